@@ -1,0 +1,203 @@
+"""What can be answered: attributes with their categories, and ordered products of them."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import DataError, DeniableError
+
+Scale = Literal["nominal", "ordinal"]
+Codes = npt.NDArray[np.integer]
+
+LARGEST_RAVELLED_DOMAIN = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A categorical attribute.
+
+    Parameters
+    ----------
+    name : str
+    categories : tuple of str
+        In the order of their codes 0, 1, ...; an ordinal attribute has them from low to high.
+    scale : "nominal" or "ordinal"
+
+    Examples
+    --------
+    >>> Attribute("sex", ("Female", "Male")).size
+    2
+    """
+
+    name: str
+    categories: tuple[str, ...]
+    scale: Scale = "nominal"
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise DeniableError("an attribute has no name; give it one")
+        if not self.categories:
+            raise DeniableError(f"attribute {self.name!r} has no categories; list at least one")
+        seen: set[str] = set()
+        for category in self.categories:
+            if category in seen:
+                raise DeniableError(
+                    f"attribute {self.name!r} lists the category {category!r} twice; keep one"
+                )
+            seen.add(category)
+        if self.scale not in ("nominal", "ordinal"):
+            raise DeniableError(
+                f"attribute {self.name!r} has the scale {self.scale!r}; use 'nominal' or 'ordinal'"
+            )
+
+    @property
+    def size(self) -> int:
+        """Number of categories."""
+        return len(self.categories)
+
+    @property
+    def code_type(self) -> np.dtype[np.unsignedinteger]:
+        """Smallest unsigned integer type that holds the codes."""
+        return np.dtype(np.min_scalar_type(self.size - 1))
+
+    def code_of(self, category: str) -> int:
+        """Return the code of `category`.
+
+        Raises
+        ------
+        DataError
+            If the attribute has no such category.
+        """
+        try:
+            return self.categories.index(category)
+        except ValueError:
+            raise DataError(
+                f"attribute {self.name!r} has no category {category!r}; "
+                f"it has {', '.join(map(repr, self.categories))}"
+            ) from None
+
+
+@dataclass(frozen=True)
+class Domain:
+    """An ordered product of attributes.
+
+    Parameters
+    ----------
+    attributes : tuple of Attribute
+
+    Examples
+    --------
+    >>> sex = Attribute("sex", ("Female", "Male"))
+    >>> income = Attribute("income", ("<=50K", ">50K"), "ordinal")
+    >>> domain = Domain((sex, income))
+    >>> domain.size, domain.shape, domain.project(["income"]).names
+    (4, (2, 2), ('income',))
+    """
+
+    attributes: tuple[Attribute, ...]
+
+    def __post_init__(self) -> None:
+        if not self.attributes:
+            raise DeniableError("a domain needs at least one attribute")
+        for position, name in enumerate(self.names):
+            if name in self.names[:position]:
+                raise DeniableError(f"the domain lists the attribute {name!r} twice; keep one")
+
+    def __iter__(self) -> Iterator[Attribute]:
+        return iter(self.attributes)
+
+    def __len__(self) -> int:
+        return len(self.attributes)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the attributes, in order."""
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Number of categories of each attribute."""
+        return tuple(attribute.size for attribute in self.attributes)
+
+    @cached_property
+    def size(self) -> int:
+        """Number of cells, the product of the numbers of categories."""
+        return math.prod(self.shape)
+
+    def position(self, name: str) -> int:
+        """Return the position of an attribute.
+
+        Raises
+        ------
+        DataError
+            If the domain has no such attribute.
+        """
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise DataError(
+                f"there is no attribute {name!r}; there are {', '.join(map(repr, self.names))}"
+            ) from None
+
+    def __getitem__(self, name: str) -> Attribute:
+        return self.attributes[self.position(name)]
+
+    def project(self, names: Sequence[str]) -> "Domain":
+        """Return the domain of the named attributes, in the order named."""
+        return Domain(tuple(self[name] for name in names))
+
+    def ravel(self, columns: Sequence[Codes]) -> npt.NDArray[np.int64]:
+        """Turn one column of codes an attribute into codes of the joint cells (row-major).
+
+        Raises
+        ------
+        DeniableError
+            If the number of columns is not that of the attributes, a code lies outside its
+            attribute, or the cells are too many for 64-bit codes.
+        """
+        if len(columns) != len(self):
+            raise DeniableError(f"{len(self)} attributes, but {len(columns)} columns of codes")
+        self._refuse_too_large()
+        joint = np.zeros(np.shape(columns[0]), dtype=np.int64)
+        for attribute, column in zip(self.attributes, columns, strict=True):
+            codes = np.asarray(column)
+            refuse_foreign_codes(codes, attribute.size, f"attribute {attribute.name!r}")
+            joint *= attribute.size
+            joint += codes.astype(np.int64)
+        return joint
+
+    def unravel(self, joint: Codes) -> tuple[Codes, ...]:
+        """Turn codes of joint cells into one column of codes an attribute (inverse of `ravel`)."""
+        self._refuse_too_large()
+        codes = np.asarray(joint)
+        refuse_foreign_codes(codes, self.size, "the joint cells")
+        columns = np.unravel_index(codes, self.shape)
+        return tuple(
+            column.astype(attribute.code_type)
+            for attribute, column in zip(self.attributes, columns, strict=True)
+        )
+
+    def _refuse_too_large(self) -> None:
+        if self.size > LARGEST_RAVELLED_DOMAIN:
+            raise DeniableError(
+                f"the {len(self)} attributes have {self.size:.3g} joint cells, too many for 64-bit "
+                "codes; project the domain to fewer attributes first"
+            )
+
+
+def refuse_foreign_codes(codes: Codes, size: int, what: str) -> None:
+    """Raise `DataError` unless `codes` are integers in 0 .. size - 1."""
+    if codes.dtype.kind not in "iu":
+        raise DataError(f"{what}: codes must be integers, not {codes.dtype}; encode the values first")
+    if not codes.size:
+        return
+    # An unsigned view sends negative codes above every size: one pass instead of two.
+    view = codes.view(codes.dtype.str.replace("i", "u")) if codes.dtype.kind == "i" else codes
+    if int(view.max()) >= size:
+        worst = int(codes.min()) if int(codes.min()) < 0 else int(codes.max())
+        raise DataError(f"{what}: the code {worst} is outside 0 .. {size - 1}; recode the values")

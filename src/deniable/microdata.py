@@ -1,0 +1,305 @@
+"""Microdata: coded columns of one domain, in memory and on disk."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from deniable.domain import Attribute, Codes, Domain, refuse_foreign_codes
+from deniable.errors import DataError
+from deniable.files import written_whole
+
+METADATA_KEY = b"deniable"
+LARGEST_COUNTED_DOMAIN = 200_000_000
+CHUNK_RECORDS = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Microdata:
+    """Records over a domain, one column of integer codes an attribute.
+
+    Parameters
+    ----------
+    domain : Domain
+    columns : tuple of integer arrays, shape (records,)
+        Converted to the smallest unsigned type that holds the codes.
+    marks : mapping of str to str
+        What travels with the file: its source, and that it is a rehearsal if it is one.
+
+    Raises
+    ------
+    DataError
+        If columns and attributes do not match, differ in length, or hold foreign codes.
+
+    Examples
+    --------
+    >>> sex = Attribute("sex", ("Female", "Male"))
+    >>> Microdata(Domain((sex,)), (np.array([0, 1, 1]),)).counts()
+    array([1, 2])
+    """
+
+    domain: Domain
+    columns: tuple[Codes, ...]
+    marks: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(self.columns) != len(self.domain):
+            raise DataError(f"{len(self.domain)} attributes, but {len(self.columns)} columns")
+        lengths = {len(column) for column in self.columns}
+        if len(lengths) > 1:
+            raise DataError(f"columns differ in length: {sorted(lengths)}")
+        small = []
+        for attribute, column in zip(self.domain, self.columns, strict=True):
+            codes = np.asarray(column)
+            refuse_foreign_codes(codes, attribute.size, f"attribute {attribute.name!r}")
+            small.append(codes.astype(attribute.code_type, copy=False))
+        object.__setattr__(self, "columns", tuple(small))
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def column(self, name: str) -> Codes:
+        """Return the codes of one attribute."""
+        return self.columns[self.domain.position(name)]
+
+    def project(self, names: Sequence[str]) -> "Microdata":
+        """Return the records restricted to the named attributes."""
+        return Microdata(
+            self.domain.project(names), tuple(self.column(name) for name in names), self.marks
+        )
+
+    def counts(self, names: Sequence[str] | None = None) -> npt.NDArray[np.int64]:
+        """Return the contingency table of the named attributes (all by default).
+
+        One pass over the records, in chunks, so that no joint code of the whole file is held.
+
+        Returns
+        -------
+        array of int64, shape of the projected domain
+
+        Raises
+        ------
+        DataError
+            If the table would have more than 200 million cells.
+        """
+        data = self if names is None else self.project(names)
+        if data.domain.size > LARGEST_COUNTED_DOMAIN:
+            raise DataError(
+                f"a table of {', '.join(data.domain.names)} has {data.domain.size:.3g} cells, over "
+                f"the {LARGEST_COUNTED_DOMAIN:.0e} that are counted at once; name fewer attributes"
+            )
+        table = np.zeros(data.domain.size, dtype=np.int64)
+        for start in range(0, len(data), CHUNK_RECORDS):
+            chunk = [column[start : start + CHUNK_RECORDS] for column in data.columns]
+            table += np.bincount(data.domain.ravel(chunk), minlength=data.domain.size)
+        return table.reshape(data.domain.shape)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the records as an Arrow table of dictionary-encoded text columns."""
+        arrays = [
+            pa.DictionaryArray.from_arrays(
+                pa.array(column.astype(np.int32)), pa.array(attribute.categories)
+            )
+            for attribute, column in zip(self.domain, self.columns, strict=True)
+        ]
+        about = {"attributes": attributes_to_json(self.domain), "marks": dict(self.marks)}
+        return pa.table(arrays, names=list(self.domain.names)).replace_schema_metadata(
+            {METADATA_KEY: json.dumps(about).encode()}
+        )
+
+    def write_parquet(self, path: Path | str) -> None:
+        """Write the records as Parquet; domain and marks go into the schema's metadata."""
+        with written_whole(path) as temporary:
+            pq.write_table(self.to_arrow(), temporary, compression="zstd")
+
+    def write_csv(self, path: Path | str) -> None:
+        """Write the records as CSV with a header, categories as text."""
+        from pyarrow import csv  # noqa: PLC0415 - seldom needed, slow to import
+
+        with written_whole(path) as temporary:
+            plain = self.to_arrow()
+            plain = plain.cast(pa.schema([(name, pa.string()) for name in plain.column_names]))
+            csv.write_csv(plain, temporary)
+
+
+def attributes_to_json(domain: Domain) -> list[dict[str, Any]]:
+    """Describe the attributes of a domain in plain JSON values."""
+    return [
+        {"name": a.name, "scale": a.scale, "categories": list(a.categories)} for a in domain
+    ]
+
+
+def domain_from_json(attributes: Sequence[Mapping[str, Any]]) -> Domain:
+    """Rebuild a domain from `attributes_to_json`."""
+    return Domain(
+        tuple(Attribute(a["name"], tuple(a["categories"]), a["scale"]) for a in attributes)
+    )
+
+
+def encode(values: Iterator[str] | Sequence[str], attribute: Attribute, where: str) -> Codes:
+    """Turn text into the codes of `attribute`.
+
+    Raises
+    ------
+    DataError
+        Naming `where`, the record, the column, the value and the remedy, for the first value
+        that is missing or that is no category.
+    """
+    table = pa.array(values, type=pa.string())
+    return _encode_arrow(table, attribute, where, first_record=1)
+
+
+def _encode_arrow(values: pa.Array, attribute: Attribute, where: str, first_record: int) -> Codes:
+    import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
+
+    codes = pc.index_in(values, value_set=pa.array(attribute.categories, type=pa.string()))
+    if codes.null_count:
+        bad = int(np.flatnonzero(codes.is_null().to_numpy(zero_copy_only=False))[0])
+        value = values[bad].as_py()
+        problem = (
+            "a missing value" if value is None or value == "" else f"the unknown category {value!r}"
+        )
+        raise DataError(
+            f"{where}: record {first_record + bad}, column {attribute.name!r} has {problem}; "
+            f"recode it, or list it as a category (now: {', '.join(attribute.categories)})"
+        )
+    return np.asarray(codes.to_numpy(zero_copy_only=False)).astype(attribute.code_type)
+
+
+def read_csv(
+    path: Path | str,
+    domain: Domain,
+    *,
+    column_positions: Sequence[int] | None = None,
+    delimiter: str = ",",
+) -> Microdata:
+    """Read a CSV file of category names, in chunks.
+
+    Parameters
+    ----------
+    path : path
+    domain : Domain
+        The attributes to read; further columns of the file are left out.
+    column_positions : sequence of int, optional
+        0-based column of each attribute in a file without a header. By default the file has a
+        header and the attributes are found by name.
+    delimiter : str
+        One character. White space around values is dropped; blank lines are passed over.
+
+    Raises
+    ------
+    DataError
+        One message with file, line or record, column, value and remedy, for a file that cannot be
+        read, is no UTF-8 text, lacks a column, has a row of another length, a missing value or an
+        unknown category.
+    """
+    import pyarrow.compute as pc  # noqa: PLC0415
+    from pyarrow import csv  # noqa: PLC0415
+
+    file = Path(path)
+    first_line = _first_line(file)
+    options = csv.ReadOptions(block_size=1 << 24)
+    if column_positions is None:
+        header = [name.strip() for name in first_line.split(delimiter)]
+        header = [name.strip('"') for name in header]
+        _refuse_bad_header(file, header, domain)
+        options.column_names = header
+        options.skip_rows = 1
+        wanted = list(domain.names)
+    else:
+        width = len(first_line.split(delimiter))
+        if max(column_positions) >= width:
+            raise DataError(
+                f"{file}: the first line has {width} columns, but column {max(column_positions)} "
+                f"(from 0) is wanted; check the delimiter {delimiter!r} and the file"
+            )
+        options.column_names = [f"column {position}" for position in range(width)]
+        wanted = [f"column {position}" for position in column_positions]
+    parsed: list[list[Codes]] = [[] for _ in domain]
+    records = 0
+    try:
+        reader = csv.open_csv(
+            file,
+            read_options=options,
+            parse_options=csv.ParseOptions(delimiter=delimiter),
+            convert_options=csv.ConvertOptions(
+                include_columns=wanted,
+                column_types={name: pa.string() for name in wanted},
+                strings_can_be_null=False,
+            ),
+        )
+        for batch in reader:
+            for position, attribute in enumerate(domain):
+                values = pc.utf8_trim_whitespace(batch.column(position))
+                parsed[position].append(_encode_arrow(values, attribute, str(file), records + 1))
+            records += batch.num_rows
+    except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
+        reason = str(error).splitlines()[0].removeprefix("CSV parse error: ")
+        raise DataError(
+            f"{file}: {reason}; mend that row, or check that the file is UTF-8 text "
+            f"with the delimiter {delimiter!r}"
+        ) from None
+    if not records:
+        raise DataError(f"{file}: no records; give a file with at least one")
+    return Microdata(domain, tuple(np.concatenate(chunks) for chunks in parsed))
+
+
+def _first_line(file: Path) -> str:
+    try:
+        with file.open("rb") as stream:
+            raw = stream.readline(1 << 20)
+    except OSError as error:
+        raise DataError(f"{file}: {error.strerror or error}; check the path") from None
+    if not raw.strip():
+        raise DataError(f"{file}: the first line is empty; give a file with records")
+    try:
+        return raw.decode("utf-8-sig").rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise DataError(
+            f"{file}: the first line is no UTF-8 text; convert the file to UTF-8"
+        ) from None
+
+
+def _refuse_bad_header(file: Path, header: list[str], domain: Domain) -> None:
+    for name in domain.names:
+        if header.count(name) != 1:
+            problem = "no column" if name not in header else "more than one column"
+            raise DataError(
+                f"{file}: {problem} {name!r} in the header ({', '.join(header)}); "
+                "each attribute needs one column of its name"
+            )
+
+
+def read_parquet(path: Path | str) -> Microdata:
+    """Read microdata that `Microdata.write_parquet` wrote.
+
+    Raises
+    ------
+    DataError
+        If the file is absent, is no Parquet, or does not say what its domain is.
+    """
+    file = Path(path)
+    try:
+        table = pq.read_table(file)
+    except (OSError, pa.ArrowInvalid) as error:
+        reason = str(error).splitlines()[0]
+        raise DataError(f"{file}: not readable as Parquet ({reason}); make it again") from None
+    metadata = table.schema.metadata or {}
+    if METADATA_KEY not in metadata:
+        raise DataError(
+            f"{file}: has no domain in its metadata, so codes have no meaning; "
+            "read the records with read_csv and a domain, and write them again"
+        )
+    about = json.loads(metadata[METADATA_KEY])
+    domain = domain_from_json(about["attributes"])
+    columns = tuple(
+        encode(table.column(a.name).cast(pa.string()).combine_chunks(), a, str(file))
+        for a in domain
+    )
+    return Microdata(domain, columns, about["marks"])
