@@ -193,7 +193,9 @@ class Domain:
 def refuse_foreign_codes(codes: Codes, size: int, what: str) -> None:
     """Raise `DataError` unless `codes` are integers in 0 .. size - 1."""
     if codes.dtype.kind not in "iu":
-        raise DataError(f"{what}: codes must be integers, not {codes.dtype}; encode the values first")
+        raise DataError(
+            f"{what}: codes must be integers, not {codes.dtype}; encode the values first"
+        )
     if not codes.size:
         return
     # An unsigned view sends negative codes above every size: one pass instead of two.

@@ -56,7 +56,7 @@ def read_json(path: Path | str) -> Any:
 
 
 def write_table(path: Path | str, table: pd.DataFrame) -> None:
-    """Write `table` as CSV: numbers with 9 significant digits, so that equal results are equal bytes."""
+    """Write `table` as CSV, numbers with 9 significant digits: equal results are equal bytes."""
     with written_whole(path) as temporary:
         table.to_csv(
             temporary,

@@ -1,0 +1,72 @@
+"""The numbers that the papers print, with the precision at which they print them."""
+
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+
+import pandas as pd
+
+from deniable.errors import DataError
+
+
+def read_published(path: Path | str, value_column: str) -> pd.DataFrame:
+    """Read a table of printed numbers.
+
+    Parameters
+    ----------
+    path : path
+        A CSV file with key columns and one column of printed values.
+    value_column : str
+
+    Returns
+    -------
+    DataFrame
+        The key columns, ``published`` (float) and ``half_unit`` (half a unit of the last printed
+        digit: .0005 for "0.310").
+
+    Raises
+    ------
+    DataError
+        If the file or the column is missing, a value is no number, or a key occurs twice.
+    """
+    try:
+        text = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: not readable as a table of printed numbers ({error})") from None
+    if value_column not in text:
+        raise DataError(f"{path}: no column {value_column!r}; there are {', '.join(text.columns)}")
+    keys = [column for column in text.columns if column != value_column]
+    for row, printed in enumerate(text[value_column], start=2):
+        try:
+            Decimal(printed)
+        except InvalidOperation:
+            raise DataError(
+                f"{path}: line {row}, column {value_column!r}: {printed!r} is no number; "
+                "write it as it is printed"
+            ) from None
+    repeated = text.duplicated(keys)
+    if repeated.any():
+        line = int(repeated.to_numpy().argmax()) + 2
+        raise DataError(f"{path}: line {line} repeats the key of an earlier line; keep one")
+    table = text[keys].apply(_as_numbers)
+    table["published"] = text[value_column].astype(float)
+    table["half_unit"] = [half_unit_of_last_digit(printed) for printed in text[value_column]]
+    return table
+
+
+def half_unit_of_last_digit(printed: str) -> float:
+    """Return half a unit of the last printed digit.
+
+    Examples
+    --------
+    >>> half_unit_of_last_digit("0.310"), half_unit_of_last_digit("94.5")
+    (0.0005, 0.05)
+    """
+    exponent = Decimal(printed).as_tuple().exponent
+    return float(Decimal(5).scaleb(int(exponent) - 1))
+
+
+def _as_numbers(column: "pd.Series[str]") -> "pd.Series[float] | pd.Series[str]":
+    try:
+        return pd.to_numeric(column)
+    except ValueError:
+        return column

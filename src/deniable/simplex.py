@@ -1,0 +1,209 @@
+"""From an unbiased estimate, or from counts, to a distribution: three ways, each by its own name.
+
+All work on the last axis and over any leading batch axes. All of them are biased towards the
+inside of the simplex; what must be unbiased stays with `Channel.estimate`.
+"""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.channel import Channel, KeepOrReplace
+from deniable.channel.base import Floats
+from deniable.errors import ChannelError, DeniableError, SingularChannelError
+
+
+def clip_and_rescale(estimate: npt.ArrayLike) -> Floats:
+    """Replace negative values by 0 and rescale to sum 1 (the procedure of text 003, 6.4).
+
+    Not the Euclidean projection that the text takes it for: see `euclidean_projection`.
+
+    Parameters
+    ----------
+    estimate : shape (..., categories), finite, with a positive entry in each vector
+
+    Examples
+    --------
+    >>> clip_and_rescale([-0.5, 0.5, 1.0])
+    array([0.        , 0.33333333, 0.66666667])
+    """
+    clipped = np.maximum(_finite(estimate), 0.0)
+    totals = clipped.sum(axis=-1, keepdims=True)
+    if np.any(totals == 0):
+        raise DeniableError("an estimate without any positive entry cannot be rescaled")
+    return np.asarray(clipped / totals)
+
+
+def euclidean_projection(estimate: npt.ArrayLike) -> Floats:
+    """Return the distribution closest to each vector in Euclidean distance.
+
+    Subtracts from all entries the one number that leaves the positive parts with sum 1
+    (Held, Wolfe and Crowder, 1974).
+
+    Parameters
+    ----------
+    estimate : shape (..., categories), finite
+
+    Examples
+    --------
+    >>> euclidean_projection([-0.5, 0.5, 1.0])
+    array([0.  , 0.25, 0.75])
+    """
+    values = _finite(estimate)
+    descending = -np.sort(-values, axis=-1)
+    ranks = np.arange(1, values.shape[-1] + 1)
+    shifts = (np.cumsum(descending, axis=-1) - 1) / ranks
+    kept = np.sum(descending > shifts, axis=-1, keepdims=True)
+    shift = np.take_along_axis(shifts, kept - 1, axis=-1)
+    projected = np.maximum(values - shift, 0.0)
+    return np.asarray(projected / projected.sum(axis=-1, keepdims=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """A maximum-likelihood estimate, and how sure it is to be one.
+
+    Attributes
+    ----------
+    proportions : shape (..., categories)
+    iterations : int
+        0 for a closed form.
+    gap : float
+        Upper bound on what the log-likelihood of any table of the batch still lacks, in nats.
+    """
+
+    proportions: Floats
+    iterations: int
+    gap: float
+
+
+def maximum_likelihood(
+    reported_counts: npt.ArrayLike,
+    channel: Channel,
+    *,
+    tolerance: float = 1e-6,
+    iterations: int = 100_000,
+) -> Likelihood:
+    """Return the distribution that makes the reported counts most likely.
+
+    Closed form for keep-or-replace channels, expectation-maximization otherwise.
+
+    Parameters
+    ----------
+    reported_counts : shape (..., categories)
+    channel : Channel
+    tolerance : float, > 0
+        EM stops when the log-likelihood is provably within so many nats of its maximum.
+    iterations : int
+        EM stops here at the latest, with a warning that gives the gap that is left.
+    """
+    counts = np.asarray(reported_counts, dtype=float)
+    channel._frequencies(counts)  # the same refusals as for an estimate
+    if isinstance(channel, KeepOrReplace):
+        return Likelihood(_fill_to_level(counts, channel), 0, 0.0)
+    return expectation_maximization(counts, channel, tolerance=tolerance, iterations=iterations)
+
+
+def _fill_to_level(counts: Floats, channel: KeepOrReplace) -> Floats:
+    """Water-filling: pi_v = max(0, n_v / mu - b_v / a), with mu such that the sum is 1.
+
+    The categories with the largest n_v / b_v stay in (the smallest if a < 0), so one sort finds
+    them. With a uniform b this is the closed form of Pinzon et al. (2026).
+    """
+    if channel.singular:
+        raise SingularChannelError(
+            "every distribution is equally likely under a singular channel; there is no "
+            "maximum-likelihood estimate"
+        )
+    a, b = channel.diagonal_weight, channel.replacement
+    if a < 0 and np.any(counts == 0):
+        return _fill_where_nothing_is_reported(counts, channel)
+    level = np.divide(counts, b, out=np.where(counts > 0, np.inf, 0.0), where=b > 0)
+    order = np.argsort(-np.sign(a) * level, axis=-1, kind="stable")
+    n = np.take_along_axis(counts, order, axis=-1)
+    odds = np.broadcast_to(b / a, counts.shape)
+    odds = np.take_along_axis(odds, order, axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mu = np.cumsum(n, axis=-1) / (1 + np.cumsum(odds, axis=-1))
+        positive = n / mu - odds > 0
+    positive[..., 0] = True
+    kept = np.sum(np.logical_and.accumulate(positive, axis=-1), axis=-1, keepdims=True)
+    final = np.take_along_axis(mu, kept - 1, axis=-1)
+    inside = np.maximum(counts / final - b / a, 0.0)
+    return np.asarray(inside / inside.sum(axis=-1, keepdims=True))
+
+
+def _fill_where_nothing_is_reported(counts: Floats, channel: KeepOrReplace) -> Floats:
+    # With a negative weight a category that nobody reports can take all of the mass at no loss of
+    # likelihood; several share it in proportion to b. Tables without such a category go on.
+    b = channel.replacement
+    unreported = counts == 0
+    shares = np.where(unreported, b, 0.0)
+    some = unreported.any(axis=-1)
+    result = np.empty_like(counts)
+    result[some] = shares[some] / shares[some].sum(axis=-1, keepdims=True)
+    if not np.all(some):
+        result[~some] = _fill_to_level(counts[~some], channel)
+    return result
+
+
+def expectation_maximization(
+    reported_counts: npt.ArrayLike,
+    channel: Channel,
+    *,
+    tolerance: float = 1e-6,
+    iterations: int = 100_000,
+) -> Likelihood:
+    """Maximize the likelihood by EM (the iterative Bayesian update that text 003, 2.1 mentions).
+
+    The log-likelihood is concave, so it lacks at most n (max_u g_u - 1) of its maximum, where
+    g_u = sum over v of P[u, v] n_v / (n lambda_v): that certificate, not the size of the last
+    step, says when to stop.
+
+    Parameters
+    ----------
+    reported_counts, channel, tolerance, iterations
+        As in `maximum_likelihood`.
+    """
+    counts = np.asarray(reported_counts, dtype=float)
+    batch = counts.reshape(-1, channel.size)
+    totals = batch.sum(axis=-1)
+    frequencies = batch / totals[:, None]
+    proportions = np.full_like(batch, 1 / channel.size)
+    gaps = np.full(len(batch), np.inf)
+    open_tables = np.arange(len(batch))
+    step = 0
+    for step in range(1, iterations + 1):
+        current = proportions[open_tables]
+        reported = channel.reported(current)
+        observed = frequencies[open_tables]
+        if np.any((reported <= 0) & (observed > 0)):
+            raise ChannelError("a category was reported that the channel cannot report")
+        ratio = np.divide(observed, reported, out=np.zeros_like(observed), where=reported > 0)
+        gradient = channel.expected(ratio)
+        gaps[open_tables] = totals[open_tables] * np.maximum(gradient.max(axis=-1) - 1, 0.0)
+        moved = current * gradient
+        proportions[open_tables] = moved / moved.sum(axis=-1, keepdims=True)
+        open_tables = open_tables[gaps[open_tables] > tolerance]
+        if not open_tables.size:
+            break
+    gap = float(gaps.max())
+    if gap > tolerance:
+        warnings.warn(
+            f"EM stopped after {iterations} iterations with the log-likelihood up to {gap:.2g} "
+            "below its maximum; allow more iterations or a larger tolerance",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return Likelihood(proportions.reshape(counts.shape), step, gap)
+
+
+def _finite(values: npt.ArrayLike) -> Floats:
+    array = np.asarray(values, dtype=float)
+    if array.ndim == 0 or not array.shape[-1]:
+        raise DeniableError("a distribution needs at least one category on the last axis")
+    if not np.all(np.isfinite(array)):
+        raise DeniableError("an estimate has entries that are not finite; look at its channel")
+    return array

@@ -1,0 +1,174 @@
+"""What all studies share: cells, their random streams, their summaries and their verdicts.
+
+A study adds a function that simulates one cell, a grid in the config and a file of printed
+numbers; everything else is here.
+"""
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats
+
+from deniable.errors import DeniableError
+from deniable.randomness import generator_for
+
+Cell = Mapping[str, Any]
+Values = npt.NDArray[np.float64]
+Simulate = Callable[[Cell, np.random.Generator, int], Values]
+Verdict = Literal["agrees", "differs", "not printed", "surrogate"]
+
+CONFIDENCE = 0.95
+RESULT_COLUMNS = (
+    "published",
+    "regenerated",
+    "ci_low",
+    "ci_high",
+    "replicates",
+    "data_source",
+    "verdict",
+)
+
+
+def cells_of(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return every combination of the grid's values, the last column running fastest."""
+    return [
+        dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())
+    ]
+
+
+def chunk_of(cells: Sequence[Cell], chunk: int, chunks: int) -> list[Cell]:
+    """Return the cells of one of several chunks (from 0), dealt out in turn to even out the cost."""
+    if not 0 <= chunk < chunks:
+        raise DeniableError(f"chunk {chunk} of {chunks} does not exist; count from 0")
+    return list(cells[chunk::chunks])
+
+
+def replicate(
+    simulate: Simulate, root_seed: int, study: str, cell: Cell, replicates: int, block: int
+) -> Values:
+    """Simulate the replicates of a cell, block by block.
+
+    Each block has a stream of its own, from the root seed, the study, the cell and the block's
+    number: what else runs, and where, changes nothing, and more replicates only add blocks.
+
+    Parameters
+    ----------
+    simulate : callable
+        (cell, generator, number of replicates) -> one value a replicate.
+    block : int
+        Replicates that are drawn together.
+    """
+    parts = []
+    for number, start in enumerate(range(0, replicates, block)):
+        generator = generator_for(root_seed, {"study": study, "cell": dict(cell), "block": number})
+        parts.append(simulate(cell, generator, min(block, replicates - start)))
+    return np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """An estimate from replicates with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+    replicates: int
+
+
+def median_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summary:
+    """Return the median with its distribution-free interval from order statistics.
+
+    The ranks are those of the binomial(n, 1/2): the interval covers with at least `confidence`
+    whatever the distribution. With fewer than 6 values no order statistics reach 95 %; the
+    interval is then the whole line.
+    """
+    ordered = np.sort(np.asarray(values, dtype=float))
+    n = ordered.size
+    if not n or np.isnan(ordered[-1]):
+        raise DeniableError("a median needs at least one value, and none that is not a number")
+    # Largest k with Pr(Bin(n, 1/2) < k) <= (1 - confidence) / 2; the interval is [x_(k), x_(n+1-k)].
+    below = int(stats.binom.ppf((1 - confidence) / 2, n, 0.5))
+    rank = below if stats.binom.cdf(below - 1, n, 0.5) <= (1 - confidence) / 2 else below - 1
+    low, high = (ordered[rank - 1], ordered[n - rank]) if rank >= 1 else (-np.inf, np.inf)
+    return Summary(float(np.median(ordered)), float(low), float(high), n)
+
+
+def verdict(
+    summary: Summary,
+    published: float | None,
+    half_unit: float,
+    published_replicates: int | None,
+    surrogate: bool = False,
+) -> Verdict:
+    """Hold a regenerated value against a printed one.
+
+    The printed value, give or take half a unit of its last digit, must lie within our interval
+    widened by the printed value's own sampling error. That error is taken as ours scaled to the
+    paper's replicate count (it shrinks with the root of the count), and the two are independent,
+    so each half-width is multiplied by sqrt(1 + replicates / published_replicates).
+
+    Parameters
+    ----------
+    summary : Summary
+    published : float or None
+        None gives "not printed".
+    half_unit : float
+    published_replicates : int or None
+        None when the printed value has no sampling error.
+    surrogate : bool
+        Whether our value rests on surrogate data: nothing is then to be compared.
+    """
+    if surrogate:
+        return "surrogate"
+    if published is None or np.isnan(published):
+        return "not printed"
+    widening = 1.0
+    if published_replicates is not None:
+        widening = float(np.sqrt(1 + summary.replicates / published_replicates))
+    low = summary.value - widening * (summary.value - summary.low)
+    high = summary.value + widening * (summary.high - summary.value)
+    return "agrees" if low - half_unit <= published <= high + half_unit else "differs"
+
+
+def compare(
+    results: pd.DataFrame,
+    published: pd.DataFrame | None,
+    keys: Sequence[str],
+    published_replicates: int | None,
+    data_source: str,
+) -> pd.DataFrame:
+    """Set results beside the printed numbers, with a verdict a row.
+
+    Parameters
+    ----------
+    results : DataFrame
+        The key columns, and regenerated, ci_low, ci_high, replicates.
+    published : DataFrame or None
+        As `deniable.published.read_published` returns it; its keys may be some of `keys`.
+    keys : sequence of str
+        Columns that name a row; the result has them first, then the contract's columns.
+    data_source : str
+        "original" or "surrogate".
+    """
+    if published is None:
+        table = results.assign(published=np.nan, half_unit=0.0)
+    else:
+        shared = [key for key in keys if key in published]
+        table = results.merge(published, how="left", on=shared, validate="many_to_one")
+    table["data_source"] = data_source
+    table["verdict"] = [
+        verdict(
+            Summary(row.regenerated, row.ci_low, row.ci_high, row.replicates),
+            row.published,
+            row.half_unit,
+            published_replicates,
+            surrogate=data_source == "surrogate",
+        )
+        for row in table.itertuples()
+    ]
+    return table[[*keys, *RESULT_COLUMNS]]
