@@ -23,6 +23,7 @@ Simulate = Callable[[Cell, np.random.Generator, int], Values]
 Verdict = Literal["agrees", "differs", "not printed", "surrogate"]
 
 CONFIDENCE = 0.95
+COUNTED_VERDICTS: tuple[Verdict, ...] = ("agrees", "differs", "surrogate")
 RESULT_COLUMNS = (
     "published",
     "regenerated",
@@ -140,35 +141,120 @@ def compare(
     published: pd.DataFrame | None,
     keys: Sequence[str],
     published_replicates: int | None,
-    data_source: str,
 ) -> pd.DataFrame:
     """Set results beside the printed numbers, with a verdict a row.
 
     Parameters
     ----------
     results : DataFrame
-        The key columns, and regenerated, ci_low, ci_high, replicates.
+        The key columns, and regenerated, ci_low, ci_high, replicates, data_source.
     published : DataFrame or None
         As `deniable.published.read_published` returns it; its keys may be some of `keys`.
     keys : sequence of str
         Columns that name a row; the result has them first, then the contract's columns.
-    data_source : str
-        "original" or "surrogate".
     """
     if published is None:
         table = results.assign(published=np.nan, half_unit=0.0)
     else:
         shared = [key for key in keys if key in published]
         table = results.merge(published, how="left", on=shared, validate="many_to_one")
-    table["data_source"] = data_source
     table["verdict"] = [
         verdict(
             Summary(row.regenerated, row.ci_low, row.ci_high, row.replicates),
             row.published,
             row.half_unit,
             published_replicates,
-            surrogate=data_source == "surrogate",
+            surrogate=row.data_source == "surrogate",
         )
         for row in table.itertuples()
     ]
     return table[[*keys, *RESULT_COLUMNS]]
+
+
+def cells_of_grids(grids: Sequence[Mapping[str, Sequence[Any]]]) -> list[dict[str, Any]]:
+    """Return the cells of several grids, in order."""
+    return [cell for grid in grids for cell in cells_of(grid)]
+
+
+def values_of(grids: Sequence[Mapping[str, Sequence[Any]]], column: str) -> list[Any]:
+    """Return the values that a column takes in any of the grids, in order, each once."""
+    return list(dict.fromkeys(value for grid in grids for value in grid[column]))
+
+
+def simulate_chunk(
+    simulate: Simulate,
+    study: str,
+    grids: Sequence[Mapping[str, Sequence[Any]]],
+    *,
+    chunk: int,
+    chunks: int,
+    replicates: int,
+    block: int,
+    root_seed: int,
+) -> pd.DataFrame:
+    """Simulate one chunk of a study's cells and summarise each.
+
+    Returns
+    -------
+    DataFrame
+        The cell's columns, then regenerated, ci_low, ci_high, replicates.
+    """
+    rows = []
+    for cell in chunk_of(cells_of_grids(grids), chunk, chunks):
+        summary = median_summary(replicate(simulate, root_seed, study, cell, replicates, block))
+        rows.append(
+            cell
+            | {
+                "regenerated": summary.value,
+                "ci_low": summary.low,
+                "ci_high": summary.high,
+                "replicates": summary.replicates,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def in_order(results: pd.DataFrame, cells: Sequence[Cell]) -> pd.DataFrame:
+    """Return the results of the cells, in the cells' order, whatever chunks they came from.
+
+    Raises
+    ------
+    DeniableError
+        If a cell is missing among the results or there twice.
+    """
+    keys = list(cells[0])
+    rows = {tuple(row): position for position, row in enumerate(results[keys].to_numpy().tolist())}
+    wanted = [tuple(cell[key] for key in keys) for cell in cells]
+    missing = [cell for cell in wanted if cell not in rows]
+    if missing or len(rows) != len(results):
+        what = f"lack the cell {missing[0]}" if missing else "hold a cell twice"
+        raise DeniableError(f"the results {what}; delete results/studies and run again")
+    return results.iloc[[rows[cell] for cell in wanted]].reset_index(drop=True)
+
+
+def agreement(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Count verdicts group by group, and say how far apart printed and regenerated are.
+
+    Returns
+    -------
+    DataFrame
+        The columns `by`, then ``cells``, ``agrees``, ``differs``, ``surrogate``,
+        ``median_ratio`` (of regenerated to printed), ``typical_factor`` (exp of the mean absolute
+        log ratio) and ``rank_correlation`` (Spearman's).
+    """
+    rows = []
+    for group, cells in results.dropna(subset=["published"]).groupby(list(by), sort=True):
+        log_ratio = np.log(cells["regenerated"] / cells["published"])
+        rows.append(
+            dict(zip(by, group, strict=True))
+            | {"cells": len(cells)}
+            | {each: int((cells["verdict"] == each).sum()) for each in COUNTED_VERDICTS}
+            | {
+                "median_ratio": float(np.exp(log_ratio.median())),
+                "typical_factor": float(np.exp(log_ratio.abs().mean())),
+                "rank_correlation": float(
+                    stats.spearmanr(cells["regenerated"], cells["published"]).statistic
+                ),
+            }
+        )
+    return pd.DataFrame(rows)

@@ -1,0 +1,39 @@
+# Deniable: the whole pipeline. Each include is a stage; docs/architecture.md has the map.
+from snakemake.utils import min_version
+
+min_version("9.14")
+
+
+configfile: "config/config.yaml"
+
+
+include: "workflow/rules/plan.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        "results/report.html",
+        expand("results/tables/{table}.csv", table=plan.tables()),
+        expand(
+            "results/figures/{figure}.{format}",
+            figure=plan.figures(),
+            format=["svg", "png"],
+        ),
+        "results/tables/multirr_agreement.csv",
+        "results/tables/multirr_clusters.csv",
+        "results/tables/multirr_dependences.csv",
+        "results/audit/privacy.csv",
+        "results/audit/samplers.csv",
+        expand("results/releases/{release}/protected.parquet", release=plan.releases()),
+        expand("results/releases/{release}/protected.csv", release=plan.releases()),
+        expand("results/releases/{release}/channels.json", release=plan.releases()),
+        expand("results/releases/{release}/estimates.csv", release=plan.releases()),
+        expand("results/releases/{release}/check.csv", release=plan.rehearsals()),
+
+
+include: "workflow/rules/data.smk"
+include: "workflow/rules/release.smk"
+include: "workflow/rules/studies.smk"
+include: "workflow/rules/audit.smk"
+include: "workflow/rules/report.smk"

@@ -1,0 +1,328 @@
+"""The config as typed models: every fault found at once, a line each, before anything starts."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic_core import ErrorDetails
+
+from deniable.domain import Domain
+from deniable.errors import ConfigError, DeniableError
+from deniable.multirr import ClusterMechanism, Reading, rr_channel, rr_joint
+from deniable.study import cells_of
+
+Probability = Annotated[float, Field(gt=0, lt=1)]
+Count = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class DataConfig(_Strict):
+    """Where data come from."""
+
+    source: Literal["auto", "mirror", "public", "surrogate"] = "auto"
+    mirror: Annotated[str, Field(min_length=1)] | None = None
+
+
+class ClusterQueryGrid(_Strict):
+    """Cells of Tables 1 and 2: every combination of the values."""
+
+    dataset: Annotated[list[Literal["adult", "adult6"]], Field(min_length=1)]
+    matrix: Annotated[list[Reading], Field(min_length=1)]
+    mechanism: Annotated[list[ClusterMechanism], Field(min_length=1)]
+    projection: Annotated[list[Literal["clip", "simplex", "likelihood"]], Field(min_length=1)]
+    p: Annotated[list[Probability], Field(min_length=1)]
+    t_d: Annotated[list[Share], Field(min_length=1)]
+    t_v: Annotated[list[Count], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _offered(self) -> Self:
+        if "likelihood" in self.projection and "kronecker" in self.mechanism:
+            raise ValueError(
+                "projection 'likelihood' has a closed form for mechanism 'joint' only; "
+                "allowed: mechanism [joint] in a grid with likelihood"
+            )
+        return self
+
+
+class ClusterQueryStudy(_Strict):
+    """A study of count queries under RR-Clusters."""
+
+    replicates: Count
+    block: Count = 250
+    chunks: Annotated[int, Field(ge=1, le=500)] = 4
+    coverage: Annotated[float, Field(gt=0, le=1)] = 0.1
+    ordinal: list[str] = []
+    grids: Annotated[list[ClusterQueryGrid], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _no_cell_twice(self) -> Self:
+        seen = set()
+        for cell in self.cells():
+            key = tuple(cell.items())
+            if key in seen:
+                named = ", ".join(f"{name} {value}" for name, value in cell.items())
+                raise ValueError(f"the grids hold the cell {named} twice; allowed: once")
+            seen.add(key)
+        return self
+
+    def cells(self) -> list[dict[str, Any]]:
+        """Return the cells of all grids, in order."""
+        return [cell for grid in self.grids for cell in cells_of(grid.model_dump())]
+
+
+class StudiesConfig(_Strict):
+    """The studies, by name."""
+
+    multirr_tables: ClusterQueryStudy
+    multirr_sensitivity: ClusterQueryStudy
+
+
+class _Release(_Strict):
+    name: Name
+    data: Literal["adult"]
+    attributes: Annotated[list[str], Field(min_length=1)] | None = None
+    matrix: Reading
+    p: Probability
+    rehearsal: bool
+
+
+class IndependentRelease(_Release):
+    """Every attribute on its own."""
+
+    mechanism: Literal["rr_independent"]
+
+
+class ClustersRelease(_Release):
+    """Clusters of attributes, from dependences on the true data."""
+
+    mechanism: Literal["rr_clusters"]
+    cluster_mechanism: ClusterMechanism
+    t_v: Count
+    t_d: Share
+    ordinal: list[str] = []
+
+
+class JointRelease(_Release):
+    """One matrix over all cells of a few attributes."""
+
+    mechanism: Literal["rr_joint"]
+
+
+Release = Annotated[
+    IndependentRelease | ClustersRelease | JointRelease, Field(discriminator="mechanism")
+]
+
+
+class Config(_Strict):
+    """Everything that a run can be told."""
+
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
+    data: DataConfig = DataConfig()
+    studies: StudiesConfig
+    releases: list[Release] = []
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        names = [release.name for release in self.releases]
+        for position, name in enumerate(names):
+            # Folders of such names are one folder on file systems that ignore case.
+            if name.lower() in [earlier.lower() for earlier in names[:position]]:
+                raise ValueError(
+                    f"two releases are named {name!r}; allowed: names that differ in more than case"
+                )
+        return self
+
+    def release(self, name: str) -> IndependentRelease | ClustersRelease | JointRelease:
+        """Return the release of that name."""
+        return next(release for release in self.releases if release.name == name)
+
+    def study(self, name: str) -> ClusterQueryStudy:
+        """Return the study of that name."""
+        study: ClusterQueryStudy = getattr(self.studies, name)
+        return study
+
+
+def release_from(values: Mapping[str, Any]) -> IndependentRelease | ClustersRelease | JointRelease:
+    """Rebuild a release from its plain values."""
+    release: IndependentRelease | ClustersRelease | JointRelease = TypeAdapter(
+        Release
+    ).validate_python(dict(values))
+    return release
+
+
+def validate(values: Mapping[str, Any]) -> Config:
+    """Turn the values of the config files into a `Config`.
+
+    Raises
+    ------
+    ConfigError
+        With one line for each fault: path, value, what is allowed.
+    """
+    try:
+        return Config.model_validate(dict(values))
+    except ValidationError as error:
+        lines = [_line(fault) for fault in error.errors()]
+    raise ConfigError(_message(lines))
+
+
+def check_domains(config: Config, domains: Mapping[str, Domain], records: Mapping[str, int]) -> None:
+    """Hold the config against the data sets it names, still before anything starts.
+
+    Raises
+    ------
+    ConfigError
+        With a line for each attribute that a data set does not have, each attribute named twice,
+        and each RR-Joint release whose domain is too large for its records.
+    """
+    faults = []
+    adult = domains["adult"]
+    for study in type(config.studies).model_fields:
+        faults += _unknown(f"studies.{study}.ordinal", config.study(study).ordinal, adult)
+    for number, release in enumerate(config.releases):
+        path = f"releases[{number}]"
+        domain = domains[release.data]
+        chosen = release.attributes or list(domain.names)
+        wrong = _unknown(f"{path}.attributes", chosen, domain)
+        if isinstance(release, ClustersRelease):
+            known = [name for name in dict.fromkeys(chosen) if name in domain.names]
+            wrong += _unknown(f"{path}.ordinal", release.ordinal, domain.project(known or domain.names))
+        if isinstance(release, IndependentRelease) and not wrong:
+            wrong += [
+                f"{path}.p: with matrix {release.matrix!r} and p {release.p:g} the attribute "
+                f"{name!r} cannot be estimated (its matrix is singular); allowed: another p or matrix"
+                for name in chosen
+                if rr_channel(domain[name].size, release.p, release.matrix).singular
+            ]
+        if isinstance(release, JointRelease) and not wrong:
+            try:
+                rr_joint(domain.project(chosen), records[release.data], release.p, release.matrix)
+            except DeniableError as error:
+                wrong.append(f"{path}.attributes: {error}")
+        faults += wrong
+    if faults:
+        raise ConfigError(_message(faults))
+
+
+def _unknown(path: str, names: Sequence[str], domain: Domain) -> list[str]:
+    lines = [
+        f"{path}[{i}]: {name!r} is no attribute of the data; allowed: {', '.join(domain.names)}"
+        for i, name in enumerate(names)
+        if name not in domain.names
+    ]
+    lines += [
+        f"{path}[{i}]: {name!r} is named twice; allowed: once"
+        for i, name in enumerate(names)
+        if name in names[:i]
+    ]
+    return lines
+
+
+def _message(lines: Sequence[str]) -> str:
+    faults = "a fault" if len(lines) == 1 else f"{len(lines)} faults"
+    return f"the config has {faults} (config/README.md describes every option):\n" + "\n".join(
+        f"  {line}" for line in lines
+    )
+
+
+def _line(fault: ErrorDetails) -> str:
+    path = _path(fault["loc"])
+    value = fault["input"]
+    context = fault.get("ctx", {})
+    match fault["type"]:
+        case "extra_forbidden":
+            return f"{path}: unknown option; allowed here: {_options(fault['loc'])}"
+        case "missing":
+            return f"{path}: missing; it must be given"
+        case "union_tag_not_found":
+            return f"{path}.mechanism: missing; allowed: {_TAGS}"
+        case "union_tag_invalid":
+            return f"{path}.mechanism: {context.get('tag')!r}; allowed: {_TAGS}"
+        case "value_error":
+            return f"{path}: {context.get('error')}"
+        case "string_pattern_mismatch":
+            return (
+                f"{path}: {value!r}; allowed: letters, digits, '_' and '-', "
+                "beginning with a letter or digit"
+            )
+    return f"{path}: {_shown(value)}; allowed: {_allowed(fault)}{_hint(fault)}"
+
+
+_TAGS = "rr_independent, rr_clusters, rr_joint"
+_TYPES = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing_size": "a whole number of at most 63 bits",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "string_type": "text",
+    "string_too_short": "text that is not empty",
+    "bool_type": "true or false",
+    "list_type": "a list, such as [a, b]",
+    "too_short": "a list with at least one entry",
+    "model_type": "a section with options of its own",
+    "model_attributes_type": "a section with options of its own",
+    "dict_type": "a section with options of its own",
+}
+_BOUNDS = {
+    "greater_than": ("gt", "above"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than": ("lt", "below"),
+    "less_than_equal": ("le", "at most"),
+}
+
+
+def _allowed(fault: ErrorDetails) -> str:
+    kind, context = fault["type"], fault.get("ctx", {})
+    if kind in _BOUNDS:
+        key, words = _BOUNDS[kind]
+        return f"{words} {context[key]}"
+    if kind == "literal_error":
+        return str(context["expected"]).replace("'", "").replace(" or ", ", ")
+    return _TYPES.get(kind, fault["msg"])
+
+
+def _hint(fault: ErrorDetails) -> str:
+    value = fault["input"]
+    if isinstance(value, str) and fault["type"] in ("float_type", "int_type"):
+        if re.fullmatch(r"[+-]?\d+[eE][+-]?\d+", value):
+            return " (YAML reads 1e-3 as text; write 1.0e-3)"
+        return " (without quotes; --config gives numbers only one by one, not in lists)"
+    return ""
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _path(location: Sequence[int | str]) -> str:
+    path = ""
+    for part in location:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        elif part not in _TAGS.split(", "):  # pydantic puts the union's tag into the path
+            path += f".{part}" if path else str(part)
+    return path or "config"
+
+
+def _options(location: Sequence[int | str]) -> str:
+    model: Any = Config
+    models = {
+        "data": DataConfig,
+        "studies": StudiesConfig,
+        "multirr_tables": ClusterQueryStudy,
+        "multirr_sensitivity": ClusterQueryStudy,
+        "grids": ClusterQueryGrid,
+        "rr_independent": IndependentRelease,
+        "rr_clusters": ClustersRelease,
+        "rr_joint": JointRelease,
+    }
+    for part in location[:-1]:
+        model = models.get(str(part), model)
+    return ", ".join(model.model_fields)

@@ -1,0 +1,147 @@
+"""Figures, drawn from the tables that stand beside them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, NullLocator, PercentFormatter
+
+from deniable.files import written_whole
+
+INK = "#1b1f24"
+GRID = "#d9dde2"
+MECHANISM_STYLE: Mapping[str, tuple[str, str, str]] = {
+    # colour (safe for colour-blind readers), marker, label
+    "joint": ("#d55e00", "s", "regenerated, one matrix a cluster (joint)"),
+    "kronecker": ("#0072b2", "o", "regenerated, attribute by attribute (kronecker)"),
+}
+STYLE = {
+    "font.family": "DejaVu Sans",  # ships with matplotlib: the same picture on every machine
+    "font.size": 9,
+    "svg.hashsalt": "deniable",
+    "axes.edgecolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+
+
+def printed_against_regenerated(table: pd.DataFrame, title: str) -> Figure:
+    """Draw a table of relative errors: a panel for each p, T_v across, T_d side by side.
+
+    Printed values are diamonds; regenerated medians have their 95 % intervals and are filled where
+    the verdict is "agrees", hollow otherwise.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns p, t_d, t_v, mechanism, published, regenerated, ci_low, ci_high, verdict,
+        replicates, data_source.
+    title : str
+    """
+    with mpl.rc_context(STYLE):
+        probabilities = sorted(table["p"].unique())
+        figure = Figure(figsize=(2.6 * len(probabilities) + 1.2, 4.9))
+        FigureCanvasAgg(figure)
+        axes = figure.subplots(1, len(probabilities), sharey=True, squeeze=False)[0]
+        for axis, p in zip(axes, probabilities, strict=True):
+            _panel(axis, table[table["p"] == p], f"p = {p:g}")
+        axes[0].set_ylabel("median relative error of a count query")
+        figure.supxlabel("largest cluster T$_v$ (three marks each: T$_d$ = .1, .2, .3)", y=0.115)
+        replicates = int(table["replicates"].max())
+        figure.suptitle(f"{title}\n", x=0.01, ha="left", fontweight="bold")
+        figure.text(
+            0.01,
+            0.925,
+            f"printed values beside medians of {replicates} runs with 95 % intervals",
+            ha="left",
+        )
+        figure.legend(handles=_legend(table), loc="lower center", ncols=4, frameon=False)
+        figure.subplots_adjust(left=0.075, right=0.99, top=0.84, bottom=0.22, wspace=0.08)
+        if (table["data_source"] == "surrogate").any():
+            surrogate_banner(figure)
+        return figure
+
+
+def _panel(axis: Axes, cells: pd.DataFrame, heading: str) -> None:
+    sizes = sorted(cells["t_v"].unique())
+    dependences = sorted(cells["t_d"].unique())
+    axis.set_title(heading, fontsize=10)
+    axis.set_yscale("log")
+    axis.yaxis.set_major_locator(FixedLocator([0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0]))
+    axis.yaxis.set_minor_locator(NullLocator())
+    axis.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    axis.grid(axis="y", color=GRID, linewidth=0.8)
+    axis.set_axisbelow(True)
+    axis.set_xticks(range(len(sizes)), [str(size) for size in sizes])
+    axis.set_xlim(-0.55, len(sizes) - 0.45)
+    for row in cells.itertuples():
+        spread = dependences.index(row.t_d) - (len(dependences) - 1) / 2
+        x = sizes.index(row.t_v) + 0.27 * spread
+        colour, marker, _ = MECHANISM_STYLE[row.mechanism]
+        beside = x + (0.055 if row.mechanism == "kronecker" else -0.055)
+        reach = [[row.regenerated - row.ci_low], [row.ci_high - row.regenerated]]
+        # With very few runs the interval is the whole line; there is nothing to draw then.
+        reach = reach if np.all(np.isfinite(reach)) else [[0.0], [0.0]]
+        axis.errorbar(
+            beside,
+            row.regenerated,
+            yerr=reach,
+            color=colour,
+            marker=marker,
+            markersize=4.2,
+            markerfacecolor=colour if row.verdict == "agrees" else "white",
+            linewidth=1.1,
+        )
+        if not np.isnan(row.published):
+            axis.plot(x, row.published, "D", color=INK, markersize=3.6, zorder=4)
+
+
+def _legend(table: pd.DataFrame) -> list[Line2D]:
+    handles = [Line2D([], [], color=INK, marker="D", linestyle="", markersize=4, label="printed")]
+    for mechanism, (colour, marker, label) in MECHANISM_STYLE.items():
+        if (table["mechanism"] == mechanism).any():
+            handles.append(Line2D([], [], color=colour, marker=marker, markersize=4.5, label=label))
+    handles.append(
+        Line2D(
+            [],
+            [],
+            color="#6a737d",
+            marker="o",
+            linestyle="",
+            markerfacecolor="white",
+            label="hollow: does not agree",
+        )
+    )
+    return handles
+
+
+def surrogate_banner(figure: Figure) -> None:
+    """Say across a figure that its data are surrogates."""
+    figure.text(
+        0.99,
+        0.965,
+        "SURROGATE DATA: not the published file",
+        ha="right",
+        color="white",
+        fontweight="bold",
+        bbox={"facecolor": "#b31d28", "edgecolor": "none", "boxstyle": "round,pad=0.4"},
+    )
+
+
+def save(figure: Figure, svg: Path | str, png: Path | str) -> None:
+    """Write a figure as SVG and as PNG; the same figure gives the same bytes."""
+    with mpl.rc_context(STYLE):
+        with written_whole(svg) as temporary:
+            figure.savefig(temporary, format="svg", metadata={"Date": None})
+        with written_whole(png) as temporary:
+            figure.savefig(temporary, format="png", dpi=160, metadata={"Software": None})

@@ -1,0 +1,111 @@
+"""What a run will make: settled, checked and written down before the first job starts."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deniable.config import Config, check_domains, validate
+from deniable.datasets import Dataset, Source, load_manifest, resolve
+from deniable.provenance import code_digest
+from deniable.studies.registry import FIGURES, TABLES
+
+MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
+RAW = Path("results/data/raw")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A validated config, its data sources and the files that follow from them.
+
+    Parameters
+    ----------
+    config : Config
+    root : path
+        Folder of the Snakefile.
+    datasets : mapping of name to Dataset
+    sources : mapping of name to Source
+    """
+
+    config: Config
+    root: Path
+    datasets: Mapping[str, Dataset]
+    sources: Mapping[str, Source]
+
+    @classmethod
+    def prepare(cls, values: Mapping[str, Any], root: Path | str) -> "Plan":
+        """Validate the config, then obtain the data or settle for the surrogates.
+
+        Raises
+        ------
+        DeniableError
+            Before any job starts, with one message for everything that is wrong with the config.
+        """
+        config = validate(values)
+        resources = Path(root) / "resources"
+        datasets = load_manifest(resources / "datasets.yaml")
+        check_domains(
+            config,
+            {name: dataset.domain for name, dataset in datasets.items()},
+            {name: dataset.records for name, dataset in datasets.items()},
+        )
+        mirror = os.environ.get(MIRROR_VARIABLE) or config.data.mirror
+        sources = {
+            name: resolve(
+                dataset,
+                source=config.data.source,
+                mirror=Path(mirror) if mirror else None,
+                folder=RAW,
+                manifest_folder=resources,
+                say=_say,
+            )
+            for name, dataset in datasets.items()
+        }
+        return cls(config, Path(root), datasets, sources)
+
+    def code(self, script: str) -> str:
+        """Return the digest of a script and of all library code behind it."""
+        return code_digest(self.root / "workflow" / "scripts" / script)
+
+    def settings(self, section: str, name: str) -> dict[str, Any]:
+        """Return the settings of a study or a release as plain values, for a rule's parameters."""
+        part = self.config.study(name) if section == "studies" else self.config.release(name)
+        return part.model_dump()
+
+    def origin(self, dataset: str) -> str:
+        """Return the file that holds a data set: the published one, or its surrogate's model."""
+        if self.sources[dataset].kind == "original":
+            return str(RAW / self.datasets[dataset].file)
+        return str(self.root / "resources" / self.datasets[dataset].surrogate)
+
+    def chunks(self, table: str) -> list[str]:
+        """Return the files of results that a table is collected from."""
+        study = TABLES[table].study
+        number = min(self.config.study(study).chunks, len(self.config.study(study).cells()))
+        return [f"results/studies/{study}/chunk-{i}-of-{number}.csv" for i in range(number)]
+
+    def tables(self) -> list[str]:
+        """Return the ids of the tables for which the config asks for cells."""
+        return [
+            table.id
+            for table in TABLES.values()
+            if any(table.holds(cell) for cell in self.config.study(table.study).cells())
+        ]
+
+    def figures(self) -> list[str]:
+        """Return the ids of the figures whose table is made."""
+        return [figure for figure in FIGURES if figure in self.tables()]
+
+    def releases(self) -> list[str]:
+        """Return the names of the releases."""
+        return [release.name for release in self.config.releases]
+
+    def rehearsals(self) -> list[str]:
+        """Return the names of the releases that are rehearsals."""
+        return [release.name for release in self.config.releases if release.rehearsal]
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,75 @@
+"""What a result came from: the code that a script runs, and the versions it ran with."""
+
+import ast
+import hashlib
+import platform
+from collections.abc import Iterator
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+import deniable
+
+PACKAGE = Path(deniable.__file__).parent
+REPORTED_PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib", "snakemake", "pydantic")
+
+
+def code_digest(script: Path | str) -> str:
+    """Return a digest of a script and of every module of this library that it imports.
+
+    Snakemake sees a changed script, but not a changed module behind it; a rule with this digest
+    among its parameters runs again when the code it depends on has changed, and only then.
+    """
+    files = sorted({Path(script), *_closure(Path(script))}, key=lambda path: path.as_posix())
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _closure(start: Path) -> set[Path]:
+    found: set[Path] = set()
+    pending = [start]
+    while pending:
+        for imported in _imports(pending.pop()) - found:
+            found.add(imported)
+            pending.append(imported)
+    return found
+
+
+@cache
+def _imports(file: Path) -> frozenset[Path]:
+    return frozenset(
+        path
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for name in _imported_names(node)
+        for path in _module_files(name, file.parent)
+    )
+
+
+def _imported_names(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module:
+        yield node.module
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _module_files(name: str, beside: Path) -> Iterator[Path]:
+    parts = name.split(".")
+    if parts[0] != PACKAGE.name:
+        sibling = beside / f"{parts[0]}.py"  # scripts share a module in their own folder
+        if beside != PACKAGE and PACKAGE not in beside.parents and sibling.is_file():
+            yield sibling
+        return
+    base = PACKAGE.joinpath(*parts[1:])
+    for candidate in (base.with_suffix(".py") if parts[1:] else base, base / "__init__.py"):
+        if candidate.is_file():
+            yield candidate
+
+
+def run_facts() -> dict[str, str]:
+    """Return the versions that a result depends on, none of which names a machine."""
+    facts = {"deniable": deniable.__version__, "python": platform.python_version()}
+    facts.update({name: metadata.version(name) for name in REPORTED_PACKAGES})
+    return facts

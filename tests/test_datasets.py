@@ -1,0 +1,1124 @@
+"""Manifest, mirror, download and surrogate: every fault gives one clear line and no half file."""
+
+import gzip
+import hashlib
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from deniable import datasets
+from deniable.datasets import (
+    Dataset,
+    NotInMirror,
+    Source,
+    from_mirror,
+    load_manifest,
+    read_original,
+    read_source,
+    resolve,
+)
+from deniable.download import DownloadError, Limits, download
+from deniable.errors import DataError
+from deniable.files import read_json, write_json
+
+ROOT = Path(__file__).parents[1]
+GOOD = b"".join(b"%d, red, yes\n%d, blue, no\n" % (n, n) for n in range(10_000))
+OTHER = b"<html>log in to the hotel's network</html>\n"
+GOOD_SHA, OTHER_SHA = (hashlib.sha256(data).hexdigest() for data in (GOOD, OTHER))
+HALF = len(GOOD) // 2
+QUICK = Limits(connect_seconds=0.6, silence_seconds=0.5, total_seconds=1.5)
+PATIENT = Limits(connect_seconds=5, silence_seconds=5, total_seconds=20)
+
+ENTRY: dict[str, Any] = {
+    "title": "Colours",
+    "citation": "Nobody (2026).",
+    "file": "colours.data",
+    "address": "http://127.0.0.1:9/colours.data",
+    "sha256": GOOD_SHA,
+    "records": 20_000,
+    "delimiter": ",",
+    "header": False,
+    "surrogate": "surrogates/colours.json",
+    "attributes": [
+        {"name": "colour", "position": 1, "categories": ["red", "blue"]},
+        {"name": "likes", "position": 2, "categories": ["no", "yes"], "scale": "ordinal"},
+    ],
+}
+
+
+class Server(ThreadingHTTPServer):
+    """Serves faults by path; keeps what was asked."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked: list[tuple[str, dict[str, str]]] = []
+        self.cuts_left = 1
+        self.etag = '"one"'
+        self.content = GOOD
+        self.over = threading.Event()
+
+    def url(self, path: str) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/{path}"
+
+    def handle_error(self, *_: Any) -> None:
+        """Say nothing of clients that went away: the tests mean them to."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        self.server.asked.append((self.path, {k.lower(): v for k, v in self.headers.items()}))
+        getattr(self, "serve_" + self.path.strip("/").partition(".")[0])()
+
+    def head(self, status: int = 200, /, **headers: object) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), str(value))
+        self.end_headers()
+
+    def whole(self, content: bytes, **headers: object) -> None:
+        self.head(Content_Length=len(content), **headers)
+        self.wfile.write(content)
+
+    def serve_good(self) -> None:
+        self.whole(self.server.content)
+
+    def serve_wrong(self) -> None:
+        self.whole(OTHER)
+
+    def serve_cut(self) -> None:
+        self.head(Content_Length=len(GOOD))
+        self.wfile.write(GOOD[:HALF])
+
+    def serve_cutchunked(self) -> None:
+        self.protocol_version = "HTTP/1.1"
+        self.head(Transfer_Encoding="chunked")
+        self.wfile.write(b"ffff\r\n" + GOOD[:1000])
+        self.close_connection = True
+
+    def serve_resume(self) -> None:
+        """Cut the first answer off, then serve ranges as RFC 9110 says."""
+        if self.server.cuts_left:
+            self.server.cuts_left -= 1
+            self.head(Content_Length=len(GOOD), ETag=self.server.etag, Accept_Ranges="bytes")
+            self.wfile.write(GOOD[:HALF])
+            return
+        content, asked = self.server.content, self.headers.get("Range")
+        if not asked or self.headers.get("If-Range", self.server.etag) != self.server.etag:
+            self.whole(content, ETag=self.server.etag)
+            return
+        start = int(asked.removeprefix("bytes=").rstrip("-"))
+        if start >= len(content):
+            self.head(416, Content_Range=f"bytes */{len(content)}", Content_Length=0)
+            return
+        where = f"bytes {start}-{len(content) - 1}/{len(content)}"
+        self.head(206, Content_Range=where, Content_Length=len(content) - start)
+        self.wfile.write(content[start:])
+
+    def serve_norange(self) -> None:
+        if self.server.cuts_left:
+            self.server.cuts_left -= 1
+            self.serve_cut()
+        else:
+            self.whole(self.server.content)
+
+    def serve_missing(self) -> None:
+        self.head(404, Content_Length=0)
+
+    def serve_broken(self) -> None:
+        self.head(500, Content_Length=0)
+
+    def serve_moved(self) -> None:
+        self.head(302, Location=self.server.url("good.data"), Content_Length=0)
+
+    def serve_circle(self) -> None:
+        self.head(302, Location=self.server.url("circle.data"), Content_Length=0)
+
+    def serve_silent(self) -> None:
+        self.server.over.wait(10)
+
+    def serve_hangup(self) -> None:
+        pass
+
+    def serve_stops(self) -> None:
+        self.head(Content_Length=len(GOOD))
+        self.wfile.write(GOOD[:HALF])
+        self.wfile.flush()
+        self.server.over.wait(10)
+
+    def serve_drip(self) -> None:
+        self.head(Content_Length=len(GOOD))
+        for position in range(1000):
+            self.wfile.write(GOOD[position : position + 1])
+            self.wfile.flush()
+            if self.server.over.wait(0.05):
+                break
+
+    def serve_dripheaders(self) -> None:
+        self.wfile.write(b"HTTP/1.0 200 OK\r\n")
+        for number in range(1000):
+            self.wfile.write(b"X-%d: slow\r\n" % number)
+            self.wfile.flush()
+            if self.server.over.wait(0.05):
+                break
+
+    def serve_gzip(self) -> None:
+        self.whole(gzip.compress(GOOD), Content_Encoding="gzip")
+
+    def serve_gzipcut(self) -> None:
+        packed = gzip.compress(GOOD)
+        self.head(Content_Length=len(packed), Content_Encoding="gzip")
+        self.wfile.write(packed[: len(packed) // 2])
+
+    def serve_gzipbroken(self) -> None:
+        self.whole(b"this is no gzip" * 100, Content_Encoding="gzip")
+
+    def serve_polite(self) -> None:
+        """Compress unless identity is asked for, as many a server does."""
+        if self.headers.get("Accept-Encoding") == "identity":
+            self.whole(GOOD)
+        else:
+            self.serve_gzip()
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with Server() as running:
+        threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
+        yield running
+        running.over.set()
+        running.shutdown()
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "colours.data"
+
+
+def left_over(target: Path) -> set[str]:
+    """Return what lies in the target's folder, the target itself included."""
+    folder = target.parent
+    return {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+
+
+def failing(
+    address: str, target: Path, limits: Limits = PATIENT, left: set[str] | None = None
+) -> str:
+    """Download in vain: one line with address and remedy, no target, only `left` in the folder."""
+    with pytest.raises(DownloadError) as caught:
+        download(address, target, GOOD_SHA, limits)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith(f"{address}: ")
+    assert "DENIABLE_DATA_MIRROR" in message
+    assert "data.source: surrogate" in message
+    assert caught.value.reason in message
+    assert str(target.parent) not in caught.value.reason
+    assert left_over(target) == (left or set())
+    return message
+
+
+PART = {"colours.data.part", "colours.data.part.json"}
+
+
+# ---- download -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["good.data", "moved.data", "gzip.data", "polite.data"])
+def test_download_good(server: Server, target: Path, path: str) -> None:
+    download(server.url(path), target, GOOD_SHA, PATIENT)
+    assert target.read_bytes() == GOOD
+    assert left_over(target) == {target.name}
+    assert server.asked[-1][1]["accept-encoding"] == "identity"
+
+
+def test_published_gzip_file_stays_packed(server: Server, target: Path) -> None:
+    packed = gzip.compress(GOOD)
+    download(server.url("gzip.gz"), target, hashlib.sha256(packed).hexdigest(), PATIENT)
+    assert target.read_bytes() == packed
+
+
+def test_bar_only_where_it_is_wanted(
+    server: Server, target: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    download(server.url("good.data"), target, GOOD_SHA, PATIENT)
+    assert capsys.readouterr().err == ""
+    target.unlink()
+    download(server.url("good.data"), target, GOOD_SHA, PATIENT, progress=True)
+    seen = capsys.readouterr()
+    assert "colours.data" in seen.err
+    assert "100%" in seen.err
+    assert seen.out == ""
+
+
+def test_wrong_hash_is_refused_and_kept(server: Server, target: Path) -> None:
+    refused = f"refused/colours.data.{OTHER_SHA[:12]}"
+    message = failing(server.url("wrong.data"), target, left={refused})
+    assert GOOD_SHA in message
+    assert OTHER_SHA in message
+    assert str(target.parent / refused) in message
+    assert (target.parent / refused).read_bytes() == OTHER
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("missing.data", "the server answers 404 Not Found"),
+        ("broken.data", "the server answers 500 Internal Server Error"),
+        ("circle.data", "redirects in circles"),
+        ("hangup.data", "closed the connection without an answer"),
+    ],
+)
+def test_bad_answers(server: Server, target: Path, path: str, words: str) -> None:
+    assert words in failing(server.url(path), target)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("silent.data", "silent: no byte for 0.5 s"),
+        ("dripheaders.data", "silent: no byte for 0.5 s"),
+        ("stops.data", "silent: no byte for 0.5 s (after"),
+        ("drip.data", "too slow: not done in 1.5 s (after"),
+    ],
+)
+def test_slow_servers_do_not_stall(server: Server, target: Path, path: str, words: str) -> None:
+    begun = time.monotonic()
+    message = failing(server.url(path), target, QUICK, PART if "after" in words else set())
+    assert words in message
+    assert ("the next try resumes" in message) == ("after" in words)
+    assert time.monotonic() - begun < 5
+
+
+def test_nothing_listens(target: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{free.getsockname()[1]}/colours.data"
+        assert "refused" in failing(address, target)
+
+
+def test_no_such_host(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: Any, **__: Any) -> Any:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    message = failing("http://no.such.host.invalid/colours.data", target)
+    assert "no such host, or no network (Name or service not known)" in message
+
+
+def test_no_tls(target: Path) -> None:
+    def answer_in_plain_text(listening: socket.socket) -> None:
+        for _ in range(2):
+            connection, _ = listening.accept()
+            connection.recv(1 << 16)
+            connection.sendall(b"HTTP/1.0 400 Bad Request\r\n\r\n")
+            connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=answer_in_plain_text, args=(listening,), daemon=True).start()
+        address = f"https://127.0.0.1:{listening.getsockname()[1]}/colours.data"
+        assert "no secure connection" in failing(address, target)
+
+
+def test_no_address(target: Path) -> None:
+    assert "the address cannot be used" in failing("http://[::1/colours.data", target)
+
+
+def test_look_up_of_host_that_hangs(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: done.wait(20))
+    begun = time.monotonic()
+    message = failing("http://hanging.invalid/colours.data", target, QUICK)
+    assert time.monotonic() - begun < 3
+    assert "no connection within 0.6 s" in message
+    done.set()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a full backlog refuses elsewhere")
+def test_connecting_that_hangs(target: Path) -> None:
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen(0)
+        callers = [socket.socket() for _ in range(4)]
+        for caller in callers:
+            caller.setblocking(False)
+            caller.connect_ex(deaf.getsockname())
+        begun = time.monotonic()
+        address = f"http://127.0.0.1:{deaf.getsockname()[1]}/colours.data"
+        assert "no connection within 0.6 s" in failing(address, target, QUICK)
+        assert time.monotonic() - begun < 3
+        for caller in callers:
+            caller.close()
+
+
+def test_a_dead_first_address_leaves_time_for_the_second(
+    server: Server, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = server.server_address[1]
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen(0)
+        callers = [socket.socket() for _ in range(4)]
+        for caller in callers:
+            caller.setblocking(False)
+            caller.connect_ex(deaf.getsockname())
+        both = [
+            (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", p))
+            for p in (deaf.getsockname()[1], port)
+        ]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: both)
+        download(f"http://two.invalid:{port}/good.data", target, GOOD_SHA, Limits(1, 5, 10))
+        for caller in callers:
+            caller.close()
+    assert target.read_bytes() == GOOD
+
+
+# ---- interrupted transfers ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["cut.data", "cutchunked.data"])
+def test_cut_off_keeps_only_the_part(server: Server, target: Path, path: str) -> None:
+    message = failing(server.url(path), target, left=PART)
+    assert "the transfer was cut off (after " in message
+    assert "the next try resumes" in message
+    assert str(target.with_name("colours.data.part")) in message
+
+
+def test_resumes(server: Server, target: Path) -> None:
+    message = failing(server.url("resume.data"), target, left=PART)
+    assert f"after {HALF:,} of {len(GOOD):,} bytes" in message
+    assert target.with_name("colours.data.part").read_bytes() == GOOD[:HALF]
+    download(server.url("resume.data"), target, GOOD_SHA, PATIENT)
+    assert target.read_bytes() == GOOD
+    assert left_over(target) == {target.name}
+    assert len(server.asked) == 2
+    assert server.asked[1][1]["range"] == f"bytes={HALF}-"
+    assert server.asked[1][1]["if-range"] == '"one"'
+
+
+def test_restarts_where_the_server_has_no_ranges(server: Server, target: Path) -> None:
+    failing(server.url("norange.data"), target, left=PART)
+    download(server.url("norange.data"), target, GOOD_SHA, PATIENT)
+    assert target.read_bytes() == GOOD
+    assert len(server.asked) == 2
+    assert "if-range" not in server.asked[1][1]  # it named no validator
+
+
+def test_restarts_where_the_file_has_changed(server: Server, target: Path) -> None:
+    failing(server.url("resume.data"), target, left=PART)
+    server.etag = '"two"'
+    download(server.url("resume.data"), target, GOOD_SHA, PATIENT)
+    assert target.read_bytes() == GOOD
+    assert len(server.asked) == 2
+
+
+def test_restarts_where_the_part_does_not_fit(server: Server, target: Path) -> None:
+    failing(server.url("resume.data"), target, left=PART)
+    target.with_name("colours.data.part").write_bytes(b"x" * HALF)
+    download(server.url("resume.data"), target, GOOD_SHA, PATIENT)
+    assert target.read_bytes() == GOOD
+    assert left_over(target) == {target.name}
+    assert [("range" in headers) for _, headers in server.asked] == [False, True, False]
+
+
+def test_restarts_where_the_part_is_too_long(server: Server, target: Path) -> None:
+    failing(server.url("resume.data"), target, left=PART)
+    target.with_name("colours.data.part").write_bytes(GOOD + b"more")
+    download(server.url("resume.data"), target, GOOD_SHA, PATIENT)
+    assert target.read_bytes() == GOOD
+
+
+def test_whole_part_needs_no_network(server: Server, target: Path) -> None:
+    failing(server.url("resume.data"), target, left=PART)
+    target.with_name("colours.data.part").write_bytes(GOOD)
+    download(server.url("resume.data"), target, GOOD_SHA, PATIENT)
+    assert target.read_bytes() == GOOD
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("note", [None, "{", '["x"]', '{"address": "http://other"}'])
+def test_part_of_something_else_is_not_resumed(
+    server: Server, target: Path, note: str | None
+) -> None:
+    target.parent.mkdir()
+    target.with_name("colours.data.part").write_bytes(OTHER)
+    if note is not None:
+        target.with_name("colours.data.part.json").write_text(note)
+    download(server.url("good.data"), target, GOOD_SHA, PATIENT)
+    assert "range" not in server.asked[0][1]
+    assert target.read_bytes() == GOOD
+    assert left_over(target) == {target.name}
+
+
+def test_server_down_at_the_second_try_keeps_the_part(server: Server, target: Path) -> None:
+    failing(server.url("resume.data"), target, left=PART)
+    server.shutdown()
+    server.server_close()
+    message = failing(server.url("resume.data"), target, left=PART)
+    assert f"{HALF:,} bytes are kept" in message
+
+
+def test_cut_off_gzip_is_not_kept(server: Server, target: Path) -> None:
+    message = failing(server.url("gzipcut.data"), target)
+    assert "cut off" in message
+    assert "resumes" not in message
+
+
+def test_broken_gzip(server: Server, target: Path) -> None:
+    assert "content encoding is broken" in failing(server.url("gzipbroken.data"), target)
+
+
+def wait_for_bytes(target: Path) -> None:
+    deadline = time.monotonic() + 20
+    while not target.with_name("colours.data.part.json").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_ctrl_c_leaves_no_target(server: Server, target: Path) -> None:
+    def press() -> None:
+        wait_for_bytes(target)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        download(server.url("drip.data"), target, GOOD_SHA, PATIENT)
+    assert left_over(target) <= PART
+
+
+def test_kill_leaves_no_target(server: Server, target: Path) -> None:
+    code = (
+        "import sys, pathlib; from deniable.download import download; "
+        "download(sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3])"
+    )
+    command = [sys.executable, "-c", code, server.url("drip.data"), str(target), GOOD_SHA]
+    with subprocess.Popen(command) as process:
+        wait_for_bytes(target)
+        process.kill()
+        process.wait(3)
+    assert left_over(target) <= PART
+    download(server.url("good.data"), target, GOOD_SHA, PATIENT)  # its lock died with it
+    assert left_over(target) == {target.name}
+
+
+def test_two_runs_at_once(server: Server, target: Path) -> None:
+    address = server.url("good.data")
+    faults: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            download(address, target, GOOD_SHA, PATIENT)
+        except BaseException as error:
+            faults.append(error)
+
+    runs = [threading.Thread(target=run) for _ in range(4)]
+    for thread in runs:
+        thread.start()
+    for thread in runs:
+        thread.join(10)
+    assert faults == []
+    assert target.read_bytes() == GOOD
+    assert left_over(target) == {target.name}
+    assert len(server.asked) == 1
+
+
+def test_full_disk(server: Server, target: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(DataError, match="free space") as caught:
+            download(server.url("good.data"), target, GOOD_SHA, PATIENT)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert str(caught.value).startswith(f"{target}: File too large")
+    assert not isinstance(caught.value, DownloadError)
+    assert left_over(target) <= PART
+
+
+def test_folder_that_cannot_be(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file where a folder should be")
+    with pytest.raises(DataError, match=r"data/colours\.data: .*check the path"):
+        download(server.url("good.data"), tmp_path / "data" / "colours.data", GOOD_SHA, PATIENT)
+
+
+# ---- manifest -------------------------------------------------------------------------------
+
+
+def write_manifest(folder: Path, entries: Any) -> Path:
+    path = folder / "datasets.yaml"
+    path.write_text(entries if isinstance(entries, str) else yaml.safe_dump(entries))
+    return path
+
+
+def changed(**changes: Any) -> dict[str, Any]:
+    """Return the entry with keys replaced, or left out where the new value is ...."""
+    entry = {**ENTRY, **changes}
+    return {"colours": {k: v for k, v in entry.items() if v is not ...}}
+
+
+def one_attribute(**changes: Any) -> dict[str, Any]:
+    given = {**ENTRY["attributes"][1], **changes}
+    second = {k: v for k, v in given.items() if v is not ...}
+    return changed(attributes=[ENTRY["attributes"][0], second])
+
+
+def test_manifest(tmp_path: Path) -> None:
+    dataset = load_manifest(write_manifest(tmp_path, {"colours": ENTRY}))["colours"]
+    assert dataset.name == "colours"
+    assert dataset.positions == (1, 2)
+    assert dataset.domain.names == ("colour", "likes")
+    assert [a.scale for a in dataset.domain] == ["nominal", "ordinal"]
+    assert (dataset.records, dataset.delimiter, dataset.header) == (20_000, ",", False)
+    assert dataset.surrogate == "surrogates/colours.json"
+
+
+def test_the_manifest_of_the_project() -> None:
+    adult = load_manifest(ROOT / "resources" / "datasets.yaml")["adult"]
+    assert adult.domain.size == 1_814_400
+    assert adult.positions == (1, 3, 5, 6, 7, 8, 9, 14)
+
+
+@pytest.mark.parametrize(
+    ("entries", "key", "words"),
+    [
+        (changed(sha256=...), "sha256", "missing"),
+        (changed(title=...), "title", "missing"),
+        (changed(attributes=...), "attributes", "missing"),
+        (changed(sha256="abc"), "sha256", "is 'abc'; give 64 hexadecimal digits"),
+        (changed(sha256=GOOD_SHA.upper()), "sha256", "small letters"),
+        (changed(records="many"), "records", "is 'many'; give a whole number"),
+        (changed(records=True), "records", "is True"),
+        (changed(records=0), "records", "is 0"),
+        (changed(header="no"), "header", "is 'no'; give true or false"),
+        (changed(delimiter=", "), "delimiter", "is ', '; give one ASCII character"),
+        (changed(delimiter="→"), "delimiter", "one ASCII character"),
+        (changed(file="../colours.data"), "file", "without a folder"),
+        (changed(file=".."), "file", "without a folder"),
+        (changed(surrogate="/etc/passwd"), "surrogate", "within the manifest's folder"),
+        (changed(surrogate="../../x.json"), "surrogate", "within the manifest's folder"),
+        (changed(address="ftp://x/y"), "address", "http or https"),
+        (changed(adress="http://x"), "adress", "not used here"),
+        (changed(attributes=[]), "attributes", "is []; give a list"),
+        (changed(attributes=["colour"]), "attributes[0]", "'colour' is no mapping"),
+        (one_attribute(name=...), "attributes[1].name", "missing"),
+        (one_attribute(position=...), "attributes[1].position", "missing"),
+        (one_attribute(position=-1), "attributes[1].position", "is -1"),
+        (one_attribute(position=1), "attributes[1].position", "taken by 'colour'"),
+        (one_attribute(scale="metric"), "attributes[1].scale", "is 'metric'"),
+        (one_attribute(categories=["no", True]), "attributes[1].categories", "True is no"),
+        (one_attribute(categories=["no", " yes"]), "attributes[1].categories", "' yes'"),
+        (one_attribute(categories=["no", "no"]), "attributes[1]", "'no' twice"),
+        (one_attribute(name="colour"), "attributes", "'colour' twice"),
+        (changed(header=True), "attributes[0].position", "not used here"),
+    ],
+)
+def test_malformed_entries(tmp_path: Path, entries: Any, key: str, words: str) -> None:
+    path = write_manifest(tmp_path, entries)
+    with pytest.raises(DataError) as caught:
+        load_manifest(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: dataset 'colours', key '{key}': ")
+    assert words in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("colours: [", "line 1"),
+        ("", "no data sets"),
+        ("- colours", "no data sets"),
+        ("colours: 3", "dataset 'colours': 3 is no mapping"),
+        ("3: {}", "dataset 3: use a text"),
+        ("a/b: {}", "dataset 'a/b': use a text"),
+        ("colours: {day: 2026-99-99}", "month must be in"),
+    ],
+)
+def test_malformed_manifests(tmp_path: Path, text: str, words: str) -> None:
+    path = write_manifest(tmp_path, text)
+    with pytest.raises(DataError) as caught:
+        load_manifest(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_manifest_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"absent\.yaml: No such file"):
+        load_manifest(tmp_path / "absent.yaml")
+    (tmp_path / "latin.yaml").write_bytes(b"colours: caf\xe9")
+    with pytest.raises(DataError, match=r"latin\.yaml: no UTF-8"):
+        load_manifest(tmp_path / "latin.yaml")
+
+
+def test_two_data_sets_of_one_file(tmp_path: Path) -> None:
+    path = write_manifest(tmp_path, {"a": ENTRY, "b": ENTRY})
+    with pytest.raises(DataError, match=r"dataset 'b', key 'file': .* is the file of 'a' too"):
+        load_manifest(path)
+
+
+# ---- the records ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Dataset:
+    """Give the data set of a manifest whose surrogate is there."""
+    write_json(tmp_path / "resources" / "surrogates" / "colours.json", {"probabilities": [1]})
+    return load_manifest(write_manifest(tmp_path / "resources", {"colours": ENTRY}))["colours"]
+
+
+def test_read_original(dataset: Dataset, tmp_path: Path) -> None:
+    path = tmp_path / "colours.data"
+    path.write_bytes(GOOD)
+    data = read_original(dataset, path)
+    assert len(data) == 20_000
+    assert data.counts().tolist() == [[0, 10_000], [10_000, 0]]
+
+
+def test_read_original_with_a_header(dataset: Dataset, tmp_path: Path) -> None:
+    path = tmp_path / "colours.data"
+    path.write_text('"likes";"other";"colour"\nyes;1;blue\nno;2;red\nno;3;red\n')
+    headed = replace(dataset, header=True, positions=(), delimiter=";", records=3)
+    assert read_original(headed, path).counts().tolist() == [[2, 0], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"1, red, yes\n2, blue, no\n", ["2 records", "20,000", "'colours'", "again from http"]),
+        (b"1, red, yes\n2, green, no\n", ["record 2", "'colour'", "'green'", "red, blue"]),
+        (b"1, red, yes\n2, , no\n", ["record 2", "'colour'", "missing value", "red, blue"]),
+        (b"1, red, yes\n2, red, \n", ["record 2", "'likes'", "missing value", "no, yes"]),
+        (b"1; red; yes\n2; blue; no\n", ["1 columns", "column 2", "delimiter ','"]),
+        (b"1, red, yes\n2, blue\n", ["3 columns, got 2", "2, blue", "mend that row"]),
+        (b"1, red\n2, blue, yes\n", ["2 columns", "column 2", "delimiter ','"]),
+        (bytes(range(256)) * 20, ["1 columns", "column 2", "check the delimiter", "the file"]),
+        (bytes(range(255, -1, -1)) * 20, ["UTF-8"]),
+        (b"1, red, yes\n2, r\xe9d, no\n", ["UTF-8"]),
+        (b"", ["empty", "give a file with records"]),
+        (b"\n\n", ["empty", "give a file with records"]),
+        (None, ["No such file", "check the path"]),
+    ],
+    ids=[
+        "count", "unknown", "missing", "missing last", "delimiter", "short row", "short first row",
+        "binary", "binary text", "latin-1", "empty", "blank", "absent",
+    ],
+)  # fmt: skip
+def test_wrong_originals(
+    dataset: Dataset, tmp_path: Path, content: bytes | None, words: list[str]
+) -> None:
+    path = tmp_path / "colours.data"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        read_original(dataset, path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+    for word in words:
+        assert word in message
+
+
+# ---- mirror ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Path:
+    folder = tmp_path / "mirror"
+    folder.mkdir()
+    return folder
+
+
+def test_from_mirror(dataset: Dataset, mirror: Path, target: Path) -> None:
+    (mirror / "colours.data").write_bytes(GOOD)
+    from_mirror(dataset, mirror, target)
+    assert target.read_bytes() == GOOD
+    assert left_over(target) == {target.name}
+
+
+def test_wrong_file_in_mirror(dataset: Dataset, mirror: Path, target: Path) -> None:
+    theirs = mirror / "colours.data"
+    theirs.write_bytes(OTHER)
+    before = theirs.stat()
+    with pytest.raises(DataError) as caught:
+        from_mirror(dataset, mirror, target)
+    refused = target.parent / "refused" / f"colours.data.{OTHER_SHA[:12]}"
+    message = str(caught.value)
+    assert not isinstance(caught.value, NotInMirror)
+    for word in (str(theirs), GOOD_SHA, OTHER_SHA, str(refused), dataset.address, "replace it"):
+        assert word in message
+    assert refused.read_bytes() == OTHER
+    assert theirs.read_bytes() == OTHER
+    after = theirs.stat()
+    assert (after.st_mtime_ns, after.st_ino, after.st_mode) == (
+        before.st_mtime_ns,
+        before.st_ino,
+        before.st_mode,
+    )
+    assert left_over(target) == {f"refused/{refused.name}"}
+    assert [p.name for p in mirror.iterdir()] == ["colours.data"]
+
+
+def test_mirror_without_the_file(dataset: Dataset, mirror: Path, target: Path) -> None:
+    with pytest.raises(NotInMirror, match=r"mirror/colours\.data: the mirror lacks this file"):
+        from_mirror(dataset, mirror, target)
+    assert not target.parent.exists()
+
+
+def test_no_such_mirror(dataset: Dataset, tmp_path: Path, target: Path) -> None:
+    with pytest.raises(DataError, match="the mirror is no directory") as caught:
+        from_mirror(dataset, tmp_path / "nowhere", target)
+    assert not isinstance(caught.value, NotInMirror)
+    assert str(tmp_path / "nowhere") in str(caught.value)
+
+
+def test_folder_in_place_of_the_file(dataset: Dataset, mirror: Path, target: Path) -> None:
+    (mirror / "colours.data").mkdir()
+    with pytest.raises(DataError, match="not a regular file"):
+        from_mirror(dataset, mirror, target)
+
+
+def test_mirror_with_its_home_abbreviated(
+    dataset: Dataset, mirror: Path, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(mirror.parent))
+    (mirror / "colours.data").write_bytes(GOOD)
+    from_mirror(dataset, Path("~/mirror"), target)
+    assert target.exists()
+
+
+# ---- resolve --------------------------------------------------------------------------------
+
+
+class Run:
+    """Resolves as a run does, and keeps what was said."""
+
+    def __init__(self, dataset: Dataset, tmp_path: Path) -> None:
+        self.dataset = dataset
+        self.folder = tmp_path / "data"
+        self.target = self.folder / dataset.file
+        self.record = self.folder / "colours.source.json"
+        self.manifest_folder = tmp_path / "resources"
+        self.said: list[str] = []
+
+    def __call__(self, source: Any = "auto", mirror: Path | None = None) -> Source:
+        self.said.clear()
+        found = resolve(
+            self.dataset,
+            source=source,
+            mirror=mirror,
+            folder=self.folder,
+            manifest_folder=self.manifest_folder,
+            limits=PATIENT,
+            say=self.said.append,
+        )
+        assert read_source(self.record) == found
+        assert str(self.folder.parent) not in self.record.read_text()
+        assert not any("\n" in line for line in self.said)
+        return found
+
+    def refuses(self, *arguments: Any, kind: type[DataError] = DataError) -> str:
+        before = self.record.read_text() if self.record.exists() else None
+        with pytest.raises(kind) as caught:
+            self(*arguments)
+        assert (self.record.read_text() if self.record.exists() else None) == before
+        assert "\n" not in str(caught.value)
+        return str(caught.value)
+
+
+@pytest.fixture
+def run(dataset: Dataset, server: Server, tmp_path: Path) -> Run:
+    """Give a run whose public address works."""
+    return Run(replace(dataset, address=server.url("good.data")), tmp_path)
+
+
+@pytest.fixture
+def cut_off_run(run: Run, server: Server) -> Run:
+    """Give a run whose public address fails."""
+    run.dataset = replace(run.dataset, address=server.url("missing.data"))
+    return run
+
+
+@pytest.fixture
+def full_mirror(mirror: Path) -> Path:
+    (mirror / "colours.data").write_bytes(GOOD)
+    return mirror
+
+
+@pytest.mark.parametrize("source", ["auto", "mirror"])
+def test_mirror_comes_first(run: Run, server: Server, full_mirror: Path, source: str) -> None:
+    found = run(source, full_mirror)
+    assert found == Source("colours", "original", GOOD_SHA, "mirror", datasets.FROM_MIRROR)
+    assert run.target.read_bytes() == GOOD
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("source", ["auto", "public"])
+def test_public(run: Run, server: Server, source: str) -> None:
+    found = run(source)
+    assert (found.kind, found.sha256, found.found) == ("original", GOOD_SHA, "public")
+    assert found.reason == f"downloaded from {run.dataset.address}"
+    assert run.target.read_bytes() == GOOD
+    assert len(server.asked) == 1
+
+
+def test_public_passes_the_mirror_over(run: Run, full_mirror: Path) -> None:
+    assert run("public", full_mirror).found == "public"
+
+
+def test_mirror_that_lacks_the_file_is_passed_over(run: Run, mirror: Path) -> None:
+    assert run("auto", mirror).found == "public"
+    assert "lacks colours.data" in run.said[0]
+    assert str(mirror) in run.said[0]
+
+
+@pytest.mark.parametrize("source", ["auto", "mirror"])
+def test_mirror_with_a_wrong_file_is_an_error(
+    run: Run, server: Server, mirror: Path, source: str
+) -> None:
+    (mirror / "colours.data").write_bytes(OTHER)
+    message = run.refuses(source, mirror)
+    assert OTHER_SHA in message
+    assert (mirror / "colours.data").read_bytes() == OTHER
+    assert server.asked == []
+    assert not run.target.exists()
+
+
+@pytest.mark.parametrize("source", ["auto", "mirror"])
+def test_mirror_that_is_nowhere_is_an_error(run: Run, tmp_path: Path, source: str) -> None:
+    assert "no directory" in run.refuses(source, tmp_path / "nowhere")
+
+
+def test_mirror_asked_for_must_hold_the_file(run: Run, server: Server, mirror: Path) -> None:
+    run.refuses("mirror", mirror, kind=NotInMirror)
+    message = run.refuses("mirror", None)
+    assert "DENIABLE_DATA_MIRROR" in message
+    assert "colours.data" in message
+    assert server.asked == []
+
+
+def test_public_asked_for_must_work(cut_off_run: Run) -> None:
+    message = cut_off_run.refuses("public", None, kind=DownloadError)
+    assert "404" in message
+    assert not cut_off_run.target.exists()
+
+
+def test_surrogate_asked_for(run: Run, server: Server, full_mirror: Path) -> None:
+    found = run("surrogate", full_mirror)
+    sha = hashlib.sha256((run.manifest_folder / run.dataset.surrogate).read_bytes()).hexdigest()
+    assert found == Source("colours", "surrogate", sha, "surrogate", datasets.ASKED_FOR)
+    assert server.asked == []
+    assert not run.target.exists()
+    assert run("auto", None).found == "public"  # asked for once is not for ever
+
+
+def test_surrogate_asked_for_leaves_the_original(run: Run) -> None:
+    run("auto")
+    assert run("surrogate").kind == "surrogate"
+    assert run.target.read_bytes() == GOOD
+
+
+@pytest.mark.parametrize("fault", ["missing", "wrong", "cut"])
+def test_surrogate_when_the_public_address_fails(run: Run, server: Server, fault: str) -> None:
+    run.dataset = replace(run.dataset, address=server.url(f"{fault}.data"))
+    found = run("auto")
+    why = {"missing": "404", "wrong": OTHER_SHA, "cut": "cut off"}[fault]
+    assert (found.kind, found.found) == ("surrogate", "surrogate")
+    assert why in found.reason
+    assert "no mirror directory was named" in found.reason
+    notice = run.said[-1]
+    assert "SURROGATE DATA" in notice
+    assert why in notice
+    assert "DENIABLE_DATA_MIRROR" in notice
+    assert not run.target.exists()
+
+
+def test_second_run_on_a_surrogate_needs_no_network(
+    cut_off_run: Run, server: Server, mirror: Path
+) -> None:
+    first = cut_off_run("auto", mirror)
+    assert "the mirror directory lacks colours.data" in first.reason
+    assert len(server.asked) == 1
+    stamp = cut_off_run.record.stat().st_mtime_ns
+    assert cut_off_run("auto", mirror) == first
+    assert cut_off_run("auto", None) == first
+    assert len(server.asked) == 1
+    assert cut_off_run.record.stat().st_mtime_ns == stamp
+    (notice,) = cut_off_run.said
+    assert "SURROGATE DATA" in notice
+    assert str(cut_off_run.record) in notice
+    assert "data.source: public" in notice
+
+
+def test_ways_back_from_a_surrogate(cut_off_run: Run, server: Server, full_mirror: Path) -> None:
+    run = cut_off_run
+    run("auto")
+    run.dataset = replace(run.dataset, address=server.url("good.data"))  # the server recovers
+    assert run("auto").kind == "surrogate"
+    record = run.record.read_text()
+
+    def without_the_record() -> Source:
+        run.record.unlink()
+        return run("auto")
+
+    ways: list[Callable[[], Source]] = [
+        lambda: run("auto", full_mirror),
+        lambda: run("public"),
+        without_the_record,
+    ]
+    for way in ways:
+        assert way().kind == "original"
+        assert run("auto").kind == "original"
+        run.target.unlink()
+        run.record.write_text(record)
+
+
+def test_changed_surrogate_is_recorded(cut_off_run: Run, server: Server) -> None:
+    first = cut_off_run("auto")
+    write_json(cut_off_run.manifest_folder / cut_off_run.dataset.surrogate, {"probabilities": [2]})
+    second = cut_off_run("auto")
+    assert second.sha256 != first.sha256
+    assert second.reason == first.reason
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("source", ["auto", "surrogate"])
+def test_surrogate_that_is_absent(cut_off_run: Run, source: str) -> None:
+    path = cut_off_run.manifest_folder / cut_off_run.dataset.surrogate
+    path.unlink()
+    message = cut_off_run.refuses(source)
+    assert message.startswith(f"{path}: the surrogate of 'colours' is needed")
+    assert ("404" in message) == (source == "auto")
+    assert "DENIABLE_DATA_MIRROR" in message
+    assert not any("SURROGATE DATA" in line for line in cut_off_run.said)
+
+
+@pytest.mark.parametrize("source", ["auto", "mirror", "public"])
+def test_verified_original_is_used_as_it_is(run: Run, server: Server, source: str) -> None:
+    run.folder.mkdir()
+    run.target.write_bytes(GOOD)
+    found = run(source)
+    assert (found.kind, found.sha256, found.reason) == (
+        "original",
+        GOOD_SHA,
+        datasets.FROM_EARLIER,
+    )
+    assert server.asked == []
+    assert run.said == []
+
+
+def test_record_is_not_rewritten(run: Run, server: Server, full_mirror: Path) -> None:
+    first = run("auto", full_mirror)
+    os.utime(run.record, ns=(1, 1))
+    for again in (run("auto", full_mirror), run("auto"), run("public"), run("mirror")):
+        assert again == first
+    assert run.record.stat().st_mtime_ns == 1
+    assert server.asked == []
+    assert run.said == []
+
+
+@pytest.mark.parametrize("source", ["auto", "mirror", "public"])
+def test_spoilt_original_is_obtained_anew(run: Run, full_mirror: Path, source: str) -> None:
+    run(source, full_mirror)
+    run.target.write_bytes(OTHER)
+    assert run(source, full_mirror).kind == "original"
+    assert run.target.read_bytes() == GOOD
+    refused = run.folder / "refused" / f"colours.data.{OTHER_SHA[:12]}"
+    assert refused.read_bytes() == OTHER
+    for word in (str(run.target), str(refused), GOOD_SHA, OTHER_SHA):
+        assert word in run.said[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "no JSON"),
+        ("[]", "the keys must be dataset, kind"),
+        ('{"dataset": "colours"}', "the keys must be"),
+        (None, "key 'kind' has the value 'copy'"),
+    ],
+)
+def test_record_that_is_malformed(run: Run, text: str | None, words: str) -> None:
+    source = {"dataset": "colours", "kind": "copy", "sha256": "", "found": "public", "reason": ""}
+    run.folder.mkdir()
+    if text is None:
+        write_json(run.record, source)
+    else:
+        run.record.write_text(text)
+    with pytest.raises(DataError) as caught:
+        read_source(run.record)
+    assert str(caught.value).startswith(f"{run.record}: ")
+    assert words in str(caught.value)
+    assert run("auto").found == "public"
+    assert words in run.said[0]
+    assert run("auto").found == "public"
+    assert run.said == []
+
+
+def test_record_has_the_fields_of_the_source(run: Run) -> None:
+    run("auto")
+    assert set(read_json(run.record)) == {"dataset", "kind", "sha256", "found", "reason"}
+    with pytest.raises(DataError, match=r"other\.json: No such file"):
+        read_source(run.folder / "other.json")
+
+
+def test_source_that_does_not_exist(run: Run) -> None:
+    assert "data.source is 'somewhere'" in run.refuses("somewhere")
+
+
+def test_folder_for_data_that_cannot_be(run: Run, full_mirror: Path) -> None:
+    run.folder.write_text("a file where a folder should be")
+    tries: list[Callable[[], Any]] = [
+        lambda: run("auto", full_mirror),
+        lambda: run("public"),
+        lambda: run("surrogate"),
+    ]
+    for attempt in tries:
+        with pytest.raises(DataError, match="check the path") as caught:
+            attempt()
+        assert str(run.folder) in str(caught.value)
+
+
+# ---- the published file ---------------------------------------------------------------------
+
+
+@pytest.mark.real_data
+def test_adult(tmp_path: Path) -> None:
+    places = [os.environ.get("DENIABLE_DATA_MIRROR"), ROOT.parent / "shared" / "data"]
+    mirror = next((Path(p) for p in places if p and (Path(p) / "adult.data").is_file()), None)
+    if mirror is None:
+        pytest.skip("NO adult.data in DENIABLE_DATA_MIRROR or ../shared/data: ADULT IS NOT TESTED")
+    adult = load_manifest(ROOT / "resources" / "datasets.yaml")["adult"]
+    found = resolve(
+        adult,
+        source="mirror",
+        mirror=mirror,
+        folder=tmp_path,
+        manifest_folder=ROOT / "resources",
+        say=print,
+    )
+    assert found.sha256 == adult.sha256
+    data = read_original(adult, tmp_path / adult.file)
+    assert len(data) == 32_561
+    assert data.counts(["sex"]).tolist() == [10_771, 21_790]
+    assert data.counts(["income"]).tolist() == [24_720, 7_841]

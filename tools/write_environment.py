@@ -1,0 +1,80 @@
+"""Write environment.yml from pyproject.toml and requirements.lock, so that the three never differ.
+
+Called by ``make lock``. With ``--check`` nothing is written: exit 1 if the file is not up to date.
+"""
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGET = ROOT / "environment.yml"
+
+# Where conda's package is not the one of the same name. Snakemake's full package brings storage
+# back ends that nothing here uses; pygments is what the extra snakemake[reports] stands for.
+CONDA_NAMES = {
+    "matplotlib": ["matplotlib-base"],
+    "snakemake": ["snakemake-minimal", "pygments"],
+}
+# What is pinned under another name than its own on conda.
+LOCK_NAMES = {"matplotlib-base": "matplotlib", "snakemake-minimal": "snakemake"}
+
+HEADER = """\
+# The direct dependencies with the versions of requirements.lock, for conda, mamba or micromamba.
+# Written by make lock (tools/write_environment.py); do not edit.
+"""
+
+
+def direct_dependencies(project: dict) -> list[str]:
+    """Names of the runtime and development dependencies, in order, without extras and versions."""
+    requirements = list(project["dependencies"])
+    for extra in project.get("optional-dependencies", {}).values():
+        requirements += extra
+    names = {re.split(r"[^A-Za-z0-9._-]", text, maxsplit=1)[0].lower() for text in requirements}
+    return sorted(names)
+
+
+def locked_versions(lock: str) -> dict[str, str]:
+    """Name to version, of every pinned line."""
+    return dict(re.findall(r"^([a-z0-9._-]+)==([^\s;\\]+)", lock, flags=re.MULTILINE))
+
+
+def environment(project: dict, lock: str) -> str:
+    """The text of environment.yml."""
+    versions = locked_versions(lock)
+    names = sorted(
+        conda for name in direct_dependencies(project) for conda in CONDA_NAMES.get(name, [name])
+    )
+    missing = [name for name in names if LOCK_NAMES.get(name, name) not in versions]
+    if missing:
+        raise SystemExit(f"requirements.lock lacks {', '.join(missing)}: run make lock")
+    lines = [
+        "name: deniable",
+        "channels: [conda-forge, bioconda, nodefaults]",
+        "dependencies:",
+        f'  - "python {project["requires-python"]}"',
+        "  - pip",
+        *(f"  - {name}={versions[LOCK_NAMES.get(name, name)]}" for name in names),
+        "  - pip:",
+        "      - -e .",
+    ]
+    return HEADER + "\n".join(lines) + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Write the file, or check it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = environment(project, (ROOT / "requirements.lock").read_text(encoding="utf-8"))
+    if "--check" in arguments:
+        current = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
+        if current != text:
+            print("environment.yml is not up to date: run make lock", file=sys.stderr)
+            return 1
+        return 0
+    TARGET.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

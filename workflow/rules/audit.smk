@@ -1,0 +1,44 @@
+# The audit: claimed against exact epsilon, and the shipped samplers against their matrices.
+
+
+rule audit_privacy:
+    input:
+        dependences=rules.measure_dependences.output.dependences,
+        data="results/data/adult.parquet",
+    output:
+        report(
+            "results/audit/privacy.csv",
+            caption="../report/privacy.rst",
+            category="Audit",
+            labels={"table": "privacy"},
+        ),
+    log:
+        "results/logs/audit_privacy.log",
+    params:
+        study=plan.settings("studies", "multirr_tables"),
+        code=plan.code("audit_privacy.py"),
+    message:
+        "Auditing every claim of privacy in exact arithmetic"
+    script:
+        "../scripts/audit_privacy.py"
+
+
+rule audit_samplers:
+    input:
+        channels=expand("results/releases/{release}/channels.json", release=plan.releases()),
+    output:
+        report(
+            "results/audit/samplers.csv",
+            caption="../report/samplers.rst",
+            category="Audit",
+            labels={"table": "samplers"},
+        ),
+    log:
+        "results/logs/audit_samplers.log",
+    params:
+        seed=plan.config.seed,
+        code=plan.code("audit_samplers.py"),
+    message:
+        "Holding the samplers that ship against the matrices they claim"
+    script:
+        "../scripts/audit_samplers.py"

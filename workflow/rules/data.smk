@@ -1,0 +1,46 @@
+# Data: the published file, or records drawn from its surrogate, as coded microdata.
+
+
+rule prepare_data:
+    input:
+        origin=lambda wildcards: plan.origin(wildcards.dataset),
+        manifest="resources/datasets.yaml",
+    output:
+        "results/data/{dataset}.parquet",
+    log:
+        "results/logs/prepare_data/{dataset}.log",
+    params:
+        kind=lambda wildcards: plan.sources[wildcards.dataset].kind,
+        sha256=lambda wildcards: plan.sources[wildcards.dataset].sha256,
+        seed=plan.config.seed,
+        code=plan.code("prepare_data.py"),
+    message:
+        "Preparing {wildcards.dataset} ({params.kind} data)"
+    script:
+        "../scripts/prepare_data.py"
+
+
+# Not part of `all`: `make surrogates` fits anew and copies to resources/surrogates.
+rule fit_surrogate:
+    input:
+        origin=lambda wildcards: plan.origin(wildcards.dataset),
+        manifest="resources/datasets.yaml",
+    output:
+        model="results/surrogates/{dataset}.json",
+        fidelity="results/surrogates/{dataset}_fidelity.csv",
+    log:
+        "results/logs/fit_surrogate/{dataset}.log",
+    params:
+        kind=lambda wildcards: plan.sources[wildcards.dataset].kind,
+        sha256=lambda wildcards: plan.sources[wildcards.dataset].sha256,
+        seed=plan.config.seed,
+        code=plan.code("fit_surrogate.py"),
+    message:
+        "Fitting the surrogate of {wildcards.dataset}"
+    script:
+        "../scripts/fit_surrogate.py"
+
+
+rule fit_surrogates:
+    input:
+        expand("results/surrogates/{dataset}.json", dataset=plan.datasets),

@@ -1,0 +1,25 @@
+# Settles everything before the graph is built: config, data sources, one thread a job.
+import os
+
+from snakemake.exceptions import WorkflowError
+
+from deniable.errors import DeniableError
+from deniable.plan import Plan
+from deniable.studies.registry import FIGURES, TABLES
+
+# Jobs run side by side, and more threads inside one would change the order of floating sums.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+try:
+    plan = Plan.prepare(config, workflow.basedir)
+except DeniableError as error:
+    raise WorkflowError(str(error)) from None
+
+
+wildcard_constraints:
+    dataset="|".join(plan.datasets),
+    study="multirr_tables|multirr_sensitivity",
+    release="[A-Za-z0-9][A-Za-z0-9_-]*",
+    chunk=r"\d+",
+    chunks=r"\d+",

@@ -1,0 +1,70 @@
+# The release lane: design a protocol, protect the records, estimate from what is protected.
+
+
+rule design_release:
+    input:
+        data=lambda wildcards: f"results/data/{plan.config.release(wildcards.release).data}.parquet",
+    output:
+        "results/releases/{release}/channels.json",
+    log:
+        "results/logs/design_release/{release}.log",
+    params:
+        release=lambda wildcards: plan.settings("releases", wildcards.release),
+        code=plan.code("design_release.py"),
+    message:
+        "Release {wildcards.release}: choosing clusters and channels"
+    script:
+        "../scripts/design_release.py"
+
+
+rule protect_release:
+    input:
+        data=lambda wildcards: f"results/data/{plan.config.release(wildcards.release).data}.parquet",
+        channels=rules.design_release.output,
+    output:
+        parquet="results/releases/{release}/protected.parquet",
+        csv="results/releases/{release}/protected.csv",
+    log:
+        "results/logs/protect_release/{release}.log",
+    params:
+        release=lambda wildcards: plan.settings("releases", wildcards.release),
+        seed=plan.config.seed,
+        code=plan.code("protect_release.py"),
+    message:
+        "Release {wildcards.release}: randomizing every record"
+    script:
+        "../scripts/protect_release.py"
+
+
+rule estimate_release:
+    input:
+        protected=rules.protect_release.output.parquet,
+        channels=rules.design_release.output,
+    output:
+        "results/releases/{release}/estimates.csv",
+    log:
+        "results/logs/estimate_release/{release}.log",
+    params:
+        release=lambda wildcards: plan.settings("releases", wildcards.release),
+        code=plan.code("estimate_release.py"),
+    message:
+        "Release {wildcards.release}: estimating from the protected file alone"
+    script:
+        "../scripts/estimate_release.py"
+
+
+# A rehearsal knows the truth: how far are the estimates from it?
+rule check_rehearsal:
+    input:
+        data=lambda wildcards: f"results/data/{plan.config.release(wildcards.release).data}.parquet",
+        estimates=rules.estimate_release.output,
+    output:
+        "results/releases/{release}/check.csv",
+    log:
+        "results/logs/check_rehearsal/{release}.log",
+    params:
+        code=plan.code("check_rehearsal.py"),
+    message:
+        "Release {wildcards.release}: setting the estimates beside the truth"
+    script:
+        "../scripts/check_rehearsal.py"

@@ -1,0 +1,12 @@
+"""Hold the samplers of all releases against the matrices in their channel files."""
+
+import pandas as pd
+from job import job
+
+from deniable.files import read_json, write_table
+from deniable.multirr_audit import audit_release_samplers
+
+with job(snakemake):
+    descriptions = [read_json(file) for file in snakemake.input.channels]
+    tests = [audit_release_samplers(each, snakemake.params.seed) for each in descriptions]
+    write_table(snakemake.output[0], pd.concat(tests) if tests else pd.DataFrame())

@@ -1,0 +1,21 @@
+"""Collect a table from its chunks and set it beside the printed numbers."""
+
+import pandas as pd
+from job import job
+
+from deniable.files import write_table
+from deniable.published import read_published
+from deniable.studies.registry import CLUSTER_QUERY_KEYS, PUBLISHED_REPLICATES, TABLES
+from deniable.study import cells_of_grids, compare, in_order
+
+with job(snakemake):
+    table = TABLES[snakemake.wildcards.table]
+    cells = [c for c in cells_of_grids(snakemake.params.study["grids"]) if table.holds(c)]
+    results = in_order(pd.concat(map(pd.read_csv, snakemake.input.chunks)), cells)
+    printed = pd.concat(
+        read_published(file, "median_relative_error") for file in snakemake.input.published
+    )
+    write_table(
+        snakemake.output[0],
+        compare(results, printed, CLUSTER_QUERY_KEYS, PUBLISHED_REPLICATES),
+    )

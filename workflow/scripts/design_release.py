@@ -1,0 +1,13 @@
+"""Choose a release's clusters and channels, and say what they promise."""
+
+from job import job
+
+from deniable import release
+from deniable.config import release_from
+from deniable.files import write_json
+from deniable.microdata import read_parquet
+
+with job(snakemake):
+    settings = release_from(snakemake.params.release)
+    protocol = release.design(settings, read_parquet(snakemake.input.data))
+    write_json(snakemake.output[0], release.describe(settings, protocol))

@@ -1,0 +1,14 @@
+"""Estimate margins and joint distributions from a protected file and its channels."""
+
+from job import job
+
+from deniable import release
+from deniable.files import read_json, write_table
+from deniable.microdata import read_parquet
+from deniable.multirr import Protocol
+
+with job(snakemake):
+    protocol = Protocol.from_json(read_json(snakemake.input.channels[0]))
+    estimates = release.estimate(protocol, read_parquet(snakemake.input.protected))
+    estimates["rehearsal"] = snakemake.params.release["rehearsal"]
+    write_table(snakemake.output[0], estimates)

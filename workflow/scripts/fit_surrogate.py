@@ -1,0 +1,23 @@
+"""Fit the surrogate of a data set to its published file, and say how faithful it is."""
+
+from job import job
+
+from deniable import datasets, surrogates
+from deniable.errors import DataError
+from deniable.files import write_table
+from deniable.randomness import generator_for
+
+with job(snakemake):
+    name = snakemake.wildcards.dataset
+    if snakemake.params.kind != "original":
+        raise DataError(
+            f"{name}: a surrogate is fitted to the published file, which is not here; put it into "
+            "a directory and set DENIABLE_DATA_MIRROR to it"
+        )
+    dataset = datasets.load_manifest(snakemake.input.manifest)[name]
+    data = datasets.read_original(dataset, snakemake.input.origin)
+    network = surrogates.fit(data, sha256=snakemake.params.sha256)
+    generator = generator_for(snakemake.params.seed, {"surrogate": name})
+    drawn = surrogates.sample(network, dataset.records, generator)
+    write_table(snakemake.output.fidelity, surrogates.pairwise_total_variation(data, drawn))
+    surrogates.write(snakemake.output.model, network)

@@ -1,0 +1,19 @@
+"""Measure the dependence of every pair of attributes and form the clusters of each setting."""
+
+from job import job
+
+from deniable.dependence import dependences
+from deniable.files import write_table
+from deniable.microdata import read_parquet
+from deniable.multirr_audit import clusters_table
+from deniable.study import values_of
+
+with job(snakemake):
+    data, study = read_parquet(snakemake.input.data), snakemake.params.study
+    measured = dependences(data, study["ordinal"])
+    clusters = clusters_table(
+        data.domain, measured, values_of(study["grids"], "t_v"), values_of(study["grids"], "t_d")
+    )
+    source = data.marks["data_source"]
+    write_table(snakemake.output.dependences, measured.assign(data_source=source))
+    write_table(snakemake.output.clusters, clusters.assign(data_source=source))

@@ -1,0 +1,25 @@
+"""Simulate a chunk of a study's cells."""
+
+import pandas as pd
+from job import job
+
+from deniable.files import write_table
+from deniable.microdata import read_parquet
+from deniable.studies.cluster_queries import ClusterQueries
+from deniable.study import simulate_chunk
+
+with job(snakemake):
+    settings = snakemake.params.study
+    data = read_parquet(snakemake.input.data)
+    queries = ClusterQueries(data, settings["coverage"], tuple(settings["ordinal"]))
+    results = simulate_chunk(
+        queries,
+        snakemake.wildcards.study,
+        settings["grids"],
+        chunk=int(snakemake.wildcards.chunk),
+        chunks=int(snakemake.wildcards.chunks),
+        replicates=settings["replicates"],
+        block=settings["block"],
+        root_seed=snakemake.params.seed,
+    )
+    write_table(snakemake.output[0], results.assign(data_source=data.marks["data_source"]))

@@ -1,0 +1,12 @@
+"""Count, for each reading and mechanism, how many printed numbers hold."""
+
+import pandas as pd
+from job import job
+
+from deniable.files import write_table
+from deniable.study import agreement
+
+with job(snakemake):
+    results = pd.concat(map(pd.read_csv, snakemake.input))
+    by = ["dataset", "matrix", "mechanism", "projection"]
+    write_table(snakemake.output[0], agreement(results, by))
