@@ -22,7 +22,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce quick report test bench lint lock surrogates environment clean distclean
+.PHONY: help reproduce quick report check test bench lint lock surrogates environment clean distclean
 
 help: ## list the targets
 	@echo "make TARGET [CORES=n] [PYTHON=python3.x]    CORES is $(CORES) here"
@@ -41,6 +41,9 @@ report: $(ENVIRONMENT) ## results/report.html and Snakemake's own report, of the
 	$(SNAKEMAKE) results/report.html --configfile "$$(cat $(LAST))"
 	$(SNAKEMAKE) --report results/snakemake-report.html --configfile "$$(cat $(LAST))"
 
+check: $(ENVIRONMENT) ## that the last run left every table, figure, the audit and the report
+	$(BIN)/python tools/check_results.py
+
 test: $(ENVIRONMENT) ## the tests, on all cores
 	$(BIN)/python -m pytest -n $(CORES)
 
@@ -52,7 +55,7 @@ lint: $(ENVIRONMENT) ## style, types, workflow and CI files
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile workflow/rules
-	$(BIN)/snakemake --lint
+	$(BIN)/python tools/lint_workflow.py
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 

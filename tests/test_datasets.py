@@ -20,19 +20,12 @@ import pytest
 import yaml
 
 from deniable import datasets
-from deniable.datasets import (
-    Dataset,
-    NotInMirror,
-    Source,
-    from_mirror,
-    load_manifest,
-    read_original,
-    read_source,
-    resolve,
-)
+from deniable.datasets import NotInMirror, from_mirror, read_original, resolve
 from deniable.download import DownloadError, Limits, download
 from deniable.errors import DataError
 from deniable.files import read_json, write_json
+from deniable.manifest import Dataset, load_manifest
+from deniable.sources import Source, read_source
 
 ROOT = Path(__file__).parents[1]
 GOOD = b"".join(b"%d, red, yes\n%d, blue, no\n" % (n, n) for n in range(10_000))

@@ -13,12 +13,13 @@ from itertools import product
 from typing import Literal
 
 import numpy as np
-from scipy import stats
+import numpy.typing as npt
+from scipy import special
 
 from deniable.channel.ratios import log_rounded_up
 from deniable.domain import Codes
 from deniable.errors import DeniableError
-from deniable.multirr import ClusterMechanism, Reading
+from deniable.readings import ClusterMechanism, Reading
 
 Matrix = list[list[Fraction]]
 Unit = Literal["attribute", "cluster", "record", "one attribute in its cluster"]
@@ -67,7 +68,7 @@ def constant_matrix(size: int, odds: Fraction) -> Matrix:
 
 
 def claimed_odds(sizes: Sequence[int], p: Fraction, reading: Reading) -> Fraction:
-    """Return exp(sum of the attributes' claimed epsilons), exactly: each is a ratio or its inverse."""
+    """Return exp(sum of the attributes' claimed epsilons), exactly."""
     ratios = [rational_odds(size, p, reading) for size in sizes]
     return math.prod((max(r, 1 / r) for r in ratios), start=Fraction(1))
 
@@ -134,7 +135,9 @@ def audit_cluster(
         factors = [constant_matrix(s, rational_odds(s, exact_p, reading)) for s in sizes]
         matrix = [
             [
-                math.prod((f[a][b] for f, a, b in zip(factors, u, v, strict=True)), start=Fraction(1))
+                math.prod(
+                    (f[a][b] for f, a, b in zip(factors, u, v, strict=True)), start=Fraction(1)
+                )
                 for v in cells
             ]
             for u in cells
@@ -172,7 +175,7 @@ class SamplerTest:
 
 
 def audit_sampler(
-    randomize: Callable[[Codes], Codes], matrix: Sequence[Sequence[float]], draws_a_row: int
+    randomize: Callable[[Codes], Codes], matrix: npt.ArrayLike, draws_a_row: int
 ) -> SamplerTest:
     """Draw from a sampler at every true category and hold the reports against its matrix.
 
@@ -194,7 +197,7 @@ def audit_sampler(
         observed, expected = _pooled(observed, expected)
         statistic += float(((observed - expected) ** 2 / expected).sum())
         freedom += expected.size - 1
-    p_value = float(stats.chi2.sf(statistic, freedom)) if freedom else 1.0
+    p_value = float(special.chdtrc(freedom, statistic)) if freedom else 1.0
     return SamplerTest(size * draws_a_row, statistic, freedom, p_value, impossible)
 
 

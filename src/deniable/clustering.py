@@ -37,12 +37,12 @@ def cluster_attributes(
         dependences are taken in the domain's order, so that the result is always the same.
     """
     strength = {
-        frozenset((row.attribute_1, row.attribute_2)): float(row.dependence)
-        for row in dependences.itertuples()
+        frozenset((row["attribute_1"], row["attribute_2"])): float(row["dependence"])
+        for row in dependences.to_dict("records")
     }
     sizes = dict(zip(domain.names, domain.shape, strict=True))
     clusters: list[tuple[str, ...]] = [(name,) for name in domain.names]
-    while (pair := _next_merge(clusters, strength, sizes, largest_cells, least_dependence)) is not None:
+    while pair := _next_merge(clusters, strength, sizes, largest_cells, least_dependence):
         first, second = pair
         merged = tuple(sorted(clusters[first] + clusters[second], key=domain.position))
         clusters = [c for i, c in enumerate(clusters) if i not in pair] + [merged]
@@ -58,7 +58,9 @@ def _next_merge(
     least_dependence: float,
 ) -> tuple[int, int] | None:
     def dependence(pair: tuple[int, int]) -> float:
-        return max(strength[frozenset((a, b))] for a in clusters[pair[0]] for b in clusters[pair[1]])
+        return max(
+            strength[frozenset((a, b))] for a in clusters[pair[0]] for b in clusters[pair[1]]
+        )
 
     pairs = sorted(combinations(range(len(clusters)), 2), key=lambda pair: -dependence(pair))
     for pair in pairs:

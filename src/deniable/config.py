@@ -7,10 +7,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from deniable.domain import Domain
-from deniable.errors import ConfigError, DeniableError
-from deniable.multirr import ClusterMechanism, Reading, rr_channel, rr_joint
-from deniable.study import cells_of
+from deniable.errors import ConfigError
+from deniable.grid import cells_of_grids
+from deniable.readings import ClusterMechanism, Projection, Reading
 
 Probability = Annotated[float, Field(gt=0, lt=1)]
 Count = Annotated[int, Field(ge=1)]
@@ -35,7 +34,7 @@ class ClusterQueryGrid(_Strict):
     dataset: Annotated[list[Literal["adult", "adult6"]], Field(min_length=1)]
     matrix: Annotated[list[Reading], Field(min_length=1)]
     mechanism: Annotated[list[ClusterMechanism], Field(min_length=1)]
-    projection: Annotated[list[Literal["clip", "simplex", "likelihood"]], Field(min_length=1)]
+    projection: Annotated[list[Projection], Field(min_length=1)]
     p: Annotated[list[Probability], Field(min_length=1)]
     t_d: Annotated[list[Share], Field(min_length=1)]
     t_v: Annotated[list[Count], Field(min_length=1)]
@@ -73,7 +72,7 @@ class ClusterQueryStudy(_Strict):
 
     def cells(self) -> list[dict[str, Any]]:
         """Return the cells of all grids, in order."""
-        return [cell for grid in self.grids for cell in cells_of(grid.model_dump())]
+        return cells_of_grids([grid.model_dump() for grid in self.grids])
 
 
 class StudiesConfig(_Strict):
@@ -168,62 +167,11 @@ def validate(values: Mapping[str, Any]) -> Config:
         return Config.model_validate(dict(values))
     except ValidationError as error:
         lines = [_line(fault) for fault in error.errors()]
-    raise ConfigError(_message(lines))
+    raise ConfigError(message(lines))
 
 
-def check_domains(config: Config, domains: Mapping[str, Domain], records: Mapping[str, int]) -> None:
-    """Hold the config against the data sets it names, still before anything starts.
-
-    Raises
-    ------
-    ConfigError
-        With a line for each attribute that a data set does not have, each attribute named twice,
-        and each RR-Joint release whose domain is too large for its records.
-    """
-    faults = []
-    adult = domains["adult"]
-    for study in type(config.studies).model_fields:
-        faults += _unknown(f"studies.{study}.ordinal", config.study(study).ordinal, adult)
-    for number, release in enumerate(config.releases):
-        path = f"releases[{number}]"
-        domain = domains[release.data]
-        chosen = release.attributes or list(domain.names)
-        wrong = _unknown(f"{path}.attributes", chosen, domain)
-        if isinstance(release, ClustersRelease):
-            known = [name for name in dict.fromkeys(chosen) if name in domain.names]
-            wrong += _unknown(f"{path}.ordinal", release.ordinal, domain.project(known or domain.names))
-        if isinstance(release, IndependentRelease) and not wrong:
-            wrong += [
-                f"{path}.p: with matrix {release.matrix!r} and p {release.p:g} the attribute "
-                f"{name!r} cannot be estimated (its matrix is singular); allowed: another p or matrix"
-                for name in chosen
-                if rr_channel(domain[name].size, release.p, release.matrix).singular
-            ]
-        if isinstance(release, JointRelease) and not wrong:
-            try:
-                rr_joint(domain.project(chosen), records[release.data], release.p, release.matrix)
-            except DeniableError as error:
-                wrong.append(f"{path}.attributes: {error}")
-        faults += wrong
-    if faults:
-        raise ConfigError(_message(faults))
-
-
-def _unknown(path: str, names: Sequence[str], domain: Domain) -> list[str]:
-    lines = [
-        f"{path}[{i}]: {name!r} is no attribute of the data; allowed: {', '.join(domain.names)}"
-        for i, name in enumerate(names)
-        if name not in domain.names
-    ]
-    lines += [
-        f"{path}[{i}]: {name!r} is named twice; allowed: once"
-        for i, name in enumerate(names)
-        if name in names[:i]
-    ]
-    return lines
-
-
-def _message(lines: Sequence[str]) -> str:
+def message(lines: Sequence[str]) -> str:
+    """Return the message for the faults of a config, a line each."""
     faults = "a fault" if len(lines) == 1 else f"{len(lines)} faults"
     return f"the config has {faults} (config/README.md describes every option):\n" + "\n".join(
         f"  {line}" for line in lines

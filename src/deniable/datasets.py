@@ -1,14 +1,11 @@
 """The published data sets: what they must be, where they come from, and their surrogates."""
 
 import shutil
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path, PurePosixPath
-from typing import Any, Literal, get_args
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Literal, get_args
 
-import yaml
-
-from deniable.domain import Attribute, Domain
 from deniable.download import (
     BY_HAND,
     DEFAULT_LIMITS,
@@ -18,12 +15,12 @@ from deniable.download import (
     download,
     set_aside,
 )
-from deniable.errors import DataError, DeniableError
-from deniable.files import read_json, sha256, write_json, written_whole
+from deniable.errors import DataError
+from deniable.files import sha256, write_json, written_whole
+from deniable.manifest import Dataset
 from deniable.microdata import Microdata, read_csv
+from deniable.sources import Found, Source, read_source
 
-Kind = Literal["original", "surrogate"]
-Found = Literal["mirror", "public", "surrogate"]
 Wanted = Literal["auto", "mirror", "public", "surrogate"]
 
 # The reasons of sources that no failure led to; the first one also tells a surrogate that was
@@ -33,206 +30,8 @@ FROM_MIRROR = "the mirror directory holds the published file"
 FROM_EARLIER = "a verified copy of the published file was there already"
 
 
-@dataclass(frozen=True)
-class Dataset:
-    """A published file and what is read of it.
-
-    Parameters
-    ----------
-    name, title, citation : str
-    file : str
-        Name of the file, in a mirror directory as well.
-    address : str
-        Where it is published.
-    sha256 : str
-    records : int
-    delimiter : str
-    header : bool
-        Whether the first line names the columns; attributes are then found by name.
-    positions : tuple of int
-        0-based column of each attribute, empty if there is a header.
-    domain : Domain
-    surrogate : str
-        Path of the surrogate's parameters, relative to the manifest's folder.
-    """
-
-    name: str
-    title: str
-    citation: str
-    file: str
-    address: str
-    sha256: str
-    records: int
-    delimiter: str
-    header: bool
-    positions: tuple[int, ...]
-    domain: Domain
-    surrogate: str
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where the records of a data set come from in this run.
-
-    Parameters
-    ----------
-    dataset : str
-    kind : "original" or "surrogate"
-    sha256 : str
-        Of the published file, or of the surrogate's JSON.
-    found : "mirror", "public" or "surrogate"
-    reason : str
-        Why this one; for a surrogate, why the earlier ones failed. Names no path.
-    """
-
-    dataset: str
-    kind: Kind
-    sha256: str
-    found: Found
-    reason: str
-
-
 class NotInMirror(DataError):  # noqa: N818 - a case to pass over more often than an error
     """A mirror directory that lacks the file."""
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
-def _is_count(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _is_inner_path(value: Any) -> bool:
-    path = PurePosixPath(value) if _is_text(value) else PurePosixPath("/")
-    return not path.is_absolute() and ".." not in path.parts and path.name != ""
-
-
-Rules = Mapping[str, tuple[str, Callable[[Any], bool]]]
-
-_DATASET_RULES: Rules = {
-    "title": ("a text", _is_text),
-    "citation": ("a text", _is_text),
-    "file": ("a file name without a folder", lambda v: _is_inner_path(v) and "/" not in v),
-    "address": (
-        "an http or https address",
-        lambda v: _is_text(v) and v.startswith(("http://", "https://")),
-    ),
-    "sha256": (
-        "64 hexadecimal digits in small letters, in quotes",
-        lambda v: _is_text(v) and len(v) == 64 and not set(v) - set("0123456789abcdef"),
-    ),
-    "records": ("a whole number of at least 1", lambda v: _is_count(v, 1)),
-    "delimiter": (
-        "one ASCII character in quotes",
-        lambda v: isinstance(v, str) and len(v.encode()) == 1,
-    ),
-    "header": ("true or false", lambda v: isinstance(v, bool)),
-    "surrogate": ("a path within the manifest's folder", _is_inner_path),
-    "attributes": ("a list of attributes", lambda v: isinstance(v, list) and bool(v)),
-}
-_ATTRIBUTE_RULES: Rules = {
-    "name": ("a text (in quotes if it looks like a number)", _is_text),
-    "position": ("a whole number, the column from 0", lambda v: _is_count(v, 0)),
-    "scale": ("nominal or ordinal", lambda v: v in ("nominal", "ordinal")),
-    "categories": ("a list of texts", lambda v: isinstance(v, list) and bool(v)),
-}
-
-
-def load_manifest(path: Path | str) -> dict[str, Dataset]:
-    """Read the manifest of data sets.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read, or an entry is malformed: the message names file, data set, key,
-        what stands there and what should.
-    """
-    file = Path(path)
-    try:
-        entries = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"{file}: {error.strerror or error}; check the path") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{file}: no UTF-8 text; convert the file to UTF-8") from None
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none
-        mark = getattr(error, "problem_mark", None)
-        line = f"line {mark.line + 1}: " if mark else ""
-        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        raise DataError(f"{file}: {line}{problem}; mend the YAML there") from None
-    if not isinstance(entries, dict) or not entries:
-        raise DataError(f"{file}: no data sets; give each a name with its keys below it")
-    datasets: dict[str, Dataset] = {}
-    for name, entry in entries.items():
-        if not _is_inner_path(name) or "/" in name:
-            raise DataError(f"{file}: dataset {name!r}: use a text that can name a file")
-        dataset = _dataset(f"{file}: dataset {name!r}", name, entry)
-        for other in datasets.values():
-            if other.file == dataset.file:
-                raise DataError(
-                    f"{file}: dataset {name!r}, key 'file': {dataset.file!r} is the file of "
-                    f"{other.name!r} too; give each data set a file of its own"
-                )
-        datasets[name] = dataset
-    return datasets
-
-
-def _dataset(where: str, name: str, entry: Any) -> Dataset:
-    _check(where, "", entry, _DATASET_RULES)
-    attributes: list[Attribute] = []
-    positions: list[int] = []
-    for number, given in enumerate(entry["attributes"]):
-        prefix = f"attributes[{number}]"
-        # A header finds columns by name; a position beside it could only contradict.
-        unused = "position" if entry["header"] else ""
-        rules = {key: rule for key, rule in _ATTRIBUTE_RULES.items() if key != unused}
-        _check(where, prefix, given, rules, optional=("scale",))
-        for category in given["categories"]:
-            if not _is_text(category) or category != category.strip():
-                raise DataError(
-                    f"{where}, key '{prefix}.categories': {category!r} is no category; "
-                    "give a text in quotes, without white space around it"
-                )
-        try:
-            scale = given.get("scale", "nominal")
-            attributes.append(Attribute(given["name"], tuple(given["categories"]), scale))
-        except DeniableError as error:
-            raise DataError(f"{where}, key '{prefix}': {error}") from None
-        if not unused:
-            if given["position"] in positions:
-                raise DataError(
-                    f"{where}, key '{prefix}.position': column {given['position']} is taken by "
-                    f"{attributes[positions.index(given['position'])].name!r}; give another"
-                )
-            positions.append(given["position"])
-    try:
-        domain = Domain(tuple(attributes))
-    except DeniableError as error:
-        raise DataError(f"{where}, key 'attributes': {error}") from None
-    plain = {key: entry[key] for key in _DATASET_RULES if key != "attributes"}
-    return Dataset(name=name, positions=tuple(positions), domain=domain, **plain)
-
-
-def _check(
-    where: str, prefix: str, given: Any, rules: Rules, optional: tuple[str, ...] = ()
-) -> None:
-    if not isinstance(given, dict):
-        place = f", key '{prefix}'" if prefix else ""
-        raise DataError(f"{where}{place}: {given!r:.80} is no mapping; give {', '.join(rules)}")
-    dot = f"{prefix}." if prefix else ""
-    for key, (expected, _) in rules.items():
-        if key not in given and key not in optional:
-            raise DataError(f"{where}, key '{dot}{key}': missing; give {expected}")
-    for key, value in given.items():
-        if key not in rules:
-            raise DataError(
-                f"{where}, key '{dot}{key}': not used here; remove it, or rename it to one of "
-                f"{', '.join(rules)}"
-            )
-        expected, holds = rules[key]
-        if not holds(value):
-            raise DataError(f"{where}, key '{dot}{key}': is {value!r:.80}; give {expected}")
 
 
 def read_original(dataset: Dataset, path: Path | str) -> Microdata:
@@ -294,32 +93,6 @@ def from_mirror(dataset: Dataset, mirror: Path, target: Path) -> None:
                 f"it was refused, a copy is kept as {refused} for inspection; replace it by the "
                 f"file published at {dataset.address}, or remove it"
             )
-
-
-def read_source(path: Path | str) -> Source:
-    """Read the record that `resolve` left.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read or is malformed.
-    """
-    file = Path(path)
-    remedy = "delete it, the pipeline makes it again"
-    try:
-        record = read_json(file)
-    except OSError as error:
-        raise DataError(f"{file}: {error.strerror or error}; run the pipeline first") from None
-    except ValueError:
-        raise DataError(f"{file}: no JSON; {remedy}") from None
-    keys = [field.name for field in fields(Source)]
-    if not isinstance(record, dict) or set(record) != set(keys):
-        raise DataError(f"{file}: the keys must be {', '.join(keys)}; {remedy}")
-    allowed = {"kind": get_args(Kind), "found": get_args(Found)}
-    for key, value in record.items():
-        if not isinstance(value, str) or value not in allowed.get(key, (value,)):
-            raise DataError(f"{file}: key {key!r} has the value {value!r:.80}; {remedy}")
-    return Source(**record)
 
 
 def resolve(

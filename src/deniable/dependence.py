@@ -21,7 +21,9 @@ def chi_square(table: npt.ArrayLike) -> float:
     observed = np.asarray(table, dtype=float)
     expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / observed.sum()
     difference = (observed - expected) ** 2
-    return float(np.divide(difference, expected, out=np.zeros_like(expected), where=expected > 0).sum())
+    return float(
+        np.divide(difference, expected, out=np.zeros_like(expected), where=expected > 0).sum()
+    )
 
 
 def cramers_v(table: npt.ArrayLike) -> float:

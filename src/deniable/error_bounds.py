@@ -2,7 +2,7 @@
 
 from math import sqrt
 
-from scipy import stats
+from scipy import special
 
 from deniable.errors import DeniableError
 
@@ -16,7 +16,7 @@ def root_b(categories: int, alpha: float = 0.05) -> float:
         raise DeniableError(
             f"categories must be at least 1 and alpha in (0, 1), not {categories} and {alpha}"
         )
-    return float(sqrt(stats.chi2.isf(alpha / categories, df=1)))
+    return float(sqrt(special.chdtri(1, alpha / categories)))
 
 
 def best_case_relative_error(categories: int, records: int, alpha: float = 0.05) -> float:

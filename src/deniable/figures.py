@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -21,7 +22,7 @@ MECHANISM_STYLE: Mapping[str, tuple[str, str, str]] = {
     "joint": ("#d55e00", "s", "regenerated, one matrix a cluster (joint)"),
     "kronecker": ("#0072b2", "o", "regenerated, attribute by attribute (kronecker)"),
 }
-STYLE = {
+STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",  # ships with matplotlib: the same picture on every machine
     "font.size": 9,
     "svg.hashsalt": "deniable",
@@ -84,26 +85,27 @@ def _panel(axis: Axes, cells: pd.DataFrame, heading: str) -> None:
     axis.set_axisbelow(True)
     axis.set_xticks(range(len(sizes)), [str(size) for size in sizes])
     axis.set_xlim(-0.55, len(sizes) - 0.45)
-    for row in cells.itertuples():
-        spread = dependences.index(row.t_d) - (len(dependences) - 1) / 2
-        x = sizes.index(row.t_v) + 0.27 * spread
-        colour, marker, _ = MECHANISM_STYLE[row.mechanism]
-        beside = x + (0.055 if row.mechanism == "kronecker" else -0.055)
-        reach = [[row.regenerated - row.ci_low], [row.ci_high - row.regenerated]]
+    for row in cells.to_dict("records"):
+        spread = dependences.index(row["t_d"]) - (len(dependences) - 1) / 2
+        x = sizes.index(row["t_v"]) + 0.27 * spread
+        colour, marker, _ = MECHANISM_STYLE[row["mechanism"]]
+        beside = x + (0.055 if row["mechanism"] == "kronecker" else -0.055)
+        value = row["regenerated"]
+        reach = np.array([[value - row["ci_low"]], [row["ci_high"] - value]])
         # With very few runs the interval is the whole line; there is nothing to draw then.
-        reach = reach if np.all(np.isfinite(reach)) else [[0.0], [0.0]]
+        reach = reach if np.all(np.isfinite(reach)) else np.zeros((2, 1))
         axis.errorbar(
             beside,
-            row.regenerated,
+            value,
             yerr=reach,
             color=colour,
             marker=marker,
             markersize=4.2,
-            markerfacecolor=colour if row.verdict == "agrees" else "white",
+            markerfacecolor=colour if row["verdict"] == "agrees" else "white",
             linewidth=1.1,
         )
-        if not np.isnan(row.published):
-            axis.plot(x, row.published, "D", color=INK, markersize=3.6, zorder=4)
+        if not np.isnan(row["published"]):
+            axis.plot(x, row["published"], "D", color=INK, markersize=3.6, zorder=4)
 
 
 def _legend(table: pd.DataFrame) -> list[Line2D]:

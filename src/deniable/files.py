@@ -7,9 +7,10 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+if TYPE_CHECKING:  # not at run time: this room is imported wherever a file is written
+    import pandas as pd
 
 SIGNIFICANT_DIGITS = 9
 
@@ -55,7 +56,7 @@ def read_json(path: Path | str) -> Any:
     return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
-def write_table(path: Path | str, table: pd.DataFrame) -> None:
+def write_table(path: Path | str, table: "pd.DataFrame") -> None:
     """Write `table` as CSV, numbers with 9 significant digits: equal results are equal bytes."""
     with written_whole(path) as temporary:
         table.to_csv(

@@ -130,9 +130,7 @@ class Microdata:
 
 def attributes_to_json(domain: Domain) -> list[dict[str, Any]]:
     """Describe the attributes of a domain in plain JSON values."""
-    return [
-        {"name": a.name, "scale": a.scale, "categories": list(a.categories)} for a in domain
-    ]
+    return [{"name": a.name, "scale": a.scale, "categories": list(a.categories)} for a in domain]
 
 
 def domain_from_json(attributes: Sequence[Mapping[str, Any]]) -> Domain:

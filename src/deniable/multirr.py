@@ -7,7 +7,7 @@ a channel of its own. RR-Independent has clusters of one attribute, RR-Joint has
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
@@ -25,12 +25,7 @@ from deniable.error_bounds import best_case_relative_error
 from deniable.errors import DeniableError
 from deniable.microdata import Microdata, attributes_to_json, domain_from_json
 from deniable.randomness import RandomSource
-
-Reading = Literal["printed", "keep", "diagonal"]
-ClusterMechanism = Literal["joint", "kronecker"]
-
-READINGS: tuple[Reading, ...] = get_args(Reading)
-CLUSTER_MECHANISMS: tuple[ClusterMechanism, ...] = get_args(ClusterMechanism)
+from deniable.readings import CLUSTER_MECHANISMS, READINGS, ClusterMechanism, Reading
 
 LARGEST_JOINT_CELLS = 4096
 FEWEST_RECORDS_A_CELL = 10
@@ -39,7 +34,7 @@ FEWEST_RECORDS_A_CELL = 10
 def rr_channel(size: int, p: float, reading: Reading) -> KeepOrReplace:
     """Return the RR matrix of an attribute (text 003, 6.3.1), in one of its three readings.
 
-    The printed matrix, p on the diagonal and (1 - p) / |A| elsewhere, has rows that do not sum to 1.
+    Printed are p on the diagonal and (1 - p) / |A| elsewhere: rows that do not sum to 1.
 
     - ``printed``: literally so, then each row divided by its sum. Epsilon is the printed
       |ln(p |A| / (1 - p))|. For p |A| < 1 - p the diagonal is the smaller entry.

@@ -13,8 +13,9 @@ from deniable.audit import Finding, audit_attribute, audit_cluster, audit_sample
 from deniable.channel.ratios import log_rounded_up
 from deniable.clustering import Clusters, cluster_attributes
 from deniable.domain import Domain
-from deniable.multirr import CLUSTER_MECHANISMS, READINGS, Protocol, Reading
+from deniable.multirr import Protocol
 from deniable.randomness import generator_for
+from deniable.readings import CLUSTER_MECHANISMS, READINGS, Reading
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deniable.config import Config, check_domains, validate
-from deniable.datasets import Dataset, Source, load_manifest, resolve
+from deniable.config import Config, validate
+from deniable.manifest import Dataset, load_manifest
 from deniable.provenance import code_digest
+from deniable.sources import Source, read_source
 from deniable.studies.registry import FIGURES, TABLES
 
 MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
@@ -38,14 +39,19 @@ class Plan:
     def prepare(cls, values: Mapping[str, Any], root: Path | str) -> "Plan":
         """Validate the config, then obtain the data or settle for the surrogates.
 
+        For the process that a user starts. What it settles is recorded under results/data/raw.
+
         Raises
         ------
         DeniableError
             Before any job starts, with one message for everything that is wrong with the config.
         """
+        # Here, not above: these rooms are large, and `recall` does without them.
+        from deniable.config_checks import check_domains  # noqa: PLC0415
+        from deniable.datasets import resolve  # noqa: PLC0415
+
         config = validate(values)
-        resources = Path(root) / "resources"
-        datasets = load_manifest(resources / "datasets.yaml")
+        datasets = load_manifest(_resources(root) / "datasets.yaml")
         check_domains(
             config,
             {name: dataset.domain for name, dataset in datasets.items()},
@@ -58,12 +64,19 @@ class Plan:
                 source=config.data.source,
                 mirror=Path(mirror) if mirror else None,
                 folder=RAW,
-                manifest_folder=resources,
+                manifest_folder=_resources(root),
                 say=_say,
             )
             for name, dataset in datasets.items()
         }
         return cls(config, Path(root), datasets, sources)
+
+    @classmethod
+    def recall(cls, values: Mapping[str, Any], root: Path | str) -> "Plan":
+        """Rebuild the plan that `prepare` settled, for the process of one of its jobs."""
+        datasets = load_manifest(_resources(root) / "datasets.yaml")
+        sources = {name: read_source(RAW / f"{name}.source.json") for name in datasets}
+        return cls(validate(values), Path(root), datasets, sources)
 
     def code(self, script: str) -> str:
         """Return the digest of a script and of all library code behind it."""
@@ -105,6 +118,10 @@ class Plan:
     def rehearsals(self) -> list[str]:
         """Return the names of the releases that are rehearsals."""
         return [release.name for release in self.config.releases if release.rehearsal]
+
+
+def _resources(root: Path | str) -> Path:
+    return Path(root) / "resources"
 
 
 def _say(line: str) -> None:

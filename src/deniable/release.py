@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from deniable.channel import Channel, ProductChannel, Target
 from deniable.channel.base import Counts, Floats
@@ -138,7 +138,7 @@ def estimate(protocol: Protocol, reports: Microdata, confidence: float = 0.95) -
 
 
 def _margins(cluster: Sequence[str]) -> list[tuple[str, ...]]:
-    single = [(name,) for name in cluster]
+    single: list[tuple[str, ...]] = [(name,) for name in cluster]
     return single if len(cluster) == 1 else [*single, tuple(cluster)]
 
 
@@ -171,7 +171,7 @@ def _estimate_margin(
             "estimate": estimated,
         }
     )
-    z = stats.norm.isf((1 - confidence) / 2)
+    z = float(-special.ndtri((1 - confidence) / 2))
     for target in TARGETS:
         if indicators.shape[0] == channel.size:
             errors = channel.standard_errors(counts, target)

@@ -11,9 +11,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from deniable.datasets import Source, read_source
 from deniable.files import read_json
 from deniable.provenance import run_facts
+from deniable.sources import Source, read_source
 from deniable.studies.registry import CLUSTER_QUERY_KEYS, TABLES
 
 SIGN = {"agrees": "✓", "differs": "✗", "not printed": "–", "surrogate": "s"}
@@ -96,8 +96,8 @@ def render(contents: Contents) -> str:
         },
         tables=TABLES,
         sign=SIGN,
-        svg={name: Markup(_inline(text)) for name, text in contents.figures.items()},  # noqa: S704
-        findings=Markup(MarkdownIt("commonmark").enable("table").render(contents.findings)),  # noqa: S704
+        svg={name: Markup(_inline(text)) for name, text in contents.figures.items()},
+        findings=Markup(MarkdownIt("commonmark").enable("table").render(contents.findings)),
         surrogate=any(source.kind == "surrogate" for source in contents.sources),
         sensitivity=contents.results.get("multirr_sensitivity"),
         keys=CLUSTER_QUERY_KEYS,
@@ -130,7 +130,10 @@ def layout(table: pd.DataFrame) -> dict[str, Any]:
     """
     sizes = sorted(table["t_v"].unique())
     mechanisms = list(dict.fromkeys(table["mechanism"]))
-    cells = {(c.p, c.t_d, c.t_v, c.mechanism): c for c in table.itertuples()}
+    cells = {
+        (cell["p"], cell["t_d"], cell["t_v"], cell["mechanism"]): cell
+        for cell in table.to_dict("records")
+    }
     rows = [
         {
             "p": p,

@@ -174,8 +174,9 @@ def expectation_maximization(
     proportions = np.full_like(batch, 1 / channel.size)
     gaps = np.full(len(batch), np.inf)
     open_tables = np.arange(len(batch))
-    step = 0
-    for step in range(1, iterations + 1):
+    done = 0
+    while open_tables.size and done < iterations:
+        done += 1
         current = proportions[open_tables]
         reported = channel.reported(current)
         observed = frequencies[open_tables]
@@ -187,8 +188,6 @@ def expectation_maximization(
         moved = current * gradient
         proportions[open_tables] = moved / moved.sum(axis=-1, keepdims=True)
         open_tables = open_tables[gaps[open_tables] > tolerance]
-        if not open_tables.size:
-            break
     gap = float(gaps.max())
     if gap > tolerance:
         warnings.warn(
@@ -197,7 +196,7 @@ def expectation_maximization(
             RuntimeWarning,
             stacklevel=2,
         )
-    return Likelihood(proportions.reshape(counts.shape), step, gap)
+    return Likelihood(proportions.reshape(counts.shape), done, gap)
 
 
 def _finite(values: npt.ArrayLike) -> Floats:

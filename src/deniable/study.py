@@ -4,20 +4,19 @@ A study adds a function that simulates one cell, a grid in the config and a file
 numbers; everything else is here.
 """
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from deniable.errors import DeniableError
+from deniable.grid import Cell, Grid, cells_of_grids, chunk_of
 from deniable.randomness import generator_for
 
-Cell = Mapping[str, Any]
 Values = npt.NDArray[np.float64]
 Simulate = Callable[[Cell, np.random.Generator, int], Values]
 Verdict = Literal["agrees", "differs", "not printed", "surrogate"]
@@ -35,22 +34,8 @@ RESULT_COLUMNS = (
 )
 
 
-def cells_of(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Return every combination of the grid's values, the last column running fastest."""
-    return [
-        dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())
-    ]
-
-
-def chunk_of(cells: Sequence[Cell], chunk: int, chunks: int) -> list[Cell]:
-    """Return the cells of one of several chunks (from 0), dealt out in turn to even out the cost."""
-    if not 0 <= chunk < chunks:
-        raise DeniableError(f"chunk {chunk} of {chunks} does not exist; count from 0")
-    return list(cells[chunk::chunks])
-
-
 def replicate(
-    simulate: Simulate, root_seed: int, study: str, cell: Cell, replicates: int, block: int
+    simulate: Simulate, root_seed: int, study: str, cell: Cell, *, replicates: int, block: int
 ) -> Values:
     """Simulate the replicates of a cell, block by block.
 
@@ -92,9 +77,10 @@ def median_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Sum
     n = ordered.size
     if not n or np.isnan(ordered[-1]):
         raise DeniableError("a median needs at least one value, and none that is not a number")
-    # Largest k with Pr(Bin(n, 1/2) < k) <= (1 - confidence) / 2; the interval is [x_(k), x_(n+1-k)].
-    below = int(stats.binom.ppf((1 - confidence) / 2, n, 0.5))
-    rank = below if stats.binom.cdf(below - 1, n, 0.5) <= (1 - confidence) / 2 else below - 1
+    # The largest k with Pr(Bin(n, 1/2) < k) <= (1 - confidence) / 2; the interval is from the k-th
+    # smallest value to the k-th largest.
+    tails = special.bdtr(np.arange(n // 2), n, 0.5)
+    rank = int(np.sum(tails <= (1 - confidence) / 2))
     low, high = (ordered[rank - 1], ordered[n - rank]) if rank >= 1 else (-np.inf, np.inf)
     return Summary(float(np.median(ordered)), float(low), float(high), n)
 
@@ -160,31 +146,21 @@ def compare(
         table = results.merge(published, how="left", on=shared, validate="many_to_one")
     table["verdict"] = [
         verdict(
-            Summary(row.regenerated, row.ci_low, row.ci_high, row.replicates),
-            row.published,
-            row.half_unit,
+            Summary(row["regenerated"], row["ci_low"], row["ci_high"], row["replicates"]),
+            row["published"],
+            row["half_unit"],
             published_replicates,
-            surrogate=row.data_source == "surrogate",
+            surrogate=row["data_source"] == "surrogate",
         )
-        for row in table.itertuples()
+        for row in table.to_dict("records")
     ]
     return table[[*keys, *RESULT_COLUMNS]]
-
-
-def cells_of_grids(grids: Sequence[Mapping[str, Sequence[Any]]]) -> list[dict[str, Any]]:
-    """Return the cells of several grids, in order."""
-    return [cell for grid in grids for cell in cells_of(grid)]
-
-
-def values_of(grids: Sequence[Mapping[str, Sequence[Any]]], column: str) -> list[Any]:
-    """Return the values that a column takes in any of the grids, in order, each once."""
-    return list(dict.fromkeys(value for grid in grids for value in grid[column]))
 
 
 def simulate_chunk(
     simulate: Simulate,
     study: str,
-    grids: Sequence[Mapping[str, Sequence[Any]]],
+    grids: Sequence[Grid],
     *,
     chunk: int,
     chunks: int,
@@ -201,9 +177,11 @@ def simulate_chunk(
     """
     rows = []
     for cell in chunk_of(cells_of_grids(grids), chunk, chunks):
-        summary = median_summary(replicate(simulate, root_seed, study, cell, replicates, block))
+        summary = median_summary(
+            replicate(simulate, root_seed, study, cell, replicates=replicates, block=block)
+        )
         rows.append(
-            cell
+            dict(cell)
             | {
                 "regenerated": summary.value,
                 "ci_low": summary.low,
@@ -244,7 +222,7 @@ def agreement(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """
     rows = []
     for group, cells in results.dropna(subset=["published"]).groupby(list(by), sort=True):
-        log_ratio = np.log(cells["regenerated"] / cells["published"])
+        log_ratio = (cells["regenerated"] / cells["published"]).apply(np.log)
         rows.append(
             dict(zip(by, group, strict=True))
             | {"cells": len(cells)}
@@ -253,7 +231,7 @@ def agreement(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
                 "median_ratio": float(np.exp(log_ratio.median())),
                 "typical_factor": float(np.exp(log_ratio.abs().mean())),
                 "rank_correlation": float(
-                    stats.spearmanr(cells["regenerated"], cells["published"]).statistic
+                    cells["regenerated"].rank().corr(cells["published"].rank())
                 ),
             }
         )

@@ -12,7 +12,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 
 try:
-    plan = Plan.prepare(config, workflow.basedir)
+    settle = Plan.prepare if workflow.is_main_process else Plan.recall
+    plan = settle(config, workflow.basedir)
 except DeniableError as error:
     raise WorkflowError(str(error)) from None
 

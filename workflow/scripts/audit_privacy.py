@@ -1,12 +1,13 @@
 """Audit the epsilon of every mechanism and setting of Tables 1 and 2."""
 
 import pandas as pd
-from job import job
 
 from deniable.files import write_table
+from deniable.grid import values_of
 from deniable.microdata import read_parquet
 from deniable.multirr_audit import audit_multirr
-from deniable.study import values_of
+
+from job import job
 
 with job(snakemake):
     grids = snakemake.params.study["grids"]

@@ -1,10 +1,11 @@
 """Hold the samplers of all releases against the matrices in their channel files."""
 
 import pandas as pd
-from job import job
 
 from deniable.files import read_json, write_table
 from deniable.multirr_audit import audit_release_samplers
+
+from job import job
 
 with job(snakemake):
     descriptions = [read_json(file) for file in snakemake.input.channels]

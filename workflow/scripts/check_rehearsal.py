@@ -1,11 +1,12 @@
 """Set the estimates of a rehearsal beside the true proportions."""
 
 import pandas as pd
-from job import job
 
 from deniable import release
 from deniable.files import write_table
 from deniable.microdata import read_parquet
+
+from job import job
 
 with job(snakemake):
     estimates = pd.read_csv(snakemake.input.estimates[0], keep_default_na=False)

@@ -1,12 +1,14 @@
 """Collect a table from its chunks and set it beside the printed numbers."""
 
 import pandas as pd
-from job import job
 
 from deniable.files import write_table
+from deniable.grid import cells_of_grids
 from deniable.published import read_published
 from deniable.studies.registry import CLUSTER_QUERY_KEYS, PUBLISHED_REPLICATES, TABLES
-from deniable.study import cells_of_grids, compare, in_order
+from deniable.study import compare, in_order
+
+from job import job
 
 with job(snakemake):
     table = TABLES[snakemake.wildcards.table]

@@ -1,11 +1,11 @@
 """Choose a release's clusters and channels, and say what they promise."""
 
-from job import job
-
 from deniable import release
 from deniable.config import release_from
 from deniable.files import write_json
 from deniable.microdata import read_parquet
+
+from job import job
 
 with job(snakemake):
     settings = release_from(snakemake.params.release)

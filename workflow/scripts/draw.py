@@ -1,10 +1,11 @@
 """Draw a table: printed against regenerated."""
 
 import pandas as pd
-from job import job
 
 from deniable import figures
 from deniable.studies.registry import TABLES
+
+from job import job
 
 with job(snakemake):
     table = pd.read_csv(snakemake.input[0])

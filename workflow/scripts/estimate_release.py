@@ -1,11 +1,11 @@
 """Estimate margins and joint distributions from a protected file and its channels."""
 
-from job import job
-
 from deniable import release
 from deniable.files import read_json, write_table
 from deniable.microdata import read_parquet
 from deniable.multirr import Protocol
+
+from job import job
 
 with job(snakemake):
     protocol = Protocol.from_json(read_json(snakemake.input.channels[0]))

@@ -1,11 +1,12 @@
 """Fit the surrogate of a data set to its published file, and say how faithful it is."""
 
-from job import job
-
 from deniable import datasets, surrogates
 from deniable.errors import DataError
 from deniable.files import write_table
+from deniable.manifest import load_manifest
 from deniable.randomness import generator_for
+
+from job import job
 
 with job(snakemake):
     name = snakemake.wildcards.dataset
@@ -14,7 +15,7 @@ with job(snakemake):
             f"{name}: a surrogate is fitted to the published file, which is not here; put it into "
             "a directory and set DENIABLE_DATA_MIRROR to it"
         )
-    dataset = datasets.load_manifest(snakemake.input.manifest)[name]
+    dataset = load_manifest(snakemake.input.manifest)[name]
     data = datasets.read_original(dataset, snakemake.input.origin)
     network = surrogates.fit(data, sha256=snakemake.params.sha256)
     generator = generator_for(snakemake.params.seed, {"surrogate": name})

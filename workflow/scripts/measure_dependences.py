@@ -1,12 +1,12 @@
 """Measure the dependence of every pair of attributes and form the clusters of each setting."""
 
-from job import job
-
 from deniable.dependence import dependences
 from deniable.files import write_table
+from deniable.grid import values_of
 from deniable.microdata import read_parquet
 from deniable.multirr_audit import clusters_table
-from deniable.study import values_of
+
+from job import job
 
 with job(snakemake):
     data, study = read_parquet(snakemake.input.data), snakemake.params.study

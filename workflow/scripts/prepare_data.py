@@ -1,14 +1,15 @@
 """Write a data set as coded microdata, from its published file or from its surrogate."""
 
-from job import job
-
 from deniable import datasets, surrogates
+from deniable.manifest import load_manifest
 from deniable.microdata import Microdata
 from deniable.randomness import generator_for
 
+from job import job
+
 with job(snakemake):
     name, kind = snakemake.wildcards.dataset, snakemake.params.kind
-    dataset = datasets.load_manifest(snakemake.input.manifest)[name]
+    dataset = load_manifest(snakemake.input.manifest)[name]
     if kind == "original":
         data = datasets.read_original(dataset, snakemake.input.origin)
     else:

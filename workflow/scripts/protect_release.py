@@ -1,12 +1,12 @@
 """Randomize every record of a release."""
 
-from job import job
-
 from deniable import release
 from deniable.config import release_from
 from deniable.files import read_json
 from deniable.microdata import read_parquet
 from deniable.multirr import Protocol
+
+from job import job
 
 with job(snakemake):
     settings = release_from(snakemake.params.release)

@@ -1,12 +1,11 @@
 """Simulate a chunk of a study's cells."""
 
-import pandas as pd
-from job import job
-
 from deniable.files import write_table
 from deniable.microdata import read_parquet
 from deniable.studies.cluster_queries import ClusterQueries
 from deniable.study import simulate_chunk
+
+from job import job
 
 with job(snakemake):
     settings = snakemake.params.study

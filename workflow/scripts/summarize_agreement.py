@@ -1,10 +1,11 @@
 """Count, for each reading and mechanism, how many printed numbers hold."""
 
 import pandas as pd
-from job import job
 
 from deniable.files import write_table
 from deniable.study import agreement
+
+from job import job
 
 with job(snakemake):
     results = pd.concat(map(pd.read_csv, snakemake.input))

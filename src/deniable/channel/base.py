@@ -299,9 +299,7 @@ class Channel(ABC):
             )
 
 
-def multinomial(
-    generator: np.random.Generator, totals: Counts, probabilities: Floats
-) -> Counts:
+def multinomial(generator: np.random.Generator, totals: Counts, probabilities: Floats) -> Counts:
     """Draw multinomial counts in which a zero probability stays a zero count.
 
     NumPy gives what rounding leaves over to the last category, even one of probability 0

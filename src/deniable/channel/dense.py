@@ -89,7 +89,7 @@ class DenseChannel(Channel):
         return np.asarray(np.linalg.inv(self.entries))
 
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
-        """Report each record's category, by inverse sampling of its row; see `Channel.randomize`."""
+        """Report each record's category by inverse sampling; see `Channel.randomize`."""
         true = np.asarray(codes)
         refuse_foreign_codes(true, self.size, "the codes to randomize")
         reports = np.empty(true.size, dtype=true.dtype)

@@ -177,7 +177,9 @@ class KeepOrReplace(Channel):
         """Return the distribution of reports, a x + b sum(x)."""
         x = np.asarray(proportions, dtype=float)
         self._refuse_misfit(x, "proportions")
-        return self.diagonal_weight * x + self.replacement * x.sum(axis=-1, keepdims=True)
+        return np.asarray(
+            self.diagonal_weight * x + self.replacement * x.sum(axis=-1, keepdims=True)
+        )
 
     def expected(self, values: npt.ArrayLike) -> Floats:
         """Return the expectation of x(report) for each true category, a x + b . x."""
@@ -187,7 +189,7 @@ class KeepOrReplace(Channel):
 
     def _solve_transposed(self, reported: Floats) -> Floats:
         b, total = self.replacement, reported.sum(axis=-1, keepdims=True)
-        return (reported - b * total) / self.diagonal_weight
+        return np.asarray((reported - b * total) / self.diagonal_weight)
 
     def _solve(self, weights: Floats) -> Floats:
         centred = weights - (weights @ self.replacement)[..., None]

@@ -14,7 +14,6 @@ from deniable.domain import Codes, refuse_foreign_codes
 from deniable.errors import ChannelError
 from deniable.randomness import RandomSource
 
-
 Number = TypeVar("Number", bound=np.generic)
 
 
@@ -139,7 +138,7 @@ class ProductChannel(Channel):
         return math.prod((p for p in parities if p is not None), start=Fraction(1))
 
     def _fill_matrix(self) -> Floats:
-        matrix = np.ones((1, 1))
+        matrix: Floats = np.ones((1, 1))
         for factor in self.factors:
-            matrix = np.kron(matrix, factor._fill_matrix())
+            matrix = np.asarray(np.kron(matrix, factor._fill_matrix()), dtype=float)
         return matrix

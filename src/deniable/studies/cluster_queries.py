@@ -20,7 +20,6 @@ from deniable.channel import Channel, KeepOrReplace, ProductChannel
 from deniable.channel.base import Counts, Floats
 from deniable.clustering import cluster_attributes
 from deniable.dependence import dependences
-from deniable.domain import Domain
 from deniable.errors import DeniableError
 from deniable.microdata import Microdata
 from deniable.multirr import Protocol, rr_clusters
@@ -56,12 +55,8 @@ class ClusterQueries:
 
     def protocol(self, cell: Mapping[str, Any]) -> Protocol:
         """Return the protocol of a cell: its clusters and their channels."""
-        clusters = cluster_attributes(
-            self.data.domain, self.dependences, cell["t_v"], cell["t_d"]
-        )
-        return rr_clusters(
-            self.data.domain, clusters, cell["p"], cell["matrix"], cell["mechanism"]
-        )
+        clusters = cluster_attributes(self.data.domain, self.dependences, cell["t_v"], cell["t_d"])
+        return rr_clusters(self.data.domain, clusters, cell["p"], cell["matrix"], cell["mechanism"])
 
     def __call__(
         self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
@@ -130,8 +125,8 @@ class ClusterQueries:
         margin = joint.sum(axis=outside)
         inside = [name for name in cluster if name in pair]
         if len(inside) == 2:
-            return margin if inside == list(pair) else margin.swapaxes(1, 2)
-        return margin[:, :, None] if inside == [pair[0]] else margin[:, None, :]
+            return np.asarray(margin if inside == list(pair) else margin.swapaxes(1, 2))
+        return np.asarray(margin[:, :, None] if inside == [pair[0]] else margin[:, None, :])
 
     def _counts(self, names: tuple[str, ...]) -> Counts:
         if names not in self._tables:

@@ -1,0 +1,38 @@
+"""Grids of settings, their cells, and chunks of cells."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from deniable.errors import DeniableError
+
+Cell = Mapping[str, Any]
+Grid = Mapping[str, Sequence[Any]]
+
+
+def cells_of(grid: Grid) -> list[dict[str, Any]]:
+    """Return every combination of a grid's values, the last column running fastest.
+
+    Examples
+    --------
+    >>> cells_of({"p": [0.1, 0.3], "t_v": [50]})
+    [{'p': 0.1, 't_v': 50}, {'p': 0.3, 't_v': 50}]
+    """
+    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+def cells_of_grids(grids: Sequence[Grid]) -> list[dict[str, Any]]:
+    """Return the cells of several grids, in order."""
+    return [cell for grid in grids for cell in cells_of(grid)]
+
+
+def values_of(grids: Sequence[Grid], column: str) -> list[Any]:
+    """Return the values that a column takes in any of the grids, in order, each once."""
+    return list(dict.fromkeys(value for grid in grids for value in grid[column]))
+
+
+def chunk_of(cells: Sequence[Cell], chunk: int, chunks: int) -> list[Cell]:
+    """Return one of several chunks of cells (from 0), dealt out in turn to even out the cost."""
+    if not 0 <= chunk < chunks:
+        raise DeniableError(f"chunk {chunk} of {chunks} does not exist; count from 0")
+    return list(cells[chunk::chunks])

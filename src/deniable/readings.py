@@ -1,0 +1,15 @@
+"""What the text of a paper leaves open, and the names of the ways to read it."""
+
+from typing import Literal, get_args
+
+Reading = Literal["printed", "keep", "diagonal"]
+"""Readings of the RR matrix of text 003, 6.3.1; see `deniable.multirr.rr_channel`."""
+
+ClusterMechanism = Literal["joint", "kronecker"]
+"""Ways to randomize a cluster of attributes; see `deniable.multirr.cluster_channel`."""
+
+Projection = Literal["clip", "simplex", "likelihood"]
+"""Ways from an unbiased estimate to a distribution; see `deniable.simplex`."""
+
+READINGS: tuple[Reading, ...] = get_args(Reading)
+CLUSTER_MECHANISMS: tuple[ClusterMechanism, ...] = get_args(ClusterMechanism)

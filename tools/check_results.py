@@ -1,0 +1,77 @@
+"""Check what a run left behind: every table, figure, the audit and the report, none of them empty.
+
+Called by ``make check`` after a run. Says all that is missing, a line each, and exits 1.
+"""
+
+import csv
+import sys
+from pathlib import Path
+
+from deniable.studies.registry import FIGURES, TABLES
+
+RESULTS = Path("results")
+# What every table of printed numbers has, whatever else.
+COLUMNS = {
+    "published",
+    "regenerated",
+    "ci_low",
+    "ci_high",
+    "replicates",
+    "data_source",
+    "verdict",
+}
+VERDICTS = {"agrees", "differs", "not printed", "surrogate"}
+
+
+def table_path(name: str) -> Path:
+    """Return the file of a table."""
+    return RESULTS / "tables" / f"{name}.csv"
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a table, none if there is no such file."""
+    if not path.is_file():
+        return []
+    with path.open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def faults_of_table(path: Path) -> list[str]:
+    """Return what is wrong with a table that stands beside printed numbers."""
+    table = rows(path)
+    if not table:
+        return [f"{path}: missing or empty"]
+    missing = COLUMNS - set(table[0])
+    if missing:
+        return [f"{path}: lacks {', '.join(sorted(missing))}"]
+    strange = {row["verdict"] for row in table} - VERDICTS
+    return [f"{path}: unknown verdict {verdict!r}" for verdict in sorted(strange)]
+
+
+def main() -> int:
+    """Check everything, print the faults or what was found."""
+    faults = []
+    tables = sorted(set(TABLES) | set(FIGURES))
+    for table in tables:
+        faults += faults_of_table(table_path(table))
+    files = [RESULTS / "figures" / f"{name}.{kind}" for name in FIGURES for kind in ("svg", "png")]
+    files.append(RESULTS / "report.html")
+    for path in files:
+        if not path.is_file() or path.stat().st_size == 0:
+            faults.append(f"{path}: missing or empty")
+    audit = RESULTS / "audit" / "privacy.csv"
+    if not rows(audit):
+        faults.append(f"{audit}: missing or empty")
+    if faults:
+        print("\n".join(faults), file=sys.stderr)
+        return 1
+    sources = sorted({row["data_source"] for name in TABLES for row in rows(table_path(name))})
+    print(
+        f"results: {len(tables)} tables with verdicts, {len(FIGURES)} figures, the audit and the "
+        f"report are there; data: {', '.join(sources)}"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
