@@ -1,6 +1,6 @@
 """The privacy that is claimed against the privacy that is there.
 
-Nothing here asks a channel for its own epsilon: matrices are rebuilt in rational numbers from the
+Nothing here asks a channel for its own epsilon: matrices are rebuilt in whole numbers from the
 papers' definitions, ratios are taken column by column, and the sampler that ships is held against
 the matrix that it claims.
 """
@@ -21,7 +21,10 @@ from deniable.domain import Codes
 from deniable.errors import DeniableError
 from deniable.readings import ClusterMechanism, Reading
 
-Matrix = list[list[Fraction]]
+Matrix = npt.NDArray[np.object_]
+"""Whole-number weights as Python integers, each row proportional to its probabilities: exact, and
+faster than fractions."""
+
 Unit = Literal["attribute", "cluster", "record", "one attribute in its cluster"]
 
 LARGEST_AUDITED_MATRIX = 400
@@ -62,9 +65,10 @@ def rational_odds(size: int, p: Fraction, reading: Reading) -> Fraction:
 
 
 def constant_matrix(size: int, odds: Fraction) -> Matrix:
-    """Return the row-stochastic matrix whose diagonal is `odds` times its other entries."""
-    elsewhere = 1 / (odds + size - 1)
-    return [[odds * elsewhere if u == v else elsewhere for v in range(size)] for u in range(size)]
+    """Return the weights of the matrix whose diagonal is `odds` times its other entries."""
+    weights = np.full((size, size), odds.denominator, dtype=object)
+    np.fill_diagonal(weights, odds.numerator)
+    return weights
 
 
 def claimed_odds(sizes: Sequence[int], p: Fraction, reading: Reading) -> Fraction:
@@ -74,26 +78,32 @@ def claimed_odds(sizes: Sequence[int], p: Fraction, reading: Reading) -> Fractio
 
 
 def exact_epsilon(matrix: Matrix, classes: Sequence[Sequence[int]] | None = None) -> float:
-    """Return the exact epsilon of a rational matrix: the worst ratio within any column.
+    """Return the exact epsilon of a matrix of whole-number weights: the worst ratio in a column.
 
     Parameters
     ----------
-    matrix : rows of Fractions, each with sum 1
+    matrix : object array of Python integers, rows of equal sum
+        Each row proportional to its probabilities.
     classes : sequences of row numbers, optional
         True values that privacy must not tell apart from others of their class; by default all
         are one class.
+
+    Raises
+    ------
+    DeniableError
+        If a weight is negative or the rows differ in their sum: they are then no distributions.
     """
-    for row, entries in enumerate(matrix):
-        if sum(entries) != 1 or min(entries) < 0:
-            raise DeniableError(f"row {row} of the matrix to audit is no distribution")
+    sums = set(matrix.sum(axis=1))
+    if len(sums) != 1 or matrix.min() < 0:
+        raise DeniableError("the matrix to audit has negative weights or rows of unequal sum")
     worst = Fraction(1)
     for rows in classes or [range(len(matrix))]:
-        for column in zip(*(matrix[row] for row in rows), strict=True):
-            largest, smallest = max(column), min(column)
+        part = matrix[list(rows)]
+        for largest, smallest in zip(part.max(axis=0), part.min(axis=0), strict=True):
             if smallest == 0 < largest:
                 return math.inf
-            if largest > worst * smallest:
-                worst = largest / smallest
+            if largest * worst.denominator > smallest * worst.numerator:
+                worst = Fraction(largest, smallest)
     return log_rounded_up(worst)
 
 
@@ -132,16 +142,9 @@ def audit_cluster(
     if mechanism == "joint" and len(sizes) > 1:
         matrix = constant_matrix(len(cells), claimed_odds(sizes, exact_p, reading))
     else:
-        factors = [constant_matrix(s, rational_odds(s, exact_p, reading)) for s in sizes]
-        matrix = [
-            [
-                math.prod(
-                    (f[a][b] for f, a, b in zip(factors, u, v, strict=True)), start=Fraction(1)
-                )
-                for v in cells
-            ]
-            for u in cells
-        ]
+        matrix = np.ones((1, 1), dtype=object)
+        for size in sizes:
+            matrix = np.kron(matrix, constant_matrix(size, rational_odds(size, exact_p, reading)))
     claimed_sizes = sizes if changed is None else [sizes[changed]]
     claimed = math.log(claimed_odds(claimed_sizes, exact_p, reading))
     if changed is None:
