@@ -196,8 +196,9 @@ class KeepOrReplace(Channel):
         return np.asarray(centred / self.diagonal_weight)
 
     def _second_moments(self, reported: Floats) -> Floats:
-        b = self.replacement
-        return np.asarray((reported * (1 - 2 * b) + b**2) / self.diagonal_weight**2)
+        # In a product this runs along one axis, where `reported` does not sum to 1.
+        b, total = self.replacement, reported.sum(axis=-1, keepdims=True)
+        return np.asarray((reported * (1 - 2 * b) + total * b**2) / self.diagonal_weight**2)
 
     def _largest_ratio(self) -> Fraction | None:
         a = Fraction(self.diagonal_weight)
