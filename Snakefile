@@ -23,6 +23,7 @@ rule all:
         "results/tables/multirr_agreement.csv",
         "results/tables/multirr_clusters.csv",
         "results/tables/multirr_dependences.csv",
+        "results/tables/multirr_threshold_trend.csv",
         "results/audit/privacy.csv",
         "results/audit/samplers.csv",
         expand("results/releases/{release}/protected.parquet", release=plan.releases()),

@@ -116,6 +116,10 @@ if [ "$(cat "$stamp" 2>/dev/null)" = "$(pwd -P)" ] &&
     exit
 fi
 
+# Snakemake runs scripts by the unquoted path of its Python.
+case $(pwd -P) in
+    *[[:space:]]*) fail "the path of this folder has a space in it, where Snakemake cannot run scripts: $(pwd -P)" ;;
+esac
 python=$(find_python) || exit 1
 total=$(grep '^[a-z0-9].*==' requirements.lock | grep -vc "sys_platform == 'win32'")
 printf 'environment: building .venv with %s (%s), once; about a minute, about 1 GB\n' \

@@ -121,7 +121,11 @@ def _legend(table: pd.DataFrame) -> list[Line2D]:
             marker="o",
             linestyle="",
             markerfacecolor="white",
-            label="hollow: does not agree",
+            label=(
+                "hollow: no verdict on surrogate data"
+                if (table["verdict"] == "surrogate").any()
+                else "hollow: does not agree"
+            ),
         )
     )
     return handles

@@ -107,6 +107,10 @@ class Plan:
             if any(table.holds(cell) for cell in self.config.study(table.study).cells())
         ]
 
+    def printed_tables(self) -> list[str]:
+        """Return the ids of the tables that the paper prints, in the matrix that it prints."""
+        return [table for table in self.tables() if TABLES[table].study == "multirr_tables"]
+
     def figures(self) -> list[str]:
         """Return the ids of the figures whose table is made."""
         return [figure for figure in FIGURES if figure in self.tables()]

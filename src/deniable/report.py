@@ -28,6 +28,7 @@ class Contents:
     agreement: pd.DataFrame
     clusters: pd.DataFrame
     dependences: pd.DataFrame
+    trend: pd.DataFrame
     privacy: pd.DataFrame
     samplers: pd.DataFrame
     releases: Sequence[Mapping[str, Any]]
@@ -65,6 +66,7 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
         agreement=table(files.agreement[0]),
         clusters=table(files.clusters),
         dependences=table(files.dependences),
+        trend=table(files.trend[0]),
         privacy=table(files.privacy[0]),
         samplers=table(files.samplers[0]),
         releases=[read_json(path) for path in files.channels],
@@ -103,6 +105,8 @@ def render(contents: Contents) -> str:
         keys=CLUSTER_QUERY_KEYS,
         broken=contents.privacy[~contents.privacy["holds"]],
         records=_records(contents.privacy),
+        as_printed=contents.agreement[_is_as_printed(contents.agreement)],
+        other_readings=contents.agreement[~_is_as_printed(contents.agreement)],
     )
 
 
@@ -148,6 +152,11 @@ def layout(table: pd.DataFrame) -> dict[str, Any]:
         if all((p, t_d, t_v, m) in cells for t_v in sizes for m in mechanisms)
     ]
     return {"sizes": sizes, "mechanisms": mechanisms, "rows": rows}
+
+
+def _is_as_printed(agreement: pd.DataFrame) -> "pd.Series[bool]":
+    printed: pd.Series[bool] = agreement["matrix"] == "printed"
+    return printed & (agreement["projection"] == "clip")
 
 
 def _records(privacy: pd.DataFrame) -> pd.DataFrame:

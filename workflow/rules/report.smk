@@ -7,6 +7,7 @@ rule report:
         figures=expand("results/figures/{figure}.svg", figure=plan.figures()),
         agreement=rules.summarize_agreement.output,
         clusters=rules.measure_dependences.output.clusters,
+        trend=rules.assess_threshold_trend.output,
         dependences=rules.measure_dependences.output.dependences,
         privacy=rules.audit_privacy.output,
         samplers=rules.audit_samplers.output,

@@ -104,3 +104,24 @@ rule summarize_agreement:
         "Counting which printed numbers hold"
     script:
         "../scripts/summarize_agreement.py"
+
+
+rule assess_threshold_trend:
+    input:
+        tables=expand("results/tables/{table}.csv", table=plan.printed_tables()),
+        clusters=rules.measure_dependences.output.clusters,
+    output:
+        report(
+            "results/tables/multirr_threshold_trend.csv",
+            caption="../report/threshold_trend.rst",
+            category="Tables",
+            labels={"table": "multirr_threshold_trend"},
+        ),
+    log:
+        "results/logs/assess_threshold_trend.log",
+    params:
+        code=plan.code("assess_threshold_trend.py"),
+    message:
+        "Testing whether the printed trend over T_d is more than chance"
+    script:
+        "../scripts/assess_threshold_trend.py"
