@@ -251,10 +251,10 @@ def _shown(value: Any) -> str:
 
 def _path(location: Sequence[int | str]) -> str:
     path = ""
-    for part in location:
+    for position, part in enumerate(location):
         if isinstance(part, int):
             path += f"[{part}]"
-        elif part not in _TAGS.split(", "):  # pydantic puts the union's tag into the path
+        elif position != 2 or location[0] != "releases":  # there pydantic puts the union's tag
             path += f".{part}" if path else str(part)
     return path or "config"
 

@@ -1,8 +1,15 @@
 """What a config must agree with besides itself: the data sets that it names."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from deniable.config import ClustersRelease, Config, IndependentRelease, JointRelease, message
+from deniable.config import (
+    ClustersRelease,
+    Config,
+    IndependentRelease,
+    JointRelease,
+    Release,
+    message,
+)
 from deniable.domain import Domain
 from deniable.errors import ConfigError, DeniableError
 from deniable.multirr import rr_channel, rr_joint
@@ -17,7 +24,8 @@ def check_domains(
     ------
     ConfigError
         With a line for each attribute that a data set does not have, each attribute named twice,
-        and each RR-Joint release whose domain is too large for its records.
+        each RR-Joint release whose domain is too large for its records, and each release that
+        could not be estimated from.
     """
     faults = []
     adult = domains["adult"]
@@ -33,21 +41,32 @@ def check_domains(
             wrong += _unknown(
                 f"{path}.ordinal", release.ordinal, domain.project(known or domain.names)
             )
-        if isinstance(release, IndependentRelease) and not wrong:
-            wrong += [
-                f"{path}.p: with matrix {release.matrix!r} and p {release.p:g} the attribute "
-                f"{name!r} cannot be estimated (singular matrix); allowed: another p or matrix"
-                for name in chosen
-                if rr_channel(domain[name].size, release.p, release.matrix).singular
-            ]
-        if isinstance(release, JointRelease) and not wrong:
-            try:
-                rr_joint(domain.project(chosen), records[release.data], release.p, release.matrix)
-            except DeniableError as error:
-                wrong.append(f"{path}.attributes: {error}")
+        if not wrong:
+            wrong += _unusable(path, release, domain.project(chosen), records[release.data])
         faults += wrong
     if faults:
         raise ConfigError(message(faults))
+
+
+def _unusable(path: str, release: Release, domain: Domain, records: int) -> Iterator[str]:
+    """Yield what makes a release impossible whatever its data are.
+
+    Clusters randomized jointly come from the data; `deniable.release.design` looks at those.
+    """
+    singular = "cannot be estimated (singular matrix); allowed: another p or matrix"
+    setting = f"{path}.p: with matrix {release.matrix!r} and p {release.p:g}"
+    if isinstance(release, JointRelease):
+        try:
+            protocol = rr_joint(domain, records, release.p, release.matrix)
+        except DeniableError as error:
+            yield f"{path}.attributes: {error}"
+            return
+        if protocol.channels[0].singular:
+            yield f"{setting} {' x '.join(domain.names)} {singular}"
+    elif isinstance(release, IndependentRelease) or release.cluster_mechanism == "kronecker":
+        for attribute in domain:
+            if rr_channel(attribute.size, release.p, release.matrix).singular:
+                yield f"{setting} the attribute {attribute.name!r} {singular}"
 
 
 def _unknown(path: str, names: Sequence[str], domain: Domain) -> list[str]:

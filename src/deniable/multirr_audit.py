@@ -2,14 +2,21 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import pandas as pd
 
-from deniable.audit import Finding, audit_attribute, audit_cluster, audit_sampler, rational_odds
+from deniable.audit import (
+    Finding,
+    SamplerTest,
+    audit_attribute,
+    audit_cluster,
+    audit_sampler,
+    rational_odds,
+)
 from deniable.channel.ratios import log_rounded_up
 from deniable.clustering import Clusters, cluster_attributes
 from deniable.domain import Domain
@@ -126,6 +133,15 @@ def _row(
     }
 
 
+SAMPLER_COLUMNS = [
+    "release",
+    "cluster",
+    "cells",
+    *(part.name for part in fields(SamplerTest)),
+    "holds",
+]
+
+
 def audit_release_samplers(
     description: Mapping[str, Any], root_seed: int, draws: int = 400_000
 ) -> pd.DataFrame:
@@ -159,4 +175,4 @@ def audit_release_samplers(
             | asdict(test)
             | {"holds": holds}
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=SAMPLER_COLUMNS)

@@ -91,7 +91,8 @@ class Plan:
         """Return the file that holds a data set: the published one, or its surrogate's model."""
         if self.sources[dataset].kind == "original":
             return str(RAW / self.datasets[dataset].file)
-        return str(self.root / "resources" / self.datasets[dataset].surrogate)
+        # Relative, as the rules' other inputs are: a project that is moved does not run anew.
+        return str(Path("resources") / self.datasets[dataset].surrogate)
 
     def chunks(self, table: str) -> list[str]:
         """Return the files of results that a table is collected from."""

@@ -2,6 +2,7 @@
 
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -36,21 +37,35 @@ def read_published(path: Path | str, value_column: str) -> pd.DataFrame:
         raise DataError(f"{path}: no column {value_column!r}; there are {', '.join(text.columns)}")
     keys = [column for column in text.columns if column != value_column]
     for row, printed in enumerate(text[value_column], start=2):
-        try:
-            Decimal(printed)
-        except InvalidOperation:
+        if not _is_number(printed):
             raise DataError(
                 f"{path}: line {row}, column {value_column!r}: {printed!r} is no number; "
                 "write it as it is printed"
-            ) from None
-    repeated = text.duplicated(keys)
+            )
+    for key in keys:
+        numbers = text[key].map(_is_number)
+        if numbers.any() and not numbers.all():
+            row = int((~numbers).to_numpy().argmax())
+            raise DataError(
+                f"{path}: line {row + 2}, column {key!r}: {text[key][row]!r} is no number, "
+                "but others of the column are; mend it"
+            )
+    table = text[keys].apply(_as_numbers)
+    # As numbers: "0.1" and "0.10" are one key.
+    repeated = table.duplicated(keys)
     if repeated.any():
         line = int(repeated.to_numpy().argmax()) + 2
         raise DataError(f"{path}: line {line} repeats the key of an earlier line; keep one")
-    table = text[keys].apply(_as_numbers)
     table["published"] = text[value_column].astype(float)
     table["half_unit"] = [half_unit_of_last_digit(printed) for printed in text[value_column]]
     return table
+
+
+def _is_number(text: Any) -> bool:
+    try:
+        return Decimal(text).is_finite()
+    except InvalidOperation:
+        return False
 
 
 def half_unit_of_last_digit(printed: str) -> float:

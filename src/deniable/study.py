@@ -6,7 +6,7 @@ numbers; everything else is here.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ import pandas as pd
 from scipy import special
 
 from deniable.errors import DeniableError
+from deniable.files import SIGNIFICANT_DIGITS
 from deniable.grid import Cell, Grid, cells_of_grids, chunk_of
 from deniable.randomness import generator_for
 
@@ -23,6 +24,7 @@ Verdict = Literal["agrees", "differs", "not printed", "surrogate"]
 
 CONFIDENCE = 0.95
 COUNTED_VERDICTS: tuple[Verdict, ...] = ("agrees", "differs", "surrogate")
+AGREEMENT_COLUMNS = ("median_ratio", "typical_factor", "rank_correlation")
 RESULT_COLUMNS = (
     "published",
     "regenerated",
@@ -202,12 +204,17 @@ def in_order(results: pd.DataFrame, cells: Sequence[Cell]) -> pd.DataFrame:
     """
     keys = list(cells[0])
     rows = {tuple(row): position for position, row in enumerate(results[keys].to_numpy().tolist())}
-    wanted = [tuple(cell[key] for key in keys) for cell in cells]
+    wanted = [tuple(_as_written(cell[key]) for key in keys) for cell in cells]
     missing = [cell for cell in wanted if cell not in rows]
     if missing or len(rows) != len(results):
         what = f"lack the cell {missing[0]}" if missing else "hold a cell twice"
         raise DeniableError(f"the results {what}; delete results/studies and run again")
     return results.iloc[[rows[cell] for cell in wanted]].reset_index(drop=True)
+
+
+def _as_written(value: Any) -> Any:
+    # Results come from files, which hold so many digits and no more.
+    return float(f"{value:.{SIGNIFICANT_DIGITS}g}") if isinstance(value, float) else value
 
 
 def agreement(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -220,6 +227,7 @@ def agreement(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         ``median_ratio`` (of regenerated to printed), ``typical_factor`` (exp of the mean absolute
         log ratio) and ``rank_correlation`` (Spearman's).
     """
+    columns = [*by, "cells", *COUNTED_VERDICTS, *AGREEMENT_COLUMNS]
     rows = []
     for group, cells in results.dropna(subset=["published"]).groupby(list(by), sort=True):
         log_ratio = (cells["regenerated"] / cells["published"]).apply(np.log)
@@ -235,4 +243,4 @@ def agreement(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
                 ),
             }
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=columns)

@@ -3,11 +3,12 @@
 import pandas as pd
 
 from deniable.files import read_json, write_table
-from deniable.multirr_audit import audit_release_samplers
+from deniable.multirr_audit import SAMPLER_COLUMNS, audit_release_samplers
 
 from job import job
 
 with job(snakemake):
     descriptions = [read_json(file) for file in snakemake.input.channels]
     tests = [audit_release_samplers(each, snakemake.params.seed) for each in descriptions]
-    write_table(snakemake.output[0], pd.concat(tests) if tests else pd.DataFrame())
+    nothing = pd.DataFrame(columns=SAMPLER_COLUMNS)
+    write_table(snakemake.output[0], pd.concat(tests) if tests else nothing)
