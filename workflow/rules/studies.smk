@@ -59,10 +59,10 @@ rule draw:
         "results/logs/draw/{figure}.log",
     wildcard_constraints:
         figure="|".join(FIGURES),
-    params:
-        code=plan.code("draw.py"),
     # What a newcomer waits for comes first.
     priority: 10
+    params:
+        code=plan.code("draw.py"),
     message:
         "Figure {wildcards.figure}: printed against regenerated"
     script:
