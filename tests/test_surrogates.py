@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
-from deniable import surrogates
+from deniable import bayesian_network, surrogates
+from deniable.bayesian_network import BayesianNetwork, ConditionalTable
 from deniable.domain import Attribute, Domain
 from deniable.errors import DataError
 from deniable.files import sha256
 from deniable.microdata import Microdata, read_csv
-from deniable.surrogates import BayesianNetwork, ConditionalTable
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 COMMITTED = REPOSITORY / "resources" / "surrogates" / "adult.json"
@@ -112,8 +112,8 @@ def test_children_of_one_parent_are_independent_given_it():
 @settings(deadline=None, max_examples=60)
 def test_fit_round_trips_and_draws_by_quota(data, records, seed):
     network = surrogates.fit(data, max_parents=2, min_support=8, min_cell=2)
-    plain = json.loads(json.dumps(surrogates.to_json(network)))
-    assert surrogates.from_json(plain) == network
+    plain = json.loads(json.dumps(bayesian_network.to_json(network)))
+    assert bayesian_network.from_json(plain) == network
     drawn = surrogates.sample(network, records, np.random.default_rng(seed))
     assert len(drawn) == records
     for table in network.tables:
@@ -218,9 +218,9 @@ def test_fitting_and_drawing_again_gives_the_same(tmp_path):
     data = from_counts((A, B, C), generator.poisson(20, (2, 3, 2)))
     again = Microdata(data.domain, tuple(column[::-1] for column in data.columns))
     for name, records in (("one", data), ("two", again)):
-        surrogates.write(tmp_path / name, surrogates.fit(records, min_support=20))
+        bayesian_network.write(tmp_path / name, surrogates.fit(records, min_support=20))
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    network = surrogates.read(tmp_path / "one")
+    network = bayesian_network.read(tmp_path / "one")
     first, second = (surrogates.sample(network, 99, np.random.default_rng(7)) for _ in range(2))
     for one, two in zip(first.columns, second.columns, strict=True):
         assert np.array_equal(one, two)
@@ -324,36 +324,36 @@ MALFORMED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
 @pytest.mark.parametrize("case", MALFORMED)
 def test_malformed_json_is_refused_with_what_is_wrong(case, tmp_path):
     spoil, message = MALFORMED[case]
-    value = json.loads(json.dumps(surrogates.to_json(by_hand())))
+    value = json.loads(json.dumps(bayesian_network.to_json(by_hand())))
     spoil(value)
     with pytest.raises(DataError, match=message):
-        surrogates.from_json(value)
+        bayesian_network.from_json(value)
     (tmp_path / "spoilt.json").write_text(json.dumps(value), encoding="utf-8")
     with pytest.raises(DataError, match=rf"spoilt\.json: .*{message}"):
-        surrogates.read(tmp_path / "spoilt.json")
+        bayesian_network.read(tmp_path / "spoilt.json")
 
 
 def test_read_names_a_file_that_is_absent_or_no_json(tmp_path):
     with pytest.raises(DataError, match=r"absent\.json: No such file"):
-        surrogates.read(tmp_path / "absent.json")
+        bayesian_network.read(tmp_path / "absent.json")
     (tmp_path / "half.json").write_text('{"tables": [', encoding="utf-8")
     with pytest.raises(DataError, match=r"half\.json: no JSON"):
-        surrogates.read(tmp_path / "half.json")
+        bayesian_network.read(tmp_path / "half.json")
     (tmp_path / "list.json").write_text("[]", encoding="utf-8")
     with pytest.raises(DataError, match=r"list\.json: no network in JSON"):
-        surrogates.read(tmp_path / "list.json")
+        bayesian_network.read(tmp_path / "list.json")
 
 
 def test_written_files_have_a_line_for_each_row(tmp_path):
     network = by_hand()
-    surrogates.write(tmp_path / "n.json", network)
-    assert surrogates.read(tmp_path / "n.json") == network
+    bayesian_network.write(tmp_path / "n.json", network)
+    assert bayesian_network.read(tmp_path / "n.json") == network
     lines = (tmp_path / "n.json").read_text(encoding="utf-8").splitlines()
     assert lines[-6:-3] == ["[[],[0.5,0.5]],", "[[1],[0.1,0.9]],", "[[1,0],[1,0]]"]
 
 
 def test_committed_surrogate_is_small_and_of_the_manifest():
-    network = surrogates.read(COMMITTED)
+    network = bayesian_network.read(COMMITTED)
     expected = manifest()
     assert network.domain == adult_domain()
     assert network.provenance["sha256"] == expected["sha256"]
@@ -400,14 +400,16 @@ def cramers_v(data: Microdata, pair: tuple[str, str]) -> float:
 
 @pytest.mark.real_data
 def test_fit_to_adult_gives_the_committed_bytes(adult, adult_file, tmp_path):
-    surrogates.write(tmp_path / "adult.json", surrogates.fit(adult, sha256=sha256(adult_file)))
+    bayesian_network.write(
+        tmp_path / "adult.json", surrogates.fit(adult, sha256=sha256(adult_file))
+    )
     assert (tmp_path / "adult.json").read_bytes() == COMMITTED.read_bytes()
 
 
 @pytest.mark.real_data
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
 def test_drawn_surrogate_is_near_adult(adult, seed):
-    network = surrogates.read(COMMITTED)
+    network = bayesian_network.read(COMMITTED)
     drawn = surrogates.sample(network, len(adult), np.random.default_rng(seed))
     distance = surrogates.pairwise_total_variation(adult, drawn)["total_variation"]
     assert len(distance) == 28

@@ -157,11 +157,13 @@ class Domain:
         Raises
         ------
         DeniableError
-            If the number of columns is not that of the attributes, a code lies outside its
-            attribute, or the cells are too many for 64-bit codes.
+            If the number of columns is not that of the attributes, they differ in length, a code
+            lies outside its attribute, or the cells are too many for 64-bit codes.
         """
         if len(columns) != len(self):
             raise DeniableError(f"{len(self)} attributes, but {len(columns)} columns of codes")
+        if len(shapes := {np.shape(column) for column in columns}) > 1:
+            raise DeniableError(f"columns differ in shape: {sorted(shapes)}")
         self._refuse_too_large()
         joint = np.zeros(np.shape(columns[0]), dtype=np.int64)
         for attribute, column in zip(self.attributes, columns, strict=True):

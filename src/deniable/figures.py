@@ -78,7 +78,7 @@ def _panel(axis: Axes, cells: pd.DataFrame, heading: str) -> None:
     dependences = sorted(cells["t_d"].unique())
     axis.set_title(heading, fontsize=10)
     axis.set_yscale("log")
-    axis.yaxis.set_major_locator(FixedLocator([0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0]))
+    axis.yaxis.set_major_locator(FixedLocator([0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0]))
     axis.yaxis.set_minor_locator(NullLocator())
     axis.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     axis.grid(axis="y", color=GRID, linewidth=0.8)

@@ -1,6 +1,8 @@
 """Microdata: coded columns of one domain, in memory and on disk."""
 
+import csv
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +20,8 @@ from deniable.files import written_whole
 METADATA_KEY = b"deniable"
 LARGEST_COUNTED_DOMAIN = 200_000_000
 CHUNK_RECORDS = 1 << 20
+BLOCK_BYTES = 1 << 24  # of a CSV file, read at a time
+LONGEST_FIRST_LINE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +55,12 @@ class Microdata:
     def __post_init__(self) -> None:
         if len(self.columns) != len(self.domain):
             raise DataError(f"{len(self.domain)} attributes, but {len(self.columns)} columns")
+        for attribute, column in zip(self.domain, self.columns, strict=True):
+            if np.ndim(column) != 1:
+                raise DataError(
+                    f"attribute {attribute.name!r}: a column of codes is one row of numbers, not "
+                    f"of shape {np.shape(column)}"
+                )
         lengths = {len(column) for column in self.columns}
         if len(lengths) > 1:
             raise DataError(f"columns differ in length: {sorted(lengths)}")
@@ -118,14 +128,23 @@ class Microdata:
         with written_whole(path) as temporary:
             pq.write_table(self.to_arrow(), temporary, compression="zstd")
 
-    def write_csv(self, path: Path | str) -> None:
-        """Write the records as CSV with a header, categories as text."""
-        from pyarrow import csv  # noqa: PLC0415 - seldom needed, slow to import
+    def write_csv(self, path: Path | str, notes: Mapping[str, str] | None = None) -> None:
+        """Write the records as CSV with a header, categories as text.
+
+        Parameters
+        ----------
+        path : path
+        notes : mapping of column name to text, optional
+            Further columns, the same in every record: a CSV file has no other place for marks.
+        """
+        from pyarrow import csv as arrow_csv  # noqa: PLC0415 - seldom needed, slow to import
 
         with written_whole(path) as temporary:
             plain = self.to_arrow()
             plain = plain.cast(pa.schema([(name, pa.string()) for name in plain.column_names]))
-            csv.write_csv(plain, temporary)
+            for name, text in (notes or {}).items():
+                plain = plain.append_column(name, pa.array([text] * len(self)))
+            arrow_csv.write_csv(plain, temporary)
 
 
 def attributes_to_json(domain: Domain) -> list[dict[str, Any]]:
@@ -149,7 +168,13 @@ def encode(values: Iterator[str] | Sequence[str], attribute: Attribute, where: s
         Naming `where`, the record, the column, the value and the remedy, for the first value
         that is missing or that is no category.
     """
-    table = pa.array(values, type=pa.string())
+    try:
+        table = pa.array(values, type=pa.string())
+    except (pa.ArrowTypeError, pa.ArrowInvalid) as error:
+        raise DataError(
+            f"{where}: column {attribute.name!r} is not all text ({error}); turn its values into "
+            "text first"
+        ) from None
     return _encode_arrow(table, attribute, where, first_record=1)
 
 
@@ -184,7 +209,7 @@ def read_csv(
     path : path
     domain : Domain
         The attributes to read; further columns of the file are left out.
-    column_positions : sequence of int, optional
+    column_positions : sequence of int, one an attribute, optional
         0-based column of each attribute in a file without a header. By default the file has a
         header and the attributes are found by name.
     delimiter : str
@@ -198,35 +223,35 @@ def read_csv(
         unknown category.
     """
     import pyarrow.compute as pc  # noqa: PLC0415
-    from pyarrow import csv  # noqa: PLC0415
+    from pyarrow import csv as arrow_csv  # noqa: PLC0415
 
     file = Path(path)
-    first_line = _first_line(file)
-    options = csv.ReadOptions(block_size=1 << 24)
+    if len(delimiter) != 1 or not delimiter.isascii():
+        raise DataError(f"{file}: the delimiter is {delimiter!r}; it must be one ASCII character")
+    first_row = _first_row(file, delimiter)
+    names = [f"column {position}" for position in range(len(first_row))]
     if column_positions is None:
-        header = [name.strip() for name in first_line.split(delimiter)]
-        header = [name.strip('"') for name in header]
+        header = [name.strip() for name in first_row]
         _refuse_bad_header(file, header, domain)
-        options.column_names = header
-        options.skip_rows = 1
-        wanted = list(domain.names)
+        positions = [header.index(name) for name in domain.names]
     else:
-        width = len(first_line.split(delimiter))
-        if max(column_positions) >= width:
-            raise DataError(
-                f"{file}: the first line has {width} columns, but column {max(column_positions)} "
-                f"(from 0) is wanted; check the delimiter {delimiter!r} and the file"
-            )
-        options.column_names = [f"column {position}" for position in range(width)]
-        wanted = [f"column {position}" for position in column_positions]
+        positions = list(column_positions)
+        _refuse_bad_positions(file, positions, len(first_row), domain, delimiter)
+    wanted = [names[position] for position in positions]
+    skipped = 1 if column_positions is None else 0
     parsed: list[list[Codes]] = [[] for _ in domain]
     records = 0
     try:
-        reader = csv.open_csv(
+        reader = arrow_csv.open_csv(
             file,
-            read_options=options,
-            parse_options=csv.ParseOptions(delimiter=delimiter),
-            convert_options=csv.ConvertOptions(
+            read_options=arrow_csv.ReadOptions(
+                block_size=BLOCK_BYTES,
+                column_names=names,
+                skip_rows=skipped,
+                use_threads=False,  # as fast here, and errors know their row
+            ),
+            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            convert_options=arrow_csv.ConvertOptions(
                 include_columns=wanted,
                 column_types={name: pa.string() for name in wanted},
                 strings_can_be_null=False,
@@ -237,31 +262,65 @@ def read_csv(
                 values = pc.utf8_trim_whitespace(batch.column(position))
                 parsed[position].append(_encode_arrow(values, attribute, str(file), records + 1))
             records += batch.num_rows
-    except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
-        reason = str(error).splitlines()[0].removeprefix("CSV parse error: ")
-        raise DataError(
-            f"{file}: {reason}; mend that row, or check that the file is UTF-8 text "
-            f"with the delimiter {delimiter!r}"
-        ) from None
+    except (pa.ArrowInvalid, OSError) as error:
+        if not _only_a_header(file, skipped):
+            raise DataError(
+                f"{file}: {_reason(error, first_row if skipped else names, skipped)}; mend that "
+                f"record, or check that the file is UTF-8 text with the delimiter {delimiter!r}"
+            ) from None
     if not records:
         raise DataError(f"{file}: no records; give a file with at least one")
     return Microdata(domain, tuple(np.concatenate(chunks) for chunks in parsed))
 
 
-def _first_line(file: Path) -> str:
+def _first_row(file: Path, delimiter: str) -> list[str]:
     try:
         with file.open("rb") as stream:
-            raw = stream.readline(1 << 20)
+            raw = re.split(rb"[\r\n]", stream.read(LONGEST_FIRST_LINE), maxsplit=1)[0]
     except OSError as error:
         raise DataError(f"{file}: {error.strerror or error}; check the path") from None
     if not raw.strip():
         raise DataError(f"{file}: the first line is empty; give a file with records")
     try:
-        return raw.decode("utf-8-sig").rstrip("\r\n")
+        return next(csv.reader([raw.decode("utf-8-sig")], delimiter=delimiter))
     except UnicodeDecodeError:
         raise DataError(
             f"{file}: the first line is no UTF-8 text; convert the file to UTF-8"
         ) from None
+    except csv.Error as error:
+        raise DataError(f"{file}: the first line is no CSV ({error}); check the file") from None
+
+
+def _only_a_header(file: Path, header_rows: int) -> bool:
+    # Arrow takes a header without a line end, and nothing after it, for a fault.
+    with file.open("rb") as stream:
+        start = stream.read(LONGEST_FIRST_LINE).strip()
+    return header_rows == 1 and not re.search(rb"[\r\n]", start)
+
+
+def _reason(error: Exception, columns: Sequence[str], header_rows: int) -> str:
+    # Arrow counts the header as a row; it names columns by their position.
+    text = str(error).splitlines()[0].removeprefix("CSV parse error: ")
+    text = text.replace("CSV conversion error to string: ", "")
+    if found := re.match(r"(?:In CSV column #(\d+): )?Row #(\d+): ", text):
+        column = f", column {columns[int(found[1])].strip()!r}" if found[1] else ""
+        text = f"record {int(found[2]) - header_rows}{column}: {text[found.end() :]}"
+    return text
+
+
+def _refuse_bad_positions(
+    file: Path, positions: list[int], width: int, domain: Domain, delimiter: str
+) -> None:
+    if len(positions) != len(domain):
+        raise DataError(
+            f"{file}: {len(domain)} attributes, but {len(positions)} column positions; give one each"
+        )
+    for position in positions:
+        if not 0 <= position < width:
+            raise DataError(
+                f"{file}: the first line has {width} columns, but column {position} (from 0) is "
+                f"wanted; check the delimiter {delimiter!r} and the file"
+            )
 
 
 def _refuse_bad_header(file: Path, header: list[str], domain: Domain) -> None:
@@ -280,7 +339,7 @@ def read_parquet(path: Path | str) -> Microdata:
     Raises
     ------
     DataError
-        If the file is absent, is no Parquet, or does not say what its domain is.
+        If the file is absent, is no Parquet, does not say what its domain is, or lacks a column.
     """
     file = Path(path)
     try:
@@ -294,10 +353,21 @@ def read_parquet(path: Path | str) -> Microdata:
             f"{file}: has no domain in its metadata, so codes have no meaning; "
             "read the records with read_csv and a domain, and write them again"
         )
-    about = json.loads(metadata[METADATA_KEY])
-    domain = domain_from_json(about["attributes"])
+    try:
+        about = json.loads(metadata[METADATA_KEY])
+        domain, marks = domain_from_json(about["attributes"]), dict(about["marks"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"{file}: its metadata describe no domain ({error}); make the file again"
+        ) from None
+    for name in domain.names:
+        if table.column_names.count(name) != 1:
+            raise DataError(
+                f"{file}: the domain has the attribute {name!r}, but the columns are "
+                f"{', '.join(table.column_names)}; make the file again"
+            )
     columns = tuple(
         encode(table.column(a.name).cast(pa.string()).combine_chunks(), a, str(file))
         for a in domain
     )
-    return Microdata(domain, columns, about["marks"])
+    return Microdata(domain, columns, marks)

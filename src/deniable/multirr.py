@@ -91,13 +91,13 @@ def cluster_channel(
     Both have epsilon = sum of the attributes' epsilons for a change of all of them. For a change of
     one attribute ``kronecker`` has that attribute's epsilon, ``joint`` still the whole sum.
     """
-    if mechanism == "kronecker" or len(sizes) == 1:
-        factors = tuple(rr_channel(size, p, reading) for size in sizes)
-        return factors[0] if len(factors) == 1 else ProductChannel(factors)
-    if mechanism != "joint":
+    if mechanism not in CLUSTER_MECHANISMS:
         raise DeniableError(
             f"unknown cluster mechanism {mechanism!r}; use {' or '.join(CLUSTER_MECHANISMS)}"
         )
+    if mechanism == "kronecker" or len(sizes) == 1:
+        factors = tuple(rr_channel(size, p, reading) for size in sizes)
+        return factors[0] if len(factors) == 1 else ProductChannel(factors)
     cells = math.prod(sizes)
     odds = math.exp(-sum(claimed_epsilon(size, p, reading) for size in sizes))
     diagonal = 1 / (1 + (cells - 1) * odds)
@@ -131,6 +131,8 @@ class Protocol:
                 f"clusters hold {', '.join(names)}, but the domain has "
                 f"{', '.join(sorted(self.domain.names))}; each attribute belongs to one cluster"
             )
+        if len(self.channels) != len(self.clusters):
+            raise DeniableError(f"{len(self.clusters)} clusters, but {len(self.channels)} channels")
         for cluster, channel in zip(self.clusters, self.channels, strict=True):
             cells = self.domain.project(cluster).size
             if channel.size != cells:

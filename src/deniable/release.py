@@ -56,12 +56,13 @@ def design(release: AnyRelease, data: Microdata) -> Protocol:
     return protocol
 
 
-def describe(release: AnyRelease, protocol: Protocol) -> dict[str, Any]:
-    """Return what a release says of itself: parameters, privacy, channels."""
+def describe(release: AnyRelease, protocol: Protocol, data_source: str) -> dict[str, Any]:
+    """Return what a release says of itself: data, parameters, privacy, channels."""
     return {
         "release": release.name,
         "notice": REHEARSAL_MARK if release.rehearsal else PRODUCTION_MARK,
         "rehearsal": release.rehearsal,
+        "data_source": data_source,
         "parameters": release.model_dump(),
         "privacy": {
             "unit": "the whole record of one respondent",

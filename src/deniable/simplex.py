@@ -52,6 +52,8 @@ def euclidean_projection(estimate: npt.ArrayLike) -> Floats:
     array([0.  , 0.25, 0.75])
     """
     values = _finite(estimate)
+    # The same shift of all entries changes nothing; this one keeps the "- 1" below from drowning.
+    values = values - values.max(axis=-1, keepdims=True)
     descending = -np.sort(-values, axis=-1)
     ranks = np.arange(1, values.shape[-1] + 1)
     shifts = (np.cumsum(descending, axis=-1) - 1) / ranks
@@ -98,12 +100,26 @@ def maximum_likelihood(
         EM stops when the log-likelihood is provably within so many nats of its maximum.
     iterations : int
         EM stops here at the latest, with a warning that gives the gap that is left.
+
+    Raises
+    ------
+    SingularChannelError
+        If the channel cannot be inverted.
+    ChannelError
+        If the counts do not fit the channel, are negative, not finite, or all zero.
     """
-    counts = np.asarray(reported_counts, dtype=float)
-    channel._frequencies(counts)  # the same refusals as for an estimate
+    if channel.singular:
+        raise SingularChannelError(
+            f"the channel over {channel.size} categories is singular: many distributions are "
+            "equally likely under it, there is no one maximum-likelihood estimate"
+        )
     if isinstance(channel, KeepOrReplace):
+        counts = np.asarray(reported_counts, dtype=float)
+        channel._frequencies(counts)  # the same refusals as for an estimate
         return Likelihood(_fill_to_level(counts, channel), 0, 0.0)
-    return expectation_maximization(counts, channel, tolerance=tolerance, iterations=iterations)
+    return expectation_maximization(
+        reported_counts, channel, tolerance=tolerance, iterations=iterations
+    )
 
 
 def _fill_to_level(counts: Floats, channel: KeepOrReplace) -> Floats:
@@ -112,11 +128,6 @@ def _fill_to_level(counts: Floats, channel: KeepOrReplace) -> Floats:
     The categories with the largest n_v / b_v stay in (the smallest if a < 0), so one sort finds
     them. With a uniform b this is the closed form of Pinzon et al. (2026).
     """
-    if channel.singular:
-        raise SingularChannelError(
-            "every distribution is equally likely under a singular channel; there is no "
-            "maximum-likelihood estimate"
-        )
     a, b = channel.diagonal_weight, channel.replacement
     if a < 0 and np.any(counts == 0):
         return _fill_where_nothing_is_reported(counts, channel)
@@ -168,9 +179,9 @@ def expectation_maximization(
         As in `maximum_likelihood`.
     """
     counts = np.asarray(reported_counts, dtype=float)
+    frequencies = channel._frequencies(counts)[0].reshape(-1, channel.size)
     batch = counts.reshape(-1, channel.size)
     totals = batch.sum(axis=-1)
-    frequencies = batch / totals[:, None]
     proportions = np.full_like(batch, 1 / channel.size)
     gaps = np.full(len(batch), np.inf)
     open_tables = np.arange(len(batch))

@@ -11,9 +11,11 @@ from job import job
 
 with job(snakemake):
     grids = snakemake.params.study["grids"]
+    data = read_parquet(snakemake.input.data)
     audited = audit_multirr(
-        read_parquet(snakemake.input.data).domain,
+        data.domain,
         pd.read_csv(snakemake.input.dependences),
         *(values_of(grids, column) for column in ("p", "t_v", "t_d")),
     )
-    write_table(snakemake.output[0], audited)
+    # Which clusters there are to audit depends on the data.
+    write_table(snakemake.output[0], audited.assign(data_source=data.marks["data_source"]))

@@ -9,5 +9,7 @@ from job import job
 
 with job(snakemake):
     settings = release_from(snakemake.params.release)
-    protocol = release.design(settings, read_parquet(snakemake.input.data))
-    write_json(snakemake.output[0], release.describe(settings, protocol))
+    data = read_parquet(snakemake.input.data)
+    protocol = release.design(settings, data)
+    description = release.describe(settings, protocol, data.marks["data_source"])
+    write_json(snakemake.output[0], description)

@@ -9,6 +9,8 @@ from job import job
 
 with job(snakemake):
     protocol = Protocol.from_json(read_json(snakemake.input.channels[0]))
-    estimates = release.estimate(protocol, read_parquet(snakemake.input.protected))
+    protected = read_parquet(snakemake.input.protected)
+    estimates = release.estimate(protocol, protected)
     estimates["rehearsal"] = snakemake.params.release["rehearsal"]
+    estimates["data_source"] = protected.marks["data_source"]
     write_table(snakemake.output[0], estimates)

@@ -1,6 +1,6 @@
 """Fit the surrogate of a data set to its published file, and say how faithful it is."""
 
-from deniable import datasets, surrogates
+from deniable import bayesian_network, datasets, surrogates
 from deniable.errors import DataError
 from deniable.files import write_table
 from deniable.manifest import load_manifest
@@ -21,4 +21,4 @@ with job(snakemake):
     generator = generator_for(snakemake.params.seed, {"surrogate": name})
     drawn = surrogates.sample(network, dataset.records, generator)
     write_table(snakemake.output.fidelity, surrogates.pairwise_total_variation(data, drawn))
-    surrogates.write(snakemake.output.model, network)
+    bayesian_network.write(snakemake.output.model, network)

@@ -1,6 +1,6 @@
 """Write a data set as coded microdata, from its published file or from its surrogate."""
 
-from deniable import datasets, surrogates
+from deniable import bayesian_network, datasets, surrogates
 from deniable.manifest import load_manifest
 from deniable.microdata import Microdata
 from deniable.randomness import generator_for
@@ -13,7 +13,7 @@ with job(snakemake):
     if kind == "original":
         data = datasets.read_original(dataset, snakemake.input.origin)
     else:
-        network = surrogates.read(snakemake.input.origin)
+        network = bayesian_network.read(snakemake.input.origin)
         generator = generator_for(snakemake.params.seed, {"surrogate": name})
         data = surrogates.sample(network, dataset.records, generator)
     marks = {"data_source": kind, "source_sha256": snakemake.params.sha256}

@@ -14,4 +14,5 @@ with job(snakemake):
     source = release.source_for(settings, snakemake.params.seed)
     protected = release.protect(settings, protocol, read_parquet(snakemake.input.data), source)
     protected.write_parquet(snakemake.output.parquet)
-    protected.write_csv(snakemake.output.csv)
+    notes = {"rehearsal": "yes"} if settings.rehearsal else {}
+    protected.write_csv(snakemake.output.csv, notes)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -183,10 +183,11 @@ class Channel(ABC):
             ``file``: P'^-1 diag(lambda) P^-1 / n - diag(pi) / n, the part that randomization adds.
         """
         self._refuse_singular()
+        _refuse_unknown(target)
         if records < 1:
             raise ChannelError(f"records must be at least 1, not {records}")
         truth = self._proportions(proportions, "the proportions")
-        spread = self._spread(self.reported(truth), np.eye(self.size))
+        spread = self._spread(self.reported(truth), self._every_category())
         own = np.outer(truth, truth) if target == "population" else np.diag(truth)
         return (spread - own) / records
 
@@ -200,18 +201,18 @@ class Channel(ABC):
 
         Parameters
         ----------
-        reported_counts : shape (size,)
+        reported_counts : shape (size,), of at least 2 records for "population"
         target : "population" or "file"
         functionals : shape (functionals, size), optional
             Weights w of linear functionals w . pi: their covariance is returned instead, without
             any matrix of the channel's size.
         """
         self._refuse_singular()
-        frequencies, records = self._frequencies(reported_counts)
+        frequencies, records = self._sample(reported_counts, target)
         if frequencies.ndim != 1:
             raise ChannelError("estimated_covariance takes one table of counts, not a batch")
         weights = (
-            np.eye(self.size)
+            self._every_category()
             if functionals is None
             else np.atleast_2d(np.asarray(functionals, dtype=float))
         )
@@ -237,11 +238,11 @@ class Channel(ABC):
 
         Parameters
         ----------
-        reported_counts : shape (..., size)
+        reported_counts : shape (..., size), of at least 2 records for "population"
         target : "population" or "file"
         """
         self._refuse_singular()
-        frequencies, records = self._frequencies(reported_counts)
+        frequencies, records = self._sample(reported_counts, target)
         estimate = self._solve_transposed(frequencies)
         moments = self._second_moments(frequencies)
         if target == "file":
@@ -253,6 +254,24 @@ class Channel(ABC):
     def _spread(self, frequencies: Floats, weights: Floats) -> Floats:
         solved = self._solve(weights)
         return np.asarray((solved * frequencies) @ solved.T)
+
+    def _every_category(self) -> Floats:
+        if self.size > LARGEST_DENSE:
+            raise ChannelError(
+                f"a covariance matrix of {self.size:,} categories is not formed (limit "
+                f"{LARGEST_DENSE:,}); ask for standard errors, or for functionals"
+            )
+        return np.eye(self.size)
+
+    def _sample(self, counts: npt.ArrayLike, target: Target) -> tuple[Floats, Floats]:
+        _refuse_unknown(target)
+        frequencies, records = self._frequencies(counts)
+        if target == "population" and np.any(records < 2):
+            raise ChannelError(
+                "one record says nothing of how records of the population differ; "
+                "give at least 2, or the target 'file'"
+            )
+        return frequencies, records
 
     # -- refusals ---------------------------------------------------------------------------------
 
@@ -276,18 +295,19 @@ class Channel(ABC):
     def _whole_counts(self, counts: npt.ArrayLike) -> Counts:
         values = np.asarray(counts)
         self._refuse_misfit(values, "counts")
-        if values.dtype.kind not in "iu":
-            if not np.all(values == np.floor(values)):
-                raise ChannelError("counts to randomize must be whole numbers")
-            values = values.astype(np.int64)
+        if values.dtype.kind not in "iuf" or np.any(values != np.floor(values)):
+            raise ChannelError("counts to randomize must be whole numbers")
         if values.size and values.min() < 0:
             raise ChannelError(f"counts must not be negative; there is {values.min()}")
+        if values.size and values.max() >= 2.0**63:
+            raise ChannelError(f"counts must be below 2**63; there is {values.max()}")
         return values.astype(np.int64, copy=False)
 
     def _proportions(self, values: npt.ArrayLike, what: str) -> Floats:
         array = np.asarray(values, dtype=float)
         self._refuse_misfit(array, what)
-        if array.ndim != 1 or np.any(array < 0) or abs(array.sum() - 1) > ROW_SUM_TOLERANCE:
+        adds_up = abs(array.sum() - 1) <= ROW_SUM_TOLERANCE  # not so if one is NaN
+        if array.ndim != 1 or np.any(array < 0) or not adds_up:
             raise ChannelError(f"{what} must be one distribution: not negative, sum 1")
         return array
 
@@ -297,6 +317,11 @@ class Channel(ABC):
                 f"{what} of shape {values.shape} do not fit a channel over {self.size} categories; "
                 "the last axis must have one entry a category"
             )
+
+
+def _refuse_unknown(target: str) -> None:
+    if target not in get_args(Target):
+        raise ChannelError(f"unknown target {target!r}; use {' or '.join(get_args(Target))}")
 
 
 def multinomial(generator: np.random.Generator, totals: Counts, probabilities: Floats) -> Counts:

@@ -17,10 +17,10 @@ from deniable.channel.base import (
 from deniable.channel.ratios import exact_ratio
 from deniable.domain import Codes, refuse_foreign_codes
 from deniable.errors import ChannelError
-from deniable.randomness import RandomSource
+from deniable.randomness import RandomSource, bernoulli
 
 SINGULAR_WEIGHT = 1e-12
-CHUNK_RECORDS = 1 << 15  # draws and codes of a chunk stay in the processor's cache
+CHUNK_RECORDS = 1 << 16  # draws and codes of a chunk stay in the processor's cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class KeepOrReplace(Channel):
     Parameters
     ----------
     diagonal_weight : float
-        a, in (-1, 1].
+        a, in [-1, 1].
     replacement : array, shape (size,)
         b >= 0, with a + sum(b) = 1 and a + b >= 0.
 
@@ -73,8 +73,10 @@ class KeepOrReplace(Channel):
             raise ChannelError(f"diagonal entry {a + b[worst]:g} of category {worst} is negative")
         if abs(a + b.sum() - 1) > ROW_SUM_TOLERANCE:
             raise ChannelError(f"rows sum to {a + b.sum():.9g}, not to 1")
-        if b.size == 1:  # the number 1 in any splitting; this one inverts
-            a, b = 1.0, np.zeros(1)
+        if b.size == 1 or not b.any():
+            # One category is the number 1 in any splitting; this one inverts. Without anything to
+            # replace by, what rounding leaves of a to 1 must not be drawn.
+            a, b = 1.0, np.zeros(b.size)
         b.setflags(write=False)
         object.__setattr__(self, "diagonal_weight", a)
         object.__setattr__(self, "replacement", b)
@@ -106,7 +108,7 @@ class KeepOrReplace(Channel):
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
         """Report each record's category; see `Channel.randomize`.
 
-        Thresholds are exact to 53 bits; only the records that are replaced cost a second draw.
+        Thresholds are exact to 53 bits or better; what replaces is drawn only where it is needed.
         """
         true = np.asarray(codes)
         refuse_foreign_codes(true, self.size, "the codes to randomize")
@@ -118,7 +120,7 @@ class KeepOrReplace(Channel):
         return reports
 
     def _replace_chunk(self, chunk: Codes, source: RandomSource) -> None:
-        replaced = np.flatnonzero(source.random(chunk.size) >= self.diagonal_weight)
+        replaced = np.flatnonzero(~bernoulli(source, self.diagonal_weight, chunk.size))
         if replaced.size:
             chunk[replaced] = self._replacements(replaced.size, source)
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.channel.base import Channel, Counts, Floats
-from deniable.domain import Codes, refuse_foreign_codes
+from deniable.domain import LARGEST_RAVELLED_DOMAIN, Codes, refuse_foreign_codes
 from deniable.errors import ChannelError
 from deniable.randomness import RandomSource
 
@@ -80,6 +80,11 @@ class ProductChannel(Channel):
         """Randomize records kept as codes of joint cells; see `Channel.randomize`."""
         joint = np.asarray(codes)
         refuse_foreign_codes(joint, self.size, "the codes to randomize")
+        if self.size > LARGEST_RAVELLED_DOMAIN:
+            raise ChannelError(
+                f"{self.size:.3g} joint cells are too many for 64-bit codes; "
+                "randomize the attributes with randomize_columns"
+            )
         columns = np.unravel_index(joint, self.shape)
         reports = self.randomize_columns(columns, source)
         return np.ravel_multi_index(reports, self.shape).astype(joint.dtype)

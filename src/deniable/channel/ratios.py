@@ -7,9 +7,11 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-# 60 digits leave 40 beyond a float's own, so that the rounding below is never in doubt.
-_PRECISE = Context(prec=60)
-_SLACK = Decimal("1e-50")
+# 100 digits leave 60 beyond a float's own for any ratio that is not within 1e-20 of 1, so that the
+# rounding below is never in doubt.
+_PRECISE = Context(prec=100)
+_SLACK = Decimal("1e-60")
+_CLOSE_TO_ONE = Fraction(1, 10**20)
 
 
 def exact_ratio(larger: float | Fraction, smaller: float | Fraction) -> Fraction | None:
@@ -28,7 +30,10 @@ def rounded_up(ratio: Fraction | None) -> float:
     """Return the smallest float that is not below `ratio`."""
     if ratio is None:
         return math.inf
-    nearest = ratio.numerator / ratio.denominator
+    try:
+        nearest = ratio.numerator / ratio.denominator
+    except OverflowError:  # beyond the largest float, as a product of many attributes can be
+        return math.inf
     return nearest if Fraction(nearest) >= ratio else math.nextafter(nearest, math.inf)
 
 
@@ -36,8 +41,8 @@ def log_rounded_up(ratio: Fraction | None) -> float:
     """Return a float not below ln(ratio), at most one step above it, for ratio >= 1."""
     if ratio is None:
         return math.inf
-    if ratio == 1:
-        return 0.0
+    if ratio - 1 < _CLOSE_TO_ONE:
+        return rounded_up(ratio - 1)  # ln(1 + x) is below x, by less than a float can show
     quotient = _PRECISE.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
     logarithm = _PRECISE.ln(quotient)
     nearest = float(logarithm)
@@ -50,7 +55,7 @@ def largest_column_ratio(matrix: npt.NDArray[np.float64]) -> Fraction | None:
     larger, smaller = matrix.max(axis=0), matrix.min(axis=0)
     if np.any((smaller == 0) & (larger > 0)):
         return None
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         approximate = np.where(larger == smaller, 1.0, larger / smaller)
     # Floats find the few columns that can be the largest; fractions decide among them.
     near = np.flatnonzero(approximate >= approximate.max() * (1 - 1e-12))

@@ -9,7 +9,7 @@ from deniable.channel.base import Channel
 from deniable.channel.dense import DenseChannel
 from deniable.channel.keep_or_replace import KeepOrReplace
 from deniable.channel.product import ProductChannel
-from deniable.errors import ChannelError
+from deniable.errors import ChannelError, DeniableError
 
 
 def channel_to_json(channel: Channel) -> dict[str, Any]:
@@ -49,3 +49,7 @@ def channel_from_json(value: Mapping[str, Any]) -> Channel:
                 )
     except KeyError as error:
         raise ChannelError(f"a channel's description lacks {error}; write it again") from None
+    except DeniableError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise ChannelError(f"no channel's description ({error}); write it again") from None

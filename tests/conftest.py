@@ -1,0 +1,78 @@
+"""What tests of several modules share."""
+
+import copy
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from deniable.domain import Attribute, Domain
+from deniable.microdata import Microdata
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def config_values() -> dict[str, Any]:
+    """The committed config, as YAML gives it; a copy that a test may spoil."""
+    text = (ROOT / "config" / "config.yaml").read_text(encoding="utf-8")
+    return copy.deepcopy(yaml.safe_load(text))
+
+
+@pytest.fixture(scope="session")
+def small_data() -> Microdata:
+    """500 records over four attributes that depend on each other: 3 x 2 x 4 x 2 cells."""
+    generator = np.random.default_rng(20211121)
+    first = generator.choice(3, 500, p=[0.5, 0.3, 0.2])
+    second = np.where(generator.random(500) < 0.7, first > 0, generator.random(500) < 0.5)
+    third = (first + generator.choice(4, 500, p=[0.6, 0.2, 0.1, 0.1])) % 4
+    fourth = generator.random(500) < 0.3
+    domain = Domain(
+        (
+            Attribute("colour", ("blue", "red", "green")),
+            Attribute("smokes", ("no", "yes")),
+            Attribute("region", ("N", "E", "S", "W")),
+            Attribute("owner", ("no", "yes")),
+        )
+    )
+    columns = (first, second.astype(int), third, fourth.astype(int))
+    return Microdata(domain, columns, {"data_source": "original"})
+
+
+@pytest.fixture(scope="session")
+def snakemake() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run Snakemake as a user does, in a folder, without a network and without a mirror."""
+
+    def run(
+        folder: Path, *arguments: str, library: Path | None = None, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "snakemake", *arguments],
+            cwd=folder,
+            env=environment(library, **variables),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+
+    return run
+
+
+def environment(library: Path | None = None, **variables: str) -> dict[str, str]:
+    """Return what a run's process sees: no mirror, no proxy, an address that answers nobody."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.lower().endswith("_proxy") and name != "DENIABLE_DATA_MIRROR"
+    }
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)  # a copied library is then compiled once
+    if library:
+        kept["PYTHONPATH"] = str(library)
+    return kept | variables

@@ -1,0 +1,364 @@
+"""A config is valid, or says all that is wrong with it before anything starts."""
+
+import json
+import math
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from deniable.config import Config, release_from, validate
+from deniable.config_checks import check_domains
+from deniable.errors import ConfigError
+from deniable.manifest import load_manifest
+
+ROOT = Path(__file__).resolve().parent.parent
+SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.json"
+TABLES = "studies.multirr_tables"
+GRID = f"{TABLES}.grids[0]"
+
+
+def placed(values: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """Put a value at a path such as ``a.b[0].c``; `...` takes the option out."""
+    at: Any = values
+    parts: list[str | int] = []
+    for part in path.split("."):
+        name, *numbers = part.replace("]", "").split("[")
+        parts += [name, *map(int, numbers)]
+    for part in parts[:-1]:
+        at = at[part]
+    if value is ...:
+        del at[parts[-1]]
+    else:
+        at[parts[-1]] = value
+    return values
+
+
+def faults(values: dict[str, Any]) -> list[str]:
+    """Return the lines of the message that a config's faults give, without the heading."""
+    with pytest.raises(ConfigError) as caught:
+        settle(values)
+    heading, *lines = str(caught.value).splitlines()
+    count = "a fault" if len(lines) == 1 else f"{len(lines)} faults"
+    assert heading == f"the config has {count} (config/README.md describes every option):"
+    assert all(line.startswith("  ") for line in lines)
+    return [line[2:] for line in lines]
+
+
+def settle(values: dict[str, Any]) -> Config:
+    """Check a config as `Plan.prepare` does before it looks for data."""
+    config = validate(values)
+    datasets = load_manifest(ROOT / "resources" / "datasets.yaml")
+    check_domains(
+        config,
+        {name: dataset.domain for name, dataset in datasets.items()},
+        {name: dataset.records for name, dataset in datasets.items()},
+    )
+    return config
+
+
+WRONG = [
+    # what is put where, and what the one line must say of it
+    ("seed", -1, "seed: -1; allowed: at least 0"),
+    ("seed", True, "seed: True; allowed: a whole number"),
+    ("seed", 2**63, f"seed: {2**63}; allowed: at most {2**63 - 1}"),
+    ("seed", 10**40, f"allowed: at most {2**63 - 1}"),
+    ("seed", 1.5, "seed: 1.5; allowed: a whole number"),
+    ("seed", "20211121", "seed: '20211121'; allowed: a whole number (without quotes"),
+    ("seed", "1e3", "seed: '1e3'; allowed: a whole number (YAML reads 1e-3 as text"),
+    ("seed", None, "seed: None; allowed: a whole number"),
+    ("seed", ..., "seed: missing; it must be given"),
+    ("sead", 1, "sead: unknown option; allowed here: seed, data, studies, releases"),
+    ("data", None, "data: None; allowed: a section with options of its own"),
+    ("data.source", "net", "data.source: 'net'; allowed: auto, mirror, public, surrogate"),
+    ("data.mirror", "", "data.mirror: ''; allowed: text that is not empty"),
+    ("data.mirrors", "x", "data.mirrors: unknown option; allowed here: source, mirror"),
+    ("studies", [1], "studies: [1]; allowed: a section with options of its own"),
+    ("studies", None, "studies: None; allowed: a section with options of its own"),
+    ("studies", ..., "studies: missing; it must be given"),
+    ("studies.other", {}, "studies.other: unknown option; allowed here: multirr_tables, multirr_s"),
+    (TABLES, None, f"{TABLES}: None; allowed: a section with options of its own"),
+    (f"{TABLES}.replicate", 5, f"{TABLES}.replicate: unknown option; allowed here: replicates, b"),
+    (f"{TABLES}.replicates", 0, f"{TABLES}.replicates: 0; allowed: at least 1"),
+    (f"{TABLES}.replicates", ..., f"{TABLES}.replicates: missing; it must be given"),
+    (f"{TABLES}.chunks", 501, f"{TABLES}.chunks: 501; allowed: at most 500"),
+    (f"{TABLES}.coverage", 0, f"{TABLES}.coverage: 0; allowed: above 0"),
+    (f"{TABLES}.coverage", "1e-1", f"{TABLES}.coverage: '1e-1'; allowed: a number (YAML reads"),
+    (f"{TABLES}.ordinal", "education", f"{TABLES}.ordinal: 'education'; allowed: a list, such as"),
+    (f"{TABLES}.ordinal", ["sex", "sex"], f"{TABLES}.ordinal[1]: 'sex' is named twice"),
+    (f"{TABLES}.ordinal", ["age"], f"{TABLES}.ordinal[0]: 'age' is no attribute of the data; all"),
+    (f"{TABLES}.grids", [], f"{TABLES}.grids: []; allowed: a list with at least one entry"),
+    (f"{TABLES}.grids", None, f"{TABLES}.grids: None; allowed: a list, such as [a, b]"),
+    (f"{TABLES}.grids", [None], f"{GRID}: None; allowed: a section with options of its own"),
+    (f"{GRID}.p", [], f"{GRID}.p: []; allowed: a list with at least one entry"),
+    (f"{GRID}.p", 0.5, f"{GRID}.p: 0.5; allowed: a list, such as [a, b]"),
+    (f"{GRID}.p", ["0.5"], f"{GRID}.p[0]: '0.5'; allowed: a number (without quotes"),
+    (f"{GRID}.p", ["1e-3"], f"{GRID}.p[0]: '1e-3'; allowed: a number (YAML reads 1e-3 as text"),
+    (f"{GRID}.p", [0], f"{GRID}.p[0]: 0; allowed: above 0"),
+    (f"{GRID}.p", [0.5, 1.0], f"{GRID}.p[1]: 1.0; allowed: below 1"),
+    (f"{GRID}.p", [math.nan], f"{GRID}.p[0]: nan; allowed: below 1"),
+    (f"{GRID}.p", [math.inf], f"{GRID}.p[0]: inf; allowed: below 1"),
+    (f"{GRID}.p", [True], f"{GRID}.p[0]: True; allowed: a number"),
+    (f"{GRID}.p", [0.1, 0.1], f"{TABLES}: the grids hold the cell dataset adult, matrix printed"),
+    (f"{GRID}.t_d", [1.5], f"{GRID}.t_d[0]: 1.5; allowed: at most 1"),
+    (f"{GRID}.t_v", [50.5], f"{GRID}.t_v[0]: 50.5; allowed: a whole number"),
+    (f"{GRID}.matrix", ["kept"], f"{GRID}.matrix[0]: 'kept'; allowed: printed, keep, diagonal"),
+    (f"{GRID}.mechanism", ["both"], f"{GRID}.mechanism[0]: 'both'; allowed: joint, kronecker"),
+    (f"{GRID}.projection", ["likelihood"], f"{GRID}: projection 'likelihood' has a closed form"),
+    (f"{GRID}.extra", 1, f"{GRID}.extra: unknown option; allowed here: dataset, matrix, mechan"),
+    ("releases", None, "releases: None; allowed: a list, such as [a, b]"),
+    ("releases", {"a": 1}, "releases: {'a': 1}; allowed: a list, such as [a, b]"),
+    ("releases[0]", None, "releases[0]: None; allowed: a section with options of its own"),
+    ("releases[0].name", "../up", "releases[0].name: '../up'; allowed: letters, digits, '_' and"),
+    ("releases[0].name", "a/b", "releases[0].name: 'a/b'; allowed: letters, digits, '_' and '-'"),
+    ("releases[0].name", "", "releases[0].name: ''; allowed: letters, digits, '_' and '-'"),
+    ("releases[0].name", "a\n", "releases[0].name: 'a\\n'; allowed: letters, digits, '_' and '-'"),
+    ("releases[0].name", 7, "releases[0].name: 7; allowed: text"),
+    ("releases[0].name", "adult_rr_joint", "config: two releases are named 'adult_rr_joint'; all"),
+    ("releases[0].name", "Adult_RR_Joint", "allowed: names that differ in more than case"),
+    ("releases[0].data", "census", "releases[0].data: 'census'; allowed: adult"),
+    ("releases[0].mechanism", "pram", "releases[0].mechanism: 'pram'; allowed: rr_independent, rr"),
+    ("releases[0].mechanism", ..., "releases[0].mechanism: missing; allowed: rr_independent, rr_c"),
+    ("releases[0].rehearsal", "yes", "releases[0].rehearsal: 'yes'; allowed: true or false"),
+    ("releases[0].rehearsal", ..., "releases[0].rehearsal: missing; it must be given"),
+    ("releases[0].t_v", 50, "releases[0].t_v: unknown option; allowed here: name, data, attributes"),
+    ("releases[0].rr_joint", 1, "releases[0].rr_joint: unknown option; allowed here: name, data,"),
+    ("rr_joint", 1, "rr_joint: unknown option; allowed here: seed, data, studies, releases"),
+    ("releases[0].attributes", [], "releases[0].attributes: []; allowed: a list with at least one"),
+    ("releases[0].attributes", ["age"], "releases[0].attributes[0]: 'age' is no attribute of the"),
+    ("releases[0].attributes", ["sex", "race", "sex"], "releases[0].attributes[2]: 'sex' is named"),
+    ("releases[1].t_d", ..., "releases[1].t_d: missing; it must be given"),
+    ("releases[1].ordinal", ["age"], "releases[1].ordinal[0]: 'age' is no attribute of the data"),
+    ("releases[3].attributes", ["education", "occupation", "workclass", "sex"], "releases[3].attri"
+     "butes: RR-Joint over education, occupation, workclass, sex has 4,320 cells for 32,561 rec"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "value", "line"), WRONG, ids=[f"{w[0]}={w[1]}" for w in WRONG])
+def test_one_fault_gives_one_line_with_path_value_and_what_is_allowed(
+    config_values: dict[str, Any], path: str, value: Any, line: str
+) -> None:
+    (said,) = faults(placed(config_values, path, value))
+    assert line in said
+    assert said.endswith("must be given") or "allowed" in said or "Name fewer" in said
+
+
+def test_every_fault_is_reported(config_values: dict[str, Any]) -> None:
+    placed(config_values, "seed", -1)
+    placed(config_values, "extra", 1)
+    placed(config_values, f"{GRID}.p", [0, "0.5", 2])
+    placed(config_values, "releases[0].mechanism", "pram")
+    placed(config_values, "releases[1].t_v", 0)
+    paths = [line.split(":")[0] for line in faults(config_values)]
+    grid = [f"{GRID}.p[0]", f"{GRID}.p[1]", f"{GRID}.p[2]"]
+    assert sorted(paths) == sorted(
+        ["seed", "extra", *grid, "releases[0].mechanism", "releases[1].t_v"]
+    )
+
+
+def test_every_disagreement_with_the_data_is_reported(config_values: dict[str, Any]) -> None:
+    placed(config_values, f"{TABLES}.ordinal", ["age"])
+    placed(config_values, "studies.multirr_sensitivity.ordinal", ["sex", "height"])
+    placed(config_values, "releases[0].attributes", ["age", "sex", "sex"])
+    placed(config_values, "releases[3].attributes", ["occupation", "education", "workclass", "sex"])
+    assert [line.split(":")[0] for line in faults(config_values)] == [
+        f"{TABLES}.ordinal[0]",
+        "studies.multirr_sensitivity.ordinal[1]",
+        "releases[0].attributes[0]",
+        "releases[0].attributes[2]",
+        "releases[3].attributes",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("release", "matrix", "p"),
+    [
+        # p |A| = 1 - p: the printed matrix of an attribute with two categories is constant.
+        ({"mechanism": "rr_independent"}, "printed", 1 / 3),
+        ({"mechanism": "rr_independent"}, "diagonal", 0.5),
+        ({"mechanism": "rr_joint", "attributes": ["sex"]}, "diagonal", 0.5),
+        ({"mechanism": "rr_joint", "attributes": ["sex", "income"]}, "printed", 1 / 3),
+        ({"mechanism": "rr_clusters", "cluster_mechanism": "kronecker", "t_v": 50, "t_d": 0.1},
+         "diagonal", 0.5),
+    ],
+)  # fmt: skip
+def test_a_release_that_could_not_be_estimated_from_is_refused(
+    config_values: dict[str, Any], release: dict[str, Any], matrix: str, p: float
+) -> None:
+    common = {"name": "r", "data": "adult", "rehearsal": True, "matrix": matrix, "p": p}
+    config_values["releases"] = [common | release]
+    for line in faults(config_values):
+        assert line.startswith("releases[0].p: with matrix")
+        assert "singular matrix" in line
+        assert "allowed: another p or matrix" in line
+
+
+def test_a_joint_cluster_may_hold_an_attribute_that_alone_would_be_singular(
+    config_values: dict[str, Any],
+) -> None:
+    placed(config_values, "releases[3].p", 0.5)
+    placed(config_values, "releases[3].matrix", "diagonal")
+    settle(config_values)
+
+
+def test_ordinal_attributes_of_a_release_must_be_among_its_own(
+    config_values: dict[str, Any],
+) -> None:
+    placed(config_values, "releases[1].attributes", ["sex", "income"])
+    placed(config_values, "releases[1].ordinal", ["education"])
+    assert faults(config_values) == [
+        "releases[1].ordinal[0]: 'education' is no attribute of the data; allowed: sex, income"
+    ]
+
+
+def test_the_same_cell_in_two_grids_is_refused(config_values: dict[str, Any]) -> None:
+    grids = config_values["studies"]["multirr_tables"]["grids"]
+    grids.append({**grids[0], "p": [0.7], "t_v": [999, 300]})
+    (line,) = faults(config_values)
+    assert "p 0.7, t_d 0.1, t_v 300 twice; allowed: once" in line
+
+
+def test_whole_numbers_are_taken_for_shares(config_values: dict[str, Any]) -> None:
+    config = settle(placed(config_values, f"{GRID}.t_d", [0, 1]))
+    assert config.studies.multirr_tables.grids[0].t_d == [0.0, 1.0]
+
+
+def test_long_values_are_cut_short(config_values: dict[str, Any]) -> None:
+    (line,) = faults(placed(config_values, "seed", "x" * 5000))
+    assert len(line) < 200
+
+
+def test_a_release_survives_its_plain_values(config_values: dict[str, Any]) -> None:
+    for release in settle(config_values).releases:
+        assert release_from(release.model_dump()) == release
+
+
+# -- the committed files ---------------------------------------------------------------------------
+
+
+def merged(base: Any, change: Any) -> Any:
+    """Merge as Snakemake does: sections by option, everything else replaced."""
+    if not isinstance(base, dict) or not isinstance(change, dict):
+        return change
+    return {**base, **{key: merged(base.get(key), value) for key, value in change.items()}}
+
+
+def leaves(values: dict[str, Any], path: str = "") -> dict[str, Any]:
+    """Return every option that is no section, by its path."""
+    found = {}
+    for key, value in values.items():
+        at = f"{path}.{key}" if path else key
+        found.update(leaves(value, at) if isinstance(value, dict) else {at: value})
+    return found
+
+
+def test_the_committed_config_is_valid(config_values: dict[str, Any]) -> None:
+    settle(config_values)
+
+
+def test_quick_changes_sizes_and_nothing_else(config_values: dict[str, Any]) -> None:
+    quick = yaml.safe_load((ROOT / "config" / "quick.yaml").read_text(encoding="utf-8"))
+    full, small = leaves(config_values), leaves(merged(config_values, quick))
+    changed = {path for path in small if small[path] != full.get(path)}
+    sizes = {"replicates", "chunks", "block"}
+    assert changed
+    assert {path.split(".")[-1] for path in changed} <= sizes
+    assert set(full) == set(small)
+    settle(merged(config_values, quick))
+
+
+def test_the_committed_schema_is_current() -> None:
+    # To write it again, from the root of the project:
+    #   python -c "import json; from deniable.config import Config;
+    #              print(json.dumps(Config.model_json_schema(), indent=2))" \
+    #       > workflow/schemas/config.schema.json
+    assert json.loads(SCHEMA.read_text(encoding="utf-8")) == Config.model_json_schema()
+
+
+# -- as a user meets it ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what a dry run reads."""
+    folder = tmp_path_factory.mktemp("project")
+    for part in ("workflow", "config", "resources", "docs", "profiles", "src"):
+        shutil.copytree(ROOT / part, folder / part)
+    shutil.copy(ROOT / "Snakefile", folder)
+    return folder
+
+
+def left_in(project: Path) -> list[str]:
+    return [path.as_posix() for path in (project / "results").rglob("*") if path.is_file()]
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize(
+    ("arguments", "text", "said"),
+    [
+        (["--configfile", "bad.yaml"], "seed: -1\nextra: 1\n",
+         ["the config has 2 faults", "seed: -1; allowed: at least 0", "extra: unknown option"]),
+        (["--configfile", "bad.yaml"],
+         "releases:\n- {name: r, data: adult, mechanism: rr_joint, matrix: keep, p: 0.5, "
+         "rehearsal: true}\n",
+         ["the config has a fault", "releases[0].attributes: RR-Joint over workclass, education"]),
+        (["--config", "seed=abc"], None, ["seed: 'abc'; allowed: a whole number"]),
+        (["--config", "data={source: net}"], None,
+         ["data.source: 'net'; allowed: auto, mirror, public, surrogate"]),
+    ],
+    ids=["faults", "too large", "--config", "--config of a section"],
+)  # fmt: skip
+def test_a_dry_run_refuses_a_bad_config_once_and_leaves_nothing(
+    project: Path,
+    snakemake: Callable[..., Any],
+    arguments: list[str],
+    text: str | None,
+    said: list[str],
+) -> None:
+    if text is not None:
+        (project / "bad.yaml").write_text(text, encoding="utf-8")
+    done = snakemake(project, "-n", *arguments)
+    output = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "Traceback" not in output
+    assert [output.count(line) for line in said] == [1] * len(said), output
+    assert left_in(project) == []
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [("no.yaml", "Config file is not valid JSON or YAML"), ("absent.yaml", "absent.yaml")],
+)
+def test_snakemake_refuses_a_config_file_that_is_none(
+    project: Path, snakemake: Callable[..., Any], file: str, said: str
+) -> None:
+    # Snakemake reads the file before the Snakefile: the words are its own.
+    (project / "no.yaml").write_text("seed: [1\n  x: {\n", encoding="utf-8")
+    done = snakemake(project, "-n", "--configfile", file)
+    assert done.returncode != 0
+    assert said in done.stdout + done.stderr
+    assert left_in(project) == []
+
+
+@pytest.mark.workflow
+def test_a_mirror_that_is_asked_for_and_not_named_is_refused(
+    project: Path, snakemake: Callable[..., Any]
+) -> None:
+    done = snakemake(project, "-n", "--config", "data={source: mirror}")
+    output = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert output.count("data.source is mirror, but no mirror directory is named") == 1
+    assert "Traceback" not in output
+    assert left_in(project) == []
+
+
+@pytest.mark.workflow
+def test_the_command_line_takes_numbers(project: Path, snakemake: Callable[..., Any]) -> None:
+    arguments = ["--config", "seed=7", "data={source: surrogate}", "--quiet"]
+    done = snakemake(project, "-n", *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    shutil.rmtree(project / "results")

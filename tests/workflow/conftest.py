@@ -1,0 +1,220 @@
+"""A small project of its own for whole-workflow tests, run once and then copied.
+
+Nothing here needs a network or the published data: the manifest names a file of 600 records that
+is made here, and its surrogate is the committed one.
+"""
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+COPIED = ("Snakefile", "workflow", "config", "resources", "docs", "profiles", "src")
+RECORDS = 600
+
+GRID = {
+    "dataset": ["adult", "adult6"],
+    "matrix": ["printed"],
+    "mechanism": ["joint", "kronecker"],
+    "projection": ["clip"],
+    "p": [0.7],
+    "t_d": [0.1],
+    "t_v": [50, 100],
+}
+OTHER_GRID = GRID | {"matrix": ["keep"], "mechanism": ["joint"], "t_v": [50]}
+RELEASE = {"data": "adult", "matrix": "keep", "p": 0.7}
+TINY: dict[str, Any] = {
+    "data": {"source": "surrogate"},
+    "studies": {
+        "multirr_tables": {"replicates": 9, "block": 4, "chunks": 2, "grids": [GRID]},
+        "multirr_sensitivity": {"replicates": 9, "block": 4, "chunks": 1, "grids": [OTHER_GRID]},
+    },
+    "releases": [
+        RELEASE
+        | {"name": "tried", "mechanism": "rr_clusters", "cluster_mechanism": "kronecker"}
+        | {"attributes": ["relationship", "sex", "income"], "t_v": 24, "t_d": 0.1}
+        | {"rehearsal": True},
+        RELEASE
+        | {"name": "real", "mechanism": "rr_independent", "attributes": ["race", "sex"]}
+        | {"rehearsal": False},
+    ],
+}
+
+
+@dataclass(frozen=True)
+class Project:
+    """A copy of the workflow in a folder of its own, with its own library and data."""
+
+    folder: Path
+    snakemake: Callable[..., subprocess.CompletedProcess[str]]
+
+    @property
+    def mirror(self) -> Path:
+        """The folder with the file that the manifest names."""
+        return self.folder / "mirror"
+
+    def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run Snakemake with the tiny config."""
+        given = arguments if "--configfile" in arguments else (*arguments, "--configfile", TINY_FILE)
+        return self.snakemake(self.folder, *given, library=self.folder / "src", **variables)
+
+    def made(self, *arguments: str, **variables: str) -> str:
+        """Run Snakemake, which must succeed; return what it says."""
+        done = self.run(*arguments, **variables)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def refused(self, *arguments: str, **variables: str) -> str:
+        """Run Snakemake, which must fail without a trace; return what it says."""
+        done = self.run(*arguments, **variables)
+        said = done.stdout + done.stderr
+        assert done.returncode != 0, said
+        assert "Traceback" not in said
+        assert self.temporary_files() == []
+        return said
+
+    def would_run(self, *arguments: str, **variables: str) -> dict[str, int]:
+        """Return the rules that a dry run would run, with the number of their jobs."""
+        said = self.made("-n", *arguments, **variables)
+        if "Nothing to be done" in said:
+            return {}
+        table = said.split("Job stats:")[1].split("\n\n")[0]
+        jobs = {rule: int(n) for rule, n in re.findall(r"^(\w+) +(\d+)$", table, re.MULTILINE)}
+        return {rule: n for rule, n in jobs.items() if rule not in ("all", "total")}
+
+    def popen(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start Snakemake with the tiny config, in a process group of its own."""
+        variables = {k: v for k, v in os.environ.items() if k != "DENIABLE_DATA_MIRROR"}
+        return subprocess.Popen(
+            [sys.executable, "-m", "snakemake", *arguments, "--configfile", TINY_FILE],
+            cwd=self.folder,
+            env=variables | {"PYTHONPATH": str(self.folder / "src")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def results(self, *patterns: str) -> dict[str, bytes]:
+        """Return the bytes of the results that match, by path."""
+        return {
+            path.relative_to(self.folder).as_posix(): path.read_bytes()
+            for pattern in patterns
+            for path in sorted((self.folder / "results").glob(pattern))
+        }
+
+    def comparable(self) -> dict[str, bytes]:
+        """Return the results that must be the same bytes in every run."""
+        return self.results(
+            "tables/*.csv",
+            "audit/*.csv",
+            "figures/*",
+            "releases/*/channels.json",
+            "releases/tried/*.csv",
+        )
+
+    def temporary_files(self) -> list[str]:
+        """Return what looks half-written."""
+        return [str(p) for p in (self.folder / "results").rglob(".*") if p.is_file()]
+
+    def edit(self, path: str, old: str, new: str) -> None:
+        """Replace a text that stands in a file."""
+        file = self.folder / path
+        text = file.read_text(encoding="utf-8")
+        assert old in text
+        file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+TINY_FILE = "tiny.yaml"
+
+
+def set_up(folder: Path) -> None:
+    """Copy the workflow into `folder`, with a manifest of its own and the file that it names."""
+    folder.mkdir(parents=True)
+    for part in COPIED:
+        if (ROOT / part).is_dir():
+            ignore = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / part, folder / part, ignore=ignore)
+        else:
+            shutil.copy2(ROOT / part, folder)
+    manifest = folder / "resources" / "datasets.yaml"
+    entries = yaml.safe_load(manifest.read_text(encoding="utf-8"))
+    text = published_file(entries["adult"]["attributes"])
+    (folder / "mirror").mkdir()
+    (folder / "mirror" / "adult.data").write_text(text, encoding="utf-8")
+    entries["adult"] |= {
+        "records": RECORDS,
+        "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "address": "http://127.0.0.1:9/adult.data",  # the discard port: nobody answers
+    }
+    manifest.write_text(yaml.safe_dump(entries, sort_keys=False), encoding="utf-8")
+    (folder / TINY_FILE).write_text(yaml.safe_dump(TINY), encoding="utf-8")
+
+
+def published_file(attributes: list[dict[str, Any]]) -> str:
+    """Return records in the published file's form, the attributes independent of each other."""
+    generator = np.random.default_rng(4)
+    rows = np.full((RECORDS, 15), "0", dtype=object)
+    for attribute in attributes:
+        rows[:, attribute["position"]] = generator.choice(attribute["categories"], RECORDS)
+    return "".join(", ".join(row) + "\n" for row in rows)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock that the test processes of one run share."""
+    with path.open("w") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+def shared_folder(factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that all test processes of one run share."""
+    base = factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(scope="session")
+def finished(
+    tmp_path_factory: pytest.TempPathFactory, snakemake: Callable[..., Any]
+) -> tuple[Project, str]:
+    """Run everything once, whatever the number of test processes; never change what it made.
+
+    Returns the project and what the run said.
+    """
+    shared = shared_folder(tmp_path_factory)
+    project = Project(shared / "finished", snakemake)
+    log = shared / "finished.log"
+    with locked(shared / "finished.lock"):
+        if not log.exists():
+            set_up(project.folder)
+            said = project.made("--cores", "2")
+            log.write_text(said, encoding="utf-8")
+    return project, log.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def project(finished: tuple[Project, str], tmp_path: Path) -> Project:
+    """Give a copy of the finished project, with Snakemake's records, to be spoilt."""
+    shutil.copytree(finished[0].folder, tmp_path / "project")
+    return Project(tmp_path / "project", finished[0].snakemake)
+
+
+@pytest.fixture
+def untouched(tmp_path: Path, snakemake: Callable[..., Any]) -> Project:
+    """Give a project in which nothing was run yet."""
+    set_up(tmp_path / "project")
+    return Project(tmp_path / "project", snakemake)

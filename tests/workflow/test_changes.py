@@ -1,0 +1,76 @@
+"""What changed is made again, with all that rests on it; nothing else is."""
+
+import csv
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+pytestmark = pytest.mark.workflow
+
+STUDY_LANE = {"simulate", "collect", "draw", "summarize_agreement", "report"}
+RELEASE_LANE = {"design_release", "protect_release", "estimate_release", "check_rehearsal"}
+
+
+def verdicts(project: Any) -> set[tuple[str, str]]:
+    with (project.folder / "results/tables/multirr_table1.csv").open(newline="") as stream:
+        return {(row["data_source"], row["verdict"]) for row in csv.DictReader(stream)}
+
+
+@pytest.mark.parametrize(
+    ("module", "again", "kept"),
+    [
+        ("figures.py", {"draw", "report"},
+         {"prepare_data", "simulate", "collect", "audit_privacy", "audit_samplers"} | RELEASE_LANE),
+        ("utility.py", STUDY_LANE, {"prepare_data", "audit_privacy"} | RELEASE_LANE),
+        ("release.py", RELEASE_LANE | {"audit_samplers", "report"},
+         {"prepare_data", "simulate", "collect", "draw", "audit_privacy"}),
+    ],
+)  # fmt: skip
+def test_a_changed_module_makes_again_what_imports_it(
+    project: Any, module: str, again: set[str], kept: set[str]
+) -> None:
+    with (project.folder / "src" / "deniable" / module).open("a", encoding="utf-8") as stream:
+        stream.write("\n# changed\n")
+    jobs = set(project.would_run())
+    assert again <= jobs
+    assert not kept & jobs
+
+
+def test_another_seed_makes_again_what_is_drawn(project: Any) -> None:
+    jobs = project.would_run("--config", "seed=5")
+    assert {"prepare_data", "simulate", "protect_release", "audit_samplers"} <= set(jobs)
+
+
+def test_other_settings_of_a_study_leave_the_releases(project: Any) -> None:
+    other = {"studies": {"multirr_sensitivity": {"replicates": 11}}}
+    (project.folder / "other.yaml").write_text(yaml.safe_dump(other), encoding="utf-8")
+    jobs = project.would_run("--configfile", "tiny.yaml", "other.yaml")
+    assert jobs == {"simulate": 1, "collect": 1, "summarize_agreement": 1, "report": 1}
+
+
+def test_a_corrected_printed_number_simulates_nothing(project: Any) -> None:
+    file = project.folder / "resources" / "published" / "multirr_table1.csv"
+    file.write_text(file.read_text("utf-8").replace("0.335", "0.336"), encoding="utf-8")
+    jobs = project.would_run()
+    assert jobs["collect"] == 2  # Table 1 and the sensitivity
+    assert "simulate" not in jobs
+
+
+def test_data_that_arrive_are_used_for_everything(project: Any, finished: Any) -> None:
+    (project.folder / "mirror.yaml").write_text(yaml.safe_dump({"data": {"source": "mirror"}}))
+    arguments = ("--configfile", "tiny.yaml", "mirror.yaml")
+    variables = {"DENIABLE_DATA_MIRROR": str(project.mirror)}
+    assert verdicts(project) == {("surrogate", "surrogate")}
+    table = finished[1].split("Job stats:")[1].split("\n\n")[0]
+    everything = set(re.findall(r"^(\w+) +\d+$", table, re.MULTILINE)) - {"all", "total"}
+    assert set(project.would_run(*arguments, **variables)) == everything
+    targets = ["results/tables/multirr_table1.csv", "results/data/adult.parquet"]
+    project.made("--cores", "2", *targets, *arguments, **variables)
+    assert {source for source, _ in verdicts(project)} == {"original"}
+    assert {verdict for _, verdict in verdicts(project)} <= {"agrees", "differs"}
+    # A verified copy is there now: no mirror is needed any more.
+    assert project.made("-n", *targets, *arguments).count("Nothing to be done") == 1
+    # And back.
+    assert set(project.would_run()) == everything

@@ -1,0 +1,141 @@
+"""A bare ``snakemake`` makes everything, and the same bytes however it is run."""
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from deniable.config import validate
+from deniable.plan import Plan
+from deniable.release import PRODUCTION_MARK, REHEARSAL_MARK
+
+pytestmark = pytest.mark.workflow
+
+ROOT = Path(__file__).resolve().parents[2]
+# Rules that refit what is committed; `make surrogates` runs them.
+APART = {"fit_surrogate", "fit_surrogates"}
+CONTRACT = [
+    *("dataset", "matrix", "mechanism", "projection", "p", "t_d", "t_v"),
+    *("published", "regenerated", "ci_low", "ci_high", "replicates", "data_source", "verdict"),
+]
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def rules_of_the_workflow() -> set[str]:
+    files = [ROOT / "Snakefile", *(ROOT / "workflow" / "rules").glob("*.smk")]
+    return {
+        rule
+        for file in files
+        for rule in re.findall(r"^(?:rule|checkpoint) (\w+):", file.read_text("utf-8"), re.MULTILINE)
+    }
+
+
+def test_a_bare_call_runs_every_rule(finished: Any) -> None:
+    _, said = finished
+    table = said.split("Job stats:")[1].split("\n\n")[0]
+    ran = set(re.findall(r"^(\w+) +\d+$", table, re.MULTILINE)) - {"total"}
+    assert ran == rules_of_the_workflow() - APART
+
+
+def test_a_bare_call_makes_every_target(finished: Any) -> None:
+    project, said = finished
+    target = said.split("localrule all:")[1].split("input: ")[1].split("\n")[0].split(", ")
+    assert len(target) >= 20
+    for file in target:
+        assert (project.folder / file).stat().st_size > 0, file
+    assert project.temporary_files() == []
+
+
+def test_no_result_names_the_machine(finished: Any) -> None:
+    project, _ = finished
+    for pattern in ("tables/*", "audit/*", "releases/*/*", "report.html", "data/raw/*.json"):
+        for path, content in project.results(pattern).items():
+            assert str(project.folder).encode() not in content, path
+
+
+def test_a_second_run_does_nothing(finished: Any) -> None:
+    project, _ = finished
+    assert "Nothing to be done" in project.made("--cores", "1")
+
+
+def test_a_project_that_was_moved_does_not_run_again(project: Any) -> None:
+    assert project.would_run() == {}
+
+
+def test_cores_and_chunks_change_no_byte(untouched: Any, finished: Any) -> None:
+    chunks = {"studies": {"multirr_tables": {"chunks": 3}, "multirr_sensitivity": {"chunks": 2}}}
+    (untouched.folder / "chunks.yaml").write_text(yaml.safe_dump(chunks), encoding="utf-8")
+    untouched.made("--cores", "1", "--configfile", "tiny.yaml", "chunks.yaml")
+    assert len(untouched.results("studies/*/chunk-*.csv")) == 5
+    assert untouched.comparable() == finished[0].comparable()
+
+
+def test_what_was_deleted_comes_back_the_same(project: Any, finished: Any) -> None:
+    for number, file in enumerate(sorted((project.folder / "results").rglob("*.*"))):
+        if file.is_file() and "raw" not in file.parts and number % 2:
+            file.unlink()
+    (project.folder / "results/data/adult.parquet").unlink(missing_ok=True)
+    project.made("--cores", "2")
+    assert project.comparable() == finished[0].comparable()
+
+
+def test_tables_have_the_columns_of_the_contract(finished: Any) -> None:
+    for name in ("multirr_table1", "multirr_table2", "multirr_sensitivity"):
+        table = rows(finished[0].folder / "results" / "tables" / f"{name}.csv")
+        assert list(table[0]) == CONTRACT
+        assert {row["replicates"] for row in table} == {"9"}
+
+
+def test_every_result_says_that_the_data_are_surrogates(finished: Any) -> None:
+    tables = finished[0].folder / "results" / "tables"
+    for name in ("table1", "table2", "sensitivity", "clusters", "dependences"):
+        for row in rows(tables / f"multirr_{name}.csv"):
+            assert row["data_source"] == "surrogate"
+            assert row.get("verdict", "surrogate") == "surrogate"
+    assert "SURROGATE DATA" in (finished[0].folder / "results/report.html").read_text("utf-8")
+    for figure in (finished[0].folder / "results" / "figures").glob("*.svg"):
+        assert "SURROGATE" in figure.read_text("utf-8")
+
+
+def test_the_default_config_asks_for_all_printed_cells(config_values: dict[str, Any]) -> None:
+    plan = Plan(validate(config_values), ROOT, {}, {})
+    cells = plan.config.study("multirr_tables").cells()
+    for dataset in ("adult", "adult6"):
+        assert sum(cell["dataset"] == dataset for cell in cells) == 72
+    assert plan.tables() == ["multirr_table1", "multirr_table2", "multirr_sensitivity"]
+
+
+def test_releases_are_marked(finished: Any) -> None:
+    folder = finished[0].folder / "results" / "releases"
+    for name, mark in (("tried", REHEARSAL_MARK), ("real", PRODUCTION_MARK)):
+        description = json.loads((folder / name / "channels.json").read_text("utf-8"))
+        assert description["notice"] == mark
+        assert description["rehearsal"] == (name == "tried")
+        about = json.loads(pq.read_schema(folder / name / "protected.parquet").metadata[b"deniable"])
+        assert about["marks"]["notice"] == mark
+        assert about["marks"]["data_source"] == "surrogate"
+        estimates = rows(folder / name / "estimates.csv")
+        assert {row["rehearsal"] for row in estimates} == {str(name == "tried")}
+    assert "REHEARSAL" in REHEARSAL_MARK
+    assert (folder / "tried" / "check.csv").exists()
+    assert not (folder / "real" / "check.csv").exists()
+
+
+def test_a_release_is_drawn_anew_and_a_rehearsal_is_repeated(project: Any, finished: Any) -> None:
+    before = finished[0].results("releases/*/protected.csv")
+    for name in ("tried", "real"):
+        (project.folder / f"results/releases/{name}/protected.csv").unlink()
+    project.made("--cores", "2", *before)
+    after = project.results("releases/*/protected.csv")
+    real, tried = (f"results/releases/{name}/protected.csv" for name in ("real", "tried"))
+    assert after[tried] == before[tried]
+    assert after[real] != before[real]
