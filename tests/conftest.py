@@ -45,9 +45,38 @@ def small_data() -> Microdata:
     return Microdata(domain, columns, {"data_source": "original"})
 
 
+Environment = Callable[..., dict[str, str]]
+
+
 @pytest.fixture(scope="session")
-def snakemake() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run Snakemake as a user does, in a folder, without a network and without a mirror."""
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """Return what a run's process sees: no mirror, no proxy, no cluster.
+
+    The Slurm plugin asks ``scontrol`` whenever Snakemake starts, and waits 10 s for a controller
+    that does not answer; the one here has nothing to say.
+    """
+    folder = tmp_path_factory.mktemp("bin")
+    (folder / "scontrol").write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    (folder / "scontrol").chmod(0o755)
+
+    def of(library: Path | None = None, **variables: str) -> dict[str, str]:
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.lower().endswith("_proxy") and name != "DENIABLE_DATA_MIRROR"
+        }
+        kept.pop("PYTHONDONTWRITEBYTECODE", None)  # a copied library is then compiled once
+        kept["PATH"] = f"{folder}{os.pathsep}{kept['PATH']}"
+        if library:
+            kept["PYTHONPATH"] = str(library)
+        return kept | variables
+
+    return of
+
+
+@pytest.fixture(scope="session")
+def snakemake(environment: Environment) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run Snakemake as a user does, in a folder."""
 
     def run(
         folder: Path, *arguments: str, library: Path | None = None, **variables: str
@@ -63,16 +92,3 @@ def snakemake() -> Callable[..., subprocess.CompletedProcess[str]]:
         )
 
     return run
-
-
-def environment(library: Path | None = None, **variables: str) -> dict[str, str]:
-    """Return what a run's process sees: no mirror, no proxy, an address that answers nobody."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.lower().endswith("_proxy") and name != "DENIABLE_DATA_MIRROR"
-    }
-    kept.pop("PYTHONDONTWRITEBYTECODE", None)  # a copied library is then compiled once
-    if library:
-        kept["PYTHONPATH"] = str(library)
-    return kept | variables

@@ -124,7 +124,7 @@ WRONG = [
     ("releases[0].mechanism", ..., "releases[0].mechanism: missing; allowed: rr_independent, rr_c"),
     ("releases[0].rehearsal", "yes", "releases[0].rehearsal: 'yes'; allowed: true or false"),
     ("releases[0].rehearsal", ..., "releases[0].rehearsal: missing; it must be given"),
-    ("releases[0].t_v", 50, "releases[0].t_v: unknown option; allowed here: name, data, attributes"),
+    ("releases[0].t_v", 50, "releases[0].t_v: unknown option; allowed here: name, data, attribut"),
     ("releases[0].rr_joint", 1, "releases[0].rr_joint: unknown option; allowed here: name, data,"),
     ("rr_joint", 1, "rr_joint: unknown option; allowed here: seed, data, studies, releases"),
     ("releases[0].attributes", [], "releases[0].attributes: []; allowed: a list with at least one"),

@@ -22,6 +22,7 @@ LARGEST_COUNTED_DOMAIN = 200_000_000
 CHUNK_RECORDS = 1 << 20
 BLOCK_BYTES = 1 << 24  # of a CSV file, read at a time
 LONGEST_FIRST_LINE = 1 << 20
+LONGEST_QUOTATION = 1000  # characters of a file in a message
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,12 +186,11 @@ def _encode_arrow(values: pa.Array, attribute: Attribute, where: str, first_reco
     if codes.null_count:
         bad = int(np.flatnonzero(codes.is_null().to_numpy(zero_copy_only=False))[0])
         value = values[bad].as_py()
-        problem = (
-            "a missing value" if value is None or value == "" else f"the unknown category {value!r}"
-        )
+        problem = f"the unknown category {_shortened(value)!r}" if value else "a missing value"
         raise DataError(
             f"{where}: record {first_record + bad}, column {attribute.name!r} has {problem}; "
-            f"recode it, or list it as a category (now: {', '.join(attribute.categories)})"
+            f"recode it, or list it as a category (now: "
+            f"{_shortened(', '.join(attribute.categories))})"
         )
     return np.asarray(codes.to_numpy(zero_copy_only=False)).astype(attribute.code_type)
 
@@ -226,7 +226,7 @@ def read_csv(
     from pyarrow import csv as arrow_csv  # noqa: PLC0415
 
     file = Path(path)
-    if len(delimiter) != 1 or not delimiter.isascii():
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
         raise DataError(f"{file}: the delimiter is {delimiter!r}; it must be one ASCII character")
     first_row = _first_row(file, delimiter)
     names = [f"column {position}" for position in range(len(first_row))]
@@ -279,6 +279,8 @@ def _first_row(file: Path, delimiter: str) -> list[str]:
             raw = re.split(rb"[\r\n]", stream.read(LONGEST_FIRST_LINE), maxsplit=1)[0]
     except OSError as error:
         raise DataError(f"{file}: {error.strerror or error}; check the path") from None
+    if b"\0" in raw:
+        raise DataError(f"{file}: no text file, or not in UTF-8; convert it to CSV in UTF-8")
     if not raw.strip():
         raise DataError(f"{file}: the first line is empty; give a file with records")
     try:
@@ -302,10 +304,16 @@ def _reason(error: Exception, columns: Sequence[str], header_rows: int) -> str:
     # Arrow counts the header as a row; it names columns by their position.
     text = str(error).splitlines()[0].removeprefix("CSV parse error: ")
     text = text.replace("CSV conversion error to string: ", "")
+    if text.startswith("straddling"):
+        return f"a record has over {BLOCK_BYTES:,} bytes: likely a quotation mark is left open"
     if found := re.match(r"(?:In CSV column #(\d+): )?Row #(\d+): ", text):
         column = f", column {columns[int(found[1])].strip()!r}" if found[1] else ""
         text = f"record {int(found[2]) - header_rows}{column}: {text[found.end() :]}"
     return text
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST_QUOTATION else f"{text[:LONGEST_QUOTATION]} ..."
 
 
 def _refuse_bad_positions(
@@ -313,7 +321,7 @@ def _refuse_bad_positions(
 ) -> None:
     if len(positions) != len(domain):
         raise DataError(
-            f"{file}: {len(domain)} attributes, but {len(positions)} column positions; give one each"
+            f"{file}: {len(domain)} attributes, but {len(positions)} column positions; one each"
         )
     for position in positions:
         if not 0 <= position < width:
@@ -328,7 +336,7 @@ def _refuse_bad_header(file: Path, header: list[str], domain: Domain) -> None:
         if header.count(name) != 1:
             problem = "no column" if name not in header else "more than one column"
             raise DataError(
-                f"{file}: {problem} {name!r} in the header ({', '.join(header)}); "
+                f"{file}: {problem} {name!r} in the header ({_shortened(', '.join(header))}); "
                 "each attribute needs one column of its name"
             )
 

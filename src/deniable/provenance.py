@@ -20,11 +20,16 @@ def code_digest(script: Path | str) -> str:
     Snakemake sees a changed script, but not a changed module behind it; a rule with this digest
     among its parameters runs again when the code it depends on has changed, and only then.
     """
-    files = sorted({Path(script), *_closure(Path(script))}, key=lambda path: path.as_posix())
+    files = {_label(file): file for file in {Path(script), *_closure(Path(script))}}
     digest = hashlib.sha256()
-    for file in files:
-        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    for label, file in sorted(files.items()):
+        digest.update(label.encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
+
+
+def _label(file: Path) -> str:
+    """Return a name for a file that is the same wherever project and library are kept."""
+    return file.relative_to(PACKAGE.parent).as_posix() if PACKAGE in file.parents else file.name
 
 
 def _closure(start: Path) -> set[Path]:

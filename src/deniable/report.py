@@ -99,7 +99,7 @@ def render(contents: Contents) -> str:
         tables=TABLES,
         sign=SIGN,
         svg={name: Markup(_inline(text)) for name, text in contents.figures.items()},
-        findings=Markup(MarkdownIt("commonmark").enable("table").render(contents.findings)),
+        findings=Markup(_markdown(contents.findings)),
         surrogate=any(source.kind == "surrogate" for source in contents.sources),
         sensitivity=contents.results.get("multirr_sensitivity"),
         keys=CLUSTER_QUERY_KEYS,
@@ -108,6 +108,11 @@ def render(contents: Contents) -> str:
         as_printed=contents.agreement[_is_as_printed(contents.agreement)],
         other_readings=contents.agreement[~_is_as_printed(contents.agreement)],
     )
+
+
+def _markdown(text: str) -> str:
+    html: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    return html
 
 
 def short(value: Any) -> str:

@@ -12,7 +12,7 @@ def queried_cells(cells: int, coverage: float) -> int:
     """Return the number of cells of a query that covers a share of them, rounded up."""
     if not 0 < coverage <= 1:
         raise DeniableError(f"the coverage is {coverage}; it must be above 0 and at most 1")
-    # .1 of 70 cells is 7, although .1 * 70 is a little more in floating point.
+    # .07 of 100 cells is 7, although .07 * 100 is a little more in floating point.
     return max(math.ceil(coverage * cells - 1e-9), 1)
 
 

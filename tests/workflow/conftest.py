@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,7 @@ class Project:
 
     folder: Path
     snakemake: Callable[..., subprocess.CompletedProcess[str]]
+    environment: Callable[..., dict[str, str]]
 
     @property
     def mirror(self) -> Path:
@@ -68,8 +69,9 @@ class Project:
 
     def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run Snakemake with the tiny config."""
-        given = arguments if "--configfile" in arguments else (*arguments, "--configfile", TINY_FILE)
-        return self.snakemake(self.folder, *given, library=self.folder / "src", **variables)
+        if "--configfile" not in arguments:
+            arguments = (*arguments, "--configfile", TINY_FILE)
+        return self.snakemake(self.folder, *arguments, library=self.folder / "src", **variables)
 
     def made(self, *arguments: str, **variables: str) -> str:
         """Run Snakemake, which must succeed; return what it says."""
@@ -97,11 +99,10 @@ class Project:
 
     def popen(self, *arguments: str) -> subprocess.Popen[str]:
         """Start Snakemake with the tiny config, in a process group of its own."""
-        variables = {k: v for k, v in os.environ.items() if k != "DENIABLE_DATA_MIRROR"}
         return subprocess.Popen(
             [sys.executable, "-m", "snakemake", *arguments, "--configfile", TINY_FILE],
             cwd=self.folder,
-            env=variables | {"PYTHONPATH": str(self.folder / "src")},
+            env=self.environment(self.folder / "src"),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -189,14 +190,16 @@ def shared_folder(factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def finished(
-    tmp_path_factory: pytest.TempPathFactory, snakemake: Callable[..., Any]
+    tmp_path_factory: pytest.TempPathFactory,
+    snakemake: Callable[..., Any],
+    environment: Callable[..., Any],
 ) -> tuple[Project, str]:
     """Run everything once, whatever the number of test processes; never change what it made.
 
     Returns the project and what the run said.
     """
     shared = shared_folder(tmp_path_factory)
-    project = Project(shared / "finished", snakemake)
+    project = Project(shared / "finished", snakemake, environment)
     log = shared / "finished.log"
     with locked(shared / "finished.lock"):
         if not log.exists():
@@ -210,11 +213,13 @@ def finished(
 def project(finished: tuple[Project, str], tmp_path: Path) -> Project:
     """Give a copy of the finished project, with Snakemake's records, to be spoilt."""
     shutil.copytree(finished[0].folder, tmp_path / "project")
-    return Project(tmp_path / "project", finished[0].snakemake)
+    return replace(finished[0], folder=tmp_path / "project")
 
 
 @pytest.fixture
-def untouched(tmp_path: Path, snakemake: Callable[..., Any]) -> Project:
+def untouched(
+    tmp_path: Path, snakemake: Callable[..., Any], environment: Callable[..., Any]
+) -> Project:
     """Give a project in which nothing was run yet."""
     set_up(tmp_path / "project")
-    return Project(tmp_path / "project", snakemake)
+    return Project(tmp_path / "project", snakemake, environment)

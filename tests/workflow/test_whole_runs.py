@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 import yaml
 
 from deniable.config import validate
+from deniable.microdata import read_parquet
 from deniable.plan import Plan
 from deniable.release import PRODUCTION_MARK, REHEARSAL_MARK
 
@@ -35,7 +35,7 @@ def rules_of_the_workflow() -> set[str]:
     return {
         rule
         for file in files
-        for rule in re.findall(r"^(?:rule|checkpoint) (\w+):", file.read_text("utf-8"), re.MULTILINE)
+        for rule in re.findall(r"^rule (\w+):", file.read_text("utf-8"), re.MULTILINE)
     }
 
 
@@ -120,9 +120,11 @@ def test_releases_are_marked(finished: Any) -> None:
         description = json.loads((folder / name / "channels.json").read_text("utf-8"))
         assert description["notice"] == mark
         assert description["rehearsal"] == (name == "tried")
-        about = json.loads(pq.read_schema(folder / name / "protected.parquet").metadata[b"deniable"])
-        assert about["marks"]["notice"] == mark
-        assert about["marks"]["data_source"] == "surrogate"
+        marks = read_parquet(folder / name / "protected.parquet").marks
+        assert marks["notice"] == mark
+        assert marks["data_source"] == "surrogate"
+        protected = rows(folder / name / "protected.csv")
+        assert {row.get("rehearsal") for row in protected} == {"yes" if name == "tried" else None}
         estimates = rows(folder / name / "estimates.csv")
         assert {row["rehearsal"] for row in estimates} == {str(name == "tried")}
     assert "REHEARSAL" in REHEARSAL_MARK

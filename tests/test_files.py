@@ -1,0 +1,107 @@
+"""Files are whole or absent, and equal results are equal bytes."""
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from deniable.files import read_json, sha256, write_json, write_table, write_text, written_whole
+
+
+def entries(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_whole(tmp_path):
+    target = tmp_path / "new" / "folder" / "f.txt"
+    with written_whole(target) as temporary:
+        assert temporary.parent == target.parent  # a rename, not a copy across disks
+        temporary.write_text("new")
+        assert not target.exists()
+    assert target.read_text() == "new"
+    assert entries(target.parent) == ["f.txt"]
+
+
+@pytest.mark.parametrize("error", [OSError("full"), KeyboardInterrupt(), SystemExit(1)])
+@pytest.mark.parametrize("before", [None, "old"])
+def test_or_as_it_was(tmp_path, error, before):
+    target = tmp_path / "f.txt"
+    if before:
+        target.write_text(before)
+
+    def write() -> None:
+        with written_whole(target) as temporary:
+            temporary.write_text("half")
+            raise error
+
+    with pytest.raises(type(error)):
+        write()
+    assert entries(tmp_path) == (["f.txt"] if before else [])
+    assert not before or target.read_text() == before
+
+
+def test_a_rename_that_fails_leaves_no_temporary_file(tmp_path):
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "inside").touch()
+    with pytest.raises(OSError, match="taken"):
+        write_text(tmp_path / "taken", "text")
+    assert entries(tmp_path) == ["taken"]
+
+
+def test_the_writer_may_replace_the_temporary_file_itself(tmp_path):
+    with written_whole(tmp_path / "f") as temporary:
+        temporary.unlink()
+        temporary.write_text("again")
+    assert (tmp_path / "f").read_text() == "again"
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
+def test_permissions_are_those_of_any_new_file(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        write_text(tmp_path / "f", "text")
+        now = os.umask(umask)
+    finally:
+        os.umask(before)
+    assert now == umask
+    assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o666 & ~umask
+
+
+def test_text_and_json(tmp_path):
+    write_text(tmp_path / "t", "é\nü\n")
+    assert (tmp_path / "t").read_bytes() == "é\nü\n".encode()
+    value = {"b": [1, 2.5, None, "é"], "a": True, "x": 0.1}
+    write_json(tmp_path / "j", value)
+    assert read_json(tmp_path / "j") == value
+    assert (tmp_path / "j").read_text(encoding="utf-8").startswith('{\n  "b": [\n')
+    assert '"é"' in (tmp_path / "j").read_text(encoding="utf-8")
+    for no_json in (float("nan"), {1, 2}):
+        with pytest.raises((ValueError, TypeError)):
+            write_json(tmp_path / "j", no_json)
+    assert read_json(tmp_path / "j") == value
+    assert entries(tmp_path) == ["j", "t"]
+
+
+def test_tables_have_nine_digits_and_equal_bytes(tmp_path):
+    table = pd.DataFrame(
+        {"key": ["a,b", "é"], "x": [1 / 3, 2e-7 / 3], "n": [1, 2], "none": [np.nan, 1e300]}
+    )
+    write_table(tmp_path / "t.csv", table)
+    assert (tmp_path / "t.csv").read_bytes() == (
+        'key,x,n,none\n"a,b",0.333333333,1,\né,6.66666667e-08,2,1e+300\n'.encode()
+    )
+    # A difference beyond the 9th digit, as between processors, is none in the file.
+    write_table(tmp_path / "u.csv", table.assign(x=table["x"] * (1 + 1e-13)))
+    assert sha256(tmp_path / "t.csv") == sha256(tmp_path / "u.csv")
+
+
+def test_sha256(tmp_path):
+    content = np.random.default_rng(1).bytes(3_000_000)
+    (tmp_path / "f").write_bytes(content)
+    assert sha256(tmp_path / "f") == hashlib.sha256(content).hexdigest()
+    with pytest.raises(FileNotFoundError):
+        sha256(tmp_path / "absent")

@@ -1,0 +1,108 @@
+"""A digest follows the code that a script imports, and nothing else."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from deniable import provenance
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPTS = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
+
+
+@pytest.fixture
+def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of library and scripts, which the digests are then taken of."""
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "src" / "deniable", tmp_path / "src" / "deniable", ignore=ignore)
+    shutil.copytree(ROOT / "workflow" / "scripts", tmp_path / "scripts", ignore=ignore)
+    monkeypatch.setattr(provenance, "PACKAGE", tmp_path / "src" / "deniable")
+    return tmp_path
+
+
+def digest(copied: Path, script: str) -> str:
+    provenance._imports.cache_clear()  # what a new process starts with
+    return provenance.code_digest(copied / "scripts" / script)
+
+
+def change(file: Path) -> None:
+    assert file.is_file()
+    file.write_text(file.read_text(encoding="utf-8") + "\n# changed\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("script", "module"),
+    [
+        ("draw.py", "figures.py"),
+        ("draw.py", "files.py"),
+        ("simulate.py", "studies/cluster_queries.py"),
+        ("simulate.py", "utility.py"),
+        ("simulate.py", "simplex.py"),
+        ("simulate.py", "channel/keep_or_replace.py"),  # three imports away
+        ("simulate.py", "channel/__init__.py"),
+        ("protect_release.py", "randomness.py"),
+        ("report.py", "report.py"),
+    ],
+)
+def test_a_changed_module_behind_a_script_changes_its_digest(
+    copied: Path, script: str, module: str
+) -> None:
+    before = digest(copied, script)
+    change(copied / "src" / "deniable" / module)
+    assert digest(copied, script) != before
+
+
+@pytest.mark.parametrize(
+    ("script", "module"),
+    [
+        ("draw.py", "release.py"),
+        ("draw.py", "report.py"),
+        ("simulate.py", "figures.py"),
+        ("simulate.py", "release.py"),
+        ("simulate.py", "audit.py"),
+        ("prepare_data.py", "study.py"),
+        ("protect_release.py", "studies/cluster_queries.py"),
+        ("report.py", "simplex.py"),
+    ],
+)
+def test_a_changed_module_that_is_not_behind_a_script_does_not(
+    copied: Path, script: str, module: str
+) -> None:
+    before = digest(copied, script)
+    change(copied / "src" / "deniable" / module)
+    assert digest(copied, script) == before
+
+
+def test_a_digest_covers_the_script_and_what_scripts_share(copied: Path) -> None:
+    before = digest(copied, "draw.py")
+    change(copied / "scripts" / "job.py")
+    shared = digest(copied, "draw.py")
+    change(copied / "scripts" / "draw.py")
+    assert len({before, shared, digest(copied, "draw.py")}) == 3
+
+
+def test_a_digest_does_not_depend_on_the_place(copied: Path, tmp_path: Path) -> None:
+    for script in ("simulate.py", "report.py", "draw.py"):
+        there = digest(copied, script)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(provenance, "PACKAGE", ROOT / "src" / "deniable")
+            provenance._imports.cache_clear()
+            assert provenance.code_digest(ROOT / "workflow" / "scripts" / script) == there
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_every_script_has_library_code_behind_it(script: Path) -> None:
+    closure = {path.name for path in provenance._closure(script)}
+    assert closure
+    if script.name != "job.py":
+        assert "job.py" in closure
+
+
+def test_run_facts_name_versions_and_no_machine() -> None:
+    facts = provenance.run_facts()
+    assert set(provenance.REPORTED_PACKAGES) < set(facts)
+    for name, value in facts.items():
+        assert value[0].isdigit(), name
+        assert "/" not in value
+        assert len(value) < 20
