@@ -82,7 +82,7 @@ WRONG = [
     ("studies.other", {}, "studies.other: unknown option; allowed here: multirr_tables, multirr_s"),
     (TABLES, None, f"{TABLES}: None; allowed: a section with options of its own"),
     (f"{TABLES}.replicate", 5, f"{TABLES}.replicate: unknown option; allowed here: replicates, b"),
-    (f"{TABLES}.replicates", 0, f"{TABLES}.replicates: 0; allowed: at least 1"),
+    (f"{TABLES}.replicates", 0, f"{TABLES}.replicates: 0; allowed: at least 6"),
     (f"{TABLES}.replicates", ..., f"{TABLES}.replicates: missing; it must be given"),
     (f"{TABLES}.chunks", 501, f"{TABLES}.chunks: 501; allowed: at most 500"),
     (f"{TABLES}.coverage", 0, f"{TABLES}.coverage: 0; allowed: above 0"),
@@ -216,7 +216,7 @@ def test_ordinal_attributes_of_a_release_must_be_among_its_own(
 
 def test_the_same_cell_in_two_grids_is_refused(config_values: dict[str, Any]) -> None:
     grids = config_values["studies"]["multirr_tables"]["grids"]
-    grids.append({**grids[0], "p": [0.7], "t_v": [999, 300]})
+    grids.append({**grids[0], "p": [0.7], "t_v": [299, 300]})
     (line,) = faults(config_values)
     assert "p 0.7, t_d 0.1, t_v 300 twice; allowed: once" in line
 

@@ -13,8 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Written out here as well as in tools/write_environment.py: a slip there is then seen here.
 CONDA_NAMES = {
-    "snakemake": {"snakemake-minimal": "snakemake", "pygments": "pygments"},
-    "matplotlib": {"matplotlib-base": "matplotlib"},
+    "snakemake": {"snakemake": "snakemake", "pygments": "pygments"},
 }
 
 

@@ -237,7 +237,7 @@ MALFORMED = {
     "header in capitals": (b"A,B\nx,u\n", "no column 'a'"),
     "column twice": (b"a,b,a\nx,u,x\n", r"more than one column 'a' in the header \(a, b, a\)"),
     "wrong delimiter": (b"a;b\nx;u\n", r"no column 'a' in the header \(a;b\)"),
-    "short row": (b"a,b\nx,u\nx\n", r"record 2: Expected 2 columns, got 1: x; mend that record"),
+    "short row": (b"a,b\nx,u\nx\n", r"record 2: Expected 2 columns, got 1: x; mend that row"),
     "long row": (b"a,b\nx,u,z\n", r"record 1: Expected 2 columns, got 3: x,u,z"),
     "white space row": (b"a,b\nx,u\n  \n", r"record 2: Expected 2 columns, got 1"),
     "delimiter changes": (b"a,b\nx,u\nx;u\n", r"record 2: Expected 2 columns, got 1: x;u"),
@@ -271,11 +271,11 @@ MALFORMED = {
         b"b,a\n" + b"u,x\n" * MANY + b"u,\xe4\n",
         rf"record {MANY + 1}, column 'a': invalid UTF8 data",
     ),
-    "UTF-16": ("a,b\nx,u\n".encode("utf-16"), "no text file, or not in UTF-8"),
-    "zeros": (bytes(1000), "no text file, or not in UTF-8; convert"),
+    "UTF-16": ("a,b\nx,u\n".encode("utf-16"), "no UTF-8 text"),
+    "zeros": (bytes(1000), r"no column 'a' in the header \(\\x00\\x00.* \.\.\.\)"),
     "image": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "no UTF-8 text"),
-    "zip": (b"PK\x03\x04" + bytes(200), "no text file"),
-    "gzip": (b"\x1f\x8b\x08\x00" + bytes(range(200)), "no text file"),
+    "zip": (b"PK\x03\x04" + bytes(200), r"in the header \(PK\\x03\\x04\\x00"),
+    "gzip": (b"\x1f\x8b\x08\x00" + bytes(range(200)), "no UTF-8 text"),
     "one endless line": (b"a,b," + b"x" * (2 << 20), "no CSV .*limit"),
     "thousands of columns": (b"c,b" * 9000 + b"\nx\n", r"no column 'a' in the header .* \.\.\.\)"),
     "one endless value": (
@@ -286,7 +286,7 @@ MALFORMED = {
         b"a,b\n" + GOOD + b'x,"u\n' + GOOD,
         r"record has over 1,024 bytes: likely a quotation mark is left open",
     ),
-    "one long value": (b"a,b\nx," + b"q" * 1010 + b"\n", r"unknown category 'q+ \.\.\.'"),
+    "one long value": (b"a,b\nx," + b"q" * 1000 + b"\n", r"unknown category 'q+ \.\.\.'"),
 }
 
 
@@ -300,7 +300,7 @@ def test_malformed_files_give_one_clear_message(tmp_path, monkeypatch, name):
         read_csv(file, DOMAIN)
     text = str(caught.value)
     assert text.startswith(f"{file}: ")
-    assert "\n" not in text
+    assert text.isprintable()
     assert len(text) < 1500
     assert ";" in text  # the remedy
     assert caught.value.__cause__ is None

@@ -11,14 +11,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "environment.yml"
 
-# Where conda's package is not the one of the same name. Snakemake's full package brings storage
-# back ends that nothing here uses; pygments is what the extra snakemake[reports] stands for.
+# Where one requirement is several packages: pygments is what the extra snakemake[reports] stands for.
 CONDA_NAMES = {
-    "matplotlib": ["matplotlib-base"],
-    "snakemake": ["snakemake-minimal", "pygments"],
+    "snakemake": ["snakemake", "pygments"],
 }
-# What is pinned under another name than its own on conda.
-LOCK_NAMES = {"matplotlib-base": "matplotlib", "snakemake-minimal": "snakemake"}
 
 HEADER = """\
 # The direct dependencies with the versions of requirements.lock, for conda, mamba or micromamba.
@@ -46,7 +42,7 @@ def environment(project: dict, lock: str) -> str:
     names = sorted(
         conda for name in direct_dependencies(project) for conda in CONDA_NAMES.get(name, [name])
     )
-    missing = [name for name in names if LOCK_NAMES.get(name, name) not in versions]
+    missing = [name for name in names if name not in versions]
     if missing:
         raise SystemExit(f"requirements.lock lacks {', '.join(missing)}: run make lock")
     lines = [
@@ -55,7 +51,7 @@ def environment(project: dict, lock: str) -> str:
         "dependencies:",
         f'  - "python {project["requires-python"]}"',
         "  - pip",
-        *(f"  - {name}={versions[LOCK_NAMES.get(name, name)]}" for name in names),
+        *(f"  - {name}={versions[name]}" for name in names),
         "  - pip:",
         "      - -e .",
     ]

@@ -196,8 +196,14 @@ def write(path: Path | str, network: BayesianNetwork) -> None:
     write_text(path, f"{text}\n]\n}}\n")
 
 
-def read(path: Path | str) -> BayesianNetwork:
+def read(path: Path | str, domain: Domain | None = None) -> BayesianNetwork:
     """Read a network that `write` wrote.
+
+    Parameters
+    ----------
+    path : path
+    domain : Domain, optional
+        The domain that the network must have.
 
     Raises
     ------
@@ -205,10 +211,16 @@ def read(path: Path | str) -> BayesianNetwork:
         Naming the file and what is wrong with it.
     """
     try:
-        return from_json(read_json(path))
+        network = from_json(read_json(path))
     except OSError as error:
         raise DataError(f"{path}: {error.strerror or error}; check the path") from None
     except DeniableError as error:
         raise DataError(f"{path}: {error}") from None
-    except ValueError as error:
+    except (ValueError, OverflowError, RecursionError) as error:
         raise DataError(f"{path}: no JSON ({error}); restore the file or fit it again") from None
+    if domain is not None and network.domain != domain:
+        raise DataError(
+            f"{path}: its attributes or categories are not those of the manifest; restore the "
+            "file, or fit it again"
+        )
+    return network

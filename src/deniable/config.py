@@ -12,7 +12,8 @@ from deniable.grid import cells_of_grids
 from deniable.readings import ClusterMechanism, Projection, Reading
 
 Probability = Annotated[float, Field(gt=0, lt=1)]
-Count = Annotated[int, Field(ge=1)]
+# A cluster is audited cell by cell in exact arithmetic, which bounds its size.
+StudiedCells = Annotated[int, Field(ge=1, le=400)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
@@ -37,7 +38,7 @@ class ClusterQueryGrid(_Strict):
     projection: Annotated[list[Projection], Field(min_length=1)]
     p: Annotated[list[Probability], Field(min_length=1)]
     t_d: Annotated[list[Share], Field(min_length=1)]
-    t_v: Annotated[list[Count], Field(min_length=1)]
+    t_v: Annotated[list[StudiedCells], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _offered(self) -> Self:
@@ -52,8 +53,9 @@ class ClusterQueryGrid(_Strict):
 class ClusterQueryStudy(_Strict):
     """A study of count queries under RR-Clusters."""
 
-    replicates: Count
-    block: Count = 250
+    # With fewer than 6 runs no two of them enclose a median with 95 % confidence.
+    replicates: Annotated[int, Field(ge=6, le=10_000_000)]
+    block: Annotated[int, Field(ge=1, le=100_000)] = 250
     chunks: Annotated[int, Field(ge=1, le=500)] = 4
     coverage: Annotated[float, Field(gt=0, le=1)] = 0.1
     ordinal: list[str] = []
@@ -81,6 +83,17 @@ class StudiesConfig(_Strict):
     multirr_tables: ClusterQueryStudy
     multirr_sensitivity: ClusterQueryStudy
 
+    @model_validator(mode="after")
+    def _tables_are_as_printed(self) -> Self:
+        for column in ("matrix", "projection"):
+            values = {cell[column] for cell in self.multirr_tables.cells()}
+            if len(values) > 1:
+                raise ValueError(
+                    f"multirr_tables.grids: {column} takes the values {', '.join(sorted(values))}; "
+                    "allowed: one, as the paper's tables have it (others: multirr_sensitivity)"
+                )
+        return self
+
 
 class _Release(_Strict):
     name: Name
@@ -102,7 +115,7 @@ class ClustersRelease(_Release):
 
     mechanism: Literal["rr_clusters"]
     cluster_mechanism: ClusterMechanism
-    t_v: Count
+    t_v: Annotated[int, Field(ge=1, le=1000)]
     t_d: Share
     ordinal: list[str] = []
 

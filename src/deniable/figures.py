@@ -57,7 +57,8 @@ def printed_against_regenerated(table: pd.DataFrame, title: str) -> Figure:
         for axis, p in zip(axes, probabilities, strict=True):
             _panel(axis, table[table["p"] == p], f"p = {p:g}")
         axes[0].set_ylabel("median relative error of a count query")
-        figure.supxlabel("largest cluster T$_v$ (three marks each: T$_d$ = .1, .2, .3)", y=0.115)
+        least = ", ".join(f"{t_d:g}" for t_d in sorted(table["t_d"].unique()))
+        figure.supxlabel(f"largest cluster T$_v$ (side by side: T$_d$ = {least})", y=0.115)
         replicates = int(table["replicates"].max())
         figure.suptitle(f"{title}\n", x=0.01, ha="left", fontweight="bold")
         figure.text(

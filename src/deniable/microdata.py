@@ -22,7 +22,7 @@ LARGEST_COUNTED_DOMAIN = 200_000_000
 CHUNK_RECORDS = 1 << 20
 BLOCK_BYTES = 1 << 24  # of a CSV file, read at a time
 LONGEST_FIRST_LINE = 1 << 20
-LONGEST_QUOTATION = 1000  # characters of a file in a message
+LONGEST_QUOTATION = 500  # characters of a file in a message
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +186,7 @@ def _encode_arrow(values: pa.Array, attribute: Attribute, where: str, first_reco
     if codes.null_count:
         bad = int(np.flatnonzero(codes.is_null().to_numpy(zero_copy_only=False))[0])
         value = values[bad].as_py()
-        problem = f"the unknown category {_shortened(value)!r}" if value else "a missing value"
+        problem = f"the unknown category '{_shortened(value)}'" if value else "a missing value"
         raise DataError(
             f"{where}: record {first_record + bad}, column {attribute.name!r} has {problem}; "
             f"recode it, or list it as a category (now: "
@@ -266,7 +266,7 @@ def read_csv(
         if not _only_a_header(file, skipped):
             raise DataError(
                 f"{file}: {_reason(error, first_row if skipped else names, skipped)}; mend that "
-                f"record, or check that the file is UTF-8 text with the delimiter {delimiter!r}"
+                f"row, or check that the file is UTF-8 text with the delimiter {delimiter!r}"
             ) from None
     if not records:
         raise DataError(f"{file}: no records; give a file with at least one")
@@ -279,8 +279,6 @@ def _first_row(file: Path, delimiter: str) -> list[str]:
             raw = re.split(rb"[\r\n]", stream.read(LONGEST_FIRST_LINE), maxsplit=1)[0]
     except OSError as error:
         raise DataError(f"{file}: {error.strerror or error}; check the path") from None
-    if b"\0" in raw:
-        raise DataError(f"{file}: no text file, or not in UTF-8; convert it to CSV in UTF-8")
     if not raw.strip():
         raise DataError(f"{file}: the first line is empty; give a file with records")
     try:
@@ -313,6 +311,7 @@ def _reason(error: Exception, columns: Sequence[str], header_rows: int) -> str:
 
 
 def _shortened(text: str) -> str:
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
     return text if len(text) <= LONGEST_QUOTATION else f"{text[:LONGEST_QUOTATION]} ..."
 
 
@@ -323,7 +322,7 @@ def _refuse_bad_positions(
         raise DataError(
             f"{file}: {len(domain)} attributes, but {len(positions)} column positions; one each"
         )
-    for position in positions:
+    for position in sorted(positions, reverse=True):
         if not 0 <= position < width:
             raise DataError(
                 f"{file}: the first line has {width} columns, but column {position} (from 0) is "

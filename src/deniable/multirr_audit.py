@@ -24,6 +24,8 @@ from deniable.multirr import Protocol
 from deniable.randomness import generator_for
 from deniable.readings import CLUSTER_MECHANISMS, READINGS, Reading
 
+ATTRIBUTE_IN_CLUSTER = "one attribute in its cluster"
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -107,7 +109,7 @@ def _clusters(
             for position, attribute in enumerate(cluster):
                 finding = audit_cluster(sizes, setting.p, setting.reading, mechanism, position)
                 inside = f"{attribute} in {' x '.join(cluster)}"
-                yield _row(name, setting, "one attribute in its cluster", inside, finding, t_v)
+                yield _row(name, setting, ATTRIBUTE_IN_CLUSTER, inside, finding, t_v)
         yield _row(name, setting, "record", "all attributes", _record(domain, setting), t_v)
 
 

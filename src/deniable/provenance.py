@@ -11,20 +11,29 @@ from pathlib import Path
 import deniable
 
 PACKAGE = Path(deniable.__file__).parent
+COMPUTING_PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib")
 REPORTED_PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib", "snakemake", "pydantic")
 
 
 def code_digest(script: Path | str) -> str:
-    """Return a digest of a script and of every module of this library that it imports.
+    """Return a digest of a script, of the library behind it and of the packages that compute.
+
+    The library's part is every module that the script imports, directly or not.
 
     Snakemake sees a changed script, but not a changed module behind it; a rule with this digest
     among its parameters runs again when the code it depends on has changed, and only then.
     """
     files = {_label(file): file for file in {Path(script), *_closure(Path(script))}}
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(_versions().encode())
     for label, file in sorted(files.items()):
         digest.update(label.encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
+
+
+@cache
+def _versions() -> str:
+    packages = " ".join(f"{name}=={metadata.version(name)}" for name in COMPUTING_PACKAGES)
+    return f"python {platform.python_version()} {packages}"
 
 
 def _label(file: Path) -> str:

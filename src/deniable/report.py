@@ -1,6 +1,8 @@
 """The page that people read: every table and figure beside the printed numbers."""
 
-from collections.abc import Mapping, Sequence
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +14,12 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from deniable.files import read_json
-from deniable.provenance import run_facts
+from deniable.multirr_audit import ATTRIBUTE_IN_CLUSTER
+from deniable.provenance import PACKAGE, run_facts
 from deniable.sources import Source, read_source
+from deniable.studies.cluster_queries import ClusterQueries
 from deniable.studies.registry import CLUSTER_QUERY_KEYS, TABLES
+from deniable.study import compare
 
 SIGN = {"agrees": "✓", "differs": "✗", "not printed": "–", "surrogate": "s"}
 
@@ -37,6 +42,7 @@ class Contents:
     sources: Sequence[Source]
     findings: str
     facts: Mapping[str, str]
+    seed: int
     config: str
 
 
@@ -75,6 +81,7 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
         sources=[read_source(path) for path in files.sources],
         findings=Path(files.findings).read_text(encoding="utf-8"),
         facts=run_facts(),
+        seed=config["seed"],
         config=yaml.safe_dump(dict(config), sort_keys=False, default_flow_style=None, width=100),
     )
 
@@ -104,9 +111,32 @@ def render(contents: Contents) -> str:
         sensitivity=contents.results.get("multirr_sensitivity"),
         keys=CLUSTER_QUERY_KEYS,
         broken=contents.privacy[~contents.privacy["holds"]],
+        stated=contents.privacy[contents.privacy["unit"] != ATTRIBUTE_IN_CLUSTER],
+        reading=contents.privacy[contents.privacy["unit"] == ATTRIBUTE_IN_CLUSTER],
+        simulated_at=_line_of(ClusterQueries.__call__),
+        compared_at=_line_of(compare),
+        as_written=_is_run_of_findings(contents),
         records=_records(contents.privacy),
         as_printed=contents.agreement[_is_as_printed(contents.agreement)],
         other_readings=contents.agreement[~_is_as_printed(contents.agreement)],
+    )
+
+
+def _line_of(function: Callable[..., Any]) -> str:
+    """Return file and line of a function of this library, as seen from the project's root."""
+    file = Path(inspect.getsourcefile(function) or "").relative_to(PACKAGE.parent)
+    return f"src/{file.as_posix()}:{inspect.getsourcelines(function)[1]}"
+
+
+def _is_run_of_findings(contents: Contents) -> bool:
+    """Return whether this run has the seed, the size and the data that the findings name."""
+    named = re.search(r"seed (\d+), ([\d,]+) runs", contents.findings)
+    runs = {int(table["replicates"].max()) for table in contents.results.values()}
+    return (
+        named is not None
+        and int(named[1]) == contents.seed
+        and runs == {int(named[2].replace(",", ""))}
+        and all(source.kind == "original" for source in contents.sources)
     )
 
 
@@ -149,12 +179,11 @@ def layout(table: pd.DataFrame) -> dict[str, Any]:
             "t_d": t_d,
             "first": t_d == min(table["t_d"]),
             "cells": [
-                [cells[(p, t_d, t_v, mechanism)] for mechanism in mechanisms] for t_v in sizes
+                [cells.get((p, t_d, t_v, mechanism)) for mechanism in mechanisms] for t_v in sizes
             ],
         }
         for p in sorted(table["p"].unique())
         for t_d in sorted(table["t_d"].unique())
-        if all((p, t_d, t_v, m) in cells for t_v in sizes for m in mechanisms)
     ]
     return {"sizes": sizes, "mechanisms": mechanisms, "rows": rows}
 

@@ -13,7 +13,7 @@ with job(snakemake):
     if kind == "original":
         data = datasets.read_original(dataset, snakemake.input.origin)
     else:
-        network = bayesian_network.read(snakemake.input.origin)
+        network = bayesian_network.read(snakemake.input.origin, dataset.domain)
         generator = generator_for(snakemake.params.seed, {"surrogate": name})
         data = surrogates.sample(network, dataset.records, generator)
     marks = {"data_source": kind, "source_sha256": snakemake.params.sha256}

@@ -15,4 +15,6 @@ with job(snakemake):
     protected = release.protect(settings, protocol, read_parquet(snakemake.input.data), source)
     protected.write_parquet(snakemake.output.parquet)
     notes = {"rehearsal": "yes"} if settings.rehearsal else {}
+    if protected.marks["data_source"] == "surrogate":
+        notes["data_source"] = "surrogate"
     protected.write_csv(snakemake.output.csv, notes)

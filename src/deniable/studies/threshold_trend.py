@@ -13,13 +13,27 @@ from scipy import special
 from deniable.studies.registry import PUBLISHED_REPLICATES
 
 Z_95 = 1.959964
+TREND_COLUMNS = (
+    "dataset",
+    "mechanism",
+    "p",
+    "t_v",
+    "clusterings",
+    "printed_low",
+    "printed_high",
+    "statistic",
+    "degrees_of_freedom",
+    "p_value",
+)
 
 
 def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFrame:
     """Test, for each p and T_v, that the printed values over T_d have one median.
 
     The sampling error of a printed median is taken from our interval for the same cells, scaled to
-    the level of the printed value and to the paper's replicate count.
+    the paper's replicate count, and to the level of the printed value: the printed cells are held
+    against each other here, not against ours, and relative errors spread in proportion to their
+    level. Only thresholds T_v at which all T_d give one clustering are tested.
 
     Parameters
     ----------
@@ -32,26 +46,29 @@ def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFra
     -------
     DataFrame
         ``dataset``, ``mechanism`` (whose error is used), ``p``, ``t_v``, ``clusterings`` (how many
-        different ones the T_d give), ``printed_low``, ``printed_high``, ``statistic``,
+        different ones the T_d give: 1), ``printed_low``, ``printed_high``, ``statistic``,
         ``degrees_of_freedom``, ``p_value``; then a row for each dataset and mechanism with ``p``
         and ``t_v`` empty: the sum over all.
     """
     names = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
     different: dict[Any, int] = names.groupby("t_v").nunique().to_dict()
+    printed = results.dropna(subset=["published"])
     rows: list[dict[str, Any]] = []
-    for (dataset, mechanism), table in results.groupby(["dataset", "mechanism"], sort=False):
+    for (dataset, mechanism), table in printed.groupby(["dataset", "mechanism"], sort=False):
         which = {"dataset": dataset, "mechanism": mechanism}
         tests: list[dict[str, Any]] = [
             which | {"p": p, "t_v": t_v, "clusterings": different[t_v]} | _one_median(cells)
             for (p, t_v), cells in table.groupby(["p", "t_v"])
+            if different[t_v] == 1  # otherwise the cells are different experiments
         ]
-        statistic = sum(test["statistic"] for test in tests)
-        freedom = sum(test["degrees_of_freedom"] for test in tests)
-        low, high = table["published"].min(), table["published"].max()
-        whole = {"p": None, "t_v": None, "clusterings": max(different.values())}
-        printed = {"printed_low": low, "printed_high": high}
-        rows += [*tests, which | whole | printed | _chi_square(statistic, freedom)]
-    return pd.DataFrame(rows).astype({"p": "Float64", "t_v": "Int64"})
+        if tests:
+            whole = {"p": None, "t_v": None, "clusterings": 1}
+            low, high = table["published"].min(), table["published"].max()
+            statistic = sum(test["statistic"] for test in tests)
+            freedom = sum(test["degrees_of_freedom"] for test in tests)
+            sums = {"printed_low": low, "printed_high": high} | _chi_square(statistic, freedom)
+            rows += [*tests, which | whole | sums]
+    return pd.DataFrame(rows, columns=list(TREND_COLUMNS)).astype({"p": "Float64", "t_v": "Int64"})
 
 
 def _one_median(cells: pd.DataFrame) -> dict[str, float]:
