@@ -9,17 +9,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from deniable import audit
 from deniable.audit import (
     Finding,
     audit_attribute,
     audit_cluster,
     audit_sampler,
     claimed_odds,
+    column_epsilon,
     constant_matrix,
     exact_epsilon,
     rational_odds,
 )
-from deniable.channel import DenseChannel
+from deniable.channel import DenseChannel, KeepOrReplace
 from deniable.channel.ratios import log_rounded_up
 from deniable.errors import DeniableError
 from deniable.multirr import claimed_epsilon, cluster_channel, rr_channel
@@ -190,10 +192,35 @@ def test_one_attribute_in_a_joint_cluster_has_not_its_own_epsilon(reading: Readi
 
 
 def test_a_finding_allows_only_for_the_rounding_of_the_claim() -> None:
-    assert Finding(1.0, 1.0 + 5e-13).holds
-    assert not Finding(1.0, 1.0 + 1e-11).holds
-    assert not Finding(1.0, math.inf).holds
-    assert Finding(math.inf, math.inf).holds
+    assert Finding(1.0, 1.0 + 5e-13, 1.0 + 5e-10).holds
+    assert not Finding(1.0, 1.0 + 1e-11, 1.0).holds
+    assert not Finding(1.0, 1.0, 1.0 + 1e-8).holds
+    assert not Finding(1.0, math.inf, 1.0).holds
+    assert not Finding(1.0, 1.0, math.inf).holds
+    assert Finding(math.inf, math.inf, math.inf).holds
+
+
+def test_a_matrix_that_ships_and_is_not_the_one_defined_is_found(monkeypatch) -> None:
+    def wrong(size: int, p: float, reading: Reading) -> KeepOrReplace:
+        return KeepOrReplace.uniform(size, keep=0.9)
+
+    assert audit_attribute(7, "0.3", "printed").holds
+    monkeypatch.setattr(audit, "rr_channel", wrong)
+    finding = audit_attribute(7, "0.3", "printed")
+    assert finding.exact == pytest.approx(finding.claimed)
+    assert finding.shipped == pytest.approx(np.log(1 + 7 * 9))
+    assert not finding.holds
+
+
+def test_column_epsilon_by_hand() -> None:
+    assert column_epsilon(np.eye(2)) == math.inf
+    assert column_epsilon([[0.5, 0.5, 0], [0.5, 0.5, 0], [0.5, 0.5, 0]]) == 0
+    assert column_epsilon([[0.75, 0.25], [0.25, 0.75]]) == pytest.approx(np.log(3), rel=1e-14)
+    assert column_epsilon([[0.75, 0.25], [0.25, 0.75]]) >= np.log(3)
+    rows = [[0.5, 0.5], [0.25, 0.75], [0.5, 0.5], [0.5, 0.5]]
+    padded = np.hstack([np.array(rows) / 2, np.full((4, 2), 0.25)])
+    assert column_epsilon(padded, [[0, 2], [1], [3]]) == 0
+    assert column_epsilon(padded, [[0, 1], [2, 3]]) == pytest.approx(np.log(2), rel=1e-14)
 
 
 def test_odds_by_hand() -> None:
@@ -205,8 +232,8 @@ def test_odds_by_hand() -> None:
 
 
 def test_what_cannot_be_audited_is_refused() -> None:
-    with pytest.raises(DeniableError, match="441 cells is over the 400"):
-        audit_cluster((21, 21), "0.5", "keep", "joint")
+    with pytest.raises(DeniableError, match="1089 cells is over the 1000"):
+        audit_cluster((33, 33), "0.5", "keep", "joint")
     with pytest.raises(DeniableError, match="unknown reading"):
         rational_odds(3, Fraction(1, 2), "other")  # type: ignore[arg-type]
 
@@ -239,6 +266,24 @@ def test_a_biased_sampler_is_caught() -> None:
     assert test.p_value < 1e-10
     assert test.impossible == 0
     assert test.draws == 150_000
+
+
+def test_rare_reports_that_all_go_to_one_category_are_caught() -> None:
+    # 84 cells, each other cell expected 3 times a row: too rare for a test cell by cell.
+    channel = cluster_channel((7, 6, 2), 0.7, "keep", "joint")
+
+    def randomize(codes: np.ndarray) -> np.ndarray:
+        reports = channel.randomize(codes, np.random.default_rng(4))
+        return np.where(reports == codes, reports, 0)
+
+    wrong = audit_sampler(randomize, channel.matrix(), 4760)
+    assert wrong.rare_p_value < 1e-10
+    assert wrong.p_value < 1e-10
+    right = audit_sampler(
+        lambda codes: channel.randomize(codes, np.random.default_rng(4)), channel.matrix(), 4760
+    )
+    assert right.rare_p_value > 1e-4  # fails by chance once in 10,000 seeds
+    assert right.p_value > 1e-4
 
 
 def test_an_impossible_report_is_caught_however_rare() -> None:

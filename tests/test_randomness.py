@@ -1,14 +1,13 @@
 """Streams of jobs, and the operating system's generator."""
 
 import os
-from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from deniable import randomness
-from deniable.randomness import SystemSource, bernoulli, generator_for
+from deniable.randomness import SystemSource, generator_for
 
 ALARM = 1e-6  # SystemSource has no seed: so often may a test of it fail for nothing
 
@@ -111,55 +110,3 @@ def test_streams_of_many_keys_are_independent():
 def test_keys_that_are_no_json(key):
     with pytest.raises((TypeError, ValueError)):
         generator_for(1, key)
-
-
-# -- bernoulli ------------------------------------------------------------------------------------
-
-
-class Words:
-    """A source that serves the first 16 bits, and the numbers for what they leave open."""
-
-    def __init__(self, first_bits: list[int], numbers: list[float]) -> None:
-        self.first_bits, self.numbers, self.asked = first_bits, numbers, 0
-
-    def integers(self, low: int, high: int, size: int) -> np.ndarray:
-        assert (low, high) == (-(2**63), 2**63)
-        padded = [*self.first_bits, *([0] * (4 * size - len(self.first_bits)))]
-        return np.array(padded, np.uint16).view(np.int64)
-
-    def random(self, size: int) -> np.ndarray:
-        self.asked += size
-        return np.array(self.numbers[:size])
-
-
-@pytest.mark.parametrize("probability", [0.5, 0.3, 1 / 3, 1 - 2.0**-53, 2.0**-40, 0.1 + 2.0**-17])
-def test_bernoulli_is_exact(probability):
-    # Event of a 16-bit head h and a tail t: (h + t) / 2**16 < probability, in fractions.
-    whole = int(probability * 2**16)
-    fraction = float(Fraction(probability) * 2**16 - whole)
-    heads = [h for h in (0, whole - 1, whole, whole + 1, 2**16 - 1) if 0 <= h < 2**16]
-    for tail in (0.0, np.nextafter(fraction, 0), fraction, 1 - 2.0**-53):
-        source = Words(heads, [tail] * len(heads))
-        found = bernoulli(source, probability, len(heads))
-        exact = [Fraction(h) + Fraction(float(tail)) < Fraction(probability) * 2**16 for h in heads]
-        assert found.tolist() == exact
-        assert source.asked == heads.count(whole)
-
-
-@pytest.mark.parametrize("source", [np.random.default_rng(3), SystemSource()], ids=["seed", "os"])
-@pytest.mark.parametrize("probability", [0.0, 1.0, 0.5, 0.123, 3 * 2.0**-18, 1 - 2.0**-18])
-def test_bernoulli_has_its_probability(source, probability):
-    size = 1_000_003
-    events = bernoulli(source, probability, size)
-    assert events.shape == (size,)
-    assert events.dtype == bool
-    assert stats.binomtest(int(events.sum()), size, probability).pvalue > ALARM
-    # Neighbours share a 64-bit word; they are independent all the same.
-    if 0.1 < probability < 0.9:
-        for lag in (1, 2, 3, 4):
-            together = np.corrcoef(events[:-lag], events[lag:])[0, 1]
-            assert abs(together) < 4.9 / np.sqrt(size)
-
-
-def test_bernoulli_of_nothing():
-    assert bernoulli(np.random.default_rng(1), 0.5, 0).shape == (0,)

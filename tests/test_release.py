@@ -177,17 +177,39 @@ def test_a_margin_is_the_sum_of_its_cells(small_data: Microdata) -> None:
         assert joint[inside].sum() == pytest.approx(margin)
 
 
+def checked_against_truth(
+    estimates: pd.DataFrame, protocol: Protocol, data: Microdata
+) -> pd.DataFrame:
+    coverage = release.coverage_of_redraws(protocol, data, np.random.default_rng(2), redraws=10)
+    return release.check_against_truth(estimates, data, coverage)
+
+
 def test_the_truth_stands_beside_the_estimate_of_its_own_cell(
     small_data: Microdata, kind: str
 ) -> None:
-    chosen = settings(kind, p=0.999999)
+    chosen = settings(kind, p=0.9999)
     protocol = release.design(chosen, small_data)
     estimates = release.estimate(protocol, drawn(chosen, small_data, 1))
-    checked = release.check_against_truth(estimates, small_data)
+    checked = checked_against_truth(estimates, protocol, small_data)
     np.testing.assert_allclose(checked["true"], checked["estimate"], atol=2e-3)
     # And one of them by hand.
     row = checked[(checked["attributes"] == "colour") & (checked["categories"] == "green")]
     assert row["true"].tolist() == [np.mean(small_data.column("colour") == 2)]
+
+
+def test_coverage_of_redraws_is_that_of_the_intervals(small_data: Microdata) -> None:
+    data = Microdata(small_data.domain, tuple(np.tile(c, 20) for c in small_data.columns))
+    designed = release.design(settings("kronecker clusters"), data)
+    coverage = release.coverage_of_redraws(designed, data, np.random.default_rng(8), redraws=4000)
+    # Four standard errors of 4,000 redraws are .014; the normal approximation is good to .01.
+    assert coverage["coverage"].between(0.95 - 0.024, 0.95 + 0.024).all()
+    assert (coverage["redraws"] == 4000).all()
+
+
+def test_a_file_that_would_hardly_change_is_refused(small_data: Microdata) -> None:
+    # 1 - p is lost beside 1 in a joint matrix: nothing would ever be replaced.
+    with pytest.raises(DeniableError, match=r"never changes a record.*choose a smaller p"):
+        release.design(settings("joint", p=1 - 1e-12), small_data)
 
 
 class CountProtocol(Protocol):
@@ -208,7 +230,7 @@ GENERATOR = generator_for(20211121, {"test": "coverage"})
 def test_intervals_for_the_file_cover_at_their_rate(
     small_data: Microdata, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def skip(counts: Counts, channel: Any) -> Likelihood:
+    def skip(counts: Counts, channel: Any, tolerance: float) -> Likelihood:
         return Likelihood(np.full(channel.size, 1 / channel.size), 0, 0.0)
 
     monkeypatch.setattr(release, "maximum_likelihood", skip)
@@ -218,7 +240,7 @@ def test_intervals_for_the_file_cover_at_their_rate(
     runs = 200
     covered, total, variance = 0.0, 0.0, 0.0
     for _ in range(runs):
-        table = release.check_against_truth(release.estimate(protocol, data), data)
+        table = checked_against_truth(release.estimate(protocol, data), designed, data)
         covered += table["covered"].to_numpy()
         error = (table["estimate"] - table["true"]).to_numpy()
         total += error
@@ -246,5 +268,5 @@ def test_estimates_survive_their_file(small_data: Microdata, tmp_path: Any) -> N
     table = release.estimate(protocol, drawn(chosen, small_data, 1))
     table.to_csv(tmp_path / "t.csv", index=False)
     read = pd.read_csv(tmp_path / "t.csv", keep_default_na=False)
-    checked = release.check_against_truth(read, small_data)
+    checked = checked_against_truth(read, release.design(chosen, small_data), small_data)
     assert checked["covered"].dtype == bool

@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "environment.yml"
 
-# Where one requirement is several packages: pygments is what the extra snakemake[reports] stands for.
+# One requirement, several packages: pygments is what the extra snakemake[reports] stands for.
 CONDA_NAMES = {
     "snakemake": ["snakemake", "pygments"],
 }

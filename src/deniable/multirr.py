@@ -27,7 +27,7 @@ from deniable.microdata import Microdata, attributes_to_json, domain_from_json
 from deniable.randomness import RandomSource
 from deniable.readings import CLUSTER_MECHANISMS, READINGS, ClusterMechanism, Reading
 
-LARGEST_JOINT_CELLS = 4096
+LARGEST_JOINT_CELLS = 1000  # as many as the audit takes cell by cell
 FEWEST_RECORDS_A_CELL = 10
 
 
@@ -207,9 +207,15 @@ def rr_joint(domain: Domain, records: int, p: float, reading: Reading) -> Protoc
     Raises
     ------
     DeniableError
-        If the domain has over 4,096 cells, or the records are fewer than 10 a cell: bound (7) of
+        If the domain has over 1,000 cells, or the records are fewer than 10 a cell: bound (7) of
         the text wants n much larger than the number of cells.
     """
+    refuse_too_large(domain, records)
+    return rr_clusters(domain, (domain.names,), p, reading, "joint")
+
+
+def refuse_too_large(domain: Domain, records: int) -> None:
+    """Raise `DeniableError` unless one matrix over all cells of a domain suits the records."""
     cells = domain.size
     if cells > LARGEST_JOINT_CELLS or records < FEWEST_RECORDS_A_CELL * cells:
         error = best_case_relative_error(cells, records)
@@ -220,7 +226,6 @@ def rr_joint(domain: Domain, records: int, p: float, reading: Reading) -> Protoc
             f"usable: here even equal frequencies would be known only to {error:.0%} (simultaneous "
             "95 %, before any randomization). Name fewer attributes, or use rr_clusters"
         )
-    return rr_clusters(domain, (domain.names,), p, reading, "joint")
 
 
 def _refuse_bad(size: int, p: float, reading: str) -> None:

@@ -11,18 +11,22 @@ import pandas as pd
 
 from deniable.audit import (
     Finding,
+    Matrix,
     SamplerTest,
     audit_attribute,
     audit_cluster,
     audit_sampler,
+    cells_by_others,
+    column_epsilon,
+    constant_matrix,
+    exact_epsilon,
     rational_odds,
 )
-from deniable.channel.ratios import log_rounded_up
 from deniable.clustering import Clusters, cluster_attributes
 from deniable.domain import Domain
-from deniable.multirr import Protocol
+from deniable.multirr import Protocol, rr_channel
 from deniable.randomness import generator_for
-from deniable.readings import CLUSTER_MECHANISMS, READINGS, Reading
+from deniable.readings import CLUSTER_MECHANISMS, READINGS, ClusterMechanism, Reading
 
 ATTRIBUTE_IN_CLUSTER = "one attribute in its cluster"
 
@@ -48,7 +52,8 @@ def audit_multirr(
     -------
     DataFrame
         ``mechanism``, ``matrix``, ``p``, ``t_v``, ``unit`` (what changes), ``of`` (which one),
-        ``claimed_epsilon``, ``exact_epsilon``, ``kind`` ("exact"), ``holds``. Thresholds T_d that
+        ``claimed_epsilon``, ``exact_epsilon`` (of the defined matrix), ``shipped_epsilon`` (of the
+        matrix that is drawn from), ``kind`` ("exact"), ``holds``. Thresholds T_d that
         give the same clusters share their rows.
     """
     settings = [Setting(reading, repr(p)) for reading in READINGS for p in probabilities]
@@ -92,7 +97,17 @@ def _record(domain: Domain, setting: Setting) -> Finding:
     # Independent reports compose exactly: the parity of the record is the product of parities.
     odds = [rational_odds(size, Fraction(setting.p), setting.reading) for size in domain.shape]
     parity = math.prod((max(r, 1 / r) for r in odds), start=Fraction(1))
-    return Finding(sum(abs(math.log(r)) for r in odds), log_rounded_up(parity))
+    shipped = [
+        column_epsilon(rr_channel(size, float(setting.p), setting.reading).matrix())
+        for size in domain.shape
+    ]
+    claimed = sum(abs(math.log(r)) for r in odds)
+    return Finding(claimed, exact_epsilon(_two_by_two(parity)), sum(shipped))
+
+
+def _two_by_two(parity: Fraction) -> Matrix:
+    """Return a matrix of that parity, to have its logarithm rounded as all others."""
+    return constant_matrix(2, parity)
 
 
 def _clusters(
@@ -113,6 +128,41 @@ def _clusters(
         yield _row(name, setting, "record", "all attributes", _record(domain, setting), t_v)
 
 
+def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
+    """Audit what a release states of its privacy, from its channel file.
+
+    The claim is the one in the file; the exact epsilon is that of the matrices that its parameters
+    define; the shipped one is that of the channels in the file.
+
+    Parameters
+    ----------
+    description : mapping
+        What `deniable.release.describe` wrote.
+    """
+    protocol = Protocol.from_json(description)
+    parameters, privacy = description["parameters"], description["privacy"]
+    setting = Setting(parameters["matrix"], repr(parameters["p"]))
+    way: ClusterMechanism = "joint" if parameters["mechanism"] == "rr_joint" else "kronecker"
+    way = parameters.get("cluster_mechanism", way)
+    name, t_v = f"release {description['release']}", parameters.get("t_v")
+    rows, exact, shipped = [], 0.0, 0.0
+    for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True):
+        sizes, matrix = protocol.domain.project(cluster).shape, channel.matrix()
+        exact += audit_cluster(sizes, setting.p, setting.reading, way).exact
+        shipped += column_epsilon(matrix)
+        for position, attribute in enumerate(cluster):
+            defined = audit_cluster(sizes, setting.p, setting.reading, way, position)
+            finding = Finding(
+                privacy["epsilon_by_changed_attribute"][attribute],
+                defined.exact,
+                column_epsilon(matrix, cells_by_others(sizes, position)),
+            )
+            rows.append(_row(name, setting, "attribute", attribute, finding, t_v))
+    finding = Finding(privacy["epsilon"], exact, shipped)
+    rows.append(_row(name, setting, "record", "all attributes", finding, t_v))
+    return pd.DataFrame(rows).astype({"t_v": "Int64"})
+
+
 def _row(
     mechanism: str,
     setting: Setting,
@@ -130,6 +180,7 @@ def _row(
         "of": of,
         "claimed_epsilon": finding.claimed,
         "exact_epsilon": finding.exact,
+        "shipped_epsilon": finding.shipped,
         "kind": "exact",
         "holds": finding.holds,
     }

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 import os
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -44,27 +43,6 @@ class SystemSource:
 
     def _words(self, size: int) -> npt.NDArray[np.uint64]:
         return np.frombuffer(bytearray(os.urandom(8 * size)), dtype=np.uint64)
-
-
-def bernoulli(source: RandomSource, probability: float, size: int) -> npt.NDArray[np.bool_]:
-    """Return `size` independent events of the same probability, exact to 69 bits.
-
-    A uniform number is below the probability: its first 16 bits decide that but once in 65,536
-    times, and then 53 more are drawn. A quarter of the random words, and no less exact for it.
-
-    Parameters
-    ----------
-    source : numpy.random.Generator or SystemSource
-    probability : float, in [0, 1]
-    size : int
-    """
-    first_bits = source.integers(-(2**63), 2**63, -(-size // 4)).view(np.uint16)[:size]
-    scaled = probability * 2**16  # a power of two: nothing is rounded
-    whole = math.floor(scaled)
-    events = first_bits < whole
-    undecided = np.flatnonzero(first_bits == whole)
-    events[undecided] = source.random(undecided.size) < scaled - whole
-    return events
 
 
 def generator_for(root_seed: int, key: Mapping[str, Any]) -> np.random.Generator:

@@ -1,5 +1,6 @@
 """The release lane: from true records to a protected file, its channels and its estimates."""
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,14 +16,21 @@ from deniable.dependence import dependences
 from deniable.domain import Domain
 from deniable.errors import DeniableError
 from deniable.microdata import Microdata
-from deniable.multirr import Protocol, rr_clusters, rr_independent, rr_joint
+from deniable.multirr import (
+    Protocol,
+    refuse_too_large,
+    rr_clusters,
+    rr_independent,
+    rr_joint,
+)
 from deniable.randomness import RandomSource, SystemSource, generator_for
-from deniable.simplex import maximum_likelihood
+from deniable.simplex import Likelihood, maximum_likelihood
 
 AnyRelease = IndependentRelease | ClustersRelease | JointRelease
 
 REHEARSAL_MARK = "REHEARSAL: drawn from a seed that is known, so it protects nobody; do not release"
 PRODUCTION_MARK = "drawn from the operating system's cryptographic generator"
+LIKELIHOOD_TOLERANCE = 1e-3  # nats; far below what any test between distributions could tell
 TARGETS: tuple[Target, ...] = ("file", "population")
 
 
@@ -32,7 +40,8 @@ def design(release: AnyRelease, data: Microdata) -> Protocol:
     Raises
     ------
     DeniableError
-        If a cluster's channel is singular, so that its file could not be estimated from.
+        If a cluster's channel is singular, so that its file could not be estimated from; if its
+        epsilon is infinite; if it is one matrix over too many cells for the records (bound (7)).
     """
     chosen = data.project(release.attributes) if release.attributes else data
     domain = chosen.domain
@@ -47,6 +56,14 @@ def design(release: AnyRelease, data: Microdata) -> Protocol:
             domain, clusters, release.p, release.matrix, release.cluster_mechanism
         )
     for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True):
+        if channel.size > 1 and math.isinf(channel.epsilon):
+            raise DeniableError(
+                f"release {release.name!r}: with p {release.p:.17g} the channel of "
+                f"{' x '.join(cluster)} never changes a record, or tells some values apart for "
+                "certain (its epsilon is infinite); choose a smaller p"
+            )
+        if isinstance(release, ClustersRelease) and not isinstance(channel, ProductChannel):
+            refuse_too_large(domain.project(cluster), len(data))
         if channel.singular:
             raise DeniableError(
                 f"release {release.name!r}: with matrix {release.matrix!r} and p {release.p:g} "
@@ -129,15 +146,16 @@ def estimate(protocol: Protocol, reports: Microdata, confidence: float = 0.95) -
         A row a category or cell: ``attributes`` and ``categories`` (joined by " x "), ``cluster``,
         ``reported`` (share of reports), ``estimate`` (unbiased: may leave [0, 1]), for the target
         "file" (these very records) and for "population" (what they were drawn from)
-        ``standard_error_*``, ``ci_low_*``, ``ci_high_*``, and ``maximum_likelihood`` (a proper
-        distribution).
+        ``standard_error_*``, ``ci_low_*``, ``ci_high_*`` (empty where the variance is estimated
+        below zero), ``maximum_likelihood`` (a proper distribution) and ``likelihood_gap`` (bound
+        on what its log-likelihood lacks of the maximum, in nats).
     """
     parts = []
     for cluster, channel, counts in zip(
         protocol.clusters, protocol.channels, protocol.reported_counts(reports), strict=True
     ):
         domain = protocol.domain.project(cluster)
-        likely = maximum_likelihood(counts, channel).proportions
+        likely = maximum_likelihood(counts, channel, tolerance=LIKELIHOOD_TOLERANCE)
         for names in _margins(cluster):
             parts.append(_estimate_margin(domain, names, channel, counts, likely, confidence))
     return pd.concat(parts, ignore_index=True)
@@ -153,25 +171,15 @@ def _estimate_margin(
     names: tuple[str, ...],
     channel: Channel,
     counts: Counts,
-    likely: Floats,
+    likely: Likelihood,
     confidence: float,
 ) -> pd.DataFrame:
     indicators = _margin_indicators(domain, names)
     estimated = indicators @ channel.estimate(counts)
-    margin = domain.project(names)
-    cells = [margin.attributes[0].categories] if len(names) == 1 else None
-    labels = (
-        list(cells[0])
-        if cells
-        else [
-            " x ".join(a.categories[c] for a, c in zip(margin, codes, strict=True))
-            for codes in np.ndindex(*margin.shape)
-        ]
-    )
     table = pd.DataFrame(
         {
             "attributes": " x ".join(names),
-            "categories": labels,
+            "categories": _labels(domain.project(names)),
             "cluster": " x ".join(domain.names),
             "reported": indicators @ (counts / counts.sum()),
             "estimate": estimated,
@@ -179,16 +187,20 @@ def _estimate_margin(
     )
     z = float(-special.ndtri((1 - confidence) / 2))
     for target in TARGETS:
-        if indicators.shape[0] == channel.size:
-            errors = channel.standard_errors(counts, target)
-        else:
-            variances = np.diag(channel.estimated_covariance(counts, target, indicators))
-            errors = np.sqrt(np.maximum(variances, 0.0))
+        errors = channel.standard_errors(counts, target, indicators)
         table[f"standard_error_{target}"] = errors
         table[f"ci_low_{target}"] = estimated - z * errors
         table[f"ci_high_{target}"] = estimated + z * errors
-    table["maximum_likelihood"] = indicators @ likely
+    table["maximum_likelihood"] = indicators @ likely.proportions
+    table["likelihood_gap"] = likely.gap
     return table
+
+
+def _labels(domain: Domain) -> list[str]:
+    return [
+        " x ".join(a.categories[code] for a, code in zip(domain, codes, strict=True))
+        for codes in np.ndindex(*domain.shape)
+    ]
 
 
 def _margin_indicators(domain: Domain, names: Sequence[str]) -> Floats:
@@ -202,19 +214,73 @@ def _margin_indicators(domain: Domain, names: Sequence[str]) -> Floats:
     return indicators
 
 
-def check_against_truth(estimates: pd.DataFrame, data: Microdata) -> pd.DataFrame:
+def check_against_truth(
+    estimates: pd.DataFrame, data: Microdata, coverage: pd.DataFrame
+) -> pd.DataFrame:
     """Set the estimates of a rehearsal beside the true proportions, which a rehearsal knows.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+        As `estimate` returns it.
+    data : Microdata
+        The true records.
+    coverage : DataFrame
+        As `coverage_of_redraws` returns it.
 
     Returns
     -------
     DataFrame
-        ``estimates`` with ``true`` and ``covered`` (whether the interval for the file holds it).
+        ``estimates`` with ``true``, ``covered`` (whether the interval for the file holds it),
+        ``coverage`` and ``redraws``.
     """
     true = []
     for attributes in estimates["attributes"].unique():
         counts = data.counts(attributes.split(" x ")).reshape(-1)
         true.append(counts / counts.sum())
-    table = estimates.drop_duplicates(["attributes", "categories"]).copy()
+    table = estimates.copy()
     table["true"] = np.concatenate(true)
     table["covered"] = table["true"].between(table["ci_low_file"], table["ci_high_file"])
-    return table
+    return table.merge(coverage, on=["attributes", "categories"], validate="one_to_one")
+
+
+def coverage_of_redraws(
+    protocol: Protocol,
+    data: Microdata,
+    generator: np.random.Generator,
+    redraws: int = 2000,
+    confidence: float = 0.95,
+) -> pd.DataFrame:
+    """Draw the release again and again, as counts, and see how often each interval covers.
+
+    One release says little of its intervals: its cells depend on each other, so they miss together.
+
+    Returns
+    -------
+    DataFrame
+        ``attributes``, ``categories``, ``coverage`` (share of redraws whose interval for the file
+        holds the true proportion), ``redraws``.
+    """
+    z = float(-special.ndtri((1 - confidence) / 2))
+    parts = []
+    for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True):
+        domain = protocol.domain.project(cluster)
+        true = data.counts(cluster).reshape(-1)
+        reports = channel.randomize_counts(np.broadcast_to(true, (redraws, true.size)), generator)
+        for names in _margins(cluster):
+            indicators = _margin_indicators(domain, names)
+            errors = channel.standard_errors(reports, "file", indicators)
+            misses = channel.estimate(reports) @ indicators.T - indicators @ (true / true.sum())
+            # Exact estimates (nothing was replaced) have no error and cover, up to rounding.
+            covered = np.abs(misses) <= z * errors + 1e-12
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "attributes": " x ".join(names),
+                        "categories": _labels(domain.project(names)),
+                        "coverage": covered.mean(axis=0),
+                        "redraws": redraws,
+                    }
+                )
+            )
+    return pd.concat(parts, ignore_index=True)

@@ -38,12 +38,18 @@ Matrix = list[list[Fraction]]
 
 
 def exact_matrix(channel: Channel) -> Matrix:
-    """The matrix from the parameters that the channel holds, in fractions."""
+    """The matrix that is drawn: the parameters that the channel holds, in exact proportions."""
     if isinstance(channel, KeepOrReplace):
         a, b = Fraction(channel.diagonal_weight), [Fraction(float(x)) for x in channel.replacement]
-        return [[b[v] + a * (u == v) for v in range(len(b))] for u in range(len(b))]
+        b = [(1 - a) * x / sum(b) if sum(b) else x for x in b]
+        zero = channel.diagonal_weight + channel.replacement == 0
+        return [
+            [Fraction(0) if u == v and zero[v] else b[v] + a * (u == v) for v in range(len(b))]
+            for u in range(len(b))
+        ]
     if isinstance(channel, DenseChannel):
-        return [[Fraction(float(x)) for x in row] for row in channel.entries]
+        rows = [[Fraction(float(x)) for x in row] for row in channel.entries]
+        return [[x / sum(row) for x in row] for row in rows]
     assert isinstance(channel, ProductChannel)
     matrix = [[Fraction(1)]]
     for factor in channel.factors:

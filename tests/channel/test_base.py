@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from deniable.channel import Channel, DenseChannel, KeepOrReplace, ProductChannel
-from deniable.channel.base import multinomial, thresholds
+from deniable.channel.base import multinomial
 from deniable.errors import ChannelError, DataError, SingularChannelError
 from deniable.randomness import SystemSource
 
@@ -407,8 +407,6 @@ class Edges:
 def test_inverse_sampling_never_reports_the_impossible(row, uniform):
     # The sum of ten .1 is below 1: without a guard, the largest number falls past all of them.
     row = np.array(row)
-    drawn = np.searchsorted(thresholds(row), uniform, side="right")
-    assert row[drawn] > 0
     codes = np.arange(row.size)
     for channel in (DenseChannel(np.tile(row, (row.size, 1))), KeepOrReplace(0.0, row)):
         assert np.all(row[channel.randomize(codes, Edges(uniform))] > 0)
@@ -486,7 +484,8 @@ def test_targets_and_single_records(channel):
             method([5] * channel.size, "File")
         with pytest.raises(ChannelError, match="at least 2, or the target 'file'"):
             method(one, "population")
-        assert np.all(np.isfinite(method(one, "file")))
+        # One record can give a variance estimated below zero: no standard error then.
+        assert not np.any(np.isinf(method(one, "file")))
     with pytest.raises(ChannelError, match="unknown target 'sample'"):
         channel.covariance([1 / channel.size] * channel.size, 5, "sample")
 

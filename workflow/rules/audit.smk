@@ -5,6 +5,7 @@ rule audit_privacy:
     input:
         dependences=rules.measure_dependences.output.dependences,
         data="results/data/adult.parquet",
+        channels=expand("results/releases/{release}/channels.json", release=plan.releases()),
     output:
         report(
             "results/audit/privacy.csv",

@@ -58,11 +58,13 @@ rule check_rehearsal:
     input:
         data=lambda wildcards: f"results/data/{plan.config.release(wildcards.release).data}.parquet",
         estimates=rules.estimate_release.output,
+        channels=rules.design_release.output,
     output:
         "results/releases/{release}/check.csv",
     log:
         "results/logs/check_rehearsal/{release}.log",
     params:
+        seed=plan.config.seed,
         code=plan.code("check_rehearsal.py"),
     message:
         "Release {wildcards.release}: setting the estimates beside the truth"

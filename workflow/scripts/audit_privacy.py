@@ -2,10 +2,10 @@
 
 import pandas as pd
 
-from deniable.files import write_table
+from deniable.files import read_json, write_table
 from deniable.grid import values_of
 from deniable.microdata import read_parquet
-from deniable.multirr_audit import audit_multirr
+from deniable.multirr_audit import audit_multirr, audit_release
 
 from job import job
 
@@ -17,5 +17,7 @@ with job(snakemake):
         pd.read_csv(snakemake.input.dependences),
         *(values_of(grids, column) for column in ("p", "t_v", "t_d")),
     )
+    releases = [audit_release(read_json(file)) for file in snakemake.input.channels]
+    audited = pd.concat([audited, *releases], ignore_index=True)
     # Which clusters there are to audit depends on the data.
     write_table(snakemake.output[0], audited.assign(data_source=data.marks["data_source"]))

@@ -3,12 +3,20 @@
 import pandas as pd
 
 from deniable import release
-from deniable.files import write_table
+from deniable.files import read_json, write_table
 from deniable.microdata import read_parquet
+from deniable.multirr import Protocol
+from deniable.randomness import generator_for
 
 from job import job
 
 with job(snakemake):
     estimates = pd.read_csv(snakemake.input.estimates[0], keep_default_na=False)
-    checked = release.check_against_truth(estimates, read_parquet(snakemake.input.data))
+    data = read_parquet(snakemake.input.data)
+    protocol = Protocol.from_json(read_json(snakemake.input.channels[0]))
+    generator = generator_for(
+        snakemake.params.seed, {"release": snakemake.wildcards.release, "check": "redraws"}
+    )
+    coverage = release.coverage_of_redraws(protocol, data, generator)
+    checked = release.check_against_truth(estimates, data, coverage)
     write_table(snakemake.output[0], checked)

@@ -114,8 +114,8 @@ class Channel(ABC):
         """Exact epsilon of one report, ln(parity), rounded up (text 003, (4)).
 
         For any two true categories and any report the probabilities differ by at most a factor
-        exp(epsilon), and for some by that factor. Computed from the exact values of the floats
-        that the channel holds, never to nearest, so that the claim is not below the truth.
+        exp(epsilon), and for some by that factor. Computed in rational numbers from the
+        probabilities that are drawn, never to nearest: the claim is not below the truth.
         """
         return log_rounded_up(self._largest_ratio())
 
@@ -229,27 +229,39 @@ class Channel(ABC):
         return (spread - np.outer(values, values)) / (float(records) - 1)
 
     def standard_errors(
-        self, reported_counts: npt.ArrayLike, target: Target = "population"
+        self,
+        reported_counts: npt.ArrayLike,
+        target: Target = "population",
+        functionals: npt.ArrayLike | None = None,
     ) -> Floats:
         """Return the standard error of each estimated proportion.
 
         The square roots of the diagonal of `estimated_covariance`, without forming it. A variance
-        estimated below zero (possible for ``file`` when few records report a category) gives 0.
+        estimated below zero, by more than rounding, gives NaN: there is then no interval.
 
         Parameters
         ----------
         reported_counts : shape (..., size), of at least 2 records for "population"
         target : "population" or "file"
+        functionals : shape (functionals, size), optional
+            Weights w of linear functionals w . pi, whose standard errors are returned instead.
         """
         self._refuse_singular()
         frequencies, records = self._sample(reported_counts, target)
         estimate = self._solve_transposed(frequencies)
-        moments = self._second_moments(frequencies)
-        if target == "file":
-            variance = (moments - estimate) / records
+        if functionals is None:
+            values, squares = estimate, estimate
+            moments = self._second_moments(frequencies)
         else:
-            variance = (moments - estimate**2) / (records - 1)
-        return np.sqrt(np.maximum(variance, 0.0))
+            weights = np.atleast_2d(np.asarray(functionals, dtype=float))
+            values, squares = estimate @ weights.T, estimate @ (weights**2).T
+            moments = frequencies @ (self._solve(weights) ** 2).T
+        if target == "file":
+            variance = (moments - squares) / records
+        else:
+            variance = (moments - values**2) / (records - 1)
+        rounding = 1e-12 * np.abs(moments) / records
+        return np.sqrt(np.where(variance < -rounding, np.nan, np.maximum(variance, 0.0)))
 
     def _spread(self, frequencies: Floats, weights: Floats) -> Floats:
         solved = self._solve(weights)
@@ -337,14 +349,3 @@ def multinomial(generator: np.random.Generator, totals: Counts, probabilities: F
     counts = np.zeros((*np.shape(totals), probabilities.size), dtype=np.int64)
     counts[..., support] = drawn
     return counts
-
-
-def thresholds(probabilities: Floats) -> Floats:
-    """Return cumulative probabilities for inverse sampling of u in [0, 1).
-
-    `searchsorted(thresholds, u, side="right")` never gives a category of probability 0, and what
-    rounding leaves over falls to the last category that can occur.
-    """
-    cumulative = np.cumsum(probabilities)
-    cumulative[np.flatnonzero(probabilities)[-1] :] = 1.0
-    return cumulative

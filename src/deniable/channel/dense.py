@@ -1,6 +1,6 @@
 """Channels given by any row-stochastic matrix, as in PRAM."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
@@ -14,11 +14,11 @@ from deniable.channel.base import (
     Counts,
     Floats,
     multinomial,
-    thresholds,
 )
 from deniable.channel.ratios import largest_column_ratio
 from deniable.domain import Codes, refuse_foreign_codes
 from deniable.errors import ChannelError
+from deniable.exact_draws import Categories
 from deniable.randomness import RandomSource
 
 LARGEST_CONDITION = 1e12
@@ -31,6 +31,9 @@ class DenseChannel(Channel):
     Epsilon-differentially private for one report with epsilon = max over columns of
     ln(largest / smallest entry), from text 003, (4); infinite where an entry is zero and another
     of its column is not.
+
+    Rows that sum to 1 only within rounding are taken in their exact proportions: these are drawn,
+    and epsilon is that of these.
 
     Parameters
     ----------
@@ -52,6 +55,7 @@ class DenseChannel(Channel):
     """
 
     entries: Floats
+    _rows: dict[int, Categories] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         P = np.array(self.entries, dtype=float)
@@ -96,14 +100,18 @@ class DenseChannel(Channel):
         # Codes are below 4,096; NumPy sorts 16-bit numbers by radix, ten times as fast.
         by_category = np.argsort(true.astype(np.uint16), axis=None, kind="stable")
         ends = np.cumsum(np.bincount(true.reshape(-1), minlength=self.size))
-        uniform = source.random(true.size)
         start = 0
-        for row, end in zip(self.entries, ends, strict=True):
+        for category, end in enumerate(ends):
             if end > start:
-                drawn = np.searchsorted(thresholds(row), uniform[start:end], side="right")
+                drawn = self._row(category).draw(source, int(end) - start)
                 reports[by_category[start:end]] = drawn
             start = int(end)
         return reports.reshape(true.shape)
+
+    def _row(self, category: int) -> Categories:
+        if category not in self._rows:
+            self._rows[category] = Categories.of(self.entries[category].tolist())
+        return self._rows[category]
 
     def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
         """Draw counts of reports, one multinomial a row; see `Channel.randomize_counts`."""

@@ -2,22 +2,17 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channel.base import (
-    ROW_SUM_TOLERANCE,
-    Channel,
-    Counts,
-    Floats,
-    multinomial,
-    thresholds,
-)
+from deniable.channel.base import ROW_SUM_TOLERANCE, Channel, Counts, Floats, multinomial
 from deniable.channel.ratios import exact_ratio
 from deniable.domain import Codes, refuse_foreign_codes
 from deniable.errors import ChannelError
-from deniable.randomness import RandomSource, bernoulli
+from deniable.exact_draws import Categories, events, whole_weights
+from deniable.randomness import RandomSource
 
 SINGULAR_WEIGHT = 1e-12
 CHUNK_RECORDS = 1 << 16  # draws and codes of a chunk stay in the processor's cache
@@ -33,6 +28,10 @@ class KeepOrReplace(Channel):
 
     The channel is epsilon-differentially private for one report with
     epsilon = max over v of |ln((a + b_v) / b_v)|, from text 003, (4).
+
+    Floats seldom make rows that sum to exactly 1. The channel is defined by what is drawn: keep
+    with exactly the probability a (the float), else replace with probabilities exactly proportional
+    to the floats b. Epsilon and parity are those of this matrix, in rational numbers.
 
     Parameters
     ----------
@@ -108,7 +107,7 @@ class KeepOrReplace(Channel):
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
         """Report each record's category; see `Channel.randomize`.
 
-        Thresholds are exact to 53 bits or better; what replaces is drawn only where it is needed.
+        Probabilities are exact; what replaces is drawn only where it is needed.
         """
         true = np.asarray(codes)
         refuse_foreign_codes(true, self.size, "the codes to randomize")
@@ -120,7 +119,7 @@ class KeepOrReplace(Channel):
         return reports
 
     def _replace_chunk(self, chunk: Codes, source: RandomSource) -> None:
-        replaced = np.flatnonzero(~bernoulli(source, self.diagonal_weight, chunk.size))
+        replaced = np.flatnonzero(~events(source, self.diagonal_weight, chunk.size))
         if replaced.size:
             chunk[replaced] = self._replacements(replaced.size, source)
 
@@ -128,27 +127,48 @@ class KeepOrReplace(Channel):
         # Rejection: propose from b, accept the true category v with probability (a + b_v) / b_v.
         # What is accepted has exactly the distribution of the row.
         true = chunk.copy()
-        b = self.replacement
-        acceptance = np.divide(self.diagonal_weight + b, b, out=np.zeros_like(b), where=b > 0)
         open_records = np.arange(chunk.size)
         while open_records.size:
             proposals = self._replacements(open_records.size, source)
-            own = proposals == true[open_records]
-            accepted = ~own | (source.random(open_records.size) < acceptance[proposals])
+            accepted = proposals != true[open_records]
+            for own in np.unique(proposals[~accepted]):
+                at = np.flatnonzero(~accepted & (proposals == own))
+                diagonal, elsewhere = self._exact_entries(int(own))
+                accepted[at] = events(source, diagonal / elsewhere, at.size)
             chunk[open_records[accepted]] = proposals[accepted]
             open_records = open_records[~accepted]
 
     def _replacements(self, number: int, source: RandomSource) -> Codes:
         if self._uniform:
             return source.integers(0, self.size, number)
-        b = self.replacement
-        return np.searchsorted(thresholds(b / b.sum()), source.random(number), side="right")
+        return self._replacement_categories.draw(source, number)
 
-    @property
+    @cached_property
+    def _replacement_categories(self) -> Categories:
+        return Categories.of(self.replacement.tolist())
+
+    @cached_property
     def _uniform(self) -> bool:
-        return bool(self.replacement[0] == self.replacement[-1]) and bool(
-            np.all(self.replacement == self.replacement[0])
-        )
+        return bool(np.all(self.replacement == self.replacement[0]))
+
+    def _exact_entries(self, category: int) -> tuple[Fraction, Fraction]:
+        """Return a + b_v and b_v of the matrix that is drawn."""
+        a = Fraction(self.diagonal_weight)
+        weights = self._weights
+        elsewhere = (1 - a) * Fraction(weights[category], sum(weights)) if any(weights) else 1 - a
+        if self.diagonal_weight + self.replacement[category] == 0:
+            return Fraction(0), elsewhere  # meant to be 0, whatever the rounding of a
+        return max(a + elsewhere, Fraction(0)), elsewhere
+
+    @cached_property
+    def _weights(self) -> list[int]:
+        return whole_weights(self.replacement.tolist())
+
+    @cached_property
+    def _b(self) -> Floats:
+        """Return b with the mass that a leaves, to the last digit."""
+        total = self.replacement.sum()
+        return self.replacement * ((1 - self.diagonal_weight) / total if total else 0.0)
 
     def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
         """Draw counts of reports; see `Channel.randomize_counts`.
@@ -156,10 +176,10 @@ class KeepOrReplace(Channel):
         With a >= 0, one binomial a category and one multinomial for all that are replaced.
         """
         true = self._whole_counts(counts)
-        a, b = self.diagonal_weight, self.replacement
+        a, b = self.diagonal_weight, self._b
         if a < 0:
             return self._randomize_counts_by_row(true, generator)
-        kept = generator.binomial(true, min(a, 1.0))
+        kept = generator.binomial(true, a)
         replaced = true.sum(axis=-1) - kept.sum(axis=-1)
         if not np.any(replaced):
             return np.asarray(kept)
@@ -168,8 +188,8 @@ class KeepOrReplace(Channel):
     def _randomize_counts_by_row(self, true: Counts, generator: np.random.Generator) -> Counts:
         reports = np.zeros_like(true)
         for category in range(self.size):
-            row = self.replacement.copy()
-            row[category] += self.diagonal_weight
+            row = self._b.copy()
+            row[category] = max(row[category] + self.diagonal_weight, 0.0)
             reports += multinomial(generator, true[..., category], row)
         return reports
 
@@ -179,37 +199,34 @@ class KeepOrReplace(Channel):
         """Return the distribution of reports, a x + b sum(x)."""
         x = np.asarray(proportions, dtype=float)
         self._refuse_misfit(x, "proportions")
-        return np.asarray(
-            self.diagonal_weight * x + self.replacement * x.sum(axis=-1, keepdims=True)
-        )
+        return np.asarray(self.diagonal_weight * x + self._b * x.sum(axis=-1, keepdims=True))
 
     def expected(self, values: npt.ArrayLike) -> Floats:
         """Return the expectation of x(report) for each true category, a x + b . x."""
         x = np.asarray(values, dtype=float)
         self._refuse_misfit(x, "values")
-        return np.asarray(self.diagonal_weight * x + (x @ self.replacement)[..., None])
+        return np.asarray(self.diagonal_weight * x + (x @ self._b)[..., None])
 
     def _solve_transposed(self, reported: Floats) -> Floats:
-        b, total = self.replacement, reported.sum(axis=-1, keepdims=True)
+        b, total = self._b, reported.sum(axis=-1, keepdims=True)
         return np.asarray((reported - b * total) / self.diagonal_weight)
 
     def _solve(self, weights: Floats) -> Floats:
-        centred = weights - (weights @ self.replacement)[..., None]
+        centred = weights - (weights @ self._b)[..., None]
         return np.asarray(centred / self.diagonal_weight)
 
     def _second_moments(self, reported: Floats) -> Floats:
         # In a product this runs along one axis, where `reported` does not sum to 1.
-        b, total = self.replacement, reported.sum(axis=-1, keepdims=True)
+        b, total = self._b, reported.sum(axis=-1, keepdims=True)
         return np.asarray((reported * (1 - 2 * b) + total * b**2) / self.diagonal_weight**2)
 
     def _largest_ratio(self) -> Fraction | None:
-        a = Fraction(self.diagonal_weight)
         # The ratio falls as b grows, whatever the sign of a: the smallest b decides.
-        smallest = Fraction(float(self.replacement.min()))
-        diagonal = a + smallest
+        diagonal, elsewhere = self._exact_entries(int(self.replacement.argmin()))
         if self.size == 1:
             return Fraction(1)
-        return exact_ratio(max(diagonal, smallest), min(diagonal, smallest))
+        return exact_ratio(max(diagonal, elsewhere), min(diagonal, elsewhere))
 
     def _fill_matrix(self) -> Floats:
-        return self.diagonal_weight * np.eye(self.size) + self.replacement
+        matrix = self.diagonal_weight * np.eye(self.size) + self._b
+        return np.asarray(np.maximum(matrix, 0.0))

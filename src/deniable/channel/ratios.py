@@ -51,14 +51,27 @@ def log_rounded_up(ratio: Fraction | None) -> float:
 
 
 def largest_column_ratio(matrix: npt.NDArray[np.float64]) -> Fraction | None:
-    """Return max over columns of (largest entry / smallest entry), exactly; None if infinite."""
-    larger, smaller = matrix.max(axis=0), matrix.min(axis=0)
+    """Return max over columns of (largest entry / smallest entry), exactly; None if infinite.
+
+    Rows are taken in their exact proportions: each entry is divided by its row's exact sum.
+    """
+    sums = matrix.sum(axis=1, keepdims=True)
+    larger, smaller = (matrix / sums).max(axis=0), (matrix / sums).min(axis=0)
     if np.any((smaller == 0) & (larger > 0)):
         return None
     with np.errstate(invalid="ignore", over="ignore"):
         approximate = np.where(larger == smaller, 1.0, larger / smaller)
-    # Floats find the few columns that can be the largest; fractions decide among them.
+    # Floats find the few entries that can decide; fractions decide among them.
     near = np.flatnonzero(approximate >= approximate.max() * (1 - 1e-12))
-    pairs = {(float(larger[v]), float(smaller[v])) for v in near}
-    ratios = [exact_ratio(large, small) for large, small in pairs]
-    return max(ratio for ratio in ratios if ratio is not None)
+    exact_sums: dict[int, Fraction] = {}
+    worst = Fraction(1)
+    for v in near[larger[near] > 0]:
+        column = matrix[:, v] / sums[:, 0]
+        high = np.flatnonzero(column >= larger[v] * (1 - 1e-12))
+        low = np.flatnonzero(column <= smaller[v] * (1 + 1e-12))
+        for u in {*high.tolist(), *low.tolist()} - exact_sums.keys():
+            exact_sums[u] = sum(map(Fraction, matrix[u].tolist()), Fraction())
+        largest = max(Fraction(float(matrix[u, v])) / exact_sums[u] for u in high.tolist())
+        smallest = min(Fraction(float(matrix[u, v])) / exact_sums[u] for u in low.tolist())
+        worst = max(worst, largest / smallest)
+    return worst
