@@ -37,7 +37,7 @@ quick: $(ENVIRONMENT) ## the same tables and figures from few replicates, in min
 	$(SNAKEMAKE) --configfile config/quick.yaml
 
 report: $(ENVIRONMENT) ## results/report.html and Snakemake's own report, of the last run's config
-	@test -f $(LAST) || { echo "report: nothing was run yet; first: make quick, or make reproduce" >&2; exit 1; }
+	@test -f $(LAST) || { mkdir -p $(dir $(LAST)) && echo config/config.yaml >$(LAST); }
 	$(SNAKEMAKE) results/report.html --configfile "$$(cat $(LAST))"
 	$(SNAKEMAKE) --report results/snakemake-report.html --configfile "$$(cat $(LAST))"
 
@@ -69,6 +69,7 @@ surrogates: $(ENVIRONMENT) ## refit the surrogates from the original data, into 
 environment: $(ENVIRONMENT) ## .venv only
 
 clean: ## remove results and Snakemake's records, keep .venv
+	@! grep -ls '"rehearsal": false' results/releases/*/channels.json || { echo "clean: the releases above are no rehearsals and cannot be drawn again; move them elsewhere first" >&2; exit 1; }
 	rm -rf results .snakemake
 
 distclean: clean ## also remove .venv

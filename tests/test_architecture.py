@@ -14,7 +14,7 @@ SCRIPTS = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
 
 # Ground floor first: a room imports only from rooms above it in this list.
 ROOMS = [
-    "errors", "files", "randomness", "readings", "grid", "error_bounds",
+    "errors", "files", "randomness", "exact_draws", "readings", "grid", "error_bounds",
     "domain", "microdata",
     "channel.ratios", "channel.base", "channel.dense", "channel.keep_or_replace",
     "channel.product", "channel.serialize", "channel",
@@ -24,7 +24,7 @@ ROOMS = [
     "manifest", "sources", "download", "datasets", "bayesian_network", "surrogates", "published",
     "config", "config_checks",
     "study",
-    "studies.registry", "studies.cluster_queries", "studies.threshold_trend", "studies",
+    "studies.cluster_queries", "studies.registry", "studies.threshold_trend", "studies",
     "release",
     "provenance", "figures", "report",
     "plan",

@@ -1006,7 +1006,7 @@ def test_surrogate_that_is_absent(cut_off_run: Run, source: str) -> None:
     assert not any("SURROGATE DATA" in line for line in cut_off_run.said)
 
 
-@pytest.mark.parametrize("source", ["auto", "mirror", "public"])
+@pytest.mark.parametrize("source", ["auto", "public"])
 def test_verified_original_is_used_as_it_is(run: Run, server: Server, source: str) -> None:
     run.folder.mkdir()
     run.target.write_bytes(GOOD)
@@ -1020,10 +1020,27 @@ def test_verified_original_is_used_as_it_is(run: Run, server: Server, source: st
     assert run.said == []
 
 
+def test_a_mirror_that_is_named_is_held_to_its_word(run: Run, tmp_path: Path) -> None:
+    run.folder.mkdir()
+    run.target.write_bytes(GOOD)
+    wrong, empty = tmp_path / "wrong", tmp_path / "empty"
+    wrong.mkdir()
+    empty.mkdir()
+    (wrong / "colours.data").write_bytes(OTHER)
+    for source in ("auto", "mirror"):
+        assert OTHER_SHA in run.refuses(source, wrong)
+        assert "no directory" in run.refuses(source, tmp_path / "nowhere")
+    assert run("auto", empty).kind == "original"
+    run.refuses("mirror", empty, kind=NotInMirror)
+    assert "no mirror directory is named" in run.refuses("mirror", None)
+    assert (wrong / "colours.data").read_bytes() == OTHER
+    assert run.target.read_bytes() == GOOD
+
+
 def test_record_is_not_rewritten(run: Run, server: Server, full_mirror: Path) -> None:
     first = run("auto", full_mirror)
     os.utime(run.record, ns=(1, 1))
-    for again in (run("auto", full_mirror), run("auto"), run("public"), run("mirror")):
+    for again in (run("auto", full_mirror), run("auto"), run("public")):
         assert again == first
     assert run.record.stat().st_mtime_ns == 1
     assert server.asked == []

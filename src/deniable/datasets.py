@@ -27,6 +27,10 @@ Wanted = Literal["auto", "mirror", "public", "surrogate"]
 # asked for from one that `auto` fell back to.
 ASKED_FOR = "data.source is surrogate"
 FROM_MIRROR = "the mirror directory holds the published file"
+NO_MIRROR = (
+    "data.source is mirror, but no mirror directory is named; set DENIABLE_DATA_MIRROR (or the "
+    "mirror in the config) to a directory that holds {file}"
+)
 FROM_EARLIER = "a verified copy of the published file was there already"
 
 
@@ -142,6 +146,7 @@ def resolve(
     if source == "surrogate":
         found = _surrogate(dataset, manifest_folder, ASKED_FOR)
     elif _has_original(dataset, folder, say):
+        _hold_mirror_to_its_word(dataset, source, mirror, folder / dataset.file)
         known = before is not None and before.kind == "original" and before.sha256 == dataset.sha256
         found = before if before and known else _original(dataset, "public", FROM_EARLIER)
     else:
@@ -170,10 +175,7 @@ def _obtain(
     target = folder / dataset.file
     failures = ["no mirror directory was named"]
     if source == "mirror" and mirror is None:
-        raise DataError(
-            "data.source is mirror, but no mirror directory is named; set DENIABLE_DATA_MIRROR "
-            f"(or data.mirror in the config) to a directory that holds {dataset.file}"
-        )
+        raise DataError(NO_MIRROR.format(file=dataset.file))
     if source != "public" and mirror is not None:
         try:
             from_mirror(dataset, mirror, target)
@@ -216,6 +218,25 @@ def _recorded(dataset: Dataset, record: Path, say: Callable[[str], None]) -> Sou
         say(f"{error}; this run decides anew")
         return None
     return before if before and before.dataset == dataset.name else None
+
+
+def _hold_mirror_to_its_word(
+    dataset: Dataset, source: Wanted, mirror: Path | None, target: Path
+) -> None:
+    """Refuse a mirror that is named and wrong, also where its file is not needed any more."""
+    if source == "public" or (mirror is None and source != "mirror"):
+        return
+    if mirror is None:
+        raise DataError(NO_MIRROR.format(file=dataset.file))
+    origin = mirror.expanduser() / dataset.file
+    with disk_errors(origin):
+        if origin.is_file() and sha256(origin) == dataset.sha256:
+            return
+    try:
+        from_mirror(dataset, mirror, target)  # says what is wrong
+    except NotInMirror:
+        if source == "mirror":
+            raise
 
 
 def _has_original(dataset: Dataset, folder: Path, say: Callable[[str], None]) -> bool:

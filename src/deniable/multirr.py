@@ -135,6 +135,12 @@ class Protocol:
             raise DeniableError(f"{len(self.clusters)} clusters, but {len(self.channels)} channels")
         for cluster, channel in zip(self.clusters, self.channels, strict=True):
             cells = self.domain.project(cluster).size
+            shape = self.domain.project(cluster).shape
+            if isinstance(channel, ProductChannel) and channel.shape != shape:
+                raise DeniableError(
+                    f"the cluster {' x '.join(cluster)} has {shape} categories, but its channels "
+                    f"{channel.shape}; give a channel for each attribute, in their order"
+                )
             if channel.size != cells:
                 raise DeniableError(
                     f"the cluster {' x '.join(cluster)} has {cells} cells, but its channel "
@@ -177,11 +183,16 @@ class Protocol:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Protocol":
         """Rebuild a protocol from `to_json`."""
-        return cls(
-            domain_from_json(value["attributes"]),
-            tuple(tuple(part["attributes"]) for part in value["clusters"]),
-            tuple(channel_from_json(part["channel"]) for part in value["clusters"]),
-        )
+        try:
+            return cls(
+                domain_from_json(value["attributes"]),
+                tuple(tuple(part["attributes"]) for part in value["clusters"]),
+                tuple(channel_from_json(part["channel"]) for part in value["clusters"]),
+            )
+        except KeyError as error:
+            raise DeniableError(f"a protocol's description lacks {error}; write it again") from None
+        except (TypeError, AttributeError) as error:
+            raise DeniableError(f"no protocol's description ({error}); write it again") from None
 
 
 def rr_independent(domain: Domain, p: float, reading: Reading) -> Protocol:

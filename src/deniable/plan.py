@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from deniable.config import Config, validate
+from deniable.errors import ConfigError
+from deniable.files import read_json
 from deniable.manifest import Dataset, load_manifest
 from deniable.provenance import code_digest
 from deniable.sources import Source, read_source
@@ -15,6 +17,7 @@ from deniable.studies.registry import FIGURES, TABLES
 
 MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
 RAW = Path("results/data/raw")
+RELEASES = Path("results/releases")
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ class Plan:
             {name: dataset.domain for name, dataset in datasets.items()},
             {name: dataset.records for name, dataset in datasets.items()},
         )
+        _refuse_second_draw(config)
         mirror = os.environ.get(MIRROR_VARIABLE) or config.data.mirror
         sources = {
             name: resolve(
@@ -86,6 +90,10 @@ class Plan:
         """Return the settings of a study or a release as plain values, for a rule's parameters."""
         part = self.config.study(name) if section == "studies" else self.config.release(name)
         return part.model_dump()
+
+    def drawn_once(self, release: str) -> bool:
+        """Return whether a release is drawn from the operating system: once, and never again."""
+        return not self.config.release(release).rehearsal
 
     def origin(self, dataset: str) -> str:
         """Return the file that holds a data set: the published one, or its surrogate's model."""
@@ -127,6 +135,24 @@ class Plan:
 
 def _resources(root: Path | str) -> Path:
     return Path(root) / "resources"
+
+
+def _refuse_second_draw(config: Config) -> None:
+    """Refuse to draw a release anew: two draws from the same records together tell more.
+
+    A rehearsal may be repeated; it protects nobody.
+    """
+    for release in config.releases:
+        described = RELEASES / release.name / "channels.json"
+        if release.rehearsal or not described.exists():
+            continue
+        drawn = read_json(described)
+        if drawn["rehearsal"] or drawn["parameters"] != release.model_dump():
+            raise ConfigError(
+                f"release {release.name!r} is in {described.parent} already, drawn with other "
+                "settings; a second draw from the same records adds to what the first one tells. "
+                "Give this one a new name, or, if the first was never published, delete its folder"
+            )
 
 
 def _say(line: str) -> None:

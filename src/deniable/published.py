@@ -1,6 +1,8 @@
 """The numbers that the papers print, with the precision at which they print them."""
 
-from decimal import Decimal, InvalidOperation
+import csv
+import re
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +31,14 @@ def read_published(path: Path | str, value_column: str) -> pd.DataFrame:
     DataError
         If the file or the column is missing, a value is no number, or a key occurs twice.
     """
-    try:
-        text = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path}: not readable as a table of printed numbers ({error})") from None
+    text = _read_strictly(path)
     if value_column not in text:
         raise DataError(f"{path}: no column {value_column!r}; there are {', '.join(text.columns)}")
+    if text.empty:
+        raise DataError(f"{path}: no printed numbers below the header; write a line for each")
+    for row, values in enumerate(text.itertuples(index=False), start=2):
+        if "" in values:
+            raise DataError(f"{path}: line {row} has an empty value; write what is printed")
     keys = [column for column in text.columns if column != value_column]
     for row, printed in enumerate(text[value_column], start=2):
         if not _is_number(printed):
@@ -61,11 +65,26 @@ def read_published(path: Path | str, value_column: str) -> pd.DataFrame:
     return table
 
 
-def _is_number(text: Any) -> bool:
+def _read_strictly(path: Path | str) -> pd.DataFrame:
+    """Read a CSV file as text, as it stands: pandas would make do with rows of other lengths."""
     try:
-        return Decimal(text).is_finite()
-    except InvalidOperation:
-        return False
+        with Path(path).open(newline="", encoding="utf-8") as stream:
+            header, *rows = csv.reader(stream, strict=True)
+    except (OSError, ValueError, csv.Error) as error:
+        raise DataError(f"{path}: not readable as a table of printed numbers ({error})") from None
+    for line, row in enumerate(rows, start=2):
+        if len(row) != len(header):
+            raise DataError(
+                f"{path}: line {line} has {len(row)} values, but the header names {len(header)}; "
+                "give each column one value"
+            )
+    if len(set(header)) < len(header):
+        raise DataError(f"{path}: the header names a column twice; rename one")
+    return pd.DataFrame(rows, columns=pd.Index(header), dtype=str)
+
+
+def _is_number(text: Any) -> bool:
+    return re.fullmatch(r"[+-]?\d+(\.\d+)?", str(text), flags=re.ASCII) is not None
 
 
 def half_unit_of_last_digit(printed: str) -> float:

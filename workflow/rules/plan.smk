@@ -5,7 +5,7 @@ from snakemake.exceptions import WorkflowError
 
 from deniable.errors import DeniableError
 from deniable.plan import Plan
-from deniable.studies.registry import FIGURES, TABLES
+from deniable.studies.registry import FIGURES, STUDIES, TABLES
 
 # Jobs run side by side, and more threads inside one would change the order of floating sums.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -20,7 +20,7 @@ except DeniableError as error:
 
 wildcard_constraints:
     dataset="|".join(plan.datasets),
-    study="multirr_tables|multirr_sensitivity",
+    study="|".join(STUDIES),
     release="[A-Za-z0-9][A-Za-z0-9_-]*",
     chunk=r"\d+",
     chunks=r"\d+",

@@ -3,24 +3,36 @@
 
 rule design_release:
     input:
-        data=lambda wildcards: f"results/data/{plan.config.release(wildcards.release).data}.parquet",
+        data=lambda wildcards: (ancient if plan.drawn_once(wildcards.release) else str)(
+            f"results/data/{plan.config.release(wildcards.release).data}.parquet"
+        ),
     output:
         "results/releases/{release}/channels.json",
     log:
         "results/logs/design_release/{release}.log",
     params:
         release=lambda wildcards: plan.settings("releases", wildcards.release),
-        code=plan.code("design_release.py"),
+        code=lambda wildcards: (
+            "" if plan.drawn_once(wildcards.release) else plan.code("design_release.py")
+        ),
     message:
         "Release {wildcards.release}: choosing clusters and channels"
     script:
         "../scripts/design_release.py"
 
 
+# A release from the operating system's generator is drawn once: newer inputs or code do not have it
+# drawn again, for two draws from the same records tell more than one.
 rule protect_release:
     input:
-        data=lambda wildcards: f"results/data/{plan.config.release(wildcards.release).data}.parquet",
-        channels=rules.design_release.output,
+        data=lambda wildcards: (ancient if plan.drawn_once(wildcards.release) else str)(
+            f"results/data/{plan.config.release(wildcards.release).data}.parquet"
+        ),
+        channels=lambda wildcards: [
+            (ancient if plan.drawn_once(wildcards.release) else str)(
+                f"results/releases/{wildcards.release}/channels.json"
+            )
+        ],
     output:
         parquet="results/releases/{release}/protected.parquet",
         csv="results/releases/{release}/protected.csv",
@@ -28,8 +40,10 @@ rule protect_release:
         "results/logs/protect_release/{release}.log",
     params:
         release=lambda wildcards: plan.settings("releases", wildcards.release),
-        seed=plan.config.seed,
-        code=plan.code("protect_release.py"),
+        seed=lambda wildcards: None if plan.drawn_once(wildcards.release) else plan.config.seed,
+        code=lambda wildcards: (
+            "" if plan.drawn_once(wildcards.release) else plan.code("protect_release.py")
+        ),
     message:
         "Release {wildcards.release}: randomizing every record"
     script:

@@ -8,6 +8,8 @@ rule simulate:
         "results/studies/{study}/chunk-{chunk}-of-{chunks}.csv",
     log:
         "results/logs/simulate/{study}-{chunk}-of-{chunks}.log",
+    benchmark:
+        "results/benchmarks/simulate/{study}-{chunk}-of-{chunks}.tsv"
     params:
         study=lambda wildcards: plan.settings("studies", wildcards.study),
         seed=plan.config.seed,

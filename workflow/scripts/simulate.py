@@ -2,7 +2,7 @@
 
 from deniable.files import write_table
 from deniable.microdata import read_parquet
-from deniable.studies.cluster_queries import ClusterQueries
+from deniable.studies.registry import STUDIES
 from deniable.study import simulate_chunk
 
 from job import job
@@ -10,9 +10,8 @@ from job import job
 with job(snakemake):
     settings = snakemake.params.study
     data = read_parquet(snakemake.input.data)
-    queries = ClusterQueries(data, settings["coverage"], tuple(settings["ordinal"]))
     results = simulate_chunk(
-        queries,
+        STUDIES[snakemake.wildcards.study].simulator(data, settings),
         snakemake.wildcards.study,
         settings["grids"],
         chunk=int(snakemake.wildcards.chunk),

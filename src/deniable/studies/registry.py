@@ -1,11 +1,47 @@
-"""Which study fills which table, and where the printed numbers of a table are."""
+"""The studies, which of them fills which table, and where a table's printed numbers are."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-PUBLISHED_REPLICATES = 1000  # text 003, 6.5: medians over 1000 runs
+if TYPE_CHECKING:  # not at run time: every job's process reads this room
+    from deniable.microdata import Microdata
+    from deniable.study import Simulate
+
 CLUSTER_QUERY_KEYS = ("dataset", "matrix", "mechanism", "projection", "p", "t_d", "t_v")
+
+
+@dataclass(frozen=True)
+class Study:
+    """An experiment that is repeated over the cells of a grid.
+
+    Attributes
+    ----------
+    keys : tuple of str
+        Columns that name a cell, in the order of its tables.
+    simulator : callable
+        (true records, the study's settings from the config) -> the function for one cell.
+    published_column : str
+        Column of the printed numbers in their files.
+    published_replicates : int
+        Runs behind a printed number.
+    """
+
+    keys: tuple[str, ...]
+    simulator: Callable[["Microdata", Mapping[str, Any]], "Simulate"]
+    published_column: str
+    published_replicates: int
+
+
+def _cluster_queries(data: "Microdata", settings: Mapping[str, Any]) -> "Simulate":
+    from deniable.studies.cluster_queries import ClusterQueries  # noqa: PLC0415 - a large room
+
+    return ClusterQueries(data, settings["coverage"], tuple(settings["ordinal"]))
+
+
+# Text 003, 6.5: medians over 1000 runs.
+_CLUSTER_QUERIES = Study(CLUSTER_QUERY_KEYS, _cluster_queries, "median_relative_error", 1000)
+STUDIES = {"multirr_tables": _CLUSTER_QUERIES, "multirr_sensitivity": _CLUSTER_QUERIES}
 
 
 @dataclass(frozen=True)
