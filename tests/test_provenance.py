@@ -63,7 +63,7 @@ def test_a_changed_module_behind_a_script_changes_its_digest(
         ("simulate.py", "audit.py"),
         ("prepare_data.py", "study.py"),
         ("protect_release.py", "studies/cluster_queries.py"),
-        ("report.py", "simplex.py"),
+        ("report.py", "surrogates.py"),
     ],
 )
 def test_a_changed_module_that_is_not_behind_a_script_does_not(

@@ -1,5 +1,6 @@
 """Downloads that are whole, verified or absent, and that no server can stall."""
 
+import contextlib
 import fcntl
 import http.client
 import os
@@ -315,11 +316,7 @@ def _watched(events: queue.Queue[Event], limits: Limits) -> Iterator[Event]:
         if connecting is not None:
             phase_ends = connecting + connect_left
         total_ends = started + limits.total_seconds
-        try:
-            wait = min(phase_ends, total_ends) - time.monotonic()
-            kind, value = events.get(timeout=max(0.0, wait))
-        except queue.Empty:
-            kind, value = "timeout", None
+        kind, value = _next_event(events, min(phase_ends, total_ends))
         last = time.monotonic()
         if last >= total_ends or (kind == "timeout" and total_ends <= phase_ends):
             raise _FaultError(f"the server is too slow: not done in {limits.total_seconds:g} s")
@@ -340,6 +337,17 @@ def _watched(events: queue.Queue[Event], limits: Limits) -> Iterator[Event]:
         else:
             answered = True
             yield kind, value
+
+
+def _next_event(events: queue.Queue[Event], deadline: float) -> Event:
+    # In slices: a Ctrl-C that the system hands to another thread does not end a wait in this one.
+    while (left := deadline - time.monotonic()) > 0:
+        with contextlib.suppress(queue.Empty):
+            return events.get(timeout=min(left, 0.5))
+    try:
+        return events.get_nowait()
+    except queue.Empty:
+        return "timeout", None
 
 
 def _fetch(

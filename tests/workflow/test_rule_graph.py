@@ -1,5 +1,6 @@
 """The graph in the README is the graph of the rules."""
 
+import itertools
 import re
 import subprocess
 import sys
@@ -27,5 +28,5 @@ def test_the_readme_shows_the_rules_as_they_are(tmp_path: Path) -> None:
     shown = set()
     for line in readme.split("```mermaid")[1].split("```")[0].splitlines():
         chain = [part.strip() for part in line.split("-->")]
-        shown |= set(zip(chain, chain[1:], strict=False))
+        shown |= set(itertools.pairwise(chain))
     assert shown == arrows
