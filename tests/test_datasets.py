@@ -493,9 +493,14 @@ def test_ctrl_c_leaves_no_target(server: Server, target: Path) -> None:
         wait_for_bytes(target)
         os.kill(os.getpid(), signal.SIGINT)
 
-    threading.Thread(target=press, daemon=True).start()
-    with pytest.raises(KeyboardInterrupt):
-        download(server.url("drip.data"), target, GOOD_SHA, PATIENT)
+    # A shell starts what it runs in the background with SIGINT ignored; here it must be heard.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        threading.Thread(target=press, daemon=True).start()
+        with pytest.raises(KeyboardInterrupt):
+            download(server.url("drip.data"), target, GOOD_SHA, PATIENT)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert left_over(target) <= PART
 
 

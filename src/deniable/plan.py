@@ -128,6 +128,11 @@ class Plan:
         """Return the names of the releases."""
         return [release.name for release in self.config.releases]
 
+    def names(self, *, rehearsal: bool) -> str:
+        """Return a pattern for the names of the releases that are rehearsals, or that are not."""
+        names = [r.name for r in self.config.releases if r.rehearsal == rehearsal]
+        return "|".join(names) if names else "(?!)"  # nothing matches that
+
     def rehearsals(self) -> list[str]:
         """Return the names of the releases that are rehearsals."""
         return [release.name for release in self.config.releases if release.rehearsal]

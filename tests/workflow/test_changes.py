@@ -1,6 +1,7 @@
 """What changed is made again, with all that rests on it; nothing else is."""
 
 import csv
+import os
 import re
 from typing import Any
 
@@ -65,6 +66,7 @@ def test_data_that_arrive_are_used_for_everything(project: Any, finished: Any) -
     assert verdicts(project) == {("surrogate", "surrogate")}
     table = finished[1].split("Job stats:")[1].split("\n\n")[0]
     everything = set(re.findall(r"^(\w+) +\d+$", table, re.MULTILINE)) - {"all", "total"}
+    everything -= {"draw_release"}  # what is no rehearsal is drawn once
     assert set(project.would_run(*arguments, **variables)) == everything
     targets = ["results/tables/multirr_table1.csv", "results/data/adult.parquet"]
     project.made("--cores", "2", *targets, *arguments, **variables)
@@ -75,3 +77,24 @@ def test_data_that_arrive_are_used_for_everything(project: Any, finished: Any) -
     assert project.made("-n", *targets, *arguments).count("Nothing to be done") == 1
     # And back.
     assert set(project.would_run()) == everything
+
+
+def test_a_release_that_is_no_rehearsal_is_drawn_once(project: Any) -> None:
+    drawn = project.results("releases/real/protected.*", "releases/real/channels.json")
+    assert len(drawn) == 3
+    # Other records, another seed, other code: the draw stays what it is.
+    with (project.folder / "src" / "deniable" / "release.py").open("a") as stream:
+        stream.write("\n# changed\n")
+    os.utime(project.folder / "results" / "data" / "adult.parquet")
+    project.made("--cores", "2", "results/releases/real/estimates.csv", "--config", "seed=5")
+    assert "draw_release" not in project.would_run("--config", "seed=5")
+    assert project.results("releases/real/protected.*", "releases/real/channels.json") == drawn
+    # Other settings under its name are refused, and so is a rehearsal in its place.
+    for old, new in (("p: 0.7", "p: 0.6"), ("rehearsal: false", "rehearsal: true")):
+        tiny = project.folder / "tiny.yaml"
+        text = tiny.read_text(encoding="utf-8")
+        assert old in text
+        tiny.write_text(text.replace(old, new), encoding="utf-8")
+        if new == "p: 0.6":
+            assert "'real' is in results/releases/real already" in project.refused("-n")
+        tiny.write_text(text, encoding="utf-8")

@@ -1,5 +1,6 @@
 """What goes wrong in a run: one clear message, nothing half-written, and the next run mends it."""
 
+import contextlib
 import os
 import signal
 import time
@@ -57,13 +58,15 @@ def children(pid: int, word: str) -> list[int]:
     found, pending = [], [pid]
     while pending:
         parent = pending.pop()
-        for task in Path(f"/proc/{parent}/task").glob("*/children"):
-            below = [int(child) for child in task.read_text().split()]
-            pending += below
-            for child in below:
-                command = Path(f"/proc/{child}/cmdline").read_bytes().decode()
-                if word in command and "snakemake\0" not in command:
-                    found.append(child)
+        # Processes come and go meanwhile.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            for task in Path(f"/proc/{parent}/task").glob("*/children"):
+                for child in map(int, task.read_text().split()):
+                    pending.append(child)
+                    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                        command = Path(f"/proc/{child}/cmdline").read_bytes().decode()
+                        if word in command and "snakemake\0" not in command:
+                            found.append(child)
     return found
 
 

@@ -35,7 +35,7 @@ def rules_of_the_workflow() -> set[str]:
     return {
         rule
         for file in files
-        for rule in re.findall(r"^rule (\w+):", file.read_text("utf-8"), re.MULTILINE)
+        for rule in re.findall(r"^(?:rule|use rule \w+ as) (\w+)(?: with)?:", file.read_text("utf-8"), re.MULTILINE)
     }
 
 

@@ -21,33 +21,44 @@ rule design_release:
         "../scripts/design_release.py"
 
 
-# A release from the operating system's generator is drawn once: newer inputs or code do not have it
-# drawn again, for two draws from the same records tell more than one.
 rule protect_release:
     input:
-        data=lambda wildcards: (ancient if plan.drawn_once(wildcards.release) else str)(
-            f"results/data/{plan.config.release(wildcards.release).data}.parquet"
-        ),
-        channels=lambda wildcards: [
-            (ancient if plan.drawn_once(wildcards.release) else str)(
-                f"results/releases/{wildcards.release}/channels.json"
-            )
-        ],
+        data=lambda wildcards: f"results/data/{plan.config.release(wildcards.release).data}.parquet",
+        channels=rules.design_release.output,
     output:
         parquet="results/releases/{release}/protected.parquet",
         csv="results/releases/{release}/protected.csv",
     log:
         "results/logs/protect_release/{release}.log",
+    wildcard_constraints:
+        release=plan.names(rehearsal=True),
     params:
         release=lambda wildcards: plan.settings("releases", wildcards.release),
-        seed=lambda wildcards: None if plan.drawn_once(wildcards.release) else plan.config.seed,
-        code=lambda wildcards: (
-            "" if plan.drawn_once(wildcards.release) else plan.code("protect_release.py")
-        ),
+        seed=plan.config.seed,
+        code=plan.code("protect_release.py"),
     message:
         "Release {wildcards.release}: randomizing every record"
     script:
         "../scripts/protect_release.py"
+
+
+# A release from the operating system's generator is drawn once, for two draws from the same records
+# tell more than one: newer inputs, code or seeds leave it alone, and its files are write-protected.
+use rule protect_release as draw_release with:
+    input:
+        data=lambda wildcards: ancient(
+            f"results/data/{plan.config.release(wildcards.release).data}.parquet"
+        ),
+        channels=[ancient("results/releases/{release}/channels.json")],
+    output:
+        parquet=protected("results/releases/{release}/protected.parquet"),
+        csv=protected("results/releases/{release}/protected.csv"),
+    wildcard_constraints:
+        release=plan.names(rehearsal=False),
+    params:
+        release=lambda wildcards: plan.settings("releases", wildcards.release),
+        seed=None,
+        code=None,
 
 
 rule estimate_release:
