@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from deniable.config import Config, release_from, validate
+from deniable.config import Config, refuse_repeated_keys, release_from, validate
 from deniable.config_checks import check_domains
 from deniable.errors import ConfigError
 from deniable.manifest import load_manifest
@@ -362,3 +362,17 @@ def test_the_command_line_takes_numbers(project: Path, snakemake: Callable[..., 
     done = snakemake(project, "-n", *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     shutil.rmtree(project / "results")
+
+
+def test_an_option_given_twice_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "twice.yaml"
+    file.write_text("seed: 1\nreleases:\n  - p: 0.5\n    p: 0.7\nseed: 2\n", encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        refuse_repeated_keys(file)
+    said = str(caught.value)
+    assert f"{file}: line 4: p is given a second time; allowed: once" in said
+    assert f"{file}: line 5: seed is given a second time" in said
+    for name in ("config.yaml", "quick.yaml"):
+        refuse_repeated_keys(ROOT / "config" / name)
+    file.write_text("a: [", encoding="utf-8")
+    refuse_repeated_keys(file)  # Snakemake says what is wrong with it

@@ -1,9 +1,11 @@
 """The config as typed models: every fault found at once, a line each, before anything starts."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
@@ -166,6 +168,41 @@ def release_from(values: Mapping[str, Any]) -> IndependentRelease | ClustersRele
         Release
     ).validate_python(dict(values))
     return release
+
+
+def refuse_repeated_keys(path: Path | str) -> None:
+    """Refuse a config file that gives an option twice: YAML would silently take the last.
+
+    Raises
+    ------
+    ConfigError
+        With a line for each option that is repeated, and where.
+    """
+    try:
+        root = yaml.compose(Path(path).read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    except (OSError, ValueError, yaml.YAMLError):
+        return  # whoever reads the file for its values says what is wrong with it
+    lines = [
+        f"{path}: line {key.start_mark.line + 1}: {key.value} is given a second time; allowed: once"
+        for key in _repeated_keys(root)
+    ]
+    if lines:
+        raise ConfigError(message(lines))
+
+
+def _repeated_keys(root: yaml.Node | None) -> Iterator[yaml.ScalarNode]:
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, yaml.SequenceNode):
+            pending += node.value
+        elif isinstance(node, yaml.MappingNode):
+            seen: set[str] = set()
+            for key, value in node.value:
+                if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                    yield key
+                seen.add(str(key.value))
+                pending.append(value)
 
 
 def validate(values: Mapping[str, Any]) -> Config:

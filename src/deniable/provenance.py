@@ -36,6 +36,14 @@ def _versions() -> str:
     return f"python {platform.python_version()} {packages}"
 
 
+def library_digest() -> str:
+    """Return a digest of the whole library, to tell one state of it from another."""
+    digest = hashlib.sha256()
+    for file in sorted(PACKAGE.rglob("*.py")):
+        digest.update(_label(file).encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
 def _label(file: Path) -> str:
     """Return a name for a file that is the same wherever project and library are kept."""
     return file.relative_to(PACKAGE.parent).as_posix() if PACKAGE in file.parents else file.name
@@ -84,6 +92,7 @@ def _module_files(name: str, beside: Path) -> Iterator[Path]:
 
 def run_facts() -> dict[str, str]:
     """Return the versions that a result depends on, none of which names a machine."""
-    facts = {"deniable": deniable.__version__, "python": platform.python_version()}
+    facts = {"deniable": deniable.__version__, "library code": library_digest()}
+    facts["python"] = platform.python_version()
     facts.update({name: metadata.version(name) for name in REPORTED_PACKAGES})
     return facts

@@ -32,11 +32,8 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def rules_of_the_workflow() -> set[str]:
     files = [ROOT / "Snakefile", *(ROOT / "workflow" / "rules").glob("*.smk")]
-    return {
-        rule
-        for file in files
-        for rule in re.findall(r"^(?:rule|use rule \w+ as) (\w+)(?: with)?:", file.read_text("utf-8"), re.MULTILINE)
-    }
+    named = re.compile(r"^(?:rule|use rule \w+ as) (\w+)(?: with)?:", re.MULTILINE)
+    return {rule for file in files for rule in named.findall(file.read_text("utf-8"))}
 
 
 def test_a_bare_call_runs_every_rule(finished: Any) -> None:

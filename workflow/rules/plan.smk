@@ -3,6 +3,7 @@ import os
 
 from snakemake.exceptions import WorkflowError
 
+from deniable.config import refuse_repeated_keys
 from deniable.errors import DeniableError
 from deniable.plan import Plan
 from deniable.studies.registry import FIGURES, STUDIES, TABLES
@@ -12,6 +13,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 
 try:
+    for file in workflow.configfiles:
+        refuse_repeated_keys(file)
     settle = Plan.prepare if workflow.is_main_process else Plan.recall
     plan = settle(config, workflow.basedir)
 except DeniableError as error:
