@@ -307,11 +307,12 @@ class Channel(ABC):
     def _whole_counts(self, counts: npt.ArrayLike) -> Counts:
         values = np.asarray(counts)
         self._refuse_misfit(values, "counts")
-        if values.dtype.kind not in "iuf" or np.any(values != np.floor(values)):
+        kind = values.dtype.kind
+        if kind not in "iuf" or (kind == "f" and np.any(values != np.floor(values))):
             raise ChannelError("counts to randomize must be whole numbers")
         if values.size and values.min() < 0:
             raise ChannelError(f"counts must not be negative; there is {values.min()}")
-        if values.size and values.max() >= 2.0**63:
+        if kind != "i" and values.size and values.max() >= 2.0**63:
             raise ChannelError(f"counts must be below 2**63; there is {values.max()}")
         return values.astype(np.int64, copy=False)
 
