@@ -6,21 +6,14 @@ Called by ``make check`` after a run. Says all that is missing, a line each, and
 import csv
 import sys
 from pathlib import Path
+from typing import get_args
 
 from deniable.studies.registry import FIGURES, TABLES
+from deniable.study import RESULT_COLUMNS, Verdict
 
 RESULTS = Path("results")
-# What every table of printed numbers has, whatever else.
-COLUMNS = {
-    "published",
-    "regenerated",
-    "ci_low",
-    "ci_high",
-    "replicates",
-    "data_source",
-    "verdict",
-}
-VERDICTS = {"agrees", "differs", "not printed", "surrogate"}
+COLUMNS = set(RESULT_COLUMNS)
+VERDICTS = set(get_args(Verdict))
 
 
 def table_path(name: str) -> Path:
