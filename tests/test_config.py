@@ -71,7 +71,7 @@ WRONG = [
     ("seed", "1e3", "seed: '1e3'; allowed: a whole number (YAML reads 1e-3 as text"),
     ("seed", None, "seed: None; allowed: a whole number"),
     ("seed", ..., "seed: missing; it must be given"),
-    ("sead", 1, "sead: unknown option; allowed here: seed, data, studies, releases"),
+    ("sead", 1, "sead: unknown option; allowed here: seed, data, studies, analyses, releases"),
     ("data", None, "data: None; allowed: a section with options of its own"),
     ("data.source", "net", "data.source: 'net'; allowed: auto, mirror, public, surrogate"),
     ("data.mirror", "", "data.mirror: ''; allowed: text that is not empty"),
@@ -107,7 +107,13 @@ WRONG = [
     (f"{GRID}.t_v", [50.5], f"{GRID}.t_v[0]: 50.5; allowed: a whole number"),
     (f"{GRID}.matrix", ["kept"], f"{GRID}.matrix[0]: 'kept'; allowed: printed, keep, diagonal"),
     (f"{GRID}.mechanism", ["both"], f"{GRID}.mechanism[0]: 'both'; allowed: joint, kronecker"),
-    (f"{GRID}.projection", ["likelihood"], f"{GRID}: projection 'likelihood' has a closed form"),
+    ("releases[0].synthetic", "both", "synthetic: 'both'; allowed: clusters, adjustment"),
+    ("studies.multirr_fig3.projections", ["em"], "projections[0]: 'em'; allowed: clip, simplex"),
+    ("studies.multirr_fig2.estimators", ["x"], "estimators[0]: 'x'; allowed: randomized"),
+    ("studies.multirr_pairs.coverages", [0.0], "coverages[0]: 0.0; allowed: above 0"),
+    ("analyses.multirr_secure_sum.parties", 2, "_secure_sum.parties: 2; allowed: at least 3"),
+    ("studies.multirr_assessment.t_v", [], "t_v: []; allowed: a list with at least one entry"),
+    ("studies.multirr_attributes.grids[0].attributes", [9], "attributes[0]: 9; allowed: at most 5"),
     (f"{GRID}.extra", 1, f"{GRID}.extra: unknown option; allowed here: dataset, matrix, mechan"),
     ("releases", None, "releases: None; allowed: a list, such as [a, b]"),
     ("releases", {"a": 1}, "releases: {'a': 1}; allowed: a list, such as [a, b]"),
@@ -119,14 +125,14 @@ WRONG = [
     ("releases[0].name", 7, "releases[0].name: 7; allowed: text"),
     ("releases[0].name", "adult_rr_joint", "config: two releases are named 'adult_rr_joint'; all"),
     ("releases[0].name", "Adult_RR_Joint", "allowed: names that differ in more than case"),
-    ("releases[0].data", "census", "releases[0].data: 'census'; allowed: adult"),
+    ("releases[0].data", "census", "releases[0].data: 'census'; allowed: adult, adult_numeric"),
     ("releases[0].mechanism", "pram", "releases[0].mechanism: 'pram'; allowed: rr_independent, rr"),
     ("releases[0].mechanism", ..., "releases[0].mechanism: missing; allowed: rr_independent, rr_c"),
     ("releases[0].rehearsal", "yes", "releases[0].rehearsal: 'yes'; allowed: true or false"),
     ("releases[0].rehearsal", ..., "releases[0].rehearsal: missing; it must be given"),
     ("releases[0].t_v", 50, "releases[0].t_v: unknown option; allowed here: name, data, attribut"),
     ("releases[0].rr_joint", 1, "releases[0].rr_joint: unknown option; allowed here: name, data,"),
-    ("rr_joint", 1, "rr_joint: unknown option; allowed here: seed, data, studies, releases"),
+    ("rr_joint", 1, "rr_joint: unknown option; allowed here: seed, data, studies, analyses, relea"),
     ("releases[0].attributes", [], "releases[0].attributes: []; allowed: a list with at least one"),
     ("releases[0].attributes", ["age"], "releases[0].attributes[0]: 'age' is no attribute of the"),
     ("releases[0].attributes", ["sex", "race", "sex"], "releases[0].attributes[2]: 'sex' is named"),
@@ -204,6 +210,20 @@ def test_a_joint_cluster_may_hold_an_attribute_that_alone_would_be_singular(
     settle(config_values)
 
 
+def test_attributes_of_a_release_are_those_of_its_data_set(config_values: dict[str, Any]) -> None:
+    common = {"mechanism": "rr_independent", "rehearsal": True, "matrix": "keep", "p": 0.5}
+    both = {"attributes": ["age", "occupation"]}
+    config_values["releases"] = [
+        common | both | {"name": data, "data": data} for data in ("adult", "adult_numeric")
+    ]
+    first, second = faults(config_values)
+    assert first.startswith("releases[0].attributes[0]: 'age' is no attribute")
+    assert second.startswith("releases[1].attributes[1]: 'occupation' is no attribute")
+    for release, attribute in zip(config_values["releases"], ("occupation", "age"), strict=True):
+        release["attributes"] = [attribute]
+    settle(config_values)
+
+
 def test_ordinal_attributes_of_a_release_must_be_among_its_own(
     config_values: dict[str, Any],
 ) -> None:
@@ -233,7 +253,8 @@ def test_long_values_are_cut_short(config_values: dict[str, Any]) -> None:
 
 def test_a_release_survives_its_plain_values(config_values: dict[str, Any]) -> None:
     for release in settle(config_values).releases:
-        assert release_from(release.model_dump()) == release
+        # What is made of the protected file afterwards is no part of what was drawn.
+        assert release_from(release.model_dump()).model_dump() == release.model_dump()
 
 
 # -- the committed files ---------------------------------------------------------------------------

@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 from deniable import datasets
-from deniable.datasets import NotInMirror, from_mirror, read_original, resolve
+from deniable.datasets import NotInMirror, from_mirror, read_original, resolve, resolve_all
 from deniable.download import DownloadError, Limits, download
 from deniable.errors import DataError
 from deniable.files import read_json, write_json
@@ -580,6 +580,13 @@ def one_attribute(**changes: Any) -> dict[str, Any]:
     return changed(attributes=[ENTRY["attributes"][0], second])
 
 
+def with_numbers(**changes: Any) -> dict[str, Any]:
+    """Return the entry with the first column as numbers, its keys replaced or left out."""
+    given = {"name": "number", "position": 0, "edges": [0, 100, 5000], "open_above": True}
+    number = {k: v for k, v in {**given, **changes}.items() if v is not ...}
+    return changed(attributes=[ENTRY["attributes"][0], number])
+
+
 def test_manifest(tmp_path: Path) -> None:
     dataset = load_manifest(write_manifest(tmp_path, {"colours": ENTRY}))["colours"]
     assert dataset.name == "colours"
@@ -594,6 +601,34 @@ def test_the_manifest_of_the_project() -> None:
     adult = load_manifest(ROOT / "resources" / "datasets.yaml")["adult"]
     assert adult.domain.size == 1_814_400
     assert adult.positions == (1, 3, 5, 6, 7, 8, 9, 14)
+    assert adult.discretizations == ()
+
+
+def test_the_numeric_data_set_of_the_project() -> None:
+    manifest = load_manifest(ROOT / "resources" / "datasets.yaml")
+    adult, numeric = manifest["adult"], manifest["adult_numeric"]
+    assert numeric.file == adult.file
+    assert {a.name: a.size for a in numeric.domain if a.scale == "ordinal"} == {
+        "age": 7,
+        "hours-per-week": 9,
+    }
+    assert numeric.domain["age"].categories[::6] == ("[17, 20)", "[65, inf)")
+    for name in set(numeric.domain.names) - {"age", "hours-per-week"}:
+        assert numeric.domain[name] == adult.domain[name]
+        assert (
+            numeric.positions[numeric.domain.position(name)]
+            == (adult.positions[adult.domain.position(name)])
+        )
+
+
+def test_numeric_attributes(tmp_path: Path) -> None:
+    path = write_manifest(tmp_path, with_numbers(edges=[-1, 0.5, 1e3], open_below=True))
+    dataset = load_manifest(path)["colours"]
+    (number,) = dataset.discretizations
+    assert dataset.domain["number"] == number.attribute
+    assert number.attribute.scale == "ordinal"
+    assert number.attribute.categories == ("(-inf, -1)", "[-1, 0.5)", "[0.5, 1000)", "[1000, inf)")
+    assert dataset.positions == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -628,6 +663,22 @@ def test_the_manifest_of_the_project() -> None:
         (one_attribute(categories=["no", "no"]), "attributes[1]", "'no' twice"),
         (one_attribute(name="colour"), "attributes", "'colour' twice"),
         (changed(header=True), "attributes[0].position", "not used here"),
+        (one_attribute(categories=...), "attributes[1].categories", "or for numbers `edges`"),
+        (one_attribute(open_above=True), "attributes[1].open_above", "not used here"),
+        (with_numbers(categories=["a"]), "attributes[1].categories", "not used here"),
+        (with_numbers(scale="nominal"), "attributes[1].scale", "not used here"),
+        (with_numbers(edges=[]), "attributes[1].edges", "is []; give a list of finite numbers"),
+        (with_numbers(edges=17), "attributes[1].edges", "is 17; give a list"),
+        (with_numbers(edges=[0, "1e3"]), "attributes[1].edges", "is [0, '1e3']; give a list"),
+        (with_numbers(edges=[0, True]), "attributes[1].edges", "give a list of finite numbers"),
+        (with_numbers(edges=[0, float("inf")]), "attributes[1].edges", "open_above"),
+        (with_numbers(edges=[0, float("nan")]), "attributes[1].edges", "finite numbers"),
+        (with_numbers(edges=[0, 10**400]), "attributes[1].edges", "finite numbers"),
+        (with_numbers(edges=[0, 5, 2]), "attributes[1]", "the edge 2 after 5; edges must increase"),
+        (with_numbers(edges=[0], open_above=...), "attributes[1]", "too few edges"),
+        (with_numbers(open_below="yes"), "attributes[1].open_below", "is 'yes'; give true or"),
+        (with_numbers(position=1), "attributes[1].position", "taken by 'colour'"),
+        (with_numbers(position=...), "attributes[1].position", "missing"),
     ],
 )
 def test_malformed_entries(tmp_path: Path, entries: Any, key: str, words: str) -> None:
@@ -669,10 +720,35 @@ def test_manifest_that_cannot_be_read(tmp_path: Path) -> None:
         load_manifest(tmp_path / "latin.yaml")
 
 
+SECOND = {**ENTRY, "surrogate": "surrogates/numbers.json"} | {
+    "attributes": [{"name": "number", "position": 0, "edges": [0, 5000], "open_above": True}]
+}
+
+
 def test_two_data_sets_of_one_file(tmp_path: Path) -> None:
-    path = write_manifest(tmp_path, {"a": ENTRY, "b": ENTRY})
-    with pytest.raises(DataError, match=r"dataset 'b', key 'file': .* is the file of 'a' too"):
+    both = load_manifest(write_manifest(tmp_path, {"a": ENTRY, "b": SECOND}))
+    assert both["a"].file == both["b"].file
+    assert both["b"].domain.names == ("number",)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("sha256", OTHER_SHA, f"is '{OTHER_SHA}', but 'a', of the same file 'colours.data', has"),
+        ("address", "http://other", "is 'http://other', but 'a'"),
+        ("records", 7, "is 7, but 'a', of the same file 'colours.data', has 20000; make them eq"),
+        ("delimiter", ";", "is ';', but 'a'"),
+        ("surrogate", ENTRY["surrogate"], "is the surrogate of 'a' too; give each"),
+    ],
+)
+def test_two_data_sets_that_contradict_each_other(
+    tmp_path: Path, key: str, value: Any, words: str
+) -> None:
+    path = write_manifest(tmp_path, {"a": ENTRY, "b": {**SECOND, key: value}})
+    with pytest.raises(DataError) as caught:
         load_manifest(path)
+    assert str(caught.value).startswith(f"{path}: dataset 'b', key '{key}': ")
+    assert words in str(caught.value)
 
 
 # ---- the records ----------------------------------------------------------------------------
@@ -735,6 +811,30 @@ def test_wrong_originals(
     assert "\n" not in message
     for word in words:
         assert word in message
+
+
+def test_read_original_with_numbers(tmp_path: Path) -> None:
+    dataset = load_manifest(write_manifest(tmp_path, with_numbers()))["colours"]
+    path = tmp_path / "colours.data"
+    path.write_bytes(GOOD)
+    assert read_original(dataset, path).counts(["number"]).tolist() == [200, 9800, 10_000]
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("?", "has '?', which is no number; give a number, or leave the record out"),
+        ("", "has a missing value; give a number, or leave the record out"),
+        ("-1", "has the value -1, outside [0, inf); mend the value, extend the edges, or set"),
+    ],
+)
+def test_wrong_numbers_in_an_original(tmp_path: Path, value: str, problem: str) -> None:
+    dataset = load_manifest(write_manifest(tmp_path, with_numbers()))["colours"]
+    path = tmp_path / "colours.data"
+    path.write_text(f"3, red, yes\n{value}, red, yes\n")
+    with pytest.raises(DataError) as caught:
+        read_original(dataset, path)
+    assert str(caught.value).startswith(f"{path}: record 2, column 'number' {problem}")
 
 
 # ---- mirror ---------------------------------------------------------------------------------
@@ -1114,6 +1214,138 @@ def test_folder_for_data_that_cannot_be(run: Run, full_mirror: Path) -> None:
         assert str(run.folder) in str(caught.value)
 
 
+# ---- two data sets of one file --------------------------------------------------------------
+
+
+class RunOfTwo:
+    """Resolves the data sets `colours` and `numbers`, both of colours.data, as a run does."""
+
+    def __init__(self, tmp_path: Path, address: str) -> None:
+        entries = {"colours": ENTRY, "numbers": SECOND}
+        entries = {name: {**entry, "address": address} for name, entry in entries.items()}
+        self.manifest_folder = tmp_path / "resources"
+        for number, entry in enumerate(entries.values()):
+            write_json(self.manifest_folder / entry["surrogate"], {"probabilities": [number]})
+        self.datasets = load_manifest(write_manifest(self.manifest_folder, entries))
+        self.folder = tmp_path / "data"
+        self.said: list[str] = []
+
+    def __call__(self, source: Any = "auto", mirror: Path | None = None) -> dict[str, Source]:
+        self.said.clear()
+        found = resolve_all(
+            self.datasets.values(),
+            source=source,
+            mirror=mirror,
+            folder=self.folder,
+            manifest_folder=self.manifest_folder,
+            limits=PATIENT,
+            say=self.said.append,
+        )
+        assert list(found) == ["colours", "numbers"]
+        for name, its in found.items():
+            assert its.dataset == name
+            assert read_source(self.record(name)) == its
+        return found
+
+    def record(self, name: str) -> Path:
+        return self.folder / f"{name}.source.json"
+
+
+RECORDS_OF_TWO = {"colours.source.json", "numbers.source.json"}
+
+
+@pytest.mark.parametrize("source", ["auto", "public"])
+def test_one_file_is_fetched_once_for_two(tmp_path: Path, server: Server, source: str) -> None:
+    run = RunOfTwo(tmp_path, server.url("good.data"))
+    colours, numbers = run(source).values()
+    assert len(server.asked) == 1
+    assert (colours.kind, colours.found) == ("original", "public")
+    assert numbers == replace(colours, dataset="numbers")
+    assert left_over(run.folder / "colours.data") == {"colours.data"} | RECORDS_OF_TWO
+    stamps = [run.record(name).stat().st_mtime_ns for name in run.datasets]
+    assert run(source) == {"colours": colours, "numbers": numbers}
+    assert [run.record(name).stat().st_mtime_ns for name in run.datasets] == stamps
+    assert len(server.asked) == 1
+    data = {name: read_original(its, run.folder / its.file) for name, its in run.datasets.items()}
+    assert data["colours"].domain.names == ("colour", "likes")
+    assert data["numbers"].counts().tolist() == [10_000, 10_000]
+
+
+def test_one_file_in_the_mirror_serves_two(
+    tmp_path: Path, server: Server, full_mirror: Path
+) -> None:
+    run = RunOfTwo(tmp_path, server.url("good.data"))
+    found = run("auto", full_mirror)
+    assert {(its.found, its.reason) for its in found.values()} == {("mirror", datasets.FROM_MIRROR)}
+    # A data set that is new to the manifest came the way that its file did.
+    run.record("numbers").unlink()
+    assert run("auto") == found
+    assert server.asked == []
+
+
+def test_a_wrong_file_is_refused_once_for_two(tmp_path: Path, server: Server, mirror: Path) -> None:
+    (mirror / "colours.data").write_bytes(OTHER)
+    run = RunOfTwo(tmp_path, server.url("wrong.data"))
+    with pytest.raises(DataError, match=OTHER_SHA):
+        run("auto", mirror)
+    refused = f"refused/colours.data.{OTHER_SHA[:12]}"
+    assert left_over(run.folder / "colours.data") == {refused}
+    found = run("auto")
+    assert len(server.asked) == 1
+    assert left_over(run.folder / "colours.data") == {refused} | RECORDS_OF_TWO
+    assert {its.kind for its in found.values()} == {"surrogate"}
+
+
+def test_two_of_one_file_are_surrogates_together(tmp_path: Path, server: Server) -> None:
+    run = RunOfTwo(tmp_path, server.url("missing.data"))
+    colours, numbers = run("auto").values()
+    assert len(server.asked) == 1
+    assert "404" in colours.reason
+    assert numbers.reason == colours.reason
+    for name, its in {"colours": colours, "numbers": numbers}.items():
+        surrogate = run.manifest_folder / run.datasets[name].surrogate
+        assert its.sha256 == hashlib.sha256(surrogate.read_bytes()).hexdigest()
+    assert run.said[-1].startswith("numbers: SURROGATE DATA too")
+    assert list(run("auto").values()) == [colours, numbers]  # kept
+    assert len(server.asked) == 1
+    # The first one's record decides for both; the other's alone asks nobody.
+    run.record("numbers").unlink()
+    assert list(run("auto").values()) == [colours, numbers]
+    assert len(server.asked) == 1
+    run.record("colours").unlink()
+    run("auto")
+    assert len(server.asked) == 2
+    assert {its.kind for its in run("surrogate").values()} == {"surrogate"}
+
+
+def test_two_of_one_file_come_back_from_surrogates_together(
+    tmp_path: Path, server: Server, full_mirror: Path
+) -> None:
+    run = RunOfTwo(tmp_path, server.url("missing.data"))
+    run("auto")
+    assert {its.kind for its in run("auto", full_mirror).values()} == {"original"}
+    assert {its.kind for its in run("surrogate").values()} == {"surrogate"}
+    assert {its.kind for its in run("auto").values()} == {"original"}
+
+
+def test_a_spoilt_file_is_set_aside_once_for_two(tmp_path: Path, full_mirror: Path) -> None:
+    run = RunOfTwo(tmp_path, "http://127.0.0.1:9/colours.data")
+    found = run("mirror", full_mirror)
+    (run.folder / "colours.data").write_bytes(OTHER)
+    assert run("mirror", full_mirror) == found
+    assert sum("was moved to" in line for line in run.said) == 1
+    assert (run.folder / "colours.data").read_bytes() == GOOD
+
+
+def test_the_second_surrogate_is_absent(tmp_path: Path, server: Server) -> None:
+    run = RunOfTwo(tmp_path, server.url("missing.data"))
+    (run.manifest_folder / SECOND["surrogate"]).unlink()
+    with pytest.raises(DataError, match="the surrogate of 'numbers' is needed") as caught:
+        run("auto")
+    assert "404" in str(caught.value)
+    assert not run.record("numbers").exists()
+
+
 # ---- the published file ---------------------------------------------------------------------
 
 
@@ -1123,17 +1355,25 @@ def test_adult(tmp_path: Path) -> None:
     mirror = next((Path(p) for p in places if p and (Path(p) / "adult.data").is_file()), None)
     if mirror is None:
         pytest.skip("NO adult.data in DENIABLE_DATA_MIRROR or ../shared/data: ADULT IS NOT TESTED")
-    adult = load_manifest(ROOT / "resources" / "datasets.yaml")["adult"]
-    found = resolve(
-        adult,
+    manifest = load_manifest(ROOT / "resources" / "datasets.yaml")
+    found = resolve_all(
+        manifest.values(),
         source="mirror",
         mirror=mirror,
         folder=tmp_path,
         manifest_folder=ROOT / "resources",
         say=print,
     )
-    assert found.sha256 == adult.sha256
+    adult, numeric = manifest["adult"], manifest["adult_numeric"]
+    assert found["adult"].sha256 == found["adult_numeric"].sha256 == adult.sha256
     data = read_original(adult, tmp_path / adult.file)
     assert len(data) == 32_561
     assert data.counts(["sex"]).tolist() == [10_771, 21_790]
     assert data.counts(["income"]).tolist() == [24_720, 7_841]
+    numbers = read_original(numeric, tmp_path / numeric.file)
+    # As awk counts them in the published file.
+    assert numbers.counts(["age"]).tolist() == [1657, 3913, 8479, 8151, 5853, 3172, 1336]
+    hours = [145, 832, 3119, 1487, 2180, 15_217, 3090, 3906, 2585]
+    assert numbers.counts(["hours-per-week"]).tolist() == hours
+    both = ["education", "relationship", "sex", "income"]
+    assert (numbers.counts(both) == data.counts(both)).all()

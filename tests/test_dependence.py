@@ -1,11 +1,20 @@
 """Measures of dependence against SciPy and pandas."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from scipy.stats import contingency
 
-from deniable.dependence import absolute_correlation, chi_square, cramers_v, dependences
+from deniable.dependence import (
+    absolute_correlation,
+    chi_square,
+    cramers_v,
+    dependence_of_tables,
+    dependences,
+    dependences_from_tables,
+    pair_measures,
+)
 from deniable.domain import Attribute, Domain
 from deniable.errors import DataError, DeniableError
 from deniable.microdata import Microdata
@@ -76,3 +85,48 @@ def test_dependences_of_every_pair():
     with pytest.raises(DataError, match="no attribute 'z'"):
         dependences(data, ordinal=["z"])
     assert dependences(data.project(["a"])).empty
+
+
+# -- many tables at once ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measure", ["cramers_v", "pearson"])
+def test_many_tables_are_measured_as_each_alone(measure):
+    rng = np.random.default_rng(8)
+    tables = rng.gamma(0.5, 1, (2, 7, 3, 5))  # any positive numbers
+    tables[0, 0, 1], tables[0, 1, :, 2] = 0, 0
+    found = dependence_of_tables(tables, measure)
+    assert found.shape == (2, 7)
+    for place in np.ndindex(2, 7):
+        for table in (tables[place], 9 * tables[place]):
+            alone = float(dependence_of_tables(table, measure))
+            assert found[place] == pytest.approx(alone, rel=1e-9)
+    single = {"cramers_v": cramers_v, "pearson": absolute_correlation}[measure]
+    assert single(tables[1, 3]) == pytest.approx(found[1, 3], rel=1e-9)
+    assert dependence_of_tables(tables[:, :, :1], measure) == pytest.approx(0, abs=1e-12)
+
+
+def test_what_was_not_projected():
+    with pytest.raises(DeniableError, match="without negative entries; project it first"):
+        dependence_of_tables([[[1.0, 2.0], [3.0, -0.1]]], "cramers_v")
+    with pytest.raises(DeniableError, match="an empty table"):
+        dependence_of_tables([[[1.0, 2.0], [3.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]]], "cramers_v")
+    # Correlation takes negative entries as long as both variances are positive.
+    table = np.array([[0.5, -0.02], [0.22, 0.3]])
+    x = y = np.array([0.0, 1.0])
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    covariance = x @ table @ y - (rows @ x) * (columns @ y)
+    scale = np.sqrt((rows @ x**2 - (rows @ x) ** 2) * (columns @ y**2 - (columns @ y) ** 2))
+    assert absolute_correlation(table) == pytest.approx(abs(covariance / scale), rel=1e-12)
+    # Both variances are below 0 here (1.5 and -.5 on the ends): their product is not.
+    assert absolute_correlation([[1.5, 0, 0], [0, 0, 0], [0, 0, -0.5]]) == 0
+
+
+def test_a_frame_from_tables_is_that_of_the_records(small_data: Microdata):
+    measures = pair_measures(small_data.domain, ["colour", "region"])
+    assert list(measures)[:2] == [("colour", "smokes"), ("colour", "region")]
+    assert [pair for pair, how in measures.items() if how == "pearson"] == [("colour", "region")]
+    tables = {pair: small_data.counts(pair) for pair in measures}
+    pd.testing.assert_frame_equal(
+        dependences_from_tables(tables, measures), dependences(small_data, ["colour", "region"])
+    )

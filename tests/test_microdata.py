@@ -15,11 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deniable import microdata
+from deniable.discretization import Discretization
 from deniable.domain import Attribute, Domain
 from deniable.errors import DataError, DeniableError
 from deniable.microdata import Microdata, encode, read_csv, read_parquet
 
 DOMAIN = Domain((Attribute("a", ("x", "y")), Attribute("b", ("u", "v, w", "z"), "ordinal")))
+MANY = 3000  # rows before the fault, in blocks of 1 kB: the 15th block or so
 
 
 def some_data(records: int = 1000, domain: Domain = DOMAIN, seed: int = 1) -> Microdata:
@@ -221,9 +223,61 @@ def test_many_blocks_are_one_file(tmp_path, monkeypatch):
     assert_same(read_csv(tmp_path / "d.csv", odd), data)
 
 
-# -- unreadable ------------------------------------------------------------------------------------
+HOURS = Discretization.from_edges("b", [1, 35, 40.5], open_above=True)
+WITH_HOURS = Domain((DOMAIN["a"], HOURS.attribute))
 
-MANY = 3000  # rows before the fault, in blocks of 1 kB: the 15th block or so
+
+def test_numbers_are_read_into_their_intervals(tmp_path):
+    (tmp_path / "d.csv").write_bytes(b'b,a\n 34.999 ,x\n"35",y\n+4.05e1,x\n.1E1,x\n0040.,y\n')
+    data = read_csv(tmp_path / "d.csv", WITH_HOURS, discretizations=[HOURS])
+    assert data.column("b").tolist() == [0, 1, 2, 0, 1]
+    assert data.domain == WITH_HOURS
+    data.write_csv(tmp_path / "coded.csv")  # labels hold commas
+    assert_same(read_csv(tmp_path / "coded.csv", WITH_HOURS), data)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("", "has a missing value; give a number, or leave"),
+        ("  ", "has a missing value"),
+        ("?", r"has '\?', which is no number; give a number, or leave the record out"),
+        *(
+            (text, "has .*, which is no number")
+            for text in ("1_0", "0x10", "3,5", "--3", "1e", ".")
+        ),
+        *((text, "has .*, which is no number") for text in ("٣", "nan", "inf", "-Infinity", "4 0")),
+        ("0.5", r"has the value 0.5, outside \[1, inf\); .*set open_below"),
+        ("-3", "has the value -3, outside"),
+        ("1e999", "has the value inf; give a finite number"),
+    ],
+)
+def test_what_is_no_number_of_an_interval(tmp_path, monkeypatch, value, message):
+    monkeypatch.setattr(microdata, "BLOCK_BYTES", 1 << 10)
+    file = tmp_path / "d.csv"
+    rows = "x;40\n" * MANY
+    file.write_text(f"a;b\n{rows}x;{value}\n{rows}x;worse\n", encoding="utf-8")
+    with pytest.raises(DataError, match=rf"record {MANY + 1}, column 'b' {message}") as caught:
+        read_csv(file, WITH_HOURS, discretizations=[HOURS], delimiter=";")
+    assert str(caught.value).startswith(f"{file}: ")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("first", "second"), [("0", "?"), ("?", "0")])
+def test_the_first_of_two_bad_numbers_is_named(tmp_path, first, second):
+    (tmp_path / "d.csv").write_text(f"a,b\nx,1\nx,{first}\nx,{second}\n")
+    with pytest.raises(DataError, match="record 2, column 'b'"):
+        read_csv(tmp_path / "d.csv", WITH_HOURS, discretizations=[HOURS])
+
+
+def test_discretizations_that_are_not_those_of_the_domain(tmp_path):
+    with pytest.raises(DataError, match=r"attribute 'b': its categories .* not the intervals"):
+        read_csv(tmp_path / "d.csv", DOMAIN, discretizations=[HOURS])
+    with pytest.raises(DataError, match="no attribute 'c'"):
+        read_csv(tmp_path / "d.csv", DOMAIN, discretizations=[Discretization("c", (0, 1))])
+
+
+# -- unreadable ------------------------------------------------------------------------------------
 GOOD = b"x,u\n" * MANY
 MALFORMED = {
     "empty": (b"", "the first line is empty"),

@@ -4,23 +4,29 @@ import dataclasses
 import html.parser
 import itertools
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from deniable import figures, report_sections
+from deniable.assessment_audit import audit_assessments, risk_table
+from deniable.claims import CLAIM_COLUMNS
+from deniable.clustering import cluster_attributes
 from deniable.config import release_from
 from deniable.dependence import dependences
-from deniable.figures import printed_against_regenerated, save
+from deniable.files import write_json, write_table, write_text
 from deniable.microdata import Microdata
 from deniable.multirr_audit import (
     audit_multirr,
+    audit_release,
     audit_release_samplers,
     clusters_table,
 )
-from deniable.provenance import run_facts
 from deniable.release import (
     check_against_truth,
     coverage_of_redraws,
@@ -30,13 +36,44 @@ from deniable.release import (
     protect,
     source_for,
 )
-from deniable.report import SIGN, Contents, layout, render, short
+from deniable.release_synthesis import (
+    adjust_reports,
+    describe_adjustment,
+    distances_from_truth,
+    synthesize_release,
+)
+from deniable.report import (
+    Contents,
+    ReleaseFiles,
+    distances,
+    gather,
+    is_run_of_findings,
+    render,
+)
+from deniable.report_page import SIGN, Origin
+from deniable.report_sections import DRAWN_BY, MADE_BY, PARTS, PICTURES
 from deniable.sources import Source
-from deniable.studies.registry import CLUSTER_QUERY_KEYS
+from deniable.studies import error_analysis, secure_sum_trials
+from deniable.studies.example1 import example_1
+from deniable.studies.registry import ANALYSES, CLUSTER_QUERY_KEYS, FIGURES, TABLES
+from deniable.studies.secure_assessment import secure_assessments
 from deniable.studies.threshold_trend import threshold_trend
 from deniable.study import agreement
+from deniable.waiver import waiver_table
 
+ROOT = Path(__file__).resolve().parent.parent
 GRID = [(0.1, 0.3, 0.5, 0.7), (0.1, 0.2, 0.3), (50, 100, 300), ("joint", "kronecker")]
+PROBABILITIES = [0.1, 0.7]
+SIGMAS = [0.1, 0.5, 0.9]
+METHODS = [
+    *("rr_independent", "rr_clusters"),
+    *("rr_independent_adjustment", "rr_clusters_adjustment"),
+]
+FINDINGS = "# Findings\n\n## On\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n**bold** finding"
+SECTIONS = [section for sections in PARTS.values() for section in sections]
+
+
+# -- a run, made by the library's own functions, or by hand where they simulate --------------------
 
 
 def results(dataset: str, surrogate: bool = False) -> pd.DataFrame:
@@ -52,89 +89,255 @@ def results(dataset: str, surrogate: bool = False) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*columns, "data_source", "verdict"])
 
 
-@pytest.fixture(scope="module")
-def contents(small_data: Microdata, tmp_path_factory: pytest.TempPathFactory) -> Contents:
-    return contents_of(small_data, tmp_path_factory.mktemp("figures"), surrogate=False)
+def simulated(summary: str = "median", **grid: Any) -> pd.DataFrame:
+    """Return a table of a grid's cells; every value is one of its own."""
+    rows = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+    table = pd.DataFrame(rows)
+    value = 0.05 + np.arange(len(table)) / 1000
+    return table.assign(
+        **{summary: value, "ci_low": value - 0.01, "ci_high": value + 0.01},
+        replicates=50,
+        data_source="original",
+    )
 
 
-@pytest.fixture(scope="module")
-def of_surrogate(small_data: Microdata, tmp_path_factory: pytest.TempPathFactory) -> Contents:
-    return contents_of(small_data, tmp_path_factory.mktemp("figures"), surrogate=True)
-
-
-def contents_of(data: Microdata, folder: Path, *, surrogate: bool) -> Contents:
-    kind = "surrogate" if surrogate else "original"
-    tables = {
-        "multirr_table1": results("adult", surrogate),
-        "multirr_table2": results("adult6", surrogate),
-        "multirr_sensitivity": results("adult", surrogate).assign(matrix="keep").iloc[:6],
+def studies() -> dict[str, pd.DataFrame]:
+    """Return what the studies would leave."""
+    projections = ["clip", "simplex", "likelihood"]
+    panel = {"mechanism": ["joint", "kronecker"], "t_v": [50], "t_d": [0.1], "p": PROBABILITIES}
+    panel |= {"matrix": ["printed"], "best": ["paper", "ours"]}
+    errors = {"measure": ["absolute_error", "relative_error"], "matrix": ["printed"]}
+    gains = simulated(
+        **errors,
+        projection=projections,
+        estimator=["randomized", "randomized_joint", "rr_independent"],
+        sigma=SIGMAS,
+        p=[0.7],
+    )
+    methods = simulated(**panel, projection=projections, sigma=SIGMAS, method=METHODS)
+    work = {"measure": ["sweeps", "gap", "left_out"], "method": METHODS[2:]}
+    named = ["randomized_joint", "rr_independent", "pair_unbiased", "pair_shrunk"]
+    assessed = {"method": ["attributes", "pairs_joint"], "matrix": ["printed"], "p": PROBABILITIES}
+    return {
+        "multirr_fig2": gains[gains["projection"] == "clip"],
+        "multirr_gains": gains,
+        "multirr_fig3": methods[methods["projection"] == "clip"],
+        "multirr_projections": methods,
+        "multirr_adjustment": simulated(**panel, projection=projections, **work),
+        "multirr_pairs": simulated(**errors, p=PROBABILITIES, estimator=named, sigma=SIGMAS),
+        "multirr_assessment": pd.concat(
+            simulated("mean", **assessed, measure=[measure], t_v=sizes, t_d=least)
+            for measure, sizes, least in (
+                ("spearman", [None], [None]),
+                ("adjusted_rand", [50, 100], [0.1]),
+            )
+        ).assign(epsilon=5.0, epsilon_claimed=np.inf),
+        "multirr_attributes": simulated(
+            attributes=[2, 3],
+            dataset=["adult"],
+            matrix=["printed"],
+            mechanism=["joint", "kronecker"],
+            projection=["clip"],
+            p=PROBABILITIES,
+            t_d=[0.1],
+            t_v=[1, 50],
+        ),
     }
-    figures = {}
-    for name in ("multirr_table1", "multirr_table2"):
-        figure = printed_against_regenerated(tables[name], name)
-        save(figure, folder / f"{name}.svg", folder / f"{name}.png")
-        figures[name] = (folder / f"{name}.svg").read_text(encoding="utf-8")
+
+
+def claims_table(surrogate: bool = False) -> pd.DataFrame:
+    """Return three claims: about projections only, about both readings, and about neither."""
+    rows = [
+        ("gain", "any", "clip", "holds"),
+        ("gain", "any", "simplex", "holds"),
+        ("best", "joint", "clip", "fails"),
+        ("best", "kronecker", "clip", "undecided"),
+        ("best", "joint", "simplex", "holds"),
+        ("trend", "any", "any", "fails"),
+    ]
+    table = pd.DataFrame(rows, columns=["claim", "mechanism", "projection", "verdict"])
+    table = table.assign(section="6.5, Table 1", printed=table["claim"] + " grows with T_v <b>")
+    table = table.assign(test="rr_clusters below rr_independent at sigma = .1")
+    table = table.assign(figure=[f"rr_clusters: 0.{n}" for n in range(len(table))])
+    table = table.assign(comparisons=27, support=18, contradict=0, data_source="original")
+    if surrogate:
+        table = table.assign(verdict="surrogate", data_source="surrogate")
+    return table[list(CLAIM_COLUMNS)]
+
+
+def analyses(data: Microdata) -> dict[str, pd.DataFrame]:
+    """Return what the analyses leave that rest on the records alone."""
+    domain, measured = data.domain, dependences(data)
+    formed = {t_v: cluster_attributes(domain, measured, t_v, 0.05) for t_v in (6, 12)}
+    sizes = secure_sum_trials.Sizes(one_pair=20, all_pairs=6)
+    return {
+        "multirr_fig1": error_analysis.figure_1(domain.shape),
+        "multirr_accuracy": error_analysis.accuracy_table(domain, [500, 3000]),
+        "multirr_propagation": error_analysis.propagation_table(domain, PROBABILITIES),
+        "multirr_order": error_analysis.expected_dependence_order(data, PROBABILITIES),
+        "multirr_example1": example_1(20),
+        "multirr_secure_sum": secure_sum_trials.trials(data, 1, sizes, ("colour", "region")),
+        "multirr_secure_sum_faults": secure_sum_trials.fault_trials(1, count=2),
+        "multirr_secure_assessment": secure_assessments(data, 1, 6),
+        "multirr_linkage": secure_sum_trials.linkage_example(data, 1, parties=20, samples=3),
+        "multirr_risk": risk_table(domain, formed, PROBABILITIES),
+        "multirr_waiver": waiver_table(PROBABILITIES, (1, 3)),
+        "multirr_clusters": clusters_table(domain, measured, [50, 100, 300], [0.1, 0.2, 0.3]),
+        "multirr_dependences": measured,
+    }
+
+
+def write_release(folder: Path, data: Microdata, kind: str) -> dict[str, Any]:
+    """Write the files of a release that the page shows; return what it says of itself."""
     release = release_from(
         {"name": "tried", "data": "adult", "mechanism": "rr_clusters", "matrix": "keep", "p": 0.6}
         | {"cluster_mechanism": "joint", "t_v": 12, "t_d": 0.05, "rehearsal": True}
     )
     protocol = design(release, data)
-    estimates = estimate(protocol, protect(release, protocol, data, source_for(release, 1)))
-    coverage = coverage_of_redraws(protocol, data, np.random.default_rng(1), redraws=20)
-    measured = dependences(data)
-    description = describe(release, protocol, kind)
-    clusters = clusters_table(data.domain, measured, [50, 100, 300], [0.1, 0.2, 0.3])
-    printed = pd.concat([tables["multirr_table1"], tables["multirr_table2"]])
-    by = ["dataset", "matrix", "mechanism", "projection"]
-    return Contents(
-        results=tables,
-        figures=figures,
-        agreement=agreement(pd.concat(tables.values()), by),
-        clusters=clusters,
-        dependences=measured,
-        trend=threshold_trend(printed, clusters).astype({"p": float}),
-        privacy=audit_multirr(data.domain, measured, [0.1, 0.7], [12], [0.05]),
-        samplers=audit_release_samplers(description, 1, draws=2000),
-        releases=[description],
-        estimates={"tried": estimates},
-        checks={"tried": check_against_truth(estimates, data, coverage)},
-        sources=[Source("adult", kind, "0" * 64, "mirror", "because")],  # type: ignore[arg-type]
-        findings="# Findings\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n**bold** finding",
-        facts=run_facts(),
-        seed=1,
-        config="seed: 1\n",
+    reports = protect(release, protocol, data, source_for(release, 1))
+    estimates = estimate(protocol, reports)
+    generator = np.random.default_rng(1)
+    described = describe(release, protocol, kind)
+    adjusted = adjust_reports(protocol, reports, estimates)
+    synthetic = synthesize_release(
+        "clusters", protocol, reports, estimates, adjusted.weights, generator
+    )
+    checked = distances_from_truth(protocol, data, reports, synthetic, adjusted.weights)
+    coverage = coverage_of_redraws(protocol, data, generator, redraws=20)
+    write_json(folder / "channels.json", described)
+    write_table(folder / "estimates.csv", estimates)
+    write_json(folder / "adjustment.json", describe_adjustment(described, protocol, adjusted))
+    write_table(folder / "check.csv", check_against_truth(estimates, data, coverage))
+    write_table(folder / "synthetic_check.csv", checked.assign(synthetic_from="clusters"))
+    return described
+
+
+def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
+    """Write all results of a run; return the inputs of the report's rule."""
+    tables = studies() | analyses(data) | {"multirr_claims": claims_table()}
+    tables["multirr_table1"], tables["multirr_table2"] = results("adult"), results("adult6")
+    tables["multirr_sensitivity"] = results("adult").assign(matrix="keep").iloc[:6]
+    printed = [tables[f"multirr_{name}"] for name in ("table1", "table2", "sensitivity")]
+    tables["multirr_agreement"] = agreement(
+        pd.concat(printed), ["dataset", "matrix", "mechanism", "projection"]
+    )
+    tables["multirr_threshold_trend"] = threshold_trend(
+        pd.concat(printed[:2]), tables["multirr_clusters"]
+    )
+    described = write_release(folder / "releases" / "tried", data, "original")
+    measured = tables["multirr_dependences"]
+    audits = {
+        "privacy": pd.concat(
+            [
+                audit_multirr(data.domain, measured, PROBABILITIES, [12], [0.05]),
+                audit_assessments(data.domain, PROBABILITIES),
+                audit_release(described),
+            ]
+        ),
+        "samplers": audit_release_samplers(described, 1, draws=2000),
+    }
+    for name, table in tables.items():
+        write_table(folder / "tables" / f"{name}.csv", table)
+    for name, table in audits.items():
+        write_table(folder / "audit" / f"{name}.csv", table)
+    for name, of in FIGURES.items():
+        drawn = figures.draw(name, [pd.read_csv(folder / "tables" / f"{t}.csv") for t in of])
+        figures.save(drawn, folder / "figures" / f"{name}.svg", folder / f"{name}.png")
+    source = Source("adult", "original", "0" * 64, "mirror", "")
+    write_json(folder / "adult.source.json", dataclasses.asdict(source))
+    write_text(folder / "findings.md", FINDINGS)
+    release = folder / "releases" / "tried"
+    return SimpleNamespace(
+        tables=[str(folder / "tables" / f"{name}.csv") for name in tables],
+        audits=[str(folder / "audit" / f"{name}.csv") for name in audits],
+        figures=[str(folder / "figures" / f"{name}.svg") for name in FIGURES],
+        channels=[str(release / "channels.json")],
+        estimates=[str(release / "estimates.csv")],
+        adjustments=[str(release / "adjustment.json")],
+        checks=[str(release / "check.csv")],
+        synthetic_checks=[str(release / "synthetic_check.csv")],
+        sources=[str(folder / "adult.source.json")],
+        findings=str(folder / "findings.md"),
     )
 
 
+@pytest.fixture(scope="module")
+def contents(small_data: Microdata, tmp_path_factory: pytest.TempPathFactory) -> Contents:
+    files = write_run(tmp_path_factory.mktemp("run"), small_data)
+    return gather(files, {"seed": 1, "studies": {}})
+
+
+@pytest.fixture(scope="module")
+def of_surrogate(contents: Contents) -> Contents:
+    tables = {
+        name: table.assign(data_source="surrogate") if "data_source" in table else table
+        for name, table in contents.tables.items()
+    }
+    changed = {
+        "multirr_table1": results("adult", surrogate=True),
+        "multirr_table2": results("adult6", surrogate=True),
+        "multirr_sensitivity": tables["multirr_sensitivity"].assign(verdict="surrogate"),
+        "multirr_claims": claims_table(surrogate=True),
+    }
+    counted = tables["multirr_agreement"]
+    changed["multirr_agreement"] = counted.assign(surrogate=counted["cells"], agrees=0, differs=0)
+    source = Source("adult", "surrogate", "0" * 64, "nowhere", "because")
+    return dataclasses.replace(contents, tables=tables | changed, sources=[source])
+
+
+@pytest.fixture(scope="module")
+def page(contents: Contents) -> str:
+    return render(contents)
+
+
+def without(contents: Contents, *names: str) -> Contents:
+    tables = {name: table for name, table in contents.tables.items() if name not in names}
+    return dataclasses.replace(contents, tables=tables)
+
+
+def section(page: str, name: str) -> str:
+    return page.split(f'<h2 id="{name}">')[1].split("</section>", maxsplit=1)[0]
+
+
+def words(part: str) -> str:
+    """Return what is read of a part of the page."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", part))
+
+
 class Page(html.parser.HTMLParser):
-    """Collects elements with their attributes, and checks that they are closed."""
+    """Collects elements with their attributes and ancestors, and checks that they are closed."""
 
     VOID = ("meta", "link", "br", "hr", "img", "input", "col")
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.above: list[list[str]] = []
         self.open: list[str] = []
         self.feed(text)
         self.close()
         assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
+        self.handle_startendtag(tag, attrs)
         if tag not in self.VOID:
-            self.open.append(tag)
+            self.open.append(" ".join([tag, *(dict(attrs).get("class") or "").split()]))
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
+        self.above.append(list(self.open))
 
     def handle_endtag(self, tag: str) -> None:
-        while self.open.pop() != tag:
-            assert tag not in ("table", "tr", "td", "div", "figure", "details"), tag
+        while self.open.pop().split()[0] != tag:
+            assert tag not in ("table", "tr", "td", "div", "figure", "details", "section"), tag
+
+    def all(self, tag: str) -> Iterator[tuple[dict[str, str | None], list[str]]]:
+        for (name, attributes), above in zip(self.elements, self.above, strict=True):
+            if name == tag:
+                yield attributes, above
 
 
-@pytest.fixture(scope="module")
-def page(contents: Contents) -> str:
-    return render(contents)
+# -- as a file: whole, self-contained, reachable ---------------------------------------------------
 
 
 def test_nothing_is_fetched(page: str) -> None:
@@ -150,81 +353,438 @@ def test_nothing_is_fetched(page: str) -> None:
         assert inside.strip("\"' ").startswith("#"), inside
 
 
-def test_links_within_the_page_lead_somewhere(page: str) -> None:
+def test_every_id_is_there_once_and_links_within_the_page_lead_to_one(page: str) -> None:
     elements = Page(page).elements
-    ids = {attributes.get("id") for _, attributes in elements}
+    ids = [attributes["id"] for _, attributes in elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
     inner = {
-        attributes["href"][1:]
-        for tag, attributes in elements
-        if tag == "a" and (attributes.get("href") or "").startswith("#")
+        str(attributes.get(name))[1:]
+        for _, attributes in elements
+        for name in ("href", "xlink:href", "aria-labelledby")
+        if str(attributes.get(name) or "").startswith("#")
     }
     assert inner
-    assert inner <= ids
+    assert inner <= set(ids)
+    assert {value.strip("\"' ")[1:] for value in re.findall(r"url\(([^)]*)\)", page)} <= set(ids)
+
+
+def test_links_to_files_lead_to_what_a_run_leaves_or_to_the_code(page: str) -> None:
+    made = {f"tables/{name}.csv" for name in [*TABLES, *ANALYSES]}
+    made |= {"audit/privacy.csv", "audit/samplers.csv"}
+    for attributes, _ in Page(page).all("a"):
+        target = str(attributes["href"])
+        if target.startswith("../"):
+            assert (ROOT / target.removeprefix("../")).is_file(), target
+        elif not target.startswith("#"):
+            assert target in made, target
+
+
+def test_tables_and_pictures_can_be_scrolled_on_a_narrow_screen_with_keys(page: str) -> None:
+    read = Page(page)
+    for tag in ("table", "svg"):
+        for attributes, above in read.all(tag):
+            # The findings are text with, now and then, a small table.
+            assert "div scroll" in above or tag == "table", attributes
+    for attributes, _ in read.all("div"):
+        if attributes.get("class") == "scroll":
+            assert attributes["tabindex"] == "0"
+            assert attributes["aria-label"]
+    outside = [a for a, above in read.all("table") if "div scroll" not in above]
+    assert len(outside) == 1  # that of the findings
+
+
+def test_pictures_say_what_they_show(page: str) -> None:
+    labels = [a["aria-label"] for a, _ in Page(page).all("svg")]
+    assert sorted(str(label) for label in labels) == sorted(PICTURES.values())
+
+
+def test_headings_have_no_gaps(page: str) -> None:
+    levels = [int(tag[1]) for tag, _ in Page(page).elements if re.fullmatch(r"h\d", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(later - earlier <= 1 for earlier, later in itertools.pairwise(levels))
+
+
+def test_the_same_contents_give_the_same_page(page: str, contents: Contents) -> None:
+    assert render(contents) == page
+
+
+def test_values_are_escaped(contents: Contents) -> None:
+    evil = "<script>alert(1)</script>&\"'"
+    tables = dict(contents.tables)
+    for name, column in (
+        ("multirr_clusters", "cluster"),
+        ("multirr_dependences", "attribute_1"),
+        ("samplers", "release"),
+        ("multirr_claims", "printed"),
+        ("multirr_claims", "figure"),
+        ("multirr_secure_sum_faults", "fault"),
+        ("multirr_linkage", "category"),
+        ("multirr_waiver", "trust"),
+        ("multirr_accuracy", "added"),
+    ):
+        tables[name] = tables[name].assign(**{column: evil})
+    tables["multirr_clusters"] = tables["multirr_clusters"].assign(attributes=2)
+    release = contents.releases[0]
+    changed = dataclasses.replace(
+        contents,
+        tables=tables,
+        releases=[
+            dataclasses.replace(
+                release,
+                description=dict(release.description, notice=evil),
+                estimates=release.estimates.assign(categories=evil),
+            )
+        ],
+        config=evil,
+        findings=evil,
+    )
+    page = render(changed)
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") >= 12
+    Page(page)
+
+
+# -- every section ---------------------------------------------------------------------------------
+
+
+def test_every_section_is_there_in_order_and_in_the_list_of_contents(page: str) -> None:
+    names = [each.id for each in SECTIONS]
+    assert re.findall(r'<h2 id="([^"]*)">', page) == names
+    listed = page.split("<nav")[1].split("</nav>", maxsplit=1)[0]
+    assert re.findall(r'href="#([^"]*)"', listed) == names
+
+
+@pytest.mark.parametrize("each", SECTIONS, ids=lambda each: each.id)
+def test_a_section_says_where_its_numbers_are_and_which_line_computes_them(
+    page: str, each: Any
+) -> None:
+    part = section(page, each.id)
+    for name in each.needs:
+        origin = MADE_BY[name]
+        assert f"{report_sections.FOLDERS.get(name, 'tables')}/{name}.csv" in part
+        assert f"{origin.file}:{origin.line}" in part
+        assert f"rule <code>{origin.rule}</code>" in part
+
+
+@pytest.mark.parametrize("name", [*TABLES, *ANALYSES, "privacy", "samplers"])
+def test_every_table_stands_on_the_page_with_its_code(page: str, name: str) -> None:
+    assert f'href="{report_sections.FOLDERS.get(name, "tables")}/{name}.csv"' in page
+    assert_in_source(MADE_BY[name])
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_stands_on_the_page_with_its_code(page: str, name: str) -> None:
+    assert f'<figure id="figure-{name}">' in page
+    assert_in_source(DRAWN_BY[name])
+    caption = page.split(f'<figure id="figure-{name}">')[1].split("</figcaption>", maxsplit=1)[0]
+    assert len(words(caption.split("<figcaption>")[1])) > 100
+
+
+def assert_in_source(origin: Origin) -> None:
+    line = (ROOT / origin.file).read_text(encoding="utf-8").splitlines()[origin.line - 1]
+    assert f"def {origin.name.split('.')[-1]}(" in line
+    rules = "".join(f.read_text("utf-8") for f in (ROOT / "workflow" / "rules").glob("*.smk"))
+    assert f"\nrule {origin.rule}:" in rules
+
+
+@pytest.mark.parametrize(
+    "name", sorted([*TABLES, *ANALYSES, "privacy", "samplers"]), ids=lambda name: name
+)
+def test_a_missing_table_leaves_its_section_out_and_nothing_else(
+    contents: Contents, name: str
+) -> None:
+    page = render(dataclasses.replace(without(contents, name), figures={}))
+    shown = re.findall(r'<h2 id="([^"]*)">', page)
+    assert shown == [each.id for each in SECTIONS if name not in each.needs]
+    inner = {a["href"] for a, _ in Page(page).all("a") if str(a["href"]).startswith("#")}
+    assert inner <= {f"#{each}" for each in ["top", *shown]}
+    assert f"/{name}.csv" not in page
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("multirr_fig2", "estimator == 'rr_independent'"),
+        ("multirr_fig3", "best == 'paper'"),
+        ("multirr_fig3", "method == 'rr_clusters'"),
+        ("multirr_adjustment", "measure == 'sweeps'"),
+        ("multirr_pairs", "estimator == 'pair_shrunk'"),
+        ("multirr_assessment", "method == 'pairs_joint'"),
+        ("multirr_assessment", "measure == 'spearman' or t_v == 50"),
+        ("multirr_attributes", "t_v == 50"),
+        ("multirr_attributes", "t_v == 1"),
+        ("multirr_risk", "mechanism == 'rr_independent' or t_v == 6"),
+        ("multirr_secure_sum", "parties == 20"),
+        ("multirr_linkage", "attribute == 'any'"),
+        ("multirr_order", "measure == 'cramers_v'"),
+        ("privacy", "p == 0.1"),
+        ("multirr_table1", "t_v == 50 and mechanism == 'joint'"),
+    ],
+)
+def test_what_a_config_does_not_ask_for_is_not_missed(
+    contents: Contents, name: str, rows: str
+) -> None:
+    tables = dict(contents.tables) | {name: contents.tables[name].query(rows)}
+    assert len(tables[name])
+    page = render(dataclasses.replace(contents, tables=tables, figures={}))
+    shown = {each.id for each in SECTIONS}
+    assert set(re.findall(r'<h2 id="([^"]*)">', page)) == shown
+    assert " nan" not in words(page)
+
+
+def test_a_missing_figure_leaves_its_caption_out(contents: Contents) -> None:
+    kept = {name: svg for name, svg in contents.figures.items() if name != "multirr_pairs"}
+    page = render(dataclasses.replace(contents, figures=kept))
+    assert "figure-multirr_pairs" not in page
+    assert page.count("<figure") == page.count("<figcaption") == len(kept)
+
+
+def test_a_run_without_tables_has_a_page(contents: Contents) -> None:
+    page = render(dataclasses.replace(contents, tables={}, figures={}))
+    assert re.findall(r'<h2 id="([^"]*)">', page) == [e.id for e in SECTIONS if not e.needs]
+
+
+def test_without_the_table_of_claims_nothing_is_said_of_them(contents: Contents) -> None:
+    page = render(without(contents, "multirr_claims"))
+    assert '<h2 id="claims">' not in page
+    assert "claims in words" not in words(section(page, "glance"))
+    assert "claims in words" in words(section(render(contents), "glance"))
+
+
+def test_a_run_without_releases_and_printed_numbers_has_a_page(contents: Contents) -> None:
+    emptied = ("samplers", "multirr_agreement", "multirr_threshold_trend")
+    tables = {name: contents.tables[name].iloc[:0] for name in emptied}
+    page = render(dataclasses.replace(contents, releases=[], tables=dict(contents.tables) | tables))
+    assert "The config names none." in page
+    assert "There are no releases to test." in page
+
+
+# -- tables as the paper prints them ---------------------------------------------------------------
 
 
 def test_all_72_cells_of_both_tables_are_there_with_sign_and_colour(
     page: str, contents: Contents
 ) -> None:
     for name in ("multirr_table1", "multirr_table2"):
-        part = page.split(f'<h2 id="{name}">')[1].split("<details>", maxsplit=1)[0]
+        part = section(page, name).split("<details>", maxsplit=1)[0]
         cells = re.findall(r'<td class="(agrees|differs)" title="[^"]*">([\d.]+) (.)</td>', part)
         expected = [
             (row["verdict"], f"{row['regenerated']:.3f}", SIGN[row["verdict"]])
-            for row in contents.results[name].to_dict("records")
+            for row in contents.tables[name].to_dict("records")
         ]
         assert len(cells) == 72
         assert sorted(cells) == sorted(expected)
         printed = re.findall(r'<td class="group">([\d.]+)</td>', part)
         assert len(printed) == 36
-        assert set(printed) == {f"{v:.3f}" for v in contents.results[name]["published"]}
+        assert set(printed) == {f"{v:.3f}" for v in contents.tables[name]["published"]}
 
 
-@pytest.mark.parametrize("verdict", ["agrees", "differs", "not printed", "surrogate"])
-def test_every_verdict_has_a_sign_of_its_own(verdict: str) -> None:
+@pytest.mark.parametrize("verdict", SIGN)
+def test_every_verdict_has_a_sign(verdict: str) -> None:
     assert SIGN[verdict].strip()
-    assert len(set(SIGN.values())) == len(SIGN)
+
+
+@pytest.mark.parametrize(
+    "kind", [("agrees", "differs", "surrogate"), ("holds", "fails", "undecided", "depends")]
+)
+def test_verdicts_are_told_apart_without_colours(page: str, kind: tuple[str, ...]) -> None:
+    assert len({SIGN[verdict] for verdict in kind}) == len(kind)
+    for verdict in kind:
+        for cell in re.findall(rf'<td class="[^"]*\b{verdict}\b[^"]*"[^>]*>(.*?)</td>', page):
+            assert SIGN[verdict] in cell, cell
+
+
+def test_what_is_said_on_hovering_can_also_be_read(page: str) -> None:
+    for name in ("multirr_table1", "multirr_fig3", "claims"):
+        part = section(page, name)
+        titles = re.findall(r'title="([^"]*)"', part)
+        below = words(part.split("<details>", maxsplit=1)[1])
+        assert titles
+        for title in titles:
+            numbers = re.findall(r"0\.\d{3}|[\d.]+ %", title.replace("95 %", ""))
+            assert all(number in below for number in numbers), title
+
+
+# -- claims in words -------------------------------------------------------------------------------
+
+
+def test_claims_are_a_grid_of_readings(page: str) -> None:
+    grid = section(page, "claims").split("<details>", maxsplit=1)[0]
+    rows = [re.findall(r"<td.*?</td>", row) for row in grid.split("<tr>")[3:]]
+    seen = [
+        [(int(re.search(r'colspan="(\d)"', c)[1]), words(c).strip()) for c in row[1:-1]]  # type: ignore[index]
+        for row in rows
+    ]
+    assert seen == [
+        [(2, "✓ 18 : 0"), (2, "✓ 18 : 0")],
+        [(1, "✗ 18 : 0"), (1, "? 18 : 0"), (1, "✓ 18 : 0"), (1, "–")],
+        [(4, "✗ 18 : 0")],
+    ]
+    assert [words(row[-1]).strip() for row in rows] == ["✓ holds", "≠ depends", "✗ fails"]
+    assert [words(row[0]).strip() for row in rows] == [
+        f"{claim} grows with Tv &lt;b&gt; 6.5, Table 1" for claim in ("gain", "best", "trend")
+    ]
+
+
+def test_claims_are_summed_up(page: str) -> None:
+    assert "1 of 3claims in words hold however the text is read; 1 fail; 1 depend" in words(
+        section(page, "glance")
+    )
+    said = words(section(page, "claims"))
+    assert "Of 3 claims 1 hold under every reading, 1 fail under every reading and 1 depend" in said
+    assert "RR-Clusters below RR-Independent at σ = .1" in said
+
+
+# -- surrogate data --------------------------------------------------------------------------------
 
 
 def test_the_banner_stands_on_surrogate_data_and_only_there(
     page: str, of_surrogate: Contents
 ) -> None:
-    assert "SURROGATE DATA" not in page
+    assert "SURROGATE DATA" not in page.replace("SURROGATE DATA: records drawn", "", 0)
     assert 'class="banner"' not in page
     surrogate = render(of_surrogate)
     assert surrogate.count('<div class="banner" role="alert">SURROGATE DATA') == 1
-    assert "agrees</td>" not in surrogate
     assert "because" in surrogate
-    assert "because" not in page
+    assert "because" not in words(section(page, "run"))
 
 
-def test_values_are_escaped(contents: Contents) -> None:
-    evil = "<script>alert(1)</script>&\"'"
-    releases = [dict(contents.releases[0], notice=evil)]
-    estimates = {"tried": contents.estimates["tried"].assign(categories=evil)}
-    changed = dataclasses.replace(
-        contents,
-        releases=releases,
-        estimates=estimates,
-        clusters=contents.clusters.assign(cluster=evil, attributes=2),
-        dependences=contents.dependences.assign(attribute_1=evil),
-        samplers=contents.samplers.assign(release=evil),
-        config=evil,
-        findings=evil,
+def test_no_verdict_is_given_on_surrogate_data(of_surrogate: Contents) -> None:
+    page = render(of_surrogate)
+    for name in ("multirr_table1", "multirr_table2", "readings"):
+        part = section(page, name)
+        assert not re.search(r'<td class="[^"]*(agrees|differs)', part), name
+    claims = section(page, "claims").split("<thead>", maxsplit=1)[1]
+    assert not re.search(r'class="[^"]*(holds|fails|undecided|depends)', claims)
+    assert "s no verdict" in words(claims)
+    assert words(section(page, "glance")).count("no verdict") == 3
+    # Example 1 rests on no data.
+    assert "✓ agrees" in words(section(page, "adjustment"))
+
+
+# -- the other sections ----------------------------------------------------------------------------
+
+
+def test_an_attribute_is_shown_under_every_reading(page: str, contents: Contents) -> None:
+    part = words(section(page, "about"))
+    assert "the attribute colour with its 3 categories, at p = 0.7" in part
+    keep = contents.tables["multirr_propagation"].query(
+        "attribute == 'colour' and reading == 'keep' and p == 0.7"
     )
-    page = render(changed)
-    assert "<script" not in page
-    assert page.count("&lt;script&gt;") >= 6
-    Page(page)
+    assert keep["diagonal_weight"].iloc[0] == pytest.approx(0.7)
+    assert "80.0 % 10.0 %" in re.sub(r"draws any category ?", "", part) or "80.0 %10.0 %" in part
+    assert "of the 6 cells of colour and smokes, σ = 0.3 asks for 2" in part
+
+
+def test_example_1_is_shown_in_fractions(page: str) -> None:
+    part = section(page, "adjustment")
+    for fraction in ("1/12", "(2/3, 1/3)", "3/32", "1/84"):
+        assert fraction in part, fraction
+    assert words(part).count("✓ agrees") == 5
+    assert "the value that λ₂ takes is that of π̂²" in words(part)
+
+
+def test_bounds_are_told_in_words(page: str) -> None:
+    part = words(section(page, "bounds"))
+    assert "With 4 of them and 500 records there are 48 combinations, 10.4 records for each" in part
+    assert "Covariances under keep: 100 %." in part
+
+
+def test_the_secure_sum_is_beside_its_formula(page: str) -> None:
+    part = words(section(page, "assessment"))
+    assert "all counts equal those of the records" in part
+    assert "4,800" in part  # 12 cells x 20 x 20
+    assert "✗ never" in part
+    assert "exact ε" in part
+
+
+def test_broken_claims_are_listed(page: str, contents: Contents) -> None:
+    broken = int((~contents.tables["privacy"]["holds"]).sum())
+    assert broken
+    part = page.split("Claims that do not hold")[1].split("Samplers against", maxsplit=1)[0]
+    assert part.count("✗</td>") == broken
+
+
+def test_all_rows_of_the_account_of_risk_are_there(page: str, contents: Contents) -> None:
+    rows = section(page, "risk").split("<details>")[1].count("<tr")
+    assert rows == len(contents.tables["multirr_risk"]) + 1
+
+
+def test_a_release_says_what_was_made_from_it(page: str, contents: Contents) -> None:
+    part = words(section(page, "releases"))
+    assert f"{contents.releases[0].adjustment['sweeps']} sweeps to a gap of" in part
+    assert "nothing left out" in part
+    assert "pairs inside a cluster" in part
+    assert "match clusters at random" in part
+
+
+def test_what_an_adjustment_left_out_is_named(contents: Contents) -> None:
+    release = contents.releases[0]
+    gone = {"attributes": ["colour", "owner"], "categories": ["red", "yes"], "target": 0.0125}
+    changed = dataclasses.replace(release, adjustment=dict(release.adjustment, left_out=[gone]))
+    part = words(section(render(dataclasses.replace(contents, releases=[changed])), "releases"))
+    assert "colour × owner = red × yes (1.25 %)" in part
+
+
+def test_a_release_that_is_no_rehearsal_has_no_checks(contents: Contents) -> None:
+    release = contents.releases[0]
+    real = ReleaseFiles(release.description, release.estimates, release.adjustment)
+    part = words(section(render(dataclasses.replace(contents, releases=[real])), "releases"))
+    assert "against the truth" not in part
+    assert "weighted reports say as much as" in part
+
+
+def test_distances_are_means_by_kind_of_table() -> None:
+    check = pd.DataFrame(
+        [("a", True, 0.1), ("b", True, 0.3), ("a x b", True, 0.5), ("a x c", False, 0.7)],
+        columns=["attributes", "one_cluster", "protected"],
+    ).assign(synthetic=0.2, adjusted=0.1, synthetic_from="adjustment")
+    found = distances(check)
+    assert [(row["kind"], row["tables"], row["protected"]) for row in found["rows"]] == [
+        ("single attributes", 2, pytest.approx(0.2)),
+        ("pairs inside a cluster", 1, 0.5),
+        ("pairs across clusters", 1, 0.7),
+    ]
+    assert found["synthetic_from"] == "adjustment"
 
 
 def test_the_findings_are_set_as_text_with_tables(page: str) -> None:
-    part = page.split('<h2 id="findings">')[1].split("<h2", maxsplit=1)[0]
+    part = section(page, "findings")
     assert "<strong>bold</strong>" in part
     assert "<td>1</td>" in part
+    assert "<h3>On</h3>" in part
+    assert "This run is another one" in part
+
+
+@pytest.mark.parametrize(
+    ("findings", "changes", "same"),
+    [
+        ("seed 1, 1,000 runs; for some 50 runs", {}, True),
+        ("seed 1, 1,000 runs", {}, False),
+        ("seed 2, 1,000 runs, 50 runs", {}, False),
+        ("seed 1, 50 runs", {}, False),
+        ("nothing", {}, False),
+        ("seed 1, 1,000 runs, 50 runs", {"tables": {}}, False),
+    ],
+)
+def test_findings_are_about_a_run_of_their_seed_and_size(
+    contents: Contents, findings: str, changes: dict[str, Any], same: bool
+) -> None:
+    sizes = {"a": pd.DataFrame({"replicates": [1000, 1000]}), "b": pd.DataFrame({"n": [3]})}
+    sizes["c"] = pd.DataFrame({"replicates": [50]})
+    settings = {"tables": sizes, "findings": findings} | changes
+    assert is_run_of_findings(dataclasses.replace(contents, **settings)) == same
+
+
+def test_findings_are_about_no_surrogate(of_surrogate: Contents) -> None:
+    assert not is_run_of_findings(
+        dataclasses.replace(of_surrogate, findings="seed 1, 50 runs of 20 runs")
+    )
 
 
 def test_the_run_is_described(page: str, contents: Contents) -> None:
-    part = page.split('<h2 id="run">')[1]
+    part = section(page, "run")
     assert "0" * 64 in part
     for name, version in contents.facts.items():
         assert name in part
@@ -232,43 +792,21 @@ def test_the_run_is_described(page: str, contents: Contents) -> None:
     assert "seed: 1" in part
 
 
-def test_the_same_contents_give_the_same_page(page: str, contents: Contents) -> None:
-    assert render(contents) == page
+# -- reading the files -----------------------------------------------------------------------------
 
 
-def test_a_run_without_releases_and_printed_numbers_has_a_page(contents: Contents) -> None:
-    changed = dataclasses.replace(
-        contents,
-        releases=[],
-        estimates={},
-        checks={},
-        samplers=contents.samplers.iloc[:0],
-        agreement=contents.agreement.iloc[:0],
+def test_a_category_may_be_called_what_others_call_missing(
+    small_data: Microdata, tmp_path: Path
+) -> None:
+    files = SimpleNamespace(
+        **{name: [] for name in ("figures", "audits", "channels", "estimates", "adjustments")},
+        **{name: [] for name in ("checks", "synthetic_checks", "sources")},
+        tables=[str(tmp_path / "t.csv")],
+        findings=str(tmp_path / "findings.md"),
     )
-    assert "The config names none." in render(changed)
-
-
-def test_broken_claims_are_listed(page: str, contents: Contents) -> None:
-    broken = int((~contents.privacy["holds"]).sum())
-    assert broken
-    part = page.split("Claims that do not hold")[1].split("Samplers against", maxsplit=1)[0]
-    assert part.count("✗</td>") == broken
-
-
-def test_layout_is_that_of_the_paper() -> None:
-    grid = layout(results("adult"))
-    assert grid["sizes"] == [50, 100, 300]
-    assert grid["mechanisms"] == ["joint", "kronecker"]
-    assert [(row["p"], row["t_d"]) for row in grid["rows"]] == list(
-        itertools.product(GRID[0], GRID[1])
-    )
-    assert [row["first"] for row in grid["rows"]] == [True, False, False] * 4
-    cell = grid["rows"][4]["cells"][2][1]
-    assert (cell["p"], cell["t_d"], cell["t_v"], cell["mechanism"]) == (0.3, 0.2, 300, "kronecker")
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(np.float64(0.1), "0.100"), (1234.5, "1.23e+03"), (np.nan, "–"), (3, "3")]
-)
-def test_short_numbers(value: Any, text: str) -> None:
-    assert short(value) == text
+    write_table(tmp_path / "t.csv", pd.DataFrame({"a": ["NA", "None", None], "b": [1, np.inf, 2]}))
+    write_text(tmp_path / "findings.md", "")
+    table = gather(files, {"seed": 1}).tables["t"]
+    assert table["a"].tolist()[:2] == ["NA", "None"]
+    assert table["a"].isna().tolist() == [False, False, True]
+    assert table["b"].tolist() == [1, np.inf, 2]

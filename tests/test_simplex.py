@@ -275,6 +275,93 @@ def test_em_stops_at_its_certificate_and_says_so_otherwise():
     assert (short.iterations, short.proportions.shape) == (2, (2, 3))
 
 
+def plain_em(
+    counts: np.ndarray, channel: Channel, tolerance: float, most: int = 100_000
+) -> tuple[np.ndarray, int]:
+    """EM as it is written in textbooks: the slow reference, one table, no jumps."""
+    observed, records = counts / counts.sum(), counts.sum()
+    point = np.full(channel.size, 1 / channel.size)
+    for steps in range(1, most + 1):
+        reported = channel.reported(point)
+        ratio = np.divide(observed, reported, out=np.zeros_like(point), where=observed > 0)
+        gradient = channel.expected(ratio)
+        if records * (gradient.max() - 1) <= tolerance:
+            return point, steps
+        point = point * gradient
+        point /= point.sum()
+    raise AssertionError(f"not within {tolerance} after {most} steps")
+
+
+def pair_of(shape: tuple[int, int], p: float) -> ProductChannel:
+    return ProductChannel(tuple(KeepOrReplace.uniform(size, p) for size in shape))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_jumps_of_em_lead_where_plain_em_leads(seed):
+    rng = np.random.default_rng(seed)
+    shape = (int(rng.integers(2, 5)), int(rng.integers(2, 6)))
+    channel = random_dense(rng) if seed % 5 == 0 else pair_of(shape, rng.choice([0.2, 0.5, 0.9]))
+    counts = channel.randomize_counts(random_counts(rng, channel.size).astype(int), rng)
+    tolerance = 0.01
+    slow, _ = plain_em(counts, channel, tolerance)
+    fast = expectation_maximization(counts, channel, tolerance=tolerance)
+    assert fast.gap <= tolerance
+    assert_on_simplex(fast.proportions)
+    # Both lie within the certificate of the one maximum.
+    heights = [log_likelihood(counts, channel, x) for x in (slow, fast.proportions)]
+    assert abs(heights[0] - heights[1]) <= tolerance
+
+
+def test_em_jumps_over_most_steps_where_randomization_is_strong():
+    rng = np.random.default_rng(5)
+    channel = pair_of((6, 5), 0.15)
+    truth = rng.multinomial(30_000, rng.dirichlet(np.full(30, 0.3)))
+    counts = channel.randomize_counts(truth, rng)
+    slow, steps = plain_em(counts, channel, 0.1)
+    fast = expectation_maximization(counts, channel, tolerance=0.1)
+    assert steps > 2000
+    assert fast.iterations < steps / 20
+    np.testing.assert_allclose(fast.proportions, slow, atol=0.01)
+
+
+def test_em_never_lowers_the_likelihood():
+    rng = np.random.default_rng(6)
+    channel = pair_of((4, 3), 0.2)
+    counts = channel.randomize_counts(rng.multinomial(500, np.full(12, 1 / 12)), rng)
+    heights = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for steps in range(1, 80):
+            found = expectation_maximization(counts, channel, tolerance=1e-9, iterations=steps)
+            assert found.iterations == steps
+            assert_on_simplex(found.proportions)
+            heights.append(log_likelihood(counts, channel, found.proportions))
+    assert np.diff(heights).min() >= -1e-13 * abs(heights[-1])
+
+
+def test_a_table_takes_its_own_path_whatever_else_is_in_the_batch():
+    rng = np.random.default_rng(7)
+    channel = pair_of((5, 3), 0.3)
+    counts = channel.randomize_counts(rng.multinomial(300, np.full(15, 1 / 15), size=6), rng)
+    batch = expectation_maximization(counts, channel)
+    alone = [expectation_maximization(table, channel) for table in counts]
+    np.testing.assert_array_equal(batch.proportions, [each.proportions for each in alone])
+    assert batch.iterations == max(each.iterations for each in alone)
+    assert batch.gap == max(each.gap for each in alone)
+    again = expectation_maximization(counts[::-1].reshape(2, 3, 15), channel)
+    np.testing.assert_array_equal(again.proportions.reshape(6, 15), batch.proportions[::-1])
+
+
+def test_em_of_a_product_of_products_is_that_of_all_factors():
+    coin, die = KeepOrReplace.uniform(2, 0.5), KeepOrReplace.uniform(3, 0.4)
+    nested = ProductChannel((ProductChannel((coin, die)), DenseChannel(coin.matrix())))
+    counts = np.arange(1, 13)
+    np.testing.assert_array_equal(
+        expectation_maximization(counts, nested).proportions,
+        expectation_maximization(counts, ProductChannel((coin, die, coin))).proportions,
+    )
+
+
 def test_em_of_a_product_is_em_of_its_matrix():
     channel = ProductChannel((KeepOrReplace.uniform(2, 0.5), KeepOrReplace.uniform(3, 0.6)))
     counts = np.array([[30, 2, 2, 4, 11, 1], [1, 0, 0, 0, 0, 50]])

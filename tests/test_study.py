@@ -17,7 +17,9 @@ from deniable.study import (
     agreement,
     compare,
     in_order,
+    mean_summary,
     median_summary,
+    plotted,
     replicate,
     simulate_chunk,
     verdict,
@@ -156,9 +158,21 @@ def test_compare_without_printed_values() -> None:
 # -- streams ---------------------------------------------------------------------------------------
 
 
-def draws(cell: Any, generator: np.random.Generator, replicates: int) -> np.ndarray:
-    """Stand for a simulation whose values depend on everything drawn before, in its block."""
-    return np.cumsum(generator.random(replicates)) + cell["p"]
+class Draws:
+    """Stands for a simulation whose values depend on everything drawn before, in its block."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def outputs(self, cell: Any) -> list[dict[str, str]]:
+        return [{"method": name} for name in self.names] or [{}]
+
+    def __call__(self, cell: Any, generator: np.random.Generator, replicates: int) -> np.ndarray:
+        one = np.cumsum(generator.random(replicates)) + cell["p"]
+        return one[:, None] + np.arange(max(len(self.names), 1))
+
+
+draws = Draws()
 
 
 def test_more_replicates_only_add_blocks() -> None:
@@ -176,7 +190,7 @@ def test_streams_differ_by_seed_study_cell_and_block() -> None:
         for p in (0.1, 0.2)
     ]
     firsts = [part[0] for run in runs for part in (run[:5], run[5:])]
-    assert len({round(first, 12) for first in firsts}) == 16
+    assert len({round(float(first[0]), 12) for first in firsts}) == 16
 
 
 @pytest.mark.parametrize("chunks", [1, 2, 5])
@@ -190,6 +204,42 @@ def test_results_depend_neither_on_chunks_nor_on_the_order_of_cells(chunks: int)
         for i in reversed(range(chunks))
     ]
     pd.testing.assert_frame_equal(in_order(pd.concat(parts), cells_of(grid)), whole)
+
+
+def test_each_output_of_a_run_is_a_row_under_its_name() -> None:
+    grid = {"p": [0.3, 0.1]}
+    setting: dict[str, Any] = {"replicates": 9, "block": 4, "root_seed": 7, "summary": "mean"}
+    parts = [
+        simulate_chunk(Draws("a", "b"), "s", [grid], chunk=i, chunks=2, **setting) for i in (1, 0)
+    ]
+    rows = in_order(pd.concat(parts), cells_of(grid))
+    assert rows[["p", "method"]].values.tolist() == [[0.3, "a"], [0.3, "b"], [0.1, "a"], [0.1, "b"]]
+    values = replicate(Draws("a", "b"), 7, "s", {"p": 0.1}, replicates=9, block=4)
+    assert values.shape == (9, 2)
+    np.testing.assert_allclose(rows["regenerated"][2:], values.mean(axis=0))
+    np.testing.assert_allclose(np.diff(rows["regenerated"])[[0, 2]], 1.0)
+
+
+def test_a_mean_has_students_interval() -> None:
+    # By hand: mean 2, standard deviation 1, t(2, .975) = 4.302653 over the root of 3.
+    found = mean_summary([1.0, 2.0, 3.0])
+    assert (found.value, found.replicates) == (2.0, 3)
+    assert found.high - 2 == pytest.approx(4.302653 / np.sqrt(3), rel=1e-6)
+    assert mean_summary([5.0]).low == -np.inf
+    assert mean_summary([5.0, 5.0]).low == mean_summary([5.0, 5.0]).high == 5.0
+    with pytest.raises(DeniableError, match="mean needs"):
+        mean_summary([1.0, np.nan])
+
+
+def test_the_numbers_of_a_figure_keep_all_that_names_them() -> None:
+    rows = pd.DataFrame(
+        {"p": [0.1], "best": ["ours"], "sigma": [0.5], "regenerated": [1.0], "ci_low": [0.0],
+         "ci_high": [2.0], "replicates": [9], "data_source": ["original"]}
+    )  # fmt: skip
+    table = plotted(rows, ["sigma", "p"], "median")
+    assert list(table) == [
+        "sigma", "p", "median", "ci_low", "ci_high", "replicates", "data_source", "best"
+    ]  # fmt: skip
 
 
 def test_a_stream_does_not_depend_on_the_order_of_its_key() -> None:

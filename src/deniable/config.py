@@ -3,107 +3,42 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
+from deniable.config_studies import (
+    AnalysesConfig,
+    AnyStudy,
+    Probability,
+    Share,
+    Strict,
+    StudiesConfig,
+)
 from deniable.errors import ConfigError
-from deniable.grid import cells_of_grids
-from deniable.readings import ClusterMechanism, Projection, Reading
+from deniable.readings import ClusterMechanism, Reading
 
-Probability = Annotated[float, Field(gt=0, lt=1)]
-# A cluster is audited cell by cell in exact arithmetic, which bounds its size.
-StudiedCells = Annotated[int, Field(ge=1, le=400)]
-Share = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class DataConfig(_Strict):
+class DataConfig(Strict):
     """Where data come from."""
 
     source: Literal["auto", "mirror", "public", "surrogate"] = "auto"
     mirror: Annotated[str, Field(min_length=1)] | None = None
 
 
-class ClusterQueryGrid(_Strict):
-    """Cells of Tables 1 and 2: every combination of the values."""
-
-    dataset: Annotated[list[Literal["adult", "adult6"]], Field(min_length=1)]
-    matrix: Annotated[list[Reading], Field(min_length=1)]
-    mechanism: Annotated[list[ClusterMechanism], Field(min_length=1)]
-    projection: Annotated[list[Projection], Field(min_length=1)]
-    p: Annotated[list[Probability], Field(min_length=1)]
-    t_d: Annotated[list[Share], Field(min_length=1)]
-    t_v: Annotated[list[StudiedCells], Field(min_length=1)]
-
-    @model_validator(mode="after")
-    def _offered(self) -> Self:
-        if "likelihood" in self.projection and "kronecker" in self.mechanism:
-            raise ValueError(
-                "projection 'likelihood' has a closed form for mechanism 'joint' only; "
-                "allowed: mechanism [joint] in a grid with likelihood"
-            )
-        return self
-
-
-class ClusterQueryStudy(_Strict):
-    """A study of count queries under RR-Clusters."""
-
-    # With fewer than 6 runs no two of them enclose a median with 95 % confidence.
-    replicates: Annotated[int, Field(ge=6, le=10_000_000)]
-    block: Annotated[int, Field(ge=1, le=100_000)] = 250
-    chunks: Annotated[int, Field(ge=1, le=500)] = 4
-    coverage: Annotated[float, Field(gt=0, le=1)] = 0.1
-    ordinal: list[str] = []
-    grids: Annotated[list[ClusterQueryGrid], Field(min_length=1)]
-
-    @model_validator(mode="after")
-    def _no_cell_twice(self) -> Self:
-        seen = set()
-        for cell in self.cells():
-            key = tuple(cell.items())
-            if key in seen:
-                named = ", ".join(f"{name} {value}" for name, value in cell.items())
-                raise ValueError(f"the grids hold the cell {named} twice; allowed: once")
-            seen.add(key)
-        return self
-
-    def cells(self) -> list[dict[str, Any]]:
-        """Return the cells of all grids, in order."""
-        return cells_of_grids([grid.model_dump() for grid in self.grids])
-
-
-class StudiesConfig(_Strict):
-    """The studies, by name."""
-
-    multirr_tables: ClusterQueryStudy
-    multirr_sensitivity: ClusterQueryStudy
-
-    @model_validator(mode="after")
-    def _tables_are_as_printed(self) -> Self:
-        for column in ("matrix", "projection"):
-            values = {cell[column] for cell in self.multirr_tables.cells()}
-            if len(values) > 1:
-                raise ValueError(
-                    f"multirr_tables.grids: {column} takes the values {', '.join(sorted(values))}; "
-                    "allowed: one, as the paper's tables have it (others: multirr_sensitivity)"
-                )
-        return self
-
-
-class _Release(_Strict):
+class _Release(Strict):
     name: Name
-    data: Literal["adult"]
+    data: Literal["adult", "adult_numeric"]
     attributes: Annotated[list[str], Field(min_length=1)] | None = None
     matrix: Reading
     p: Probability
     rehearsal: bool
+    # Excluded from the plain values: those decide the draw, which this must never start again.
+    synthetic: Literal["clusters", "adjustment"] = Field(default="clusters", exclude=True)
 
 
 class IndependentRelease(_Release):
@@ -119,7 +54,7 @@ class ClustersRelease(_Release):
     cluster_mechanism: ClusterMechanism
     t_v: Annotated[int, Field(ge=1, le=1000)]
     t_d: Share
-    ordinal: list[str] = []
+    ordinal: list[str] = Field(default_factory=list)
 
 
 class JointRelease(_Release):
@@ -133,13 +68,14 @@ Release = Annotated[
 ]
 
 
-class Config(_Strict):
+class Config(Strict):
     """Everything that a run can be told."""
 
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
     data: DataConfig = DataConfig()
     studies: StudiesConfig
-    releases: list[Release] = []
+    analyses: AnalysesConfig
+    releases: list[Release] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
@@ -156,9 +92,9 @@ class Config(_Strict):
         """Return the release of that name."""
         return next(release for release in self.releases if release.name == name)
 
-    def study(self, name: str) -> ClusterQueryStudy:
+    def study(self, name: str) -> AnyStudy:
         """Return the study of that name."""
-        study: ClusterQueryStudy = getattr(self.studies, name)
+        study: AnyStudy = getattr(self.studies, name)
         return study
 
 
@@ -251,7 +187,12 @@ def _line(fault: ErrorDetails) -> str:
     return f"{path}: {_shown(value)}; allowed: {_allowed(fault)}{_hint(fault)}"
 
 
-_TAGS = "rr_independent, rr_clusters, rr_joint"
+_RELEASES: Mapping[str, type[BaseModel]] = {
+    "rr_independent": IndependentRelease,
+    "rr_clusters": ClustersRelease,
+    "rr_joint": JointRelease,
+}
+_TAGS = ", ".join(_RELEASES)
 _TYPES = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
@@ -310,17 +251,18 @@ def _path(location: Sequence[int | str]) -> str:
 
 
 def _options(location: Sequence[int | str]) -> str:
-    model: Any = Config
-    models = {
-        "data": DataConfig,
-        "studies": StudiesConfig,
-        "multirr_tables": ClusterQueryStudy,
-        "multirr_sensitivity": ClusterQueryStudy,
-        "grids": ClusterQueryGrid,
-        "rr_independent": IndependentRelease,
-        "rr_clusters": ClustersRelease,
-        "rr_joint": JointRelease,
-    }
+    model: type[BaseModel] = Config
     for part in location[:-1]:
-        model = models.get(str(part), model)
+        if part in _RELEASES:
+            model = _RELEASES[str(part)]
+        elif part in model.model_fields:
+            model = next(_models_in(model.model_fields[str(part)].annotation), model)
     return ", ".join(model.model_fields)
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the models that a field's type is made of."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)

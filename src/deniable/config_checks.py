@@ -24,13 +24,24 @@ def check_domains(
     ------
     ConfigError
         With a line for each attribute that a data set does not have, each attribute named twice,
+        more parties than records,
         each RR-Joint release whose domain is too large for its records, and each release that
         could not be estimated from.
     """
     faults = []
     adult = domains["adult"]
     for study in type(config.studies).model_fields:
-        faults += _unknown(f"studies.{study}.ordinal", config.study(study).ordinal, adult)
+        ordinal = getattr(config.study(study), "ordinal", [])  # not every study has dependences
+        faults += _unknown(f"studies.{study}.ordinal", ordinal, adult)
+    summed = config.analyses.multirr_secure_sum
+    path = "analyses.multirr_secure_sum"
+    faults += _unknown(f"{path}.pair", summed.pair, adult)
+    for option in ("parties", "parties_of_all_pairs", "linkage_parties"):
+        if (parties := getattr(summed, option)) > records["adult"]:
+            faults.append(
+                f"{path}.{option}: {parties}; allowed: at most the {records['adult']} records that "
+                "parties are drawn from"
+            )
     for number, release in enumerate(config.releases):
         path = f"releases[{number}]"
         domain = domains[release.data]

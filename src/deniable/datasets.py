@@ -1,8 +1,8 @@
 """The published data sets: what they must be, where they come from, and their surrogates."""
 
 import shutil
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -49,6 +49,7 @@ def read_original(dataset: Dataset, path: Path | str) -> Microdata:
     data = read_csv(
         path,
         dataset.domain,
+        discretizations=dataset.discretizations,
         column_positions=None if dataset.header else dataset.positions,
         delimiter=dataset.delimiter,
     )
@@ -97,6 +98,74 @@ def from_mirror(dataset: Dataset, mirror: Path, target: Path) -> None:
                 f"it was refused, a copy is kept as {refused} for inspection; replace it by the "
                 f"file published at {dataset.address}, or remove it"
             )
+
+
+def resolve_all(
+    datasets: Iterable[Dataset],
+    *,
+    source: Wanted,
+    mirror: Path | None,
+    folder: Path,
+    manifest_folder: Path,
+    limits: Limits = DEFAULT_LIMITS,
+    say: Callable[[str], None],
+) -> dict[str, Source]:
+    """Decide where the records of each data set come from, once for those read of one file.
+
+    The first data set of a file gets it as `resolve` says; the others follow, with a record of
+    their own each. So the file is fetched and checked once, and no run has one of them from the
+    published file and another from a surrogate.
+
+    Parameters and what is raised are those of `resolve`.
+
+    Returns
+    -------
+    dict of name to Source
+    """
+    found: dict[str, Source] = {}
+    first: dict[str, Source] = {}
+    for dataset in datasets:
+        if dataset.file in first:
+            found[dataset.name] = _follow(
+                dataset,
+                first[dataset.file],
+                folder=folder,
+                manifest_folder=manifest_folder,
+                say=say,
+            )
+        else:
+            found[dataset.name] = first[dataset.file] = resolve(
+                dataset,
+                source=source,
+                mirror=mirror,
+                folder=folder,
+                manifest_folder=manifest_folder,
+                limits=limits,
+                say=say,
+            )
+    return found
+
+
+def _follow(
+    dataset: Dataset,
+    first: Source,
+    *,
+    folder: Path,
+    manifest_folder: Path,
+    say: Callable[[str], None],
+) -> Source:
+    """Record for a data set what was settled for the first one of the same file."""
+    if first.kind == "original":
+        found = replace(first, dataset=dataset.name)
+    else:
+        found = _surrogate(dataset, manifest_folder, first.reason)
+        if first.reason != ASKED_FOR:
+            say(
+                f"{dataset.name}: SURROGATE DATA too, for it is read of the file of {first.dataset}"
+            )
+    record = folder / f"{dataset.name}.source.json"
+    _write_record(record, found, _recorded(dataset, record, say))
+    return found
 
 
 def resolve(
@@ -154,10 +223,15 @@ def resolve(
         found = _obtain(
             *wanted, folder=folder, manifest_folder=manifest_folder, limits=limits, say=say
         )
+    _write_record(record, found, before)
+    return found
+
+
+def _write_record(record: Path, found: Source, before: Source | None) -> None:
+    # Left untouched if nothing changed: the report's rule would run again.
     if found != before:
         with disk_errors(record):
             write_json(record, asdict(found))
-    return found
 
 
 def _obtain(

@@ -1,5 +1,6 @@
 """The manifest of data sets: what each published file must be, and what is read of it."""
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -7,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from deniable.discretization import Discretization
 from deniable.domain import Attribute, Domain
 from deniable.errors import DataError, DeniableError
 
@@ -32,6 +34,8 @@ class Dataset:
     domain : Domain
     surrogate : str
         Path of the surrogate's parameters, relative to the manifest's folder.
+    discretizations : tuple of Discretization
+        Of the numeric attributes, by the edges that the manifest states.
     """
 
     name: str
@@ -46,6 +50,7 @@ class Dataset:
     positions: tuple[int, ...]
     domain: Domain
     surrogate: str
+    discretizations: tuple[Discretization, ...] = ()
 
 
 def _is_text(value: Any) -> bool:
@@ -54,6 +59,12 @@ def _is_text(value: Any) -> bool:
 
 def _is_count(value: Any, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _is_number(value: Any) -> bool:
+    # Also no NaN, no infinity, and no whole number beyond all floats.
+    largest = sys.float_info.max
+    return type(value) in (int, float) and -largest <= value <= largest
 
 
 def _is_inner_path(value: Any) -> bool:
@@ -88,8 +99,23 @@ _ATTRIBUTE_RULES: Rules = {
     "name": ("a text (in quotes if it looks like a number)", _is_text),
     "position": ("a whole number, the column from 0", lambda v: _is_count(v, 0)),
     "scale": ("nominal or ordinal", lambda v: v in ("nominal", "ordinal")),
-    "categories": ("a list of texts", lambda v: isinstance(v, list) and bool(v)),
+    "categories": (
+        "a list of texts, or for numbers `edges` in its place",
+        lambda v: isinstance(v, list) and bool(v),
+    ),
 }
+_NUMERIC_RULES: Rules = {
+    "name": _ATTRIBUTE_RULES["name"],
+    "position": _ATTRIBUTE_RULES["position"],
+    "edges": (
+        "a list of finite numbers that increase (an open end is open_below or open_above)",
+        lambda v: isinstance(v, list) and bool(v) and all(map(_is_number, v)),
+    ),
+    "open_below": ("true or false", lambda v: isinstance(v, bool)),
+    "open_above": ("true or false", lambda v: isinstance(v, bool)),
+}
+_OPTIONAL = ("scale", "open_below", "open_above")
+_OF_THE_FILE = ("address", "sha256", "records", "delimiter", "header")
 
 
 def load_manifest(path: Path | str) -> dict[str, Dataset]:
@@ -121,49 +147,82 @@ def load_manifest(path: Path | str) -> dict[str, Dataset]:
             raise DataError(f"{file}: dataset {name!r}: use a text that can name a file")
         dataset = _dataset(f"{file}: dataset {name!r}", name, entry)
         for other in datasets.values():
-            if other.file == dataset.file:
-                raise DataError(
-                    f"{file}: dataset {name!r}, key 'file': {dataset.file!r} is the file of "
-                    f"{other.name!r} too; give each data set a file of its own"
-                )
+            _refuse_contradiction(f"{file}: dataset {name!r}", dataset, other)
         datasets[name] = dataset
     return datasets
+
+
+def _refuse_contradiction(where: str, dataset: Dataset, other: Dataset) -> None:
+    """Refuse two data sets that say different things of one file, or share a surrogate."""
+    if dataset.surrogate == other.surrogate:
+        raise DataError(
+            f"{where}, key 'surrogate': {dataset.surrogate!r} is the surrogate of {other.name!r} "
+            "too; give each data set a surrogate of its own"
+        )
+    if dataset.file != other.file:
+        return
+    for key in _OF_THE_FILE:
+        here, there = getattr(dataset, key), getattr(other, key)
+        if here != there:
+            raise DataError(
+                f"{where}, key '{key}': is {here!r}, but {other.name!r}, of the same file "
+                f"{dataset.file!r}, has {there!r}; make them equal, or name another file"
+            )
 
 
 def _dataset(where: str, name: str, entry: Any) -> Dataset:
     _check(where, "", entry, _DATASET_RULES)
     attributes: list[Attribute] = []
+    discretizations: list[Discretization] = []
     positions: list[int] = []
     for number, given in enumerate(entry["attributes"]):
-        prefix = f"attributes[{number}]"
-        # A header finds columns by name; a position beside it could only contradict.
-        unused = "position" if entry["header"] else ""
-        rules = {key: rule for key, rule in _ATTRIBUTE_RULES.items() if key != unused}
-        _check(where, prefix, given, rules, optional=("scale",))
-        for category in given["categories"]:
-            if not _is_text(category) or category != category.strip():
-                raise DataError(
-                    f"{where}, key '{prefix}.categories': {category!r} is no category; "
-                    "give a text in quotes, without white space around it"
-                )
-        try:
-            scale = given.get("scale", "nominal")
-            attributes.append(Attribute(given["name"], tuple(given["categories"]), scale))
-        except DeniableError as error:
-            raise DataError(f"{where}, key '{prefix}': {error}") from None
-        if not unused:
-            if given["position"] in positions:
-                raise DataError(
-                    f"{where}, key '{prefix}.position': column {given['position']} is taken by "
-                    f"{attributes[positions.index(given['position'])].name!r}; give another"
-                )
-            positions.append(given["position"])
+        key = f"attributes[{number}]"
+        attribute = _attribute(where, key, given, header=entry["header"])
+        if isinstance(attribute, Discretization):
+            discretizations.append(attribute)
+            attribute = attribute.attribute
+        attributes.append(attribute)
+        if entry["header"]:
+            continue
+        if given["position"] in positions:
+            raise DataError(
+                f"{where}, key '{key}.position': column {given['position']} is taken by "
+                f"{attributes[positions.index(given['position'])].name!r}; give another"
+            )
+        positions.append(given["position"])
     try:
         domain = Domain(tuple(attributes))
     except DeniableError as error:
         raise DataError(f"{where}, key 'attributes': {error}") from None
     plain = {key: entry[key] for key in _DATASET_RULES if key != "attributes"}
-    return Dataset(name=name, positions=tuple(positions), domain=domain, **plain)
+    return Dataset(
+        name=name,
+        positions=tuple(positions),
+        domain=domain,
+        discretizations=tuple(discretizations),
+        **plain,
+    )
+
+
+def _attribute(where: str, key: str, given: Any, *, header: bool) -> Attribute | Discretization:
+    """Return an attribute as it is listed, or the intervals that make one of numbers."""
+    rules = _NUMERIC_RULES if isinstance(given, dict) and "edges" in given else _ATTRIBUTE_RULES
+    # A header finds columns by name; a position beside it could only contradict.
+    rules = {name: rule for name, rule in rules.items() if name != "position" or not header}
+    _check(where, key, given, rules, optional=_OPTIONAL)
+    for category in given.get("categories", []):
+        if not _is_text(category) or category != category.strip():
+            raise DataError(
+                f"{where}, key '{key}.categories': {category!r} is no category; "
+                "give a text in quotes, without white space around it"
+            )
+    try:
+        if "edges" in given:
+            ends = {end: given.get(end, False) for end in ("open_below", "open_above")}
+            return Discretization.from_edges(given["name"], given["edges"], **ends)
+        return Attribute(given["name"], tuple(given["categories"]), given.get("scale", "nominal"))
+    except DeniableError as error:
+        raise DataError(f"{where}, key '{key}': {error}") from None
 
 
 def _check(

@@ -13,8 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from deniable.discretization import Discretization
 from deniable.domain import Attribute, Codes, Domain, refuse_foreign_codes
-from deniable.errors import DataError
+from deniable.errors import DataError, DeniableError
 from deniable.files import written_whole
 
 METADATA_KEY = b"deniable"
@@ -23,6 +24,7 @@ CHUNK_RECORDS = 1 << 20
 BLOCK_BYTES = 1 << 24  # of a CSV file, read at a time
 LONGEST_FIRST_LINE = 1 << 20
 LONGEST_QUOTATION = 500  # characters of a file in a message
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,20 +197,60 @@ def _encode_arrow(values: pa.Array, attribute: Attribute, where: str, first_reco
     return np.asarray(codes.to_numpy(zero_copy_only=False)).astype(attribute.code_type)
 
 
+def _encode_numbers(
+    values: pa.Array, intervals: Discretization, where: str, first_record: int
+) -> Codes:
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    legible = pc.match_substring_regex(values, NUMBER).to_numpy(zero_copy_only=False)
+    before = len(values) if legible.all() else int(legible.argmin())
+    texts = pc.utf8_ltrim(values[:before], "+")  # Arrow takes no plus sign
+    numbers = pc.cast(texts, pa.float64()).to_numpy()
+    fault = intervals.fault(numbers)
+    if fault is None and before < len(values):
+        text = values[before].as_py()
+        problem = f"has '{_shortened(text)}', which is no number" if text else "has a missing value"
+        fault = before, f"{problem}; give a number, or leave the record out"
+    if fault:
+        position, problem = fault
+        raise DataError(
+            f"{where}: record {first_record + position}, column {intervals.name!r} {problem}"
+        )
+    return intervals.codes(numbers)
+
+
+def discretize(
+    columns: Sequence[npt.ArrayLike], discretizations: Sequence[Discretization]
+) -> Microdata:
+    """Turn numeric columns, one a discretization, into microdata of ordinal attributes."""
+    if len(columns) != len(discretizations):
+        raise DeniableError(
+            f"{len(discretizations)} discretizations, but {len(columns)} columns; give one each"
+        )
+    pairs = zip(discretizations, columns, strict=True)
+    return Microdata(
+        Domain(tuple(each.attribute for each in discretizations)),
+        tuple(each.codes(values) for each, values in pairs),
+    )
+
+
 def read_csv(
     path: Path | str,
     domain: Domain,
     *,
+    discretizations: Sequence[Discretization] = (),
     column_positions: Sequence[int] | None = None,
     delimiter: str = ",",
 ) -> Microdata:
-    """Read a CSV file of category names, in chunks.
+    """Read a CSV file of category names, and of numbers that fall into intervals, in chunks.
 
     Parameters
     ----------
     path : path
     domain : Domain
         The attributes to read; further columns of the file are left out.
+    discretizations : sequence of Discretization, optional
+        Of the attributes whose columns hold numbers.
     column_positions : sequence of int, one an attribute, optional
         0-based column of each attribute in a file without a header. By default the file has a
         header and the attributes are found by name.
@@ -219,8 +261,8 @@ def read_csv(
     ------
     DataError
         One message with file, line or record, column, value and remedy, for a file that cannot be
-        read, is no UTF-8 text, lacks a column, has a row of another length, a missing value or an
-        unknown category.
+        read, is no UTF-8 text, lacks a column, has a row of another length, a missing value, an
+        unknown category, or a number that is none or in no interval.
     """
     import pyarrow.compute as pc  # noqa: PLC0415
     from pyarrow import csv as arrow_csv  # noqa: PLC0415
@@ -228,6 +270,7 @@ def read_csv(
     file = Path(path)
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
         raise DataError(f"{file}: the delimiter is {delimiter!r}; it must be one ASCII character")
+    intervals = _intervals(discretizations, domain)
     first_row = _first_row(file, delimiter)
     names = [f"column {position}" for position in range(len(first_row))]
     if column_positions is None:
@@ -260,7 +303,13 @@ def read_csv(
         for batch in reader:
             for position, attribute in enumerate(domain):
                 values = pc.utf8_trim_whitespace(batch.column(position))
-                parsed[position].append(_encode_arrow(values, attribute, str(file), records + 1))
+                into = intervals.get(attribute.name)
+                place = str(file), records + 1
+                parsed[position].append(
+                    _encode_numbers(values, into, *place)
+                    if into
+                    else _encode_arrow(values, attribute, *place)
+                )
             records += batch.num_rows
     except (pa.ArrowInvalid, OSError) as error:
         if not _only_a_header(file, skipped):
@@ -271,6 +320,18 @@ def read_csv(
     if not records:
         raise DataError(f"{file}: no records; give a file with at least one")
     return Microdata(domain, tuple(np.concatenate(chunks) for chunks in parsed))
+
+
+def _intervals(
+    discretizations: Sequence[Discretization], domain: Domain
+) -> dict[str, Discretization]:
+    for each in discretizations:
+        if domain[each.name] != each.attribute:
+            raise DataError(
+                f"attribute {each.name!r}: its categories in the domain are not the intervals of "
+                "its discretization; take the discretization's attribute"
+            )
+    return {each.name: each for each in discretizations}
 
 
 def _first_row(file: Path, delimiter: str) -> list[str]:

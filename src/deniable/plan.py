@@ -13,7 +13,7 @@ from deniable.files import read_json
 from deniable.manifest import Dataset, load_manifest
 from deniable.provenance import code_digest
 from deniable.sources import Source, read_source
-from deniable.studies.registry import FIGURES, TABLES
+from deniable.studies.registry import ANALYSES, FIGURES, TABLES
 
 MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
 RAW = Path("results/data/raw")
@@ -51,7 +51,7 @@ class Plan:
         """
         # Here, not above: these rooms are large, and `recall` does without them.
         from deniable.config_checks import check_domains  # noqa: PLC0415
-        from deniable.datasets import resolve  # noqa: PLC0415
+        from deniable.datasets import resolve_all  # noqa: PLC0415
 
         config = validate(values)
         datasets = load_manifest(_resources(root) / "datasets.yaml")
@@ -62,17 +62,14 @@ class Plan:
         )
         _refuse_second_draw(config)
         mirror = os.environ.get(MIRROR_VARIABLE) or config.data.mirror
-        sources = {
-            name: resolve(
-                dataset,
-                source=config.data.source,
-                mirror=Path(mirror) if mirror else None,
-                folder=RAW,
-                manifest_folder=_resources(root),
-                say=_say,
-            )
-            for name, dataset in datasets.items()
-        }
+        sources = resolve_all(
+            datasets.values(),
+            source=config.data.source,
+            mirror=Path(mirror) if mirror else None,
+            folder=RAW,
+            manifest_folder=_resources(root),
+            say=_say,
+        )
         return cls(config, Path(root), datasets, sources)
 
     @classmethod
@@ -120,9 +117,20 @@ class Plan:
         """Return the ids of the tables that the paper prints, in the matrix that it prints."""
         return [table for table in self.tables() if TABLES[table].study == "multirr_tables"]
 
+    def analyses(self) -> list[str]:
+        """Return the ids of the tables that no study fills."""
+        # Claims are held against all tables of the paper, or not at all.
+        whole = set(self.tables()) == set(TABLES)
+        return [table for table in ANALYSES if whole or table != "multirr_claims"]
+
+    def compared_tables(self) -> list[str]:
+        """Return the ids of the tables that stand beside printed numbers."""
+        return [table for table in self.tables() if TABLES[table].published]
+
     def figures(self) -> list[str]:
-        """Return the ids of the figures whose table is made."""
-        return [figure for figure in FIGURES if figure in self.tables()]
+        """Return the ids of the figures whose tables are made."""
+        not_made = set(TABLES) - set(self.tables())
+        return [figure for figure, tables in FIGURES.items() if not not_made & set(tables)]
 
     def releases(self) -> list[str]:
         """Return the names of the releases."""

@@ -11,5 +11,22 @@ ClusterMechanism = Literal["joint", "kronecker"]
 Projection = Literal["clip", "simplex", "likelihood"]
 """Ways from an unbiased estimate to a distribution; see `deniable.simplex`."""
 
+PairEstimator = Literal[
+    "randomized",
+    "randomized_joint",
+    "rr_independent",
+    "pair_unbiased",
+    "pair_clipped",
+    "pair_projected",
+    "pair_likelihood",
+    "pair_shrunk",
+]
+"""Estimators of two attributes' joint distribution; see `deniable.studies.pair_queries`."""
+
+Assessment = Literal[
+    "attributes", "attributes_inverted", "secure_sum", "pairs_joint", "pairs_kronecker"
+]
+"""Ways to assess dependences without a trusted party; see `deniable.assessment`."""
+
 READINGS: tuple[Reading, ...] = get_args(Reading)
 CLUSTER_MECHANISMS: tuple[ClusterMechanism, ...] = get_args(ClusterMechanism)

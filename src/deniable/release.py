@@ -107,10 +107,14 @@ def _attribute_epsilons(protocol: Protocol) -> Iterator[tuple[str, float]]:
                 yield name, channel.epsilon
 
 
-def source_for(release: AnyRelease, root_seed: int) -> RandomSource:
-    """Return the release's source of chance: seeded for a rehearsal only."""
+def source_for(release: AnyRelease, root_seed: int, step: str | None = None) -> RandomSource:
+    """Return the release's source of chance: seeded for a rehearsal only.
+
+    Each step after the protection itself has a stream of its own.
+    """
     if release.rehearsal:
-        return generator_for(root_seed, {"release": release.name})
+        key = {"release": release.name} | ({"step": step} if step else {})
+        return generator_for(root_seed, key)
     return SystemSource()
 
 

@@ -1,8 +1,10 @@
-"""The page that people read: every table and figure beside the printed numbers."""
+"""The page that people read: every table and figure beside the printed numbers.
 
-import inspect
+Its sections are listed in `deniable.report_sections`; here they are filled and put together.
+"""
+
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,35 +12,80 @@ from typing import Any
 import pandas as pd
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from deniable.files import read_json
-from deniable.multirr_audit import ATTRIBUTE_IN_CLUSTER
-from deniable.provenance import PACKAGE, run_facts
+from deniable.provenance import run_facts
+from deniable.report_multirr import is_as_printed, tally
+from deniable.report_page import (
+    SIGN,
+    Row,
+    Section,
+    Tables,
+    between,
+    inline_svg,
+    joined,
+    living_links,
+    markdown,
+    percent,
+    plain,
+    rows_of,
+    short,
+    thousands,
+    typeset,
+)
+from deniable.report_privacy import by_kind
+from deniable.report_sections import COMPARED_BY, DRAWN_BY, FOLDERS, MADE_BY, PARTS, PICTURES
 from deniable.sources import Source, read_source
-from deniable.studies.cluster_queries import ClusterQueries
-from deniable.studies.registry import CLUSTER_QUERY_KEYS, TABLES
-from deniable.study import compare
+from deniable.studies.registry import TABLES
 
-SIGN = {"agrees": "✓", "differs": "✗", "not printed": "–", "surrogate": "s"}
+
+@dataclass(frozen=True)
+class ReleaseFiles:
+    """What a release left behind, as far as the page shows it.
+
+    Attributes
+    ----------
+    description : mapping
+        channels.json.
+    estimates : DataFrame
+        estimates.csv.
+    adjustment : mapping
+        adjustment.json.
+    check, synthetic_check : DataFrame, optional
+        check.csv and synthetic_check.csv, which only a rehearsal has.
+    """
+
+    description: Mapping[str, Any]
+    estimates: pd.DataFrame
+    adjustment: Mapping[str, Any]
+    check: pd.DataFrame | None = None
+    synthetic_check: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What the page is made of: tables by name, pictures as SVG text, descriptions, facts."""
+    """What the page is made of.
 
-    results: Mapping[str, pd.DataFrame]
+    Attributes
+    ----------
+    tables : mapping of id to DataFrame
+        The tables that the run made; a section without its tables is left out.
+    figures : mapping of id to str
+        Pictures as SVG.
+    releases : sequence of ReleaseFiles
+    sources : sequence of Source
+    findings : str
+        As Markdown.
+    facts : mapping
+        Versions.
+    seed : int
+    config : str
+    """
+
+    tables: Tables
     figures: Mapping[str, str]
-    agreement: pd.DataFrame
-    clusters: pd.DataFrame
-    dependences: pd.DataFrame
-    trend: pd.DataFrame
-    privacy: pd.DataFrame
-    samplers: pd.DataFrame
-    releases: Sequence[Mapping[str, Any]]
-    estimates: Mapping[str, pd.DataFrame]
-    checks: Mapping[str, pd.DataFrame]
+    releases: Sequence[ReleaseFiles]
     sources: Sequence[Source]
     findings: str
     facts: Mapping[str, str]
@@ -56,28 +103,21 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
     config : mapping
         The validated config, without its data section: that may name a folder of the machine.
     """
-
-    def table(path: str) -> pd.DataFrame:
-        return pd.read_csv(path, keep_default_na=True, na_values=[""])
-
-    def by_stem(paths: Sequence[str]) -> dict[str, pd.DataFrame]:
-        return {Path(path).stem: table(path) for path in paths}
-
-    def by_folder(paths: Sequence[str]) -> dict[str, pd.DataFrame]:
-        return {Path(path).parent.name: table(path) for path in paths}
-
+    checks, synthetic = _by_folder(files.checks), _by_folder(files.synthetic_checks)
+    estimates, adjustments = _by_folder(files.estimates), _by_folder(files.adjustments)
     return Contents(
-        results=by_stem(files.tables),
-        figures={Path(p).stem: Path(p).read_text(encoding="utf-8") for p in files.figures},
-        agreement=table(files.agreement[0]),
-        clusters=table(files.clusters),
-        dependences=table(files.dependences),
-        trend=table(files.trend[0]),
-        privacy=table(files.privacy[0]),
-        samplers=table(files.samplers[0]),
-        releases=[read_json(path) for path in files.channels],
-        estimates=by_folder(files.estimates),
-        checks=by_folder(files.checks),
+        tables={Path(path).stem: _table(path) for path in [*files.tables, *files.audits]},
+        figures={Path(path).stem: Path(path).read_text(encoding="utf-8") for path in files.figures},
+        releases=[
+            ReleaseFiles(
+                description=read_json(path),
+                estimates=_table(estimates[name]),
+                adjustment=read_json(adjustments[name]),
+                check=_table(checks[name]) if name in checks else None,
+                synthetic_check=_table(synthetic[name]) if name in synthetic else None,
+            )
+            for name, path in _by_folder(files.channels).items()
+        ],
         sources=[read_source(path) for path in files.sources],
         findings=Path(files.findings).read_text(encoding="utf-8"),
         facts=run_facts(),
@@ -86,8 +126,38 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
     )
 
 
+def _table(path: str) -> pd.DataFrame:
+    # A category may be called "NA" or "None"; what is missing is written as nothing.
+    return pd.read_csv(path, keep_default_na=False, na_values=[""])
+
+
+def _by_folder(paths: Sequence[str]) -> dict[str, str]:
+    return {Path(path).parent.name: path for path in paths}
+
+
 def render(contents: Contents) -> str:
     """Return the page as HTML that opens without a network."""
+    environment = _environment(contents)
+    parts = {
+        heading: possible
+        for heading, sections in PARTS.items()
+        if (possible := [each for each in sections if each.possible(contents.tables)])
+    }
+    own = {"glance": glance, "releases": releases, "findings": findings, "run": run}
+    shown = {each.id: each for sections in parts.values() for each in sections}
+    bodies = {}
+    for name, section in shown.items():
+        values = own[name](contents) if name in own else section.prepare(contents.tables)
+        bodies[name] = Markup(living_links(_filled(environment, section, values), shown))
+    return environment.get_template("report.html.j2").render(parts=parts, bodies=bodies)
+
+
+def _filled(environment: Environment, section: Section, values: Mapping[str, Any]) -> str:
+    return environment.get_template(f"{section.template}.html.j2").render(values)
+
+
+def _environment(contents: Contents) -> Environment:
+    """Return what all templates share: filters, pictures, where numbers come from."""
     environment = Environment(
         loader=PackageLoader("deniable"),
         autoescape=select_autoescape(["html", "j2"]),
@@ -95,110 +165,130 @@ def render(contents: Contents) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["short"] = short
-    return environment.get_template("report.html.j2").render(
-        contents=contents,
-        layouts={
-            name: layout(table)
-            for name, table in contents.results.items()
-            if name in ("multirr_table1", "multirr_table2")
+    filters = (short, percent, thousands, plain, between, joined, typeset)
+    environment.filters.update({each.__name__: each for each in filters})
+    environment.globals.update(
+        short=short,
+        percent=percent,
+        plain=plain,
+        tables=contents.tables,
+        titles={name: table.title for name, table in TABLES.items()},
+        svg={
+            name: Markup(inline_svg(picture, name, PICTURES[name]))
+            for name, picture in contents.figures.items()
         },
-        tables=TABLES,
+        pictures=PICTURES,
+        made_by=MADE_BY,
+        drawn_by=DRAWN_BY,
+        compared_by=COMPARED_BY,
+        printed=[name for name, table in TABLES.items() if table.published],
+        folders=FOLDERS,
         sign=SIGN,
-        svg={name: Markup(_inline(text)) for name, text in contents.figures.items()},
-        findings=Markup(_markdown(contents.findings)),
-        surrogate=any(source.kind == "surrogate" for source in contents.sources),
-        sensitivity=contents.results.get("multirr_sensitivity"),
-        keys=CLUSTER_QUERY_KEYS,
-        broken=contents.privacy[~contents.privacy["holds"]],
-        stated=contents.privacy[contents.privacy["unit"] != ATTRIBUTE_IN_CLUSTER],
-        reading=contents.privacy[contents.privacy["unit"] == ATTRIBUTE_IN_CLUSTER],
-        simulated_at=_line_of(ClusterQueries.__call__),
-        compared_at=_line_of(compare),
-        as_written=_is_run_of_findings(contents),
-        records=_records(contents.privacy),
-        as_printed=contents.agreement[_is_as_printed(contents.agreement)],
-        other_readings=contents.agreement[~_is_as_printed(contents.agreement)],
+        surrogate=_is_surrogate(contents),
     )
+    return environment
 
 
-def _line_of(function: Callable[..., Any]) -> str:
-    """Return file and line of a function of this library, as seen from the project's root."""
-    file = Path(inspect.getsourcefile(function) or "").relative_to(PACKAGE.parent)
-    return f"src/{file.as_posix()}:{inspect.getsourcelines(function)[1]}"
+def _is_surrogate(contents: Contents) -> bool:
+    return any(source.kind == "surrogate" for source in contents.sources)
 
 
-def _is_run_of_findings(contents: Contents) -> bool:
-    """Return whether this run has the seed, the size and the data that the findings name."""
-    named = re.search(r"seed (\d+), ([\d,]+) runs", contents.findings)
-    runs = {int(table["replicates"].max()) for table in contents.results.values()}
-    return (
-        named is not None
-        and int(named[1]) == contents.seed
-        and runs == {int(named[2].replace(",", ""))}
-        and all(source.kind == "original" for source in contents.sources)
-    )
+# -- sections that show more than tables -----------------------------------------------------------
 
 
-def _markdown(text: str) -> str:
-    html: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
-    return html
-
-
-def short(value: Any) -> str:
-    """Return a number with three significant digits, or the value as text.
-
-    Examples
-    --------
-    >>> short(0.29538), short(12.3456), short(float("nan")), short("x")
-    ('0.295', '12.3', '–', 'x')
-    """
-    if isinstance(value, float):
-        return "–" if pd.isna(value) else f"{value:#.3g}".removesuffix(".")
-    return str(value)
-
-
-def layout(table: pd.DataFrame) -> dict[str, Any]:
-    """Arrange a table as the paper does: a row for each p and T_d, columns by T_v.
-
-    Returns
-    -------
-    dict
-        ``sizes`` (the T_v), ``mechanisms``, and ``rows``: p, t_d and for each T_v the printed value
-        and one record a mechanism.
-    """
-    sizes = sorted(table["t_v"].unique())
-    mechanisms = list(dict.fromkeys(table["mechanism"]))
-    cells = {
-        (cell["p"], cell["t_d"], cell["t_v"], cell["mechanism"]): cell
-        for cell in table.to_dict("records")
+def glance(contents: Contents) -> Row:
+    """Prepare how much of what is printed comes out again, and of what is claimed holds."""
+    tables = contents.tables
+    agreement = tables.get("multirr_agreement", pd.DataFrame())
+    if len(agreement):
+        agreement = agreement[is_as_printed(agreement)]
+    return {
+        "agreement": agreement,
+        "tally": tally(tables),
+        "audited": by_kind(tables["privacy"]) if "privacy" in tables else None,
+        "samplers": tables.get("samplers", pd.DataFrame()),
+        "example": tables.get("multirr_example1"),
+        "runs": _runs(tables),
     }
+
+
+def _runs(tables: Tables) -> list[int]:
+    """Return how many runs stand behind a number, over all studies."""
+    counts = {
+        int(n) for t in tables.values() if "replicates" in t for n in t["replicates"].unique()
+    }
+    return sorted(counts)
+
+
+def releases(contents: Contents) -> Row:
+    """Prepare what each release says of itself, and how a rehearsal fared against the truth."""
+    return {
+        "releases": [
+            {
+                "said": files.description,
+                "estimates": rows_of(
+                    files.estimates[~files.estimates["attributes"].str.contains(" x ")]
+                ),
+                "check": files.check,
+                "adjustment": files.adjustment,
+                "distances": None
+                if files.synthetic_check is None
+                else distances(files.synthetic_check),
+            }
+            for files in contents.releases
+        ]
+    }
+
+
+def distances(check: pd.DataFrame) -> Row:
+    """Return the mean distances of a rehearsal's files from the truth, by kind of table."""
+    pairs = check["attributes"].str.contains(" x ")
+    kinds = {
+        "single attributes": ~pairs,
+        "pairs inside a cluster": pairs & check["one_cluster"],
+        "pairs across clusters": pairs & ~check["one_cluster"],
+    }
+    columns = ["protected", "synthetic", "adjusted"]
     rows = [
-        {
-            "p": p,
-            "t_d": t_d,
-            "first": t_d == min(table["t_d"]),
-            "cells": [
-                [cells.get((p, t_d, t_v, mechanism)) for mechanism in mechanisms] for t_v in sizes
-            ],
-        }
-        for p in sorted(table["p"].unique())
-        for t_d in sorted(table["t_d"].unique())
+        {"kind": kind, "tables": int(which.sum())} | dict(check.loc[which, columns].mean())
+        for kind, which in kinds.items()
+        if which.any()
     ]
-    return {"sizes": sizes, "mechanisms": mechanisms, "rows": rows}
+    return {"rows": rows, "synthetic_from": check["synthetic_from"].iloc[0]}
 
 
-def _is_as_printed(agreement: pd.DataFrame) -> "pd.Series[bool]":
-    printed: pd.Series[bool] = agreement["matrix"] == "printed"
-    return printed & (agreement["projection"] == "clip")
+def findings(contents: Contents) -> Row:
+    """Prepare the findings, and whether they are about this run."""
+    return {
+        "findings": Markup(markdown(contents.findings, "../docs")),
+        "as_written": is_run_of_findings(contents),
+    }
 
 
-def _records(privacy: pd.DataFrame) -> pd.DataFrame:
-    """Return record-level epsilons: a row a reading, a column a p."""
-    records = privacy[(privacy["unit"] == "record") & (privacy["mechanism"] == "rr_independent")]
-    return records.pivot_table(index="matrix", columns="p", values="exact_epsilon", sort=False)
+def is_run_of_findings(contents: Contents) -> bool:
+    """Return whether this run has the seed, the size and the data that the findings name.
+
+    Their "seed 5, 1,000 runs" gives the seed and the largest number of runs of any study; every
+    other number of runs must stand in them too ("200 runs").
+    """
+    headline = re.search(r"seed (\d+), ([\d,]+) runs", contents.findings)
+    named = {int(n.replace(",", "")) for n in re.findall(r"(\d[\d,]*) runs", contents.findings)}
+    runs = _runs(contents.tables)
+    return (
+        headline is not None
+        and bool(runs)
+        and int(headline[1]) == contents.seed
+        and runs[-1] == int(headline[2].replace(",", ""))
+        and set(runs) <= named
+        and not _is_surrogate(contents)
+    )
 
 
-def _inline(svg: str) -> str:
-    # The prologue belongs to a file of its own, not to the middle of a page.
-    return svg[svg.index("<svg") :]
+def run(contents: Contents) -> Row:
+    """Prepare what the run was made from."""
+    return {
+        "sources": contents.sources,
+        "seed": contents.seed,
+        "facts": contents.facts,
+        "config": contents.config,
+    }

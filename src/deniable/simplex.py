@@ -4,15 +4,26 @@ All work on the last axis and over any leading batch axes. All of them are biase
 inside of the simplex; what must be unbiased stays with `Channel.estimate`.
 """
 
-import warnings
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from deniable.channel import Channel, KeepOrReplace
 from deniable.channel.base import Floats
-from deniable.errors import ChannelError, DeniableError, SingularChannelError
+from deniable.errors import DeniableError, SingularChannelError
+from deniable.expectation_maximization import (
+    MOST_STEPS,
+    TOLERANCE,
+    Likelihood,
+    expectation_maximization,
+)
+
+__all__ = [
+    "Likelihood",
+    "clip_and_rescale",
+    "euclidean_projection",
+    "expectation_maximization",
+    "maximum_likelihood",
+]
 
 
 def clip_and_rescale(estimate: npt.ArrayLike) -> Floats:
@@ -63,34 +74,17 @@ def euclidean_projection(estimate: npt.ArrayLike) -> Floats:
     return np.asarray(projected / projected.sum(axis=-1, keepdims=True))
 
 
-@dataclass(frozen=True, eq=False)
-class Likelihood:
-    """A maximum-likelihood estimate, and how sure it is to be one.
-
-    Attributes
-    ----------
-    proportions : shape (..., categories)
-    iterations : int
-        0 for a closed form.
-    gap : float
-        Upper bound on what the log-likelihood of any table of the batch still lacks, in nats.
-    """
-
-    proportions: Floats
-    iterations: int
-    gap: float
-
-
 def maximum_likelihood(
     reported_counts: npt.ArrayLike,
     channel: Channel,
     *,
-    tolerance: float = 1e-6,
-    iterations: int = 100_000,
+    tolerance: float = TOLERANCE,
+    iterations: int = MOST_STEPS,
 ) -> Likelihood:
     """Return the distribution that makes the reported counts most likely.
 
-    Closed form for keep-or-replace channels, expectation-maximization otherwise.
+    Closed form for keep-or-replace channels, expectation-maximization otherwise
+    (`deniable.expectation_maximization`).
 
     Parameters
     ----------
@@ -158,56 +152,6 @@ def _fill_where_nothing_is_reported(counts: Floats, channel: KeepOrReplace) -> F
     if not np.all(some):
         result[~some] = _fill_to_level(counts[~some], channel)
     return result
-
-
-def expectation_maximization(
-    reported_counts: npt.ArrayLike,
-    channel: Channel,
-    *,
-    tolerance: float = 1e-6,
-    iterations: int = 100_000,
-) -> Likelihood:
-    """Maximize the likelihood by EM (the iterative Bayesian update that text 003, 2.1 mentions).
-
-    The log-likelihood is concave, so it lacks at most n (max_u g_u - 1) of its maximum, where
-    g_u = sum over v of P[u, v] n_v / (n lambda_v): that certificate, not the size of the last
-    step, says when to stop.
-
-    Parameters
-    ----------
-    reported_counts, channel, tolerance, iterations
-        As in `maximum_likelihood`.
-    """
-    counts = np.asarray(reported_counts, dtype=float)
-    frequencies = channel._frequencies(counts)[0].reshape(-1, channel.size)
-    batch = counts.reshape(-1, channel.size)
-    totals = batch.sum(axis=-1)
-    proportions = np.full_like(batch, 1 / channel.size)
-    gaps = np.full(len(batch), np.inf)
-    open_tables = np.arange(len(batch))
-    done = 0
-    while open_tables.size and done < iterations:
-        done += 1
-        current = proportions[open_tables]
-        reported = channel.reported(current)
-        observed = frequencies[open_tables]
-        if np.any((reported <= 0) & (observed > 0)):
-            raise ChannelError("a category was reported that the channel cannot report")
-        ratio = np.divide(observed, reported, out=np.zeros_like(observed), where=reported > 0)
-        gradient = channel.expected(ratio)
-        gaps[open_tables] = totals[open_tables] * np.maximum(gradient.max(axis=-1) - 1, 0.0)
-        moved = current * gradient
-        proportions[open_tables] = moved / moved.sum(axis=-1, keepdims=True)
-        open_tables = open_tables[gaps[open_tables] > tolerance]
-    gap = float(gaps.max())
-    if gap > tolerance:
-        warnings.warn(
-            f"EM stopped after {iterations} iterations with the log-likelihood up to {gap:.2g} "
-            "below its maximum; allow more iterations or a larger tolerance",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-    return Likelihood(proportions.reshape(counts.shape), done, gap)
 
 
 def _finite(values: npt.ArrayLike) -> Floats:

@@ -4,9 +4,9 @@ A study adds a function that simulates one cell, a grid in the config and a file
 numbers; everything else is here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,8 @@ from deniable.grid import Cell, Grid, cells_of_grids, chunk_of
 from deniable.randomness import generator_for
 
 Values = npt.NDArray[np.float64]
-Simulate = Callable[[Cell, np.random.Generator, int], Values]
+Output = Mapping[str, Any]
+SummaryName = Literal["median", "mean"]
 Verdict = Literal["agrees", "differs", "not printed", "surrogate"]
 
 CONFIDENCE = 0.95
@@ -36,8 +37,18 @@ RESULT_COLUMNS = (
 )
 
 
+class Simulator(Protocol):
+    """Simulates the cells of a study. One run of a cell may have several outputs."""
+
+    def outputs(self, cell: Cell) -> Sequence[Output]:
+        """Return what names each output of a cell; a single output needs no name: ({},)."""
+
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Values:
+        """Simulate runs of a cell; return an array of shape (replicates, outputs)."""
+
+
 def replicate(
-    simulate: Simulate, root_seed: int, study: str, cell: Cell, *, replicates: int, block: int
+    simulator: Simulator, root_seed: int, study: str, cell: Cell, *, replicates: int, block: int
 ) -> Values:
     """Simulate the replicates of a cell, block by block.
 
@@ -46,15 +57,18 @@ def replicate(
 
     Parameters
     ----------
-    simulate : callable
-        (cell, generator, number of replicates) -> one value a replicate.
+    simulator : Simulator
     block : int
         Replicates that are drawn together.
+
+    Returns
+    -------
+    array, shape (replicates, outputs)
     """
     parts = []
     for number, start in enumerate(range(0, replicates, block)):
         generator = generator_for(root_seed, {"study": study, "cell": dict(cell), "block": number})
-        parts.append(simulate(cell, generator, min(block, replicates - start)))
+        parts.append(simulator(cell, generator, min(block, replicates - start)))
     return np.concatenate(parts)
 
 
@@ -85,6 +99,29 @@ def median_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Sum
     rank = int(np.sum(tails <= (1 - confidence) / 2))
     low, high = (ordered[rank - 1], ordered[n - rank]) if rank >= 1 else (-np.inf, np.inf)
     return Summary(float(np.median(ordered)), float(low), float(high), n)
+
+
+def mean_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summary:
+    """Return the mean with Student's interval, for outputs that are bounded or take few values.
+
+    With a single value the interval is the whole line.
+    """
+    sample = np.asarray(values, dtype=float)
+    n = sample.size
+    if not n or np.any(np.isnan(sample)):
+        raise DeniableError("a mean needs at least one value, and none that is not a number")
+    reach = np.inf
+    if n > 1:
+        quantile = special.stdtrit(n - 1, (1 + confidence) / 2)
+        reach = quantile * sample.std(ddof=1) / np.sqrt(n)
+    mean = float(sample.mean())
+    return Summary(mean, float(mean - reach), float(mean + reach), n)
+
+
+SUMMARIES: Mapping[SummaryName, Callable[[npt.ArrayLike], Summary]] = {
+    "median": median_summary,
+    "mean": mean_summary,
+}
 
 
 def verdict(
@@ -159,8 +196,22 @@ def compare(
     return table[[*keys, *RESULT_COLUMNS]]
 
 
+def plotted(results: pd.DataFrame, keys: Sequence[str], summary: SummaryName) -> pd.DataFrame:
+    """Return results that no printed number stands beside, as the numbers behind a figure.
+
+    Returns
+    -------
+    DataFrame
+        The key columns, the summary under its own name, ``ci_low``, ``ci_high``, ``replicates``,
+        ``data_source``, then what else names a cell.
+    """
+    named = results.rename(columns={"regenerated": summary})
+    first = [*keys, summary, "ci_low", "ci_high", "replicates", "data_source"]
+    return named[[*first, *(column for column in named if column not in first)]]
+
+
 def simulate_chunk(
-    simulate: Simulate,
+    simulator: Simulator,
     study: str,
     grids: Sequence[Grid],
     *,
@@ -169,33 +220,37 @@ def simulate_chunk(
     replicates: int,
     block: int,
     root_seed: int,
+    summary: SummaryName = "median",
 ) -> pd.DataFrame:
-    """Simulate one chunk of a study's cells and summarise each.
+    """Simulate one chunk of a study's cells and summarise each output.
 
     Returns
     -------
     DataFrame
-        The cell's columns, then regenerated, ci_low, ci_high, replicates.
+        The cell's columns, what names the output, then regenerated, ci_low, ci_high, replicates.
     """
     rows = []
     for cell in chunk_of(cells_of_grids(grids), chunk, chunks):
-        summary = median_summary(
-            replicate(simulate, root_seed, study, cell, replicates=replicates, block=block)
-        )
-        rows.append(
-            dict(cell)
-            | {
-                "regenerated": summary.value,
-                "ci_low": summary.low,
-                "ci_high": summary.high,
-                "replicates": summary.replicates,
-            }
-        )
+        values = replicate(simulator, root_seed, study, cell, replicates=replicates, block=block)
+        for output, column in zip(simulator.outputs(cell), values.T, strict=True):
+            found = SUMMARIES[summary](column)
+            rows.append(
+                dict(cell)
+                | dict(output)
+                | {
+                    "regenerated": found.value,
+                    "ci_low": found.low,
+                    "ci_high": found.high,
+                    "replicates": found.replicates,
+                }
+            )
     return pd.DataFrame(rows)
 
 
 def in_order(results: pd.DataFrame, cells: Sequence[Cell]) -> pd.DataFrame:
     """Return the results of the cells, in the cells' order, whatever chunks they came from.
+
+    Outputs of a cell stay in the order in which they were simulated.
 
     Raises
     ------
@@ -203,13 +258,17 @@ def in_order(results: pd.DataFrame, cells: Sequence[Cell]) -> pd.DataFrame:
         If a cell is missing among the results or there twice.
     """
     keys = list(cells[0])
-    rows = {tuple(row): position for position, row in enumerate(results[keys].to_numpy().tolist())}
+    names = list(results.columns[: list(results.columns).index("regenerated")])
+    rows: dict[tuple[Any, ...], list[int]] = {}
+    for position, row in enumerate(results[keys].to_numpy(dtype=object).tolist()):
+        rows.setdefault(tuple(row), []).append(position)
     wanted = [tuple(_as_written(cell[key]) for key in keys) for cell in cells]
     missing = [cell for cell in wanted if cell not in rows]
-    if missing or len(rows) != len(results):
+    if missing or results.duplicated(names).any():
         what = f"lack the cell {missing[0]}" if missing else "hold a cell twice"
         raise DeniableError(f"the results {what}; delete results/studies and run again")
-    return results.iloc[[rows[cell] for cell in wanted]].reset_index(drop=True)
+    order = [position for cell in wanted for position in rows[cell]]
+    return results.iloc[order].reset_index(drop=True)
 
 
 def _as_written(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """A small project of its own for whole-workflow tests, run once and then copied.
 
 Nothing here needs a network or the published data: the manifest names a file of 600 records that
-is made here, and its surrogate is the committed one.
+is made here, and its surrogates are the committed ones.
 """
 
 import fcntl
@@ -35,18 +35,39 @@ GRID = {
     "t_v": [50, 100],
 }
 OTHER_GRID = GRID | {"matrix": ["keep"], "mechanism": ["joint"], "t_v": [50]}
+SIZE = {"replicates": 7, "block": 4, "chunks": 1}
+PAIR_GRID = {"matrix": ["printed"], "projection": ["clip"], "p": [0.7]}
+FIGURE_3_GRID = {
+    "matrix": ["printed"],
+    "mechanism": ["joint", "kronecker"],
+    "t_v": [50],
+    "t_d": [0.1],
+    "p": [0.7],
+    "best": ["both"],
+}
+ASSESSMENT_GRID = {"matrix": ["keep"], "method": ["attributes", "secure_sum"], "p": [0.7]}
 RELEASE = {"data": "adult", "matrix": "keep", "p": 0.7}
 TINY: dict[str, Any] = {
     "data": {"source": "surrogate"},
     "studies": {
         "multirr_tables": {"replicates": 9, "block": 4, "chunks": 2, "grids": [GRID]},
         "multirr_sensitivity": {"replicates": 9, "block": 4, "chunks": 1, "grids": [OTHER_GRID]},
+        "multirr_attributes": SIZE
+        | {"grids": [GRID | {"dataset": ["adult"], "attributes": [2, 3]}]},
+        "multirr_fig2": SIZE | {"grids": [PAIR_GRID]},
+        "multirr_fig3": SIZE | {"chunks": 2, "grids": [FIGURE_3_GRID]},
+        "multirr_pairs": SIZE | {"grids": [PAIR_GRID]},
+        "multirr_assessment": SIZE | {"grids": [ASSESSMENT_GRID]},
+    },
+    "analyses": {
+        "multirr_secure_sum": {"parties": 50, "parties_of_all_pairs": 5, "fault_trials": 2}
+        | {"linkage_parties": 300, "linkage_samples": 3}
     },
     "releases": [
         RELEASE
         | {"name": "tried", "mechanism": "rr_clusters", "cluster_mechanism": "kronecker"}
-        | {"attributes": ["relationship", "sex", "income"], "t_v": 24, "t_d": 0.1}
-        | {"rehearsal": True},
+        | {"data": "adult_numeric", "attributes": ["age", "relationship", "sex", "income"]}
+        | {"t_v": 24, "t_d": 0.1, "rehearsal": True},
         RELEASE
         | {"name": "real", "mechanism": "rr_independent", "attributes": ["race", "sex"]}
         | {"rehearsal": False},
@@ -153,24 +174,31 @@ def set_up(folder: Path) -> None:
             shutil.copy2(ROOT / part, folder)
     manifest = folder / "resources" / "datasets.yaml"
     entries = yaml.safe_load(manifest.read_text(encoding="utf-8"))
-    text = published_file(entries["adult"]["attributes"])
+    text = published_file([a for entry in entries.values() for a in entry["attributes"]])
     (folder / "mirror").mkdir()
     (folder / "mirror" / "adult.data").write_text(text, encoding="utf-8")
-    entries["adult"] |= {
-        "records": RECORDS,
-        "sha256": hashlib.sha256(text.encode()).hexdigest(),
-        "address": "http://127.0.0.1:9/adult.data",  # the discard port: nobody answers
-    }
+    for entry in entries.values():
+        assert entry["file"] == "adult.data"
+        entry |= {
+            "records": RECORDS,
+            "sha256": hashlib.sha256(text.encode()).hexdigest(),
+            "address": "http://127.0.0.1:9/adult.data",  # the discard port: nobody answers
+        }
     manifest.write_text(yaml.safe_dump(entries, sort_keys=False), encoding="utf-8")
     (folder / TINY_FILE).write_text(yaml.safe_dump(TINY), encoding="utf-8")
 
 
 def published_file(attributes: list[dict[str, Any]]) -> str:
-    """Return records in the published file's form, the attributes independent of each other."""
+    """Return records in the published file's form, the attributes independent of each other.
+
+    An attribute that two data sets read is drawn twice; its column is the later draw.
+    """
     generator = np.random.default_rng(4)
     rows = np.full((RECORDS, 15), "0", dtype=object)
     for attribute in attributes:
-        rows[:, attribute["position"]] = generator.choice(attribute["categories"], RECORDS)
+        # Edges are numbers of their own intervals: the lower ends.
+        values = attribute["categories"] if "edges" not in attribute else attribute["edges"]
+        rows[:, attribute["position"]] = generator.choice(np.array(values, dtype=str), RECORDS)
     return "".join(", ".join(row) + "\n" for row in rows)
 
 

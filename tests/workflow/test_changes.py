@@ -11,7 +11,10 @@ import yaml
 pytestmark = pytest.mark.workflow
 
 STUDY_LANE = {"simulate", "collect", "draw", "summarize_agreement", "report"}
-RELEASE_LANE = {"design_release", "protect_release", "estimate_release", "check_rehearsal"}
+RELEASE_LANE = {
+    *("design_release", "protect_release", "estimate_release"),
+    *("adjust_release", "synthesize_release", "check_rehearsal"),
+}
 
 
 def verdicts(project: Any) -> set[tuple[str, str]]:
@@ -22,7 +25,7 @@ def verdicts(project: Any) -> set[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("module", "again", "kept"),
     [
-        ("figures.py", {"draw", "report"},
+        ("figures/multirr.py", {"draw", "report"},
          {"prepare_data", "simulate", "collect", "audit_privacy", "audit_samplers"} | RELEASE_LANE),
         ("utility.py", STUDY_LANE, {"prepare_data", "audit_privacy"} | RELEASE_LANE),
         ("release.py", RELEASE_LANE | {"audit_samplers", "audit_privacy", "report"},
@@ -48,7 +51,8 @@ def test_other_settings_of_a_study_leave_the_releases(project: Any) -> None:
     other = {"studies": {"multirr_sensitivity": {"replicates": 11}}}
     (project.folder / "other.yaml").write_text(yaml.safe_dump(other), encoding="utf-8")
     jobs = project.would_run("--configfile", "tiny.yaml", "other.yaml")
-    assert jobs == {"simulate": 1, "collect": 1, "summarize_agreement": 1, "report": 1}
+    after = ("simulate", "collect", "summarize_agreement", "decide_claims", "report")
+    assert jobs == dict.fromkeys(after, 1)
 
 
 def test_a_corrected_printed_number_simulates_nothing(project: Any) -> None:
@@ -66,9 +70,11 @@ def test_data_that_arrive_are_used_for_everything(project: Any, finished: Any) -
     assert verdicts(project) == {("surrogate", "surrogate")}
     table = finished[1].split("Job stats:")[1].split("\n\n")[0]
     everything = set(re.findall(r"^(\w+) +\d+$", table, re.MULTILINE)) - {"all", "total"}
-    everything -= {"draw_release"}  # what is no rehearsal is drawn once
+    # What is no rehearsal is drawn once; the worked example has no data.
+    everything -= {"draw_release", "work_example"}
     assert set(project.would_run(*arguments, **variables)) == everything
-    targets = ["results/tables/multirr_table1.csv", "results/data/adult.parquet"]
+    data = [f"results/data/{name}.parquet" for name in ("adult", "adult_numeric")]
+    targets = ["results/tables/multirr_table1.csv", *data]
     project.made("--cores", "2", *targets, *arguments, **variables)
     assert {source for source, _ in verdicts(project)} == {"original"}
     assert {verdict for _, verdict in verdicts(project)} <= {"agrees", "differs"}
@@ -98,3 +104,14 @@ def test_a_release_that_is_no_rehearsal_is_drawn_once(project: Any) -> None:
         if new == "p: 0.6":
             assert "'real' is in results/releases/real already" in project.refused("-n")
         tiny.write_text(text, encoding="utf-8")
+
+
+def test_synthetic_records_are_made_otherwise_without_a_second_draw(project: Any) -> None:
+    drawn = project.results("releases/real/protected.*", "releases/real/channels.json")
+    before = project.results("releases/real/synthetic.csv")
+    project.edit("tiny.yaml", "name: real", "name: real\n  synthetic: adjustment")
+    target = "results/releases/real/synthetic.csv"
+    assert project.would_run(target) == {"synthesize_release": 1}
+    project.made("--cores", "1", target)
+    assert project.results("releases/real/synthetic.csv") != before
+    assert project.results("releases/real/protected.*", "releases/real/channels.json") == drawn

@@ -22,7 +22,8 @@ def test_the_readme_shows_the_rules_as_they_are(tmp_path: Path) -> None:
     arrows = {
         (names[one], names[other])
         for one, other in re.findall(r"^\s*(id\d+) --> (id\d+)", done.stdout, re.MULTILINE)
-        if names[other] != "all"
+        # What everything leads to is said in words; its arrows would hide the others.
+        if names[other] not in ("all", "report")
     }
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = set()

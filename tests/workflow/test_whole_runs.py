@@ -13,6 +13,7 @@ from deniable.config import validate
 from deniable.microdata import read_parquet
 from deniable.plan import Plan
 from deniable.release import PRODUCTION_MARK, REHEARSAL_MARK
+from deniable.studies.registry import ANALYSES, FIGURES, TABLES
 
 pytestmark = pytest.mark.workflow
 
@@ -69,10 +70,11 @@ def test_a_project_that_was_moved_does_not_run_again(project: Any) -> None:
 
 
 def test_cores_and_chunks_change_no_byte(untouched: Any, finished: Any) -> None:
-    chunks = {"studies": {"multirr_tables": {"chunks": 3}, "multirr_sensitivity": {"chunks": 2}}}
+    numbers = {"tables": 3, "sensitivity": 2, "fig3": 1}
+    chunks = {"studies": {f"multirr_{name}": {"chunks": n} for name, n in numbers.items()}}
     (untouched.folder / "chunks.yaml").write_text(yaml.safe_dump(chunks), encoding="utf-8")
     untouched.made("--cores", "1", "--configfile", "tiny.yaml", "chunks.yaml")
-    assert len(untouched.results("studies/*/chunk-*.csv")) == 5
+    assert len(untouched.results("studies/*/chunk-*.csv")) == 10
     assert untouched.comparable() == finished[0].comparable()
 
 
@@ -94,12 +96,15 @@ def test_tables_have_the_columns_of_the_contract(finished: Any) -> None:
 
 def test_every_result_says_that_the_data_are_surrogates(finished: Any) -> None:
     tables = finished[0].folder / "results" / "tables"
-    for name in ("table1", "table2", "sensitivity", "clusters", "dependences"):
-        for row in rows(tables / f"multirr_{name}.csv"):
+    of_data = ("clusters", "dependences", "order", "secure_sum", "linkage", "risk", "claims")
+    for name in (*TABLES, *(f"multirr_{name}" for name in of_data)):
+        for row in rows(tables / f"{name}.csv"):
             assert row["data_source"] == "surrogate"
             assert row.get("verdict", "surrogate") == "surrogate"
     assert "SURROGATE DATA" in (finished[0].folder / "results/report.html").read_text("utf-8")
     for figure in (finished[0].folder / "results" / "figures").glob("*.svg"):
+        if figure.stem == "multirr_fig1":  # a formula, of no data
+            continue
         assert "SURROGATE" in figure.read_text("utf-8")
 
 
@@ -108,7 +113,9 @@ def test_the_default_config_asks_for_all_printed_cells(config_values: dict[str, 
     cells = plan.config.study("multirr_tables").cells()
     for dataset in ("adult", "adult6"):
         assert sum(cell["dataset"] == dataset for cell in cells) == 72
-    assert plan.tables() == ["multirr_table1", "multirr_table2", "multirr_sensitivity"]
+    assert plan.tables() == list(TABLES)
+    assert plan.figures() == list(FIGURES)
+    assert plan.analyses() == list(ANALYSES)
 
 
 def test_releases_are_marked(finished: Any) -> None:
@@ -122,11 +129,21 @@ def test_releases_are_marked(finished: Any) -> None:
         assert marks["data_source"] == "surrogate"
         protected = rows(folder / name / "protected.csv")
         assert {row.get("rehearsal") for row in protected} == {"yes" if name == "tried" else None}
-        estimates = rows(folder / name / "estimates.csv")
-        assert {row["rehearsal"] for row in estimates} == {str(name == "tried")}
+        for table in ("estimates.csv", "adjusted_weights.csv"):
+            found = {row["rehearsal"] for row in rows(folder / name / table)}
+            assert found == {str(name == "tried")}
+        assert json.loads((folder / name / "adjustment.json").read_text("utf-8"))["notice"] == mark
+        marks = read_parquet(folder / name / "synthetic.parquet").marks
+        assert marks["notice"] == mark
+        assert marks["synthetic"].startswith("SYNTHETIC")
+        synthetic = rows(folder / name / "synthetic.csv")
+        assert len(synthetic) == len(protected)
+        assert {row["synthetic"] for row in synthetic} == {"clusters"}
+        assert {row.get("rehearsal") for row in synthetic} == {"yes" if name == "tried" else None}
     assert "REHEARSAL" in REHEARSAL_MARK
     assert (folder / "tried" / "check.csv").exists()
-    assert not (folder / "real" / "check.csv").exists()
+    assert (folder / "tried" / "synthetic_check.csv").exists()
+    assert not list((folder / "real").glob("*check.csv"))
 
 
 def test_a_release_is_drawn_anew_and_a_rehearsal_is_repeated(project: Any, finished: Any) -> None:

@@ -78,18 +78,66 @@ rule estimate_release:
         "../scripts/estimate_release.py"
 
 
-# A rehearsal knows the truth: how far are the estimates from it?
+# What follows starts from the protected file, not from the true records: it costs no privacy.
+rule adjust_release:
+    input:
+        protected=rules.protect_release.output.parquet,
+        channels=rules.design_release.output,
+        estimates=rules.estimate_release.output,
+    output:
+        weights="results/releases/{release}/adjusted_weights.csv",
+        adjustment="results/releases/{release}/adjustment.json",
+    log:
+        "results/logs/adjust_release/{release}.log",
+    params:
+        code=plan.code("adjust_release.py"),
+    message:
+        "Release {wildcards.release}: weighting the protected records to the estimated margins"
+    script:
+        "../scripts/adjust_release.py"
+
+
+# Unlike the protected file, this one may be drawn again, also when it comes from the operating
+# system's generator: however many are made, all of them rest on that one draw.
+rule synthesize_release:
+    input:
+        protected=rules.protect_release.output.parquet,
+        channels=rules.design_release.output,
+        estimates=rules.estimate_release.output,
+        weights=rules.adjust_release.output.weights,
+    output:
+        parquet="results/releases/{release}/synthetic.parquet",
+        csv="results/releases/{release}/synthetic.csv",
+    log:
+        "results/logs/synthesize_release/{release}.log",
+    params:
+        release=lambda wildcards: plan.settings("releases", wildcards.release),
+        synthetic=lambda wildcards: plan.config.release(wildcards.release).synthetic,
+        seed=lambda wildcards: (None if plan.drawn_once(wildcards.release) else plan.config.seed),
+        code=plan.code("synthesize_release.py"),
+    message:
+        "Release {wildcards.release}: repeating what is estimated as synthetic records"
+    script:
+        "../scripts/synthesize_release.py"
+
+
+# A rehearsal knows the truth: how far from it are the estimates, and the files made from them?
 rule check_rehearsal:
     input:
         data=lambda wildcards: f"results/data/{plan.config.release(wildcards.release).data}.parquet",
-        estimates=rules.estimate_release.output,
+        protected=rules.protect_release.output.parquet,
         channels=rules.design_release.output,
+        estimates=rules.estimate_release.output,
+        weights=rules.adjust_release.output.weights,
+        synthetic=rules.synthesize_release.output.parquet,
     output:
-        "results/releases/{release}/check.csv",
+        estimates="results/releases/{release}/check.csv",
+        synthetic="results/releases/{release}/synthetic_check.csv",
     log:
         "results/logs/check_rehearsal/{release}.log",
     params:
         seed=plan.config.seed,
+        synthetic=lambda wildcards: plan.config.release(wildcards.release).synthetic,
         code=plan.code("check_rehearsal.py"),
     message:
         "Release {wildcards.release}: setting the estimates beside the truth"

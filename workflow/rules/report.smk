@@ -1,22 +1,24 @@
 # The page that people read.
+from pathlib import Path
+
+TEMPLATES = Path("src/deniable/templates")
 
 
 rule report:
     input:
-        tables=expand("results/tables/{table}.csv", table=plan.tables()),
+        tables=expand("results/tables/{table}.csv", table=plan.tables() + plan.analyses()),
+        audits=[*rules.audit_privacy.output, *rules.audit_samplers.output],
         figures=expand("results/figures/{figure}.svg", figure=plan.figures()),
-        agreement=rules.summarize_agreement.output,
-        clusters=rules.measure_dependences.output.clusters,
-        trend=rules.assess_threshold_trend.output,
-        dependences=rules.measure_dependences.output.dependences,
-        privacy=rules.audit_privacy.output,
-        samplers=rules.audit_samplers.output,
         channels=expand("results/releases/{release}/channels.json", release=plan.releases()),
         estimates=expand("results/releases/{release}/estimates.csv", release=plan.releases()),
+        adjustments=expand("results/releases/{release}/adjustment.json", release=plan.releases()),
         checks=expand("results/releases/{release}/check.csv", release=plan.rehearsals()),
+        synthetic_checks=expand(
+            "results/releases/{release}/synthetic_check.csv", release=plan.rehearsals()
+        ),
         sources=expand("results/data/raw/{dataset}.source.json", dataset=plan.datasets),
         findings="docs/findings.md",
-        template="src/deniable/templates/report.html.j2",
+        templates=sorted(str(file) for file in TEMPLATES.rglob("*.*")),
     output:
         "results/report.html",
     log:

@@ -48,7 +48,7 @@ rule collect:
 
 rule draw:
     input:
-        "results/tables/{figure}.csv",
+        lambda wildcards: expand("results/tables/{table}.csv", table=FIGURES[wildcards.figure]),
     output:
         svg=report(
             "results/figures/{figure}.svg",
@@ -71,26 +71,9 @@ rule draw:
         "../scripts/draw.py"
 
 
-rule measure_dependences:
-    input:
-        data="results/data/adult.parquet",
-    output:
-        dependences="results/tables/multirr_dependences.csv",
-        clusters="results/tables/multirr_clusters.csv",
-    log:
-        "results/logs/measure_dependences.log",
-    params:
-        study=plan.settings("studies", "multirr_tables"),
-        code=plan.code("measure_dependences.py"),
-    message:
-        "Measuring dependences of all pairs and forming clusters"
-    script:
-        "../scripts/measure_dependences.py"
-
-
 rule summarize_agreement:
     input:
-        expand("results/tables/{table}.csv", table=plan.tables()),
+        expand("results/tables/{table}.csv", table=plan.compared_tables()),
     output:
         report(
             "results/tables/multirr_agreement.csv",
@@ -106,24 +89,3 @@ rule summarize_agreement:
         "Counting which printed numbers hold"
     script:
         "../scripts/summarize_agreement.py"
-
-
-rule assess_threshold_trend:
-    input:
-        tables=expand("results/tables/{table}.csv", table=plan.printed_tables()),
-        clusters=rules.measure_dependences.output.clusters,
-    output:
-        report(
-            "results/tables/multirr_threshold_trend.csv",
-            caption="../report/threshold_trend.rst",
-            category="Tables",
-            labels={"table": "multirr_threshold_trend"},
-        ),
-    log:
-        "results/logs/assess_threshold_trend.log",
-    params:
-        code=plan.code("assess_threshold_trend.py"),
-    message:
-        "Testing whether the printed trend over T_d is more than chance"
-    script:
-        "../scripts/assess_threshold_trend.py"

@@ -1,7 +1,8 @@
-"""Audit the epsilon of every mechanism and setting of Tables 1 and 2."""
+"""Audit the epsilon of every mechanism, assessment and release at every setting."""
 
 import pandas as pd
 
+from deniable.assessment_audit import audit_assessments
 from deniable.files import read_json, write_table
 from deniable.grid import values_of
 from deniable.microdata import read_parquet
@@ -17,7 +18,8 @@ with job(snakemake):
         pd.read_csv(snakemake.input.dependences),
         *(values_of(grids, column) for column in ("p", "t_v", "t_d")),
     )
+    assessed = audit_assessments(data.domain, values_of(grids, "p"))
     releases = [audit_release(read_json(file)) for file in snakemake.input.channels]
-    audited = pd.concat([audited, *releases], ignore_index=True)
+    audited = pd.concat([audited, assessed, *releases], ignore_index=True)
     # Which clusters there are to audit depends on the data.
     write_table(snakemake.output[0], audited.assign(data_source=data.marks["data_source"]))

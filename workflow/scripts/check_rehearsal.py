@@ -1,4 +1,4 @@
-"""Set the estimates of a rehearsal beside the true proportions."""
+"""Set the estimates of a rehearsal, and what is made from them, beside the true proportions."""
 
 import pandas as pd
 
@@ -7,6 +7,7 @@ from deniable.files import read_json, write_table
 from deniable.microdata import read_parquet
 from deniable.multirr import Protocol
 from deniable.randomness import generator_for
+from deniable.release_synthesis import distances_from_truth
 
 from job import job
 
@@ -19,4 +20,15 @@ with job(snakemake):
     )
     coverage = release.coverage_of_redraws(protocol, data, generator)
     checked = release.check_against_truth(estimates, data, coverage)
-    write_table(snakemake.output[0], checked)
+    write_table(snakemake.output.estimates, checked)
+    distances = distances_from_truth(
+        protocol,
+        data,
+        read_parquet(snakemake.input.protected),
+        read_parquet(snakemake.input.synthetic),
+        pd.read_csv(snakemake.input.weights)["weight"].to_numpy(),
+    )
+    distances["synthetic_from"] = snakemake.params.synthetic
+    distances["rehearsal"] = True
+    distances["data_source"] = data.marks["data_source"]
+    write_table(snakemake.output.synthetic, distances)

@@ -1,4 +1,4 @@
-"""Collect a table from its chunks and set it beside the printed numbers."""
+"""Collect a table from its chunks: beside the printed numbers, or as the numbers of a figure."""
 
 import pandas as pd
 
@@ -6,7 +6,7 @@ from deniable.files import write_table
 from deniable.grid import cells_of_grids
 from deniable.published import read_published
 from deniable.studies.registry import STUDIES, TABLES
-from deniable.study import compare, in_order
+from deniable.study import compare, in_order, plotted
 
 from job import job
 
@@ -14,11 +14,13 @@ with job(snakemake):
     table = TABLES[snakemake.wildcards.table]
     study = STUDIES[table.study]
     cells = [c for c in cells_of_grids(snakemake.params.study["grids"]) if table.holds(c)]
-    results = in_order(pd.concat(map(pd.read_csv, snakemake.input.chunks)), cells)
-    printed = pd.concat(
-        read_published(file, study.published_column) for file in snakemake.input.published
-    )
-    write_table(
-        snakemake.output[0],
-        compare(results, printed, study.keys, study.published_replicates),
-    )
+    found = pd.concat(map(pd.read_csv, snakemake.input.chunks))
+    results = in_order(found[[table.holds(row) for row in found.to_dict("records")]], cells)
+    if table.published:
+        printed = pd.concat(
+            read_published(file, study.published_column) for file in snakemake.input.published
+        )
+        results = compare(results, printed, table.keys, study.published_replicates)
+    else:
+        results = plotted(results, table.keys, study.summary)
+    write_table(snakemake.output[0], results)

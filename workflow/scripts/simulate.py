@@ -10,8 +10,9 @@ from job import job
 with job(snakemake):
     settings = snakemake.params.study
     data = read_parquet(snakemake.input.data)
+    study = STUDIES[snakemake.wildcards.study]
     results = simulate_chunk(
-        STUDIES[snakemake.wildcards.study].simulator(data, settings),
+        study.simulator(data, settings),
         snakemake.wildcards.study,
         settings["grids"],
         chunk=int(snakemake.wildcards.chunk),
@@ -19,5 +20,6 @@ with job(snakemake):
         replicates=settings["replicates"],
         block=settings["block"],
         root_seed=snakemake.params.seed,
+        summary=study.summary,
     )
     write_table(snakemake.output[0], results.assign(data_source=data.marks["data_source"]))

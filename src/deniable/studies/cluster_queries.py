@@ -1,12 +1,12 @@
 """Relative error of count queries under RR-Clusters: Tables 1 and 2 of text 003.
 
 A run randomizes the data once, estimates each cluster's distribution, and asks one random query
-over two random attributes. Only the counts of the clusters that the query touches are drawn: the
-error depends on nothing else, and counts have the same distribution as randomized records.
+over two random attributes (or more, where a cell says so). Only the counts of the clusters that
+the query touches are drawn: the error depends on nothing else, and counts have the same
+distribution as randomized records.
 """
 
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -16,15 +16,16 @@ import numpy as np
 import pandas as pd
 
 from deniable import simplex
-from deniable.channel import Channel, KeepOrReplace, ProductChannel
+from deniable.channel import Channel
 from deniable.channel.base import Counts, Floats
 from deniable.clustering import cluster_attributes
 from deniable.dependence import dependences
-from deniable.errors import DeniableError
 from deniable.microdata import Microdata
 from deniable.multirr import Protocol, rr_clusters
+from deniable.singular import estimated_or_uniform, unbiased_or_uniform
 from deniable.utility import random_queries, relative_errors
 
+LIKELIHOOD_TOLERANCE = 0.1  # nats: far below what data could tell apart, or these runs
 COPIES = {"adult": 1, "adult6": 6}
 """Adult6 is Adult concatenated six times (text 003, 6.5)."""
 
@@ -58,44 +59,48 @@ class ClusterQueries:
         clusters = cluster_attributes(self.data.domain, self.dependences, cell["t_v"], cell["t_d"])
         return rr_clusters(self.data.domain, clusters, cell["p"], cell["matrix"], cell["mechanism"])
 
+    def outputs(self, cell: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        """Return the one output of a run: the relative error of its query."""
+        return ({},)
+
     def __call__(
         self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
     ) -> Floats:
-        """Return the relative error of each run's query.
+        """Return the relative error of each run's query, shape (replicates, 1).
 
         Parameters
         ----------
         cell : mapping
-            dataset, matrix, mechanism, projection, p, t_d, t_v.
+            dataset, matrix, mechanism, projection, p, t_d, t_v; attributes, of a query, if not 2.
         """
         protocol = self.protocol(cell)
         copies = COPIES[cell["dataset"]]
-        pairs = list(combinations(self.data.domain.names, 2))
-        asked = generator.integers(len(pairs), size=replicates)
+        sets = list(combinations(self.data.domain.names, cell.get("attributes", 2)))
+        asked = generator.integers(len(sets), size=replicates)
         errors = np.empty(replicates)
-        for number, pair in enumerate(pairs):
+        for number, names in enumerate(sets):
             runs = np.flatnonzero(asked == number)
             if runs.size:
-                errors[runs] = self._pair_errors(
-                    protocol, pair, copies, cell["projection"], generator, runs.size
+                errors[runs] = self._errors(
+                    protocol, names, copies, cell["projection"], generator, runs.size
                 )
-        return errors
+        return errors[:, None]
 
-    def _pair_errors(
+    def _errors(
         self,
         protocol: Protocol,
-        pair: tuple[str, str],
+        names: tuple[str, ...],
         copies: int,
         projection: str,
         generator: np.random.Generator,
         runs: int,
     ) -> Floats:
-        true = self._counts(pair).reshape(-1) * copies
-        estimated = np.ones((runs, 1, 1))
+        true = self._counts(names).reshape(-1) * copies
+        estimated = np.ones((runs, *(1 for _ in names)))
         for cluster in protocol.clusters:
-            if set(cluster) & set(pair):
+            if set(cluster) & set(names):
                 margin = self._estimated_margin(
-                    protocol, cluster, pair, copies, projection, generator, runs
+                    protocol, cluster, names, copies, projection, generator, runs
                 )
                 estimated = estimated * margin
         queries = random_queries(true.size, self.coverage, runs, generator)
@@ -106,27 +111,25 @@ class ClusterQueries:
         self,
         protocol: Protocol,
         cluster: tuple[str, ...],
-        pair: tuple[str, str],
+        names: tuple[str, ...],
         copies: int,
         projection: str,
         generator: np.random.Generator,
         runs: int,
     ) -> Floats:
-        """Estimate a cluster in each run; return its margin over the pair's attributes in it.
+        """Estimate a cluster in each run; return its margin over the named attributes in it.
 
-        The result has an axis for both attributes of the pair, of length 1 for one outside.
+        The result has an axis for each of the names, of length 1 for one outside the cluster.
         """
         channel = protocol.channel_of(cluster)
         true = self._counts(cluster).reshape(-1) * copies
         reports = channel.randomize_counts(np.broadcast_to(true, (runs, true.size)), generator)
         domain = self.data.domain.project(cluster)
         joint = PROJECTIONS[projection](reports, channel).reshape(runs, *domain.shape)
-        outside = tuple(i + 1 for i, name in enumerate(cluster) if name not in pair)
-        margin = joint.sum(axis=outside)
-        inside = [name for name in cluster if name in pair]
-        if len(inside) == 2:
-            return np.asarray(margin if inside == list(pair) else margin.swapaxes(1, 2))
-        return np.asarray(margin[:, :, None] if inside == [pair[0]] else margin[:, None, :])
+        outside = tuple(i + 1 for i, name in enumerate(cluster) if name not in names)
+        # Clusters and names are both in the domain's order, so the axes that stay are too.
+        shape = [domain[name].size if name in cluster else 1 for name in names]
+        return np.asarray(joint.sum(axis=outside).reshape(runs, *shape))
 
     def _counts(self, names: tuple[str, ...]) -> Counts:
         if names not in self._tables:
@@ -134,42 +137,11 @@ class ClusterQueries:
         return self._tables[names]
 
 
-def unbiased_or_uniform(reports: Counts, channel: Channel) -> Floats:
-    """Return the unbiased estimate; uniform, with a warning, where the channel is singular.
-
-    In a product only the singular attributes are taken as uniform (and independent of the others);
-    the margin of the others is estimated from their own reports.
-    """
-    if not channel.singular:
-        return channel.estimate(reports)
-    warnings.warn(
-        f"the channel over {channel.size} cells is singular: what it erases is taken as uniform",
-        RuntimeWarning,
-        stacklevel=2,
-    )
-    if not isinstance(channel, ProductChannel):
-        return np.full(reports.shape, 1 / channel.size)
-    table = reports.reshape(-1, *channel.shape)
-    erased = tuple(i + 1 for i, factor in enumerate(channel.factors) if factor.singular)
-    known = [i for i, factor in enumerate(channel.factors) if not factor.singular]
-    shape = [1 if i + 1 in erased else size for i, size in enumerate(channel.shape)]
-    estimate = np.ones((len(table), *shape))
-    if known:
-        margin = table.sum(axis=erased).reshape(len(table), -1)
-        estimate = channel.margin(known).estimate(margin).reshape(len(table), *shape)
-    cells = np.prod([channel.shape[i - 1] for i in erased])
-    return np.broadcast_to(estimate / cells, table.shape).reshape(reports.shape)
-
-
 def _most_likely(reports: Counts, channel: Channel) -> Floats:
-    if not isinstance(channel, KeepOrReplace):
-        raise DeniableError(
-            "projection 'likelihood' is offered in this study where it has a closed form: "
-            "with mechanism 'joint'"
-        )
-    if channel.singular:
-        return unbiased_or_uniform(reports, channel)
-    return simplex.maximum_likelihood(reports, channel).proportions
+    def estimate(counts: Counts, known: Channel) -> Floats:
+        return simplex.maximum_likelihood(counts, known, tolerance=LIKELIHOOD_TOLERANCE).proportions
+
+    return estimated_or_uniform(reports, channel, estimate)
 
 
 PROJECTIONS: dict[str, Callable[[Counts, Channel], Floats]] = {

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:  # not at run time: every job's process reads this room
     from deniable.microdata import Microdata
-    from deniable.study import Simulate
+    from deniable.study import Simulator
 
 CLUSTER_QUERY_KEYS = ("dataset", "matrix", "mechanism", "projection", "p", "t_d", "t_v")
 
@@ -17,31 +17,64 @@ class Study:
 
     Attributes
     ----------
-    keys : tuple of str
-        Columns that name a cell, in the order of its tables.
     simulator : callable
-        (true records, the study's settings from the config) -> the function for one cell.
-    published_column : str
+        (true records, the study's settings from the config) -> what simulates its cells.
+    summary : "median" or "mean"
+        Of the replicates of each output.
+    published_column : str, optional
         Column of the printed numbers in their files.
-    published_replicates : int
+    published_replicates : int, optional
         Runs behind a printed number.
     """
 
-    keys: tuple[str, ...]
-    simulator: Callable[["Microdata", Mapping[str, Any]], "Simulate"]
-    published_column: str
-    published_replicates: int
+    simulator: Callable[["Microdata", Mapping[str, Any]], "Simulator"]
+    summary: Literal["median", "mean"] = "median"
+    published_column: str = ""
+    published_replicates: int | None = None
 
 
-def _cluster_queries(data: "Microdata", settings: Mapping[str, Any]) -> "Simulate":
-    from deniable.studies.cluster_queries import ClusterQueries  # noqa: PLC0415 - a large room
+# The rooms of the studies are large; only the process that simulates imports the one it needs.
+def _cluster_queries(data: "Microdata", settings: Mapping[str, Any]) -> "Simulator":
+    from deniable.studies.cluster_queries import ClusterQueries  # noqa: PLC0415
 
     return ClusterQueries(data, settings["coverage"], tuple(settings["ordinal"]))
 
 
-# Text 003, 6.5: medians over 1000 runs.
-_CLUSTER_QUERIES = Study(CLUSTER_QUERY_KEYS, _cluster_queries, "median_relative_error", 1000)
-STUDIES = {"multirr_tables": _CLUSTER_QUERIES, "multirr_sensitivity": _CLUSTER_QUERIES}
+def _pair_queries(data: "Microdata", settings: Mapping[str, Any]) -> "Simulator":
+    from deniable.studies.pair_queries import PairQueries  # noqa: PLC0415
+
+    return PairQueries(data, tuple(settings["coverages"]), tuple(settings["estimators"]))
+
+
+def _adjusted_queries(data: "Microdata", settings: Mapping[str, Any]) -> "Simulator":
+    from deniable.studies.adjusted_queries import AdjustedQueries  # noqa: PLC0415
+
+    return AdjustedQueries(
+        data,
+        tuple(settings["coverages"]),
+        tuple(settings["projections"]),
+        tuple(settings["ordinal"]),
+    )
+
+
+def _dependence_assessment(data: "Microdata", settings: Mapping[str, Any]) -> "Simulator":
+    from deniable.studies.dependence_assessment import DependenceAssessment  # noqa: PLC0415
+
+    thresholds = tuple((t_v, t_d) for t_v in settings["t_v"] for t_d in settings["t_d"])
+    return DependenceAssessment(data, tuple(settings["ordinal"]), thresholds)
+
+
+PRINTED_RUNS = 1000  # text 003, 6.5: medians over 1000 runs
+_CLUSTER_QUERIES = Study(_cluster_queries, "median", "median_relative_error", PRINTED_RUNS)
+STUDIES = {
+    "multirr_tables": _CLUSTER_QUERIES,
+    "multirr_sensitivity": _CLUSTER_QUERIES,
+    "multirr_attributes": Study(_cluster_queries),
+    "multirr_fig2": Study(_pair_queries),
+    "multirr_fig3": Study(_adjusted_queries),
+    "multirr_pairs": Study(_pair_queries),
+    "multirr_assessment": Study(_dependence_assessment, "mean"),
+}
 
 
 @dataclass(frozen=True)
@@ -56,23 +89,33 @@ class StudyTable:
         Name of the study in the config.
     title : str
         As a reader of the report sees it.
+    keys : tuple of str
+        Columns that name a row, in order.
     published : tuple of str
-        Files of printed numbers under resources/published, without ".csv".
+        Files of printed numbers under resources/published, without ".csv"; none for the numbers
+        behind a figure that the paper only draws, or that it does not have.
     where : mapping
-        The cells of the study that belong to the table; all if empty.
+        The cells and outputs of the study that belong to the table, by value or values; all if
+        empty.
     """
 
     id: str
     study: str
     title: str
-    published: tuple[str, ...]
+    keys: tuple[str, ...]
+    published: tuple[str, ...] = ()
     where: Mapping[str, Any] = field(default_factory=dict)
 
     def holds(self, cell: Mapping[str, Any]) -> bool:
-        """Return whether a cell belongs to the table."""
-        return all(cell[key] == value for key, value in self.where.items())
+        """Return whether a cell, or a row, belongs to the table."""
+        return all(
+            cell[key] in (values if isinstance(values, tuple) else (values,))
+            for key, values in self.where.items()
+            if key in cell
+        )
 
 
+FIGURE_3_KEYS = ("mechanism", "t_v", "t_d", "p", "sigma", "method")
 TABLES = {
     table.id: table
     for table in (
@@ -80,6 +123,7 @@ TABLES = {
             "multirr_table1",
             "multirr_tables",
             "Table 1: relative error of RR-Clusters on Adult",
+            CLUSTER_QUERY_KEYS,
             ("multirr_table1",),
             {"dataset": "adult"},
         ),
@@ -87,6 +131,7 @@ TABLES = {
             "multirr_table2",
             "multirr_tables",
             "Table 2: relative error of RR-Clusters on Adult6",
+            CLUSTER_QUERY_KEYS,
             ("multirr_table2",),
             {"dataset": "adult6"},
         ),
@@ -94,9 +139,92 @@ TABLES = {
             "multirr_sensitivity",
             "multirr_sensitivity",
             "Tables 1 and 2 under the other readings and projections",
+            CLUSTER_QUERY_KEYS,
             ("multirr_table1", "multirr_table2"),
+        ),
+        StudyTable(
+            "multirr_attributes",
+            "multirr_attributes",
+            "Queries of two, three and four attributes",
+            ("attributes", *CLUSTER_QUERY_KEYS),
+        ),
+        StudyTable(
+            "multirr_fig2",
+            "multirr_fig2",
+            "Figure 2: what estimation gains over the raw randomized data",
+            ("estimator", "sigma", "measure"),
+            where={"projection": "clip"},
+        ),
+        StudyTable(
+            "multirr_gains",
+            "multirr_fig2",
+            "Figure 2 under each projection",
+            ("projection", "estimator", "sigma", "measure"),
+        ),
+        StudyTable(
+            "multirr_fig3",
+            "multirr_fig3",
+            "Figure 3: relative error of the four methods",
+            FIGURE_3_KEYS,
+            where={"measure": "relative_error", "projection": "clip"},
+        ),
+        StudyTable(
+            "multirr_projections",
+            "multirr_fig3",
+            "The four methods under each projection",
+            ("projection", *FIGURE_3_KEYS),
+            where={"measure": "relative_error"},
+        ),
+        StudyTable(
+            "multirr_adjustment",
+            "multirr_fig3",
+            "RR-Adjustment: sweeps, gaps, and targets without records",
+            ("projection", "mechanism", "t_v", "t_d", "p", "method", "measure"),
+            where={"measure": ("sweeps", "gap", "left_out")},
+        ),
+        StudyTable(
+            "multirr_pairs",
+            "multirr_pairs",
+            "Joint distributions of pairs from RR-Independent data",
+            ("matrix", "p", "estimator", "sigma", "measure"),
+        ),
+        StudyTable(
+            "multirr_assessment",
+            "multirr_assessment",
+            "Dependences assessed without a trusted party",
+            ("method", "matrix", "p", "measure", "t_v", "t_d"),
         ),
     )
 }
 
-FIGURES = ("multirr_table1", "multirr_table2")
+FIGURES: Mapping[str, tuple[str, ...]] = {
+    "multirr_fig1": ("multirr_fig1",),
+    "multirr_fig2": ("multirr_fig2",),
+    "multirr_fig3": ("multirr_fig3",),
+    "multirr_fig3_ours": ("multirr_fig3",),
+    "multirr_table1": ("multirr_table1",),
+    "multirr_table2": ("multirr_table2",),
+    "multirr_pairs": ("multirr_pairs", "multirr_fig3"),
+    "multirr_assessment": ("multirr_assessment",),
+}
+"""The figures, each with the tables that it is drawn from."""
+
+ANALYSES = (
+    "multirr_agreement",
+    "multirr_clusters",
+    "multirr_dependences",
+    "multirr_threshold_trend",
+    "multirr_fig1",
+    "multirr_accuracy",
+    "multirr_propagation",
+    "multirr_order",
+    "multirr_example1",
+    "multirr_secure_sum",
+    "multirr_secure_sum_faults",
+    "multirr_secure_assessment",
+    "multirr_linkage",
+    "multirr_risk",
+    "multirr_waiver",
+    "multirr_claims",
+)
+"""The tables that no study fills."""

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from deniable.studies.registry import STUDIES
+from deniable.studies.registry import PRINTED_RUNS
 
 Z_95 = 1.959964
 TREND_COLUMNS = (
@@ -75,7 +75,7 @@ def _one_median(cells: pd.DataFrame) -> dict[str, float]:
     printed = cells["published"]
     half_width = (cells["ci_high"] - cells["ci_low"]).mean() / 2
     level = printed.mean() / cells["regenerated"].mean()
-    runs = np.sqrt(cells["replicates"].mean() / STUDIES["multirr_tables"].published_replicates)
+    runs = np.sqrt(cells["replicates"].mean() / PRINTED_RUNS)
     error = half_width / Z_95 * level * runs
     statistic = float((((printed - printed.mean()) / error) ** 2).sum())
     return {"printed_low": printed.min(), "printed_high": printed.max()} | _chi_square(

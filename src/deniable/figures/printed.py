@@ -1,8 +1,6 @@
-"""Figures, drawn from the tables that stand beside them."""
+"""Printed values beside regenerated ones: Tables 1 and 2 of text 003."""
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -13,26 +11,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator, PercentFormatter
 
-from deniable.files import written_whole
+from deniable.figures.style import GRID, INK, STYLE, surrogate_banner
 
-INK = "#1b1f24"
-GRID = "#d9dde2"
 MECHANISM_STYLE: Mapping[str, tuple[str, str, str]] = {
     # colour (safe for colour-blind readers), marker, label
     "joint": ("#d55e00", "s", "regenerated, one matrix a cluster (joint)"),
     "kronecker": ("#0072b2", "o", "regenerated, attribute by attribute (kronecker)"),
-}
-STYLE: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",  # ships with matplotlib: the same picture on every machine
-    "font.size": 9,
-    "svg.hashsalt": "deniable",
-    "axes.edgecolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
 }
 
 
@@ -130,25 +114,3 @@ def _legend(table: pd.DataFrame) -> list[Line2D]:
         )
     )
     return handles
-
-
-def surrogate_banner(figure: Figure) -> None:
-    """Say across a figure that its data are surrogates."""
-    figure.text(
-        0.99,
-        0.965,
-        "SURROGATE DATA: not the published file",
-        ha="right",
-        color="white",
-        fontweight="bold",
-        bbox={"facecolor": "#b31d28", "edgecolor": "none", "boxstyle": "round,pad=0.4"},
-    )
-
-
-def save(figure: Figure, svg: Path | str, png: Path | str) -> None:
-    """Write a figure as SVG and as PNG; the same figure gives the same bytes."""
-    with mpl.rc_context(STYLE):
-        with written_whole(svg) as temporary:
-            figure.savefig(temporary, format="svg", metadata={"Date": None})
-        with written_whole(png) as temporary:
-            figure.savefig(temporary, format="png", dpi=160, metadata={"Software": None})

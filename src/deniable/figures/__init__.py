@@ -1,0 +1,36 @@
+"""Figures, drawn from the tables that stand beside them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from deniable.figures import multirr
+from deniable.figures.printed import printed_against_regenerated
+from deniable.figures.style import save
+from deniable.studies.registry import TABLES
+
+__all__ = ["DRAWN", "draw", "printed_against_regenerated", "save"]
+
+
+def _printed(table: str) -> Callable[[pd.DataFrame], Figure]:
+    return partial(printed_against_regenerated, title=TABLES[table].title)
+
+
+DRAWN: Mapping[str, Callable[..., Figure]] = {
+    "multirr_table1": _printed("multirr_table1"),
+    "multirr_table2": _printed("multirr_table2"),
+    "multirr_fig1": multirr.figure_1,
+    "multirr_fig2": multirr.figure_2,
+    "multirr_fig3": partial(multirr.figure_3, best="paper"),
+    "multirr_fig3_ours": partial(multirr.figure_3, best="ours"),
+    "multirr_pairs": multirr.pairs,
+    "multirr_assessment": multirr.assessment,
+}
+"""How each figure of `deniable.studies.registry.FIGURES` is drawn from its tables."""
+
+
+def draw(figure: str, tables: Sequence[pd.DataFrame]) -> Figure:
+    """Draw a figure from its tables."""
+    return DRAWN[figure](*tables)

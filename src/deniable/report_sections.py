@@ -1,0 +1,218 @@
+"""The sections of the report's page in order, and the code behind each table and figure on it.
+
+A paper's sections stand in modules and template folders of its own; here they are listed.
+"""
+
+from collections.abc import Mapping
+
+from deniable import report_multirr as multirr
+from deniable import report_multirr_analysis as analysis
+from deniable import report_privacy as privacy
+from deniable.report_page import Origin, Section
+from deniable.studies.registry import TABLES
+
+
+def _printed(name: str) -> Section:
+    title = TABLES[name].title
+    prepare = multirr.printed_table(name)
+    return Section(name, title, title.split(":")[0], "multirr/printed_table", (name,), prepare)
+
+
+PARTS: Mapping[str, tuple[Section, ...]] = {
+    "In short": (
+        Section(
+            "about", "What this is about", "In plain words", "multirr/about", (), multirr.about
+        ),
+        Section("glance", "At a glance", "At a glance", "glance"),
+    ),
+    "Multi-Dimensional Randomized Response": (
+        Section(
+            "multirr_fig1",
+            "Figure 1: the price of many categories",
+            "Figure 1",
+            "multirr/figure_1",
+            ("multirr_fig1",),
+            multirr.figure_1,
+        ),
+        Section(
+            "multirr_fig2",
+            "Figure 2: what estimation gains",
+            "Figure 2",
+            "multirr/figure_2",
+            ("multirr_fig2",),
+            multirr.figure_2,
+        ),
+        Section(
+            "multirr_fig3",
+            "Figure 3: the four methods",
+            "Figure 3",
+            "multirr/figure_3",
+            ("multirr_fig3",),
+            multirr.figure_3,
+        ),
+        Section(
+            "attributes",
+            "Queries of more than two attributes",
+            "More attributes",
+            "multirr/attributes",
+            ("multirr_attributes",),
+            multirr.more_attributes,
+        ),
+        _printed("multirr_table1"),
+        _printed("multirr_table2"),
+        Section(
+            "readings",
+            "Other readings of the matrix, other projections",
+            "Other readings",
+            "multirr/readings",
+            ("multirr_agreement",),
+            multirr.readings,
+        ),
+        Section(
+            "clusters",
+            "Clusters of attributes",
+            "Clusters",
+            "multirr/clusters",
+            ("multirr_clusters",),
+            multirr.clusters,
+        ),
+        Section(
+            "claims",
+            "What the paper says in words",
+            "Claims in words",
+            "multirr/claims",
+            ("multirr_claims",),
+            multirr.claims,
+        ),
+        Section(
+            "bounds",
+            "Error bounds, and what randomization does to errors",
+            "Error bounds",
+            "multirr/bounds",
+            ("multirr_accuracy",),
+            analysis.bounds,
+        ),
+        Section(
+            "adjustment",
+            "RR-Adjustment: weighting reports to estimated margins",
+            "RR-Adjustment",
+            "multirr/adjustment",
+            ("multirr_example1",),
+            analysis.adjustment,
+        ),
+        Section(
+            "assessment",
+            "Dependences without a trusted party",
+            "Without a trusted party",
+            "multirr/assessment",
+            ("multirr_secure_sum",),
+            analysis.assessment,
+        ),
+        Section(
+            "pairs",
+            "Beyond the paper: pairs from RR-Independent data",
+            "Beyond the paper",
+            "multirr/pairs",
+            ("multirr_pairs",),
+            analysis.pairs,
+        ),
+    ),
+    "Privacy": (
+        Section(
+            "audit",
+            "Privacy: claimed and exact",
+            "Audit",
+            "privacy/audit",
+            ("privacy",),
+            privacy.audit,
+        ),
+        Section(
+            "risk",
+            "“Equal risk”, confronted with all that is spent",
+            "“Equal risk”",
+            "privacy/risk",
+            ("multirr_risk",),
+            privacy.risk,
+        ),
+        Section(
+            "waiver",
+            "A waiver of sequential composition, held to its word",
+            "The waiver of 4.3",
+            "privacy/waiver",
+            ("multirr_waiver",),
+            privacy.waiver,
+        ),
+    ),
+    "This project": (
+        Section("releases", "Releases", "Releases", "releases"),
+        Section("findings", "Findings", "Findings", "findings"),
+        Section("run", "This run", "This run", "run"),
+    ),
+}
+"""The sections, in order, under the headings of the list of contents."""
+
+PICTURES = {
+    "multirr_fig1": "Figure 1: the factor √B of simultaneous errors over the number of categories",
+    "multirr_fig2": "Figure 2: absolute and relative errors of count queries over their coverage",
+    "multirr_fig3": "Figure 3: relative errors of the four methods at the paper's thresholds",
+    "multirr_fig3_ours": "Figure 3 again, at the thresholds that are best in our Table 1",
+    "multirr_table1": "Table 1 as a picture: printed values beside ours",
+    "multirr_table2": "Table 2 as a picture: printed values beside ours",
+    "multirr_pairs": "Errors of estimated pairs over p, and which estimator wins where",
+    "multirr_assessment": "How well assessed dependences keep ranks and clusters, over p",
+}
+"""What each figure shows, for those who hear the page."""
+
+DRAWN_BY: Mapping[str, Origin] = {
+    "multirr_fig1": Origin("figures.multirr:figure_1", "draw"),
+    "multirr_fig2": Origin("figures.multirr:figure_2", "draw"),
+    "multirr_fig3": Origin("figures.multirr:figure_3", "draw"),
+    "multirr_fig3_ours": Origin("figures.multirr:figure_3", "draw"),
+    "multirr_table1": Origin("figures.printed:printed_against_regenerated", "draw"),
+    "multirr_table2": Origin("figures.printed:printed_against_regenerated", "draw"),
+    "multirr_pairs": Origin("figures.multirr:pairs", "draw"),
+    "multirr_assessment": Origin("figures.multirr:assessment", "draw"),
+}
+
+COMPARED_BY = Origin("study:compare", "collect")
+"""Sets regenerated numbers beside printed ones."""
+
+_SIMULATED_BY = {
+    "multirr_tables": "studies.cluster_queries:ClusterQueries.__call__",
+    "multirr_sensitivity": "studies.cluster_queries:ClusterQueries.__call__",
+    "multirr_attributes": "studies.cluster_queries:ClusterQueries.__call__",
+    "multirr_fig2": "studies.pair_queries:PairQueries.__call__",
+    "multirr_fig3": "studies.adjusted_queries:AdjustedQueries.__call__",
+    "multirr_pairs": "studies.pair_queries:PairQueries.__call__",
+    "multirr_assessment": "studies.dependence_assessment:DependenceAssessment.__call__",
+}
+
+MADE_BY: Mapping[str, Origin] = {
+    **{name: Origin(_SIMULATED_BY[table.study], "simulate") for name, table in TABLES.items()},
+    "multirr_agreement": Origin("study:agreement", "summarize_agreement"),
+    "multirr_clusters": Origin("multirr_audit:clusters_table", "measure_dependences"),
+    "multirr_dependences": Origin("dependence:dependences", "measure_dependences"),
+    "multirr_threshold_trend": Origin(
+        "studies.threshold_trend:threshold_trend", "assess_threshold_trend"
+    ),
+    "multirr_fig1": Origin("studies.error_analysis:figure_1", "bound_errors"),
+    "multirr_accuracy": Origin("studies.error_analysis:accuracy_table", "bound_errors"),
+    "multirr_propagation": Origin("studies.error_analysis:propagation_table", "bound_errors"),
+    "multirr_order": Origin("studies.error_analysis:expected_dependence_order", "bound_errors"),
+    "multirr_example1": Origin("studies.example1:example_1", "work_example"),
+    "multirr_secure_sum": Origin("studies.secure_sum_trials:trials", "sum_securely"),
+    "multirr_secure_sum_faults": Origin("studies.secure_sum_trials:fault_trials", "sum_securely"),
+    "multirr_secure_assessment": Origin(
+        "studies.secure_assessment:secure_assessments", "sum_securely"
+    ),
+    "multirr_linkage": Origin("studies.secure_sum_trials:linkage_example", "sum_securely"),
+    "multirr_risk": Origin("assessment_audit:risk_table", "compare_risks"),
+    "multirr_waiver": Origin("waiver:waiver_table", "compare_risks"),
+    "multirr_claims": Origin("studies.multirr_claims:claims", "decide_claims"),
+    "privacy": Origin("multirr_audit:audit_multirr", "audit_privacy"),
+    "samplers": Origin("multirr_audit:audit_release_samplers", "audit_samplers"),
+}
+"""The code that computes each table."""
+
+FOLDERS = {"privacy": "audit", "samplers": "audit"}
+"""Where a table is under results/, if not in tables/."""

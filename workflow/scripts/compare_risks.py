@@ -1,0 +1,26 @@
+"""Confront "equal risk" with every epsilon that is spent, assessing dependences included."""
+
+import pandas as pd
+
+from deniable.assessment_audit import risk_table
+from deniable.clustering import cluster_attributes
+from deniable.files import write_table
+from deniable.grid import values_of
+from deniable.microdata import read_parquet
+from deniable.waiver import waiver_table
+
+from job import job
+
+with job(snakemake):
+    grids = snakemake.params.study["grids"]
+    data = read_parquet(snakemake.input.data)
+    measured = pd.read_csv(snakemake.input.dependences)
+    probabilities, least = values_of(grids, "p"), min(values_of(grids, "t_d"))
+    clusters = {
+        t_v: cluster_attributes(data.domain, measured, t_v, least)
+        for t_v in values_of(grids, "t_v")
+    }
+    risk = risk_table(data.domain, clusters, probabilities)
+    # Which clusters there are depends on the data.
+    write_table(snakemake.output.risk, risk.assign(data_source=data.marks["data_source"]))
+    write_table(snakemake.output.waiver, waiver_table(probabilities))
