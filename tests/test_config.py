@@ -126,7 +126,7 @@ WRONG = [
     ("releases[0].name", "adult_rr_joint", "config: two releases are named 'adult_rr_joint'; all"),
     ("releases[0].name", "Adult_RR_Joint", "allowed: names that differ in more than case"),
     ("releases[0].data", "census", "releases[0].data: 'census'; allowed: adult, adult_numeric"),
-    ("releases[0].mechanism", "pram", "releases[0].mechanism: 'pram'; allowed: rr_independent, rr"),
+    ("releases[0].mechanism", "prim", "releases[0].mechanism: 'prim'; allowed: rr_independent, rr"),
     ("releases[0].mechanism", ..., "releases[0].mechanism: missing; allowed: rr_independent, rr_c"),
     ("releases[0].rehearsal", "yes", "releases[0].rehearsal: 'yes'; allowed: true or false"),
     ("releases[0].rehearsal", ..., "releases[0].rehearsal: missing; it must be given"),
@@ -156,7 +156,7 @@ def test_every_fault_is_reported(config_values: dict[str, Any]) -> None:
     placed(config_values, "seed", -1)
     placed(config_values, "extra", 1)
     placed(config_values, f"{GRID}.p", [0, "0.5", 2])
-    placed(config_values, "releases[0].mechanism", "pram")
+    placed(config_values, "releases[0].mechanism", "prim")
     placed(config_values, "releases[1].t_v", 0)
     paths = [line.split(":")[0] for line in faults(config_values)]
     grid = [f"{GRID}.p[0]", f"{GRID}.p[1]", f"{GRID}.p[2]"]

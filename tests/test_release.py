@@ -10,10 +10,20 @@ import pytest
 from deniable import release
 from deniable.channel.base import Counts
 from deniable.config import release_from
+from deniable.config_releases import AnyRelease
 from deniable.errors import DeniableError
 from deniable.microdata import Microdata
 from deniable.multirr import Protocol
+from deniable.pram import StratifiedProtocol
+from deniable.pram_estimation import Reduced
 from deniable.randomness import SystemSource, generator_for
+from deniable.release_estimates import (
+    TARGETS,
+    check_against_truth,
+    coverage_of_redraws,
+    estimate,
+    read_estimates,
+)
 from deniable.simplex import Likelihood
 
 COMMON = {"name": "small", "data": "adult", "matrix": "keep", "p": 0.6, "rehearsal": True}
@@ -26,8 +36,14 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def settings(kind: str, **changes: Any) -> release.AnyRelease:
+def settings(kind: str, **changes: Any) -> AnyRelease:
     return release_from(COMMON | KINDS[kind] | changes)
+
+
+def only(protocol: StratifiedProtocol) -> Protocol:
+    """Return the protocol of a release without strata."""
+    assert list(protocol.protocols) == [()]
+    return protocol.protocols[()]
 
 
 @pytest.fixture(params=KINDS)
@@ -39,7 +55,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 def test_clusters_are_as_the_mechanism_says(small_data: Microdata) -> None:
-    designed = {kind: release.design(settings(kind), small_data) for kind in KINDS}
+    designed = {kind: only(release.design(settings(kind), small_data)) for kind in KINDS}
     assert [len(c) for c in designed["independent"].clusters] == [1, 1, 1, 1]
     assert designed["joint"].clusters == (("colour", "smokes", "owner"),)
     assert designed["joint clusters"].clusters == designed["kronecker clusters"].clusters
@@ -59,8 +75,8 @@ def test_a_description_holds_all_that_an_estimate_needs(small_data: Microdata, k
     protocol = release.design(chosen, small_data)
     described = json.loads(json.dumps(release.describe(chosen, protocol, "original")))
     again = Protocol.from_json(described)
-    assert again.clusters == protocol.clusters
-    for ours, theirs in zip(protocol.channels, again.channels, strict=True):
+    assert again.clusters == protocol.blocks
+    for ours, theirs in zip(only(protocol).channels, again.channels, strict=True):
         np.testing.assert_array_equal(ours.matrix(), theirs.matrix())
     privacy = described["privacy"]
     assert privacy["epsilon"] == protocol.epsilon
@@ -92,7 +108,7 @@ def test_a_singular_design_is_refused(small_data: Microdata, kind: str, p: float
 # -- chance ----------------------------------------------------------------------------------------
 
 
-def drawn(chosen: release.AnyRelease, data: Microdata, seed: int) -> Microdata:
+def drawn(chosen: AnyRelease, data: Microdata, seed: int) -> Microdata:
     protocol = release.design(chosen, data)
     return release.protect(chosen, protocol, data, release.source_for(chosen, seed))
 
@@ -152,16 +168,16 @@ def test_estimates_have_a_row_for_every_category_and_cell(small_data: Microdata,
     chosen = settings(kind)
     protocol = release.design(chosen, small_data)
     reports = drawn(chosen, small_data, 1)
-    table = release.estimate(protocol, reports)
+    table = estimate(protocol, reports)
     rows = sum(protocol.domain.shape) + sum(
-        protocol.domain.project(c).size for c in protocol.clusters if len(c) > 1
+        protocol.domain.project(c).size for c in protocol.blocks if len(c) > 1
     )
     assert len(table) == rows
     assert not table.duplicated(["attributes", "categories"]).any()
     sums = table.groupby("attributes")[["reported", "estimate", "maximum_likelihood"]].sum()
     np.testing.assert_allclose(sums, 1.0, rtol=1e-9)
     assert (table["maximum_likelihood"] >= 0).all()
-    for target in release.TARGETS:
+    for target in TARGETS:
         half = table["estimate"] - table[f"ci_low_{target}"]
         np.testing.assert_allclose(half, 1.959963985 * table[f"standard_error_{target}"])
     assert (table["standard_error_population"] > table["standard_error_file"] - 1e-3).all()
@@ -170,7 +186,7 @@ def test_estimates_have_a_row_for_every_category_and_cell(small_data: Microdata,
 def test_a_margin_is_the_sum_of_its_cells(small_data: Microdata) -> None:
     chosen = settings("joint")
     protocol = release.design(chosen, small_data)
-    table = release.estimate(protocol, drawn(chosen, small_data, 1)).set_index("attributes")
+    table = estimate(protocol, drawn(chosen, small_data, 1)).set_index("attributes")
     joint = table.loc["colour x smokes x owner"].set_index("categories")["estimate"]
     for category, margin in table.loc["smokes"].set_index("categories")["estimate"].items():
         inside = [name.split(" x ")[1] == category for name in joint.index]
@@ -178,10 +194,10 @@ def test_a_margin_is_the_sum_of_its_cells(small_data: Microdata) -> None:
 
 
 def checked_against_truth(
-    estimates: pd.DataFrame, protocol: Protocol, data: Microdata
+    estimates: pd.DataFrame, protocol: StratifiedProtocol, data: Microdata
 ) -> pd.DataFrame:
-    coverage = release.coverage_of_redraws(protocol, data, np.random.default_rng(2), redraws=10)
-    return release.check_against_truth(estimates, data, coverage)
+    coverage = coverage_of_redraws(protocol, data, np.random.default_rng(2), redraws=10)
+    return check_against_truth(estimates, coverage)
 
 
 def test_the_truth_stands_beside_the_estimate_of_its_own_cell(
@@ -189,7 +205,7 @@ def test_the_truth_stands_beside_the_estimate_of_its_own_cell(
 ) -> None:
     chosen = settings(kind, p=0.9999)
     protocol = release.design(chosen, small_data)
-    estimates = release.estimate(protocol, drawn(chosen, small_data, 1))
+    estimates = estimate(protocol, drawn(chosen, small_data, 1))
     checked = checked_against_truth(estimates, protocol, small_data)
     np.testing.assert_allclose(checked["true"], checked["estimate"], atol=2e-3)
     # And one of them by hand.
@@ -200,7 +216,7 @@ def test_the_truth_stands_beside_the_estimate_of_its_own_cell(
 def test_coverage_of_redraws_is_that_of_the_intervals(small_data: Microdata) -> None:
     data = Microdata(small_data.domain, tuple(np.tile(c, 20) for c in small_data.columns))
     designed = release.design(settings("kronecker clusters"), data)
-    coverage = release.coverage_of_redraws(designed, data, np.random.default_rng(8), redraws=4000)
+    coverage = coverage_of_redraws(designed, data, np.random.default_rng(8), redraws=4000)
     # Four standard errors of 4,000 redraws are .014; the normal approximation is good to .01.
     assert coverage["coverage"].between(0.95 - 0.024, 0.95 + 0.024).all()
     assert (coverage["redraws"] == 4000).all()
@@ -212,35 +228,22 @@ def test_a_file_that_would_hardly_change_is_refused(small_data: Microdata) -> No
         release.design(settings("joint", p=1 - 1e-12), small_data)
 
 
-class CountProtocol(Protocol):
-    """Draws what is reported from true counts, without any records."""
-
-    def reported_counts(self, reports: Microdata) -> list[Counts]:
-        """Return fresh counts of reports; `reports` are the true records here."""
-        return [
-            channel.randomize_counts(reports.counts(cluster).reshape(-1), GENERATOR)
-            for cluster, channel in zip(self.clusters, self.channels, strict=True)
-        ]
-
-
-GENERATOR = generator_for(20211121, {"test": "coverage"})
-
-
 @pytest.mark.parametrize("kind", ["independent", "joint clusters", "kronecker clusters"])
 def test_intervals_for_the_file_cover_at_their_rate(
     small_data: Microdata, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def skip(counts: Counts, channel: Any, tolerance: float) -> Likelihood:
-        return Likelihood(np.full(channel.size, 1 / channel.size), 0, 0.0)
+    def skip(_: Reduced, counts: Counts, tolerance: float) -> Likelihood:
+        return Likelihood(np.full(counts.shape, 1 / counts.size), 0, 0.0)
 
-    monkeypatch.setattr(release, "maximum_likelihood", skip)
+    monkeypatch.setattr(Reduced, "likelihood", skip)
     data = Microdata(small_data.domain, tuple(np.tile(c, 20) for c in small_data.columns))
-    designed = release.design(settings(kind), data)
-    protocol = CountProtocol(designed.domain, designed.clusters, designed.channels)
+    protocol = release.design(settings(kind), data)
+    generator = generator_for(20211121, {"test": "coverage", "kind": kind})
     runs = 200
     covered, total, variance = 0.0, 0.0, 0.0
     for _ in range(runs):
-        table = checked_against_truth(release.estimate(protocol, data), designed, data)
+        reports = protocol.randomize(data, generator).reports
+        table = checked_against_truth(estimate(protocol, reports), protocol, data)
         covered += table["covered"].to_numpy()
         error = (table["estimate"] - table["true"]).to_numpy()
         total += error
@@ -258,15 +261,15 @@ def test_the_intervals_for_the_file_are_not_those_for_the_population(
 ) -> None:
     chosen = settings("independent", p=0.95)
     protocol = release.design(chosen, small_data)
-    table = release.estimate(protocol, drawn(chosen, small_data, 1))
+    table = estimate(protocol, drawn(chosen, small_data, 1))
     assert (table["standard_error_file"] < 0.75 * table["standard_error_population"]).all()
 
 
 def test_estimates_survive_their_file(small_data: Microdata, tmp_path: Any) -> None:
     chosen = settings("kronecker clusters")
     protocol = release.design(chosen, small_data)
-    table = release.estimate(protocol, drawn(chosen, small_data, 1))
+    table = estimate(protocol, drawn(chosen, small_data, 1))
     table.to_csv(tmp_path / "t.csv", index=False)
-    read = pd.read_csv(tmp_path / "t.csv", keep_default_na=False)
+    read = read_estimates(tmp_path / "t.csv")
     checked = checked_against_truth(read, release.design(chosen, small_data), small_data)
     assert checked["covered"].dtype == bool

@@ -9,14 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deniable import release
+from deniable import release, release_estimates
 from deniable.adjustment import TOLERANCE, Unreachable
 from deniable.config import release_from
 from deniable.errors import DeniableError
 from deniable.files import write_table
 from deniable.microdata import Microdata, read_parquet
-from deniable.multirr import Protocol
+from deniable.pram import StratifiedProtocol
 from deniable.randomness import SystemSource
+from deniable.release_estimates import LIKELIHOOD_TOLERANCE, read_estimates
 from deniable.release_synthesis import (
     SYNTHETIC_MARKS,
     Basis,
@@ -26,6 +27,7 @@ from deniable.release_synthesis import (
     estimated_distributions,
     synthesize_release,
 )
+from deniable.simplex import maximum_likelihood
 from deniable.synthetic import repeat_cells
 
 COMMON = {"name": "small", "data": "adult", "matrix": "keep", "p": 0.7, "rehearsal": True}
@@ -47,7 +49,7 @@ class Lane:
         self.protocol = release.design(self.settings, data)
         source = release.source_for(self.settings, 1)
         self.protected = release.protect(self.settings, self.protocol, data, source)
-        self.estimates = release.estimate(self.protocol, self.protected)
+        self.estimates = release_estimates.estimate(self.protocol, self.protected)
         self.adjustment = adjust_reports(self.protocol, self.protected, self.estimates)
 
     def synthetic(self, basis: Basis, source: Any = None) -> Microdata:
@@ -86,21 +88,22 @@ def weighted(data: Microdata, names: tuple[str, ...], weights: np.ndarray) -> np
 
 def test_targets_are_the_estimated_distributions_of_the_clusters(lane: Lane) -> None:
     found = estimated_distributions(lane.protocol, lane.estimates)
-    assert [each.size for each in found] == [channel.size for channel in lane.protocol.channels]
+    own = lane.protocol.protocols[()]
+    assert [each.size for each in found] == [channel.size for channel in own.channels]
     for counts, channel, distribution in zip(
-        lane.protocol.reported_counts(lane.protected), lane.protocol.channels, found, strict=True
+        own.reported_counts(lane.protected), own.channels, found, strict=True
     ):
-        likely = release.maximum_likelihood(counts, channel, tolerance=release.LIKELIHOOD_TOLERANCE)
+        likely = maximum_likelihood(counts, channel, tolerance=LIKELIHOOD_TOLERANCE)
         np.testing.assert_array_equal(distribution, likely.proportions)
 
 
 def test_weighted_reports_have_the_estimated_distributions(lane: Lane) -> None:
     adjustment = lane.adjustment
-    assert adjustment.unreachable == ()
+    assert adjustment.adjustments[()].unreachable == ()
     assert adjustment.weights.shape == (len(lane.protected),)
     assert adjustment.weights.sum() == pytest.approx(1)
     for cluster, target in zip(
-        lane.protocol.clusters, estimated_distributions(lane.protocol, lane.estimates), strict=True
+        lane.protocol.blocks, estimated_distributions(lane.protocol, lane.estimates), strict=True
     ):
         found = weighted(lane.protected, cluster, adjustment.weights)
         np.testing.assert_allclose(found, target, atol=1.01 * TOLERANCE)
@@ -117,7 +120,7 @@ def test_the_weights_of_rr_joint_are_its_estimate(lanes: Callable[[str], Lane]) 
 
 def test_estimates_may_come_from_their_file(lane: Lane, tmp_path: Path) -> None:
     write_table(tmp_path / "estimates.csv", lane.estimates.assign(rehearsal=True))
-    read = pd.read_csv(tmp_path / "estimates.csv", keep_default_na=False)
+    read = read_estimates(tmp_path / "estimates.csv")
     again = adjust_reports(lane.protocol, lane.protected, read)
     np.testing.assert_allclose(again.weights, lane.adjustment.weights, rtol=1e-4)
 
@@ -136,7 +139,7 @@ def test_weights_say_what_they_are(lane: Lane) -> None:
     assert said["notice"] == release.REHEARSAL_MARK
     assert said["rehearsal"] is True
     assert said["data_source"] == "original"
-    assert said["clusters"] == [list(cluster) for cluster in lane.protocol.clusters]
+    assert said["clusters"] == [list(cluster) for cluster in lane.protocol.blocks]
     assert said["records"] == 5000
     assert said["sweeps"] >= 1
     assert 0 <= said["gap"] <= said["tolerance"] == TOLERANCE
@@ -151,12 +154,13 @@ def test_targets_that_no_report_can_meet_are_named(small_data: Microdata) -> Non
     few = Microdata(small_data.domain, tuple(c[:6] for c in small_data.columns))
     reports = few.project(protocol.domain.names)
     estimates = pd.DataFrame(
-        {"attributes": "colour x smokes x owner", "maximum_likelihood": np.full(12, 1 / 12)}
+        {"attributes": "colour x smokes x owner", "stratum": ""}
+        | {"maximum_likelihood": np.full(12, 1 / 12)}
     )
     unreported = np.flatnonzero(reports.counts().reshape(-1) == 0)
     with pytest.warns(RuntimeWarning, match="colour x smokes x owner, category .* is left out"):
         adjustment = adjust_reports(protocol, reports, estimates)
-    assert adjustment.unreachable == tuple(
+    assert adjustment.adjustments[()].unreachable == tuple(
         Unreachable(0, int(cell), pytest.approx(1 / 12)) for cell in unreported
     )
     described = release.describe(release_from(COMMON | KINDS["joint"]), protocol, "original")
@@ -177,7 +181,7 @@ def test_clusters_are_repeated_as_estimated(lane: Lane) -> None:
     assert made.domain == lane.protected.domain
     assert len(made) == len(lane.protected)
     for cluster, estimate in zip(
-        lane.protocol.clusters, estimated_distributions(lane.protocol, lane.estimates), strict=True
+        lane.protocol.blocks, estimated_distributions(lane.protocol, lane.estimates), strict=True
     ):
         counts = made.counts(cluster).reshape(-1)
         np.testing.assert_array_equal(counts, repeat_cells(estimate, len(made)))
@@ -265,7 +269,7 @@ def test_distances_are_those_of_tables(lane: Lane) -> None:
     adjusted = weighted(lane.protected, ("colour", "owner"), lane.adjustment.weights)
     distance = np.abs(adjusted - true.reshape(-1)).sum() / 2
     assert found.loc["colour x owner", "adjusted"] == pytest.approx(distance)
-    together = [set(c) for c in lane.protocol.clusters]
+    together = [set(c) for c in lane.protocol.blocks]
     assert found.loc["colour x smokes", "one_cluster"] == any(
         {"colour", "smokes"} <= cluster for cluster in together
     )
@@ -300,5 +304,5 @@ def test_estimating_brings_files_closer_to_the_truth(lanes: Callable[[str], Lane
 def test_a_protocol_that_was_read_makes_the_same(lanes: Callable[[str], Lane]) -> None:
     lane = lanes("kronecker clusters")
     described = json.loads(json.dumps(release.describe(lane.settings, lane.protocol, "original")))
-    again = adjust_reports(Protocol.from_json(described), lane.protected, lane.estimates)
+    again = adjust_reports(StratifiedProtocol.from_json(described), lane.protected, lane.estimates)
     np.testing.assert_array_equal(again.weights, lane.adjustment.weights)

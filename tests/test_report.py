@@ -27,15 +27,8 @@ from deniable.multirr_audit import (
     audit_release_samplers,
     clusters_table,
 )
-from deniable.release import (
-    check_against_truth,
-    coverage_of_redraws,
-    describe,
-    design,
-    estimate,
-    protect,
-    source_for,
-)
+from deniable.release import describe, design, protect, source_for
+from deniable.release_estimates import check_against_truth, coverage_of_redraws, estimate
 from deniable.release_synthesis import (
     adjust_reports,
     describe_adjustment,
@@ -207,7 +200,7 @@ def write_release(folder: Path, data: Microdata, kind: str) -> dict[str, Any]:
     write_json(folder / "channels.json", described)
     write_table(folder / "estimates.csv", estimates)
     write_json(folder / "adjustment.json", describe_adjustment(described, protocol, adjusted))
-    write_table(folder / "check.csv", check_against_truth(estimates, data, coverage))
+    write_table(folder / "check.csv", check_against_truth(estimates, coverage))
     write_table(folder / "synthetic_check.csv", checked.assign(synthetic_from="clusters"))
     return described
 

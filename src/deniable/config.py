@@ -9,18 +9,9 @@ import yaml
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from deniable.config_studies import (
-    AnalysesConfig,
-    AnyStudy,
-    Probability,
-    Share,
-    Strict,
-    StudiesConfig,
-)
+from deniable.config_releases import MATRIX_MODELS, RELEASE_MODELS, AnyRelease, Release
+from deniable.config_studies import AnalysesConfig, AnyStudy, Strict, StudiesConfig
 from deniable.errors import ConfigError
-from deniable.readings import ClusterMechanism, Reading
-
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
 
 class DataConfig(Strict):
@@ -28,44 +19,6 @@ class DataConfig(Strict):
 
     source: Literal["auto", "mirror", "public", "surrogate"] = "auto"
     mirror: Annotated[str, Field(min_length=1)] | None = None
-
-
-class _Release(Strict):
-    name: Name
-    data: Literal["adult", "adult_numeric"]
-    attributes: Annotated[list[str], Field(min_length=1)] | None = None
-    matrix: Reading
-    p: Probability
-    rehearsal: bool
-    # Excluded from the plain values: those decide the draw, which this must never start again.
-    synthetic: Literal["clusters", "adjustment"] = Field(default="clusters", exclude=True)
-
-
-class IndependentRelease(_Release):
-    """Every attribute on its own."""
-
-    mechanism: Literal["rr_independent"]
-
-
-class ClustersRelease(_Release):
-    """Clusters of attributes, from dependences on the true data."""
-
-    mechanism: Literal["rr_clusters"]
-    cluster_mechanism: ClusterMechanism
-    t_v: Annotated[int, Field(ge=1, le=1000)]
-    t_d: Share
-    ordinal: list[str] = Field(default_factory=list)
-
-
-class JointRelease(_Release):
-    """One matrix over all cells of a few attributes."""
-
-    mechanism: Literal["rr_joint"]
-
-
-Release = Annotated[
-    IndependentRelease | ClustersRelease | JointRelease, Field(discriminator="mechanism")
-]
 
 
 class Config(Strict):
@@ -88,7 +41,7 @@ class Config(Strict):
                 )
         return self
 
-    def release(self, name: str) -> IndependentRelease | ClustersRelease | JointRelease:
+    def release(self, name: str) -> AnyRelease:
         """Return the release of that name."""
         return next(release for release in self.releases if release.name == name)
 
@@ -98,11 +51,9 @@ class Config(Strict):
         return study
 
 
-def release_from(values: Mapping[str, Any]) -> IndependentRelease | ClustersRelease | JointRelease:
+def release_from(values: Mapping[str, Any]) -> AnyRelease:
     """Rebuild a release from its plain values."""
-    release: IndependentRelease | ClustersRelease | JointRelease = TypeAdapter(
-        Release
-    ).validate_python(dict(values))
+    release: AnyRelease = TypeAdapter(Release).validate_python(dict(values))
     return release
 
 
@@ -173,10 +124,10 @@ def _line(fault: ErrorDetails) -> str:
             return f"{path}: unknown option; allowed here: {_options(fault['loc'])}"
         case "missing":
             return f"{path}: missing; it must be given"
-        case "union_tag_not_found":
-            return f"{path}.mechanism: missing; allowed: {_TAGS}"
-        case "union_tag_invalid":
-            return f"{path}.mechanism: {context.get('tag')!r}; allowed: {_TAGS}"
+        case "union_tag_not_found" | "union_tag_invalid":
+            option = str(context["discriminator"]).strip("'")
+            tag = repr(context["tag"]) if "tag" in context else "missing"
+            return f"{path}.{option}: {tag}; allowed: {', '.join(_UNIONS[option])}"
         case "value_error":
             return f"{path}: {context.get('error')}"
         case "string_pattern_mismatch":
@@ -187,12 +138,10 @@ def _line(fault: ErrorDetails) -> str:
     return f"{path}: {_shown(value)}; allowed: {_allowed(fault)}{_hint(fault)}"
 
 
-_RELEASES: Mapping[str, type[BaseModel]] = {
-    "rr_independent": IndependentRelease,
-    "rr_clusters": ClustersRelease,
-    "rr_joint": JointRelease,
+_UNIONS: Mapping[str, Mapping[str, type[BaseModel]]] = {
+    "mechanism": RELEASE_MODELS,
+    "kind": MATRIX_MODELS,
 }
-_TAGS = ", ".join(_RELEASES)
 _TYPES = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
@@ -203,7 +152,6 @@ _TYPES = {
     "string_too_short": "text that is not empty",
     "bool_type": "true or false",
     "list_type": "a list, such as [a, b]",
-    "too_short": "a list with at least one entry",
     "model_type": "a section with options of its own",
     "model_attributes_type": "a section with options of its own",
     "dict_type": "a section with options of its own",
@@ -221,6 +169,9 @@ def _allowed(fault: ErrorDetails) -> str:
     if kind in _BOUNDS:
         key, words = _BOUNDS[kind]
         return f"{words} {context[key]}"
+    if kind == "too_short":
+        least = context["min_length"]
+        return f"a list with at least {'one entry' if least == 1 else f'{least} entries'}"
     if kind == "literal_error":
         return str(context["expected"]).replace("'", "").replace(" or ", ", ")
     return _TYPES.get(kind, fault["msg"])
@@ -245,16 +196,28 @@ def _path(location: Sequence[int | str]) -> str:
     for position, part in enumerate(location):
         if isinstance(part, int):
             path += f"[{part}]"
-        elif position != 2 or location[0] != "releases":  # there pydantic puts the union's tag
+        elif _model_of_tag(location[:position], part) is None:
             path += f".{part}" if path else str(part)
     return path or "config"
 
 
+def _model_of_tag(before: Sequence[int | str], part: int | str) -> type[BaseModel] | None:
+    """Return the model that a part of a fault's location names, where pydantic puts a union's tag.
+
+    Of a release at position 2, of its matrix at position 4; elsewhere a part is an option's name.
+    """
+    if len(before) == 2 and before[0] == "releases":
+        return RELEASE_MODELS.get(str(part))
+    if len(before) == 4 and (before[0], before[2:]) == ("releases", ("pram", "matrix")):
+        return MATRIX_MODELS.get(str(part))
+    return None
+
+
 def _options(location: Sequence[int | str]) -> str:
     model: type[BaseModel] = Config
-    for part in location[:-1]:
-        if part in _RELEASES:
-            model = _RELEASES[str(part)]
+    for position, part in enumerate(location[:-1]):
+        if tagged := _model_of_tag(location[:position], part):
+            model = tagged
         elif part in model.model_fields:
             model = next(_models_in(model.model_fields[str(part)].annotation), model)
     return ", ".join(model.model_fields)

@@ -2,17 +2,27 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from deniable.config import (
+from deniable.config import Config, message
+from deniable.config_releases import (
+    AnyRelease,
     ClustersRelease,
-    Config,
+    DesignedMatrix,
+    FileMatrix,
     IndependentRelease,
     JointRelease,
-    Release,
-    message,
+    PramRelease,
+    RetentionMatrix,
+    TwoStepMatrix,
 )
 from deniable.domain import Domain
 from deniable.errors import ConfigError, DeniableError
-from deniable.multirr import rr_channel, rr_joint
+from deniable.multirr import FEWEST_RECORDS_A_CELL, rr_channel, rr_joint
+from deniable.pram_matrices import (
+    LARGEST_BLOCK,
+    LARGEST_DESIGNED,
+    channel_of_retention,
+    matrix_from_file,
+)
 
 
 def check_domains(
@@ -25,8 +35,8 @@ def check_domains(
     ConfigError
         With a line for each attribute that a data set does not have, each attribute named twice,
         more parties than records,
-        each RR-Joint release whose domain is too large for its records, and each release that
-        could not be estimated from.
+        each RR-Joint release whose domain is too large for its records, each block or stratum of
+        PRAM that does not fit, and each release that could not be estimated from.
     """
     faults = []
     adult = domains["adult"]
@@ -52,14 +62,16 @@ def check_domains(
             wrong += _unknown(
                 f"{path}.ordinal", release.ordinal, domain.project(known or domain.names)
             )
-        if not wrong:
+        if not wrong and isinstance(release, PramRelease):
+            wrong += _misfits(path, release, domain.project(chosen), records[release.data])
+        elif not wrong:
             wrong += _unusable(path, release, domain.project(chosen), records[release.data])
         faults += wrong
     if faults:
         raise ConfigError(message(faults))
 
 
-def _unusable(path: str, release: Release, domain: Domain, records: int) -> Iterator[str]:
+def _unusable(path: str, release: AnyRelease, domain: Domain, records: int) -> Iterator[str]:
     """Yield what makes a release impossible whatever its data are.
 
     Clusters randomized jointly come from the data; `deniable.release.design` looks at those.
@@ -74,10 +86,87 @@ def _unusable(path: str, release: Release, domain: Domain, records: int) -> Iter
             return
         if protocol.channels[0].singular:
             yield f"{setting} {' x '.join(domain.names)} {singular}"
-    elif isinstance(release, IndependentRelease) or release.cluster_mechanism == "kronecker":
+    elif isinstance(release, IndependentRelease) or (
+        isinstance(release, ClustersRelease) and release.cluster_mechanism == "kronecker"
+    ):
         for attribute in domain:
             if rr_channel(attribute.size, release.p, release.matrix).singular:
                 yield f"{setting} the attribute {attribute.name!r} {singular}"
+
+
+def _misfits(path: str, release: PramRelease, domain: Domain, records: int) -> Iterator[str]:
+    """Yield what makes a PRAM release impossible whatever its data are."""
+    wrong = _unknown(f"{path}.strata", release.strata, domain)
+    for i, block in enumerate(release.joint):
+        wrong += _unknown(f"{path}.joint[{i}]", block, domain)
+        earlier = {name: j for j in range(i) for name in release.joint[j]}
+        for j, name in enumerate(block):
+            at = f"{path}.joint[{i}][{j}]: {name!r}"
+            if name in release.strata:
+                wrong.append(
+                    f"{at} is a stratum attribute, released as it is; allowed: in strata or in a "
+                    "block, not in both"
+                )
+            if name in earlier:
+                wrong.append(f"{at} is in joint[{earlier[name]}] already; allowed: in one block")
+    if not wrong and set(release.strata) == set(domain.names):
+        wrong.append(
+            f"{path}.strata: all attributes of the release; allowed: to leave one to be randomized"
+        )
+    if not wrong:
+        blocks = release.blocks(domain.names)
+        wrong += _unusable_blocks(path, release, [domain.project(each) for each in blocks], records)
+    yield from wrong
+
+
+def _unusable_blocks(
+    path: str, release: PramRelease, blocks: Sequence[Domain], records: int
+) -> Iterator[str]:
+    for i, names in enumerate(release.joint):
+        cells = next(block.size for block in blocks if block.names == tuple(names))
+        if cells > LARGEST_BLOCK or records < FEWEST_RECORDS_A_CELL * cells:
+            yield (
+                f"{path}.joint[{i}]: {' x '.join(names)} has {cells:,} cells for {records:,} "
+                f"records; allowed: at most {LARGEST_BLOCK} cells, and at least "
+                f"{FEWEST_RECORDS_A_CELL} records a cell"
+            )
+    matrix = release.matrix
+    for block in blocks:
+        name = " x ".join(block.names)
+        if isinstance(matrix, DesignedMatrix) and block.size > LARGEST_DESIGNED:
+            yield (
+                f"{path}.matrix.kind: {name} has {block.size} cells, too many for a designed "
+                f"matrix; allowed: at most {LARGEST_DESIGNED}, or another kind"
+            )
+        retention = getattr(matrix, "retention", None)
+        simple = isinstance(matrix, RetentionMatrix | TwoStepMatrix) and retention is not None
+        if simple and 1 < block.size <= LARGEST_BLOCK and _singular(block.size, retention):
+            yield (
+                f"{path}.matrix.retention: with {retention:g} {name} cannot be estimated (singular "
+                "matrix); allowed: another retention"
+            )
+    if isinstance(matrix, FileMatrix):
+        yield from _misfiled(f"{path}.matrix.files", matrix, blocks)
+
+
+def _singular(cells: int, retention: float) -> bool:
+    return channel_of_retention(cells, retention).singular
+
+
+def _misfiled(path: str, matrix: FileMatrix, blocks: Sequence[Domain]) -> Iterator[str]:
+    """Yield what is wrong with the files of a user's own matrices."""
+    wanted = {" x ".join(block.names): block for block in blocks}
+    for name in matrix.files:
+        if name not in wanted:
+            yield f"{path}.{name}: no block of the release; allowed: {', '.join(wanted)}"
+    for name, block in wanted.items():
+        if name not in matrix.files:
+            yield f"{path}: no file for {name}; a matrix must be given for each block"
+            continue
+        try:
+            matrix_from_file(matrix.files[name], block)
+        except DeniableError as error:
+            yield f"{path}.{name}: {error}"
 
 
 def _unknown(path: str, names: Sequence[str], domain: Domain) -> list[str]:

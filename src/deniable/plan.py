@@ -136,6 +136,15 @@ class Plan:
         """Return the names of the releases."""
         return [release.name for release in self.config.releases]
 
+    def pram_releases(self) -> list[str]:
+        """Return the names of the releases whose matrices are written to files of their own."""
+        return [release.name for release in self.config.releases if release.mechanism == "pram"]
+
+    def matrix_files(self, release: str) -> list[str]:
+        """Return the files of a user's own matrices that a release is designed from."""
+        files: list[str] = getattr(self.config.release(release), "matrix_files", [])
+        return files
+
     def names(self, *, rehearsal: bool) -> str:
         """Return a pattern for the names of the releases that are rehearsals, or that are not."""
         names = [r.name for r in self.config.releases if r.rehearsal == rehearsal]

@@ -4,7 +4,8 @@ Everything here but the last function starts from the protected file and its cha
 the true records, so it costs no privacy (text 003, section 5).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from deniable.adjustment import TOLERANCE, Adjustment, adjust
 from deniable.channel.base import Floats
 from deniable.errors import DeniableError
 from deniable.microdata import Microdata
-from deniable.multirr import Protocol
+from deniable.pram import StratifiedProtocol, Stratum, label
 from deniable.randomness import RandomSource
 from deniable.synthetic import repeat_records, synthesize
 
@@ -30,14 +31,34 @@ SYNTHETIC_MARKS: Mapping[Basis, str] = {
 }
 
 
-def estimated_distributions(protocol: Protocol, estimates: pd.DataFrame) -> list[Floats]:
+@dataclass(frozen=True, eq=False)
+class AdjustedReports:
+    """Weights of a protected file, and how well they meet its estimates in each stratum.
+
+    Attributes
+    ----------
+    weights : array, shape (records,)
+        In the order of the records, not negative, sum 1; each stratum has its share.
+    adjustments : mapping of stratum to Adjustment
+        Of each stratum on its own.
+    """
+
+    weights: Floats
+    adjustments: Mapping[Stratum, Adjustment]
+
+
+def estimated_distributions(
+    protocol: StratifiedProtocol, estimates: pd.DataFrame, stratum: Stratum = ()
+) -> list[Floats]:
     """Return the maximum-likelihood distribution of each cluster from a release's estimates.
 
     Parameters
     ----------
-    protocol : Protocol
+    protocol : StratifiedProtocol
     estimates : DataFrame
-        As `deniable.release.estimate` returns it.
+        As `deniable.release_estimates.estimate` returns it.
+    stratum : tuple of categories
+        By default of the whole file.
 
     Raises
     ------
@@ -45,38 +66,59 @@ def estimated_distributions(protocol: Protocol, estimates: pd.DataFrame) -> list
         If the estimates are not those of the protocol's clusters.
     """
     distributions = []
-    for cluster in protocol.clusters:
+    own = estimates[estimates["stratum"] == label(stratum)]
+    for cluster in protocol.blocks:
         name, cells = " x ".join(cluster), protocol.domain.project(cluster).size
-        found = estimates.loc[estimates["attributes"] == name, "maximum_likelihood"].to_numpy(float)
+        found = own.loc[own["attributes"] == name, "maximum_likelihood"].to_numpy(float)
         if found.size != cells:
+            where = f" in the stratum {label(stratum)}" if stratum else ""
             raise DeniableError(
-                f"the estimates have {found.size} rows for {name}, which has {cells} cells; "
+                f"the estimates have {found.size} rows for {name}{where}, which has {cells} cells; "
                 "estimate again from the protected file"
             )
         distributions.append(found)
     return distributions
 
 
-def adjust_reports(protocol: Protocol, reports: Microdata, estimates: pd.DataFrame) -> Adjustment:
+def adjust_reports(
+    protocol: StratifiedProtocol, reports: Microdata, estimates: pd.DataFrame
+) -> AdjustedReports:
     """Weight the randomized records so that every cluster has its estimated distribution.
 
     The targets are the maximum-likelihood estimates: attribute by attribute for RR-Independent,
     cluster by cluster for RR-Clusters. RR-Joint has one cluster, so its weights are that estimate.
+    Strata, which are reported as they are, are weighted one by one, each to its own estimates.
 
     Warns
     -----
     RuntimeWarning
         As `deniable.adjustment.adjust` does.
     """
-    return adjust(
-        [_cells(reports, cluster) for cluster in protocol.clusters],
-        estimated_distributions(protocol, estimates),
-        domains=[protocol.domain.project(cluster) for cluster in protocol.clusters],
-    )
+    weights = np.empty(len(reports))
+    adjustments = {}
+    for stratum, rows, part in _strata(protocol, reports):
+        adjusted = adjust(
+            [_cells(part, cluster) for cluster in protocol.blocks],
+            estimated_distributions(protocol, estimates, stratum),
+            domains=[protocol.domain.project(cluster) for cluster in protocol.blocks],
+        )
+        weights[rows] = adjusted.weights * (len(part) / len(reports))
+        adjustments[stratum] = adjusted
+    return AdjustedReports(weights, adjustments)
+
+
+def _strata(
+    protocol: StratifiedProtocol, data: Microdata
+) -> Iterator[tuple[Stratum, npt.NDArray[np.intp], Microdata]]:
+    """Yield the records of each stratum, restricted to what is randomized, and their positions."""
+    own = data.project(protocol.randomized.names)
+    for stratum, rows in protocol.parts(data):
+        part = Microdata(own.domain, tuple(column[rows] for column in own.columns), data.marks)
+        yield stratum, rows, part
 
 
 def describe_adjustment(
-    release: Mapping[str, Any], protocol: Protocol, adjustment: Adjustment
+    release: Mapping[str, Any], protocol: StratifiedProtocol, adjusted: AdjustedReports
 ) -> dict[str, Any]:
     """Return what the weights say of themselves.
 
@@ -84,44 +126,55 @@ def describe_adjustment(
     ----------
     release : mapping
         What the release says of itself, as `deniable.release.describe` returns it.
-    protocol : Protocol
-    adjustment : Adjustment
+    protocol : StratifiedProtocol
+    adjusted : AdjustedReports
 
     Returns
     -------
     dict
         Among others ``effective_records``, 1 / (sum of squared weights): as many equally weighted
-        records would say as much (Kish).
+        records would say as much (Kish). ``sweeps`` and ``gap`` are the largest of any stratum.
     """
-    weights = adjustment.weights
+    weights, each = adjusted.weights, adjusted.adjustments
     return {
         **{key: release[key] for key in ("release", "notice", "rehearsal", "data_source")},
-        "method": "RR-Adjustment, Algorithm 2 of Multi-Dimensional Randomized Response",
-        "targets": "maximum_likelihood in estimates.csv, for each of the clusters",
-        "clusters": [list(cluster) for cluster in protocol.clusters],
+        "method": "RR-Adjustment, Algorithm 2 of Multi-Dimensional Randomized Response"
+        + (", in each stratum on its own" if protocol.strata else ""),
+        "targets": "maximum_likelihood in estimates.csv, for each of the clusters"
+        + (" in each stratum" if protocol.strata else ""),
+        "clusters": [list(cluster) for cluster in protocol.blocks],
         "records": weights.size,
         "records_of_weight_0": int(np.sum(weights == 0)),
         "effective_records": float(1 / np.sum(weights**2)),
-        "sweeps": adjustment.sweeps,
-        "gap": adjustment.gap,
+        "sweeps": max(adjustment.sweeps for adjustment in each.values()),
+        "gap": max(adjustment.gap for adjustment in each.values()),
         "tolerance": TOLERANCE,
         "left_out": [
-            _left_out(protocol, each.attribute, each.category, each.target)
-            for each in adjustment.unreachable
+            _left_out(protocol, stratum, out.attribute, out.category, out.target)
+            for stratum, adjustment in each.items()
+            for out in adjustment.unreachable
         ],
     }
 
 
-def _left_out(protocol: Protocol, cluster: int, cell: int, target: float) -> dict[str, Any]:
-    domain = protocol.domain.project(protocol.clusters[cluster])
+def _left_out(
+    protocol: StratifiedProtocol, stratum: Stratum, cluster: int, cell: int, target: float
+) -> dict[str, Any]:
+    domain = protocol.domain.project(protocol.blocks[cluster])
     codes = np.unravel_index(cell, domain.shape)
     categories = [a.categories[code] for a, code in zip(domain, codes, strict=True)]
-    return {"attributes": list(domain.names), "categories": categories, "target": target}
+    where = {"stratum": dict(zip(protocol.strata, stratum, strict=True))} if stratum else {}
+    return {
+        "attributes": list(domain.names),
+        "categories": categories,
+        "target": target,
+        **where,
+    }
 
 
 def synthesize_release(
     basis: Basis,
-    protocol: Protocol,
+    protocol: StratifiedProtocol,
     protected: Microdata,
     estimates: pd.DataFrame,
     weights: npt.ArrayLike,
@@ -129,31 +182,39 @@ def synthesize_release(
 ) -> Microdata:
     """Return as many synthetic records as the protected file has, marked as synthetic.
 
+    Stratum attributes are public: record by record they are those of the protected file, and the
+    others are made within the stratum.
+
     Parameters
     ----------
     basis : "clusters" or "adjustment"
         What to repeat: the estimated cells of each cluster, or the weighted reports.
-    protocol : Protocol
+    protocol : StratifiedProtocol
     protected : Microdata
     estimates : DataFrame
-        As `deniable.release.estimate` returns it.
+        As `deniable.release_estimates.estimate` returns it.
     weights : array, shape (len(protected),)
         As `adjust_reports` returns them.
     source : RandomSource
     """
-    if basis == "adjustment":
-        made = repeat_records(protected, weights, len(protected), source)
-    else:
-        distributions = estimated_distributions(protocol, estimates)
-        made = synthesize(
-            protected.domain, protocol.clusters, distributions, len(protected), source
-        )
+    shares = np.asarray(weights, dtype=float)
+    columns = {name: protected.column(name).copy() for name in protected.domain.names}
+    for stratum, rows, part in _strata(protocol, protected):
+        if basis == "adjustment":
+            own = shares[rows] if shares.shape == (len(protected),) else shares
+            scaled = own / own.sum() if stratum else own
+            made = repeat_records(part, scaled, len(part), source)
+        else:
+            distributions = estimated_distributions(protocol, estimates, stratum)
+            made = synthesize(part.domain, protocol.blocks, distributions, len(part), source)
+        for name in part.domain.names:
+            columns[name][rows] = made.column(name)
     marks = dict(protected.marks) | {"synthetic": SYNTHETIC_MARKS[basis]}
-    return Microdata(made.domain, made.columns, marks)
+    return Microdata(protected.domain, tuple(columns.values()), marks)
 
 
 def distances_from_truth(
-    protocol: Protocol,
+    protocol: StratifiedProtocol,
     data: Microdata,
     protected: Microdata,
     synthetic: Microdata,
@@ -163,7 +224,7 @@ def distances_from_truth(
 
     Parameters
     ----------
-    protocol : Protocol
+    protocol : StratifiedProtocol
     data : Microdata
         The true records.
     protected, synthetic : Microdata
@@ -174,9 +235,10 @@ def distances_from_truth(
     -------
     DataFrame
         A row for each attribute and each pair of attributes: ``attributes`` (joined by " x "),
-        ``one_cluster`` (whether the protocol randomizes them together), and the total variation
-        distance between the true table and that of the protected file as it is (``protected``), of
-        the synthetic file (``synthetic``) and of the weighted reports (``adjusted``).
+        ``one_cluster`` (whether their joint distribution is estimated: all but stratum attributes
+        are randomized together), and the total variation distance between the true table and that
+        of the protected file as it is (``protected``), of the synthetic file (``synthetic``) and of
+        the weighted reports (``adjusted``).
     """
     names = protocol.domain.names
     rows = []
@@ -190,7 +252,10 @@ def distances_from_truth(
         rows.append(
             {
                 "attributes": " x ".join(attributes),
-                "one_cluster": any(set(attributes) <= set(c) for c in protocol.clusters),
+                "one_cluster": any(
+                    set(attributes) - set(protocol.strata) <= set(block)
+                    for block in protocol.blocks
+                ),
             }
             | {file: float(np.abs(shares - true).sum() / 2) for file, shares in found.items()}
         )

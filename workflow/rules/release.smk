@@ -6,6 +6,10 @@ rule design_release:
         data=lambda wildcards: (ancient if plan.drawn_once(wildcards.release) else str)(
             f"results/data/{plan.config.release(wildcards.release).data}.parquet"
         ),
+        matrices=lambda wildcards: [
+            (ancient if plan.drawn_once(wildcards.release) else str)(file)
+            for file in plan.matrix_files(wildcards.release)
+        ],
     output:
         "results/releases/{release}/channels.json",
     log:
@@ -19,6 +23,24 @@ rule design_release:
         "Release {wildcards.release}: choosing clusters and channels"
     script:
         "../scripts/design_release.py"
+
+
+# PRAM's matrices, from the file that the draw reads them from: all in one table, and one by one in
+# the form that `deniable channel` takes.
+rule write_matrices:
+    input:
+        channels=rules.design_release.output,
+    output:
+        table="results/releases/{release}/matrices.csv",
+        folder=directory("results/releases/{release}/matrices"),
+    log:
+        "results/logs/write_matrices/{release}.log",
+    params:
+        code=plan.code("write_matrices.py"),
+    message:
+        "Release {wildcards.release}: writing the matrix of each stratum and block"
+    script:
+        "../scripts/write_matrices.py"
 
 
 rule protect_release:

@@ -5,16 +5,17 @@ import pandas as pd
 
 from deniable.files import read_json, write_json, write_table
 from deniable.microdata import read_parquet
-from deniable.multirr import Protocol
+from deniable.pram import StratifiedProtocol
+from deniable.release_estimates import read_estimates
 from deniable.release_synthesis import adjust_reports, describe_adjustment
 
 from job import job
 
 with job(snakemake):
     described = read_json(snakemake.input.channels[0])
-    protocol = Protocol.from_json(described)
+    protocol = StratifiedProtocol.from_json(described)
     protected = read_parquet(snakemake.input.protected)
-    estimates = pd.read_csv(snakemake.input.estimates[0], keep_default_na=False)
+    estimates = read_estimates(snakemake.input.estimates[0])
     adjustment = adjust_reports(protocol, protected, estimates)
     # A row a record, in the order of protected.csv and protected.parquet.
     table = pd.DataFrame({"record": np.arange(1, len(protected) + 1), "weight": adjustment.weights})

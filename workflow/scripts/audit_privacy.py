@@ -6,7 +6,8 @@ from deniable.assessment_audit import audit_assessments
 from deniable.files import read_json, write_table
 from deniable.grid import values_of
 from deniable.microdata import read_parquet
-from deniable.multirr_audit import audit_multirr, audit_release
+from deniable.multirr_audit import audit_multirr
+from deniable.release_audit import audit_release
 
 from job import job
 

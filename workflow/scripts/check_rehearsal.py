@@ -2,24 +2,28 @@
 
 import pandas as pd
 
-from deniable import release
 from deniable.files import read_json, write_table
 from deniable.microdata import read_parquet
-from deniable.multirr import Protocol
+from deniable.pram import StratifiedProtocol
 from deniable.randomness import generator_for
+from deniable.release_estimates import (
+    check_against_truth,
+    coverage_of_redraws,
+    read_estimates,
+)
 from deniable.release_synthesis import distances_from_truth
 
 from job import job
 
 with job(snakemake):
-    estimates = pd.read_csv(snakemake.input.estimates[0], keep_default_na=False)
+    estimates = read_estimates(snakemake.input.estimates[0])
     data = read_parquet(snakemake.input.data)
-    protocol = Protocol.from_json(read_json(snakemake.input.channels[0]))
+    protocol = StratifiedProtocol.from_json(read_json(snakemake.input.channels[0]))
     generator = generator_for(
         snakemake.params.seed, {"release": snakemake.wildcards.release, "check": "redraws"}
     )
-    coverage = release.coverage_of_redraws(protocol, data, generator)
-    checked = release.check_against_truth(estimates, data, coverage)
+    coverage = coverage_of_redraws(protocol, data, generator)
+    checked = check_against_truth(estimates, coverage)
     write_table(snakemake.output.estimates, checked)
     distances = distances_from_truth(
         protocol,

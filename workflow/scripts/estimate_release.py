@@ -1,16 +1,16 @@
 """Estimate margins and joint distributions from a protected file and its channels."""
 
-from deniable import release
 from deniable.files import read_json, write_table
 from deniable.microdata import read_parquet
-from deniable.multirr import Protocol
+from deniable.pram import StratifiedProtocol
+from deniable.release_estimates import estimate
 
 from job import job
 
 with job(snakemake):
-    protocol = Protocol.from_json(read_json(snakemake.input.channels[0]))
+    protocol = StratifiedProtocol.from_json(read_json(snakemake.input.channels[0]))
     protected = read_parquet(snakemake.input.protected)
-    estimates = release.estimate(protocol, protected)
+    estimates = estimate(protocol, protected)
     estimates["rehearsal"] = snakemake.params.release["rehearsal"]
     estimates["data_source"] = protected.marks["data_source"]
     write_table(snakemake.output[0], estimates)

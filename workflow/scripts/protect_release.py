@@ -4,13 +4,13 @@ from deniable import release
 from deniable.config import release_from
 from deniable.files import read_json
 from deniable.microdata import read_parquet
-from deniable.multirr import Protocol
+from deniable.pram import StratifiedProtocol
 
 from job import job
 
 with job(snakemake):
     settings = release_from(snakemake.params.release)
-    protocol = Protocol.from_json(read_json(snakemake.input.channels[0]))
+    protocol = StratifiedProtocol.from_json(read_json(snakemake.input.channels[0]))
     source = release.source_for(settings, snakemake.params.seed)
     protected = release.protect(settings, protocol, read_parquet(snakemake.input.data), source)
     protected.write_parquet(snakemake.output.parquet)

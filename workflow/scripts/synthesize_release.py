@@ -5,8 +5,9 @@ import pandas as pd
 from deniable.config import release_from
 from deniable.files import read_json
 from deniable.microdata import read_parquet
-from deniable.multirr import Protocol
+from deniable.pram import StratifiedProtocol
 from deniable.release import source_for
+from deniable.release_estimates import read_estimates
 from deniable.release_synthesis import synthesize_release
 
 from job import job
@@ -16,9 +17,9 @@ with job(snakemake):
     basis = snakemake.params.synthetic
     synthetic = synthesize_release(
         basis,
-        Protocol.from_json(read_json(snakemake.input.channels[0])),
+        StratifiedProtocol.from_json(read_json(snakemake.input.channels[0])),
         read_parquet(snakemake.input.protected),
-        pd.read_csv(snakemake.input.estimates[0], keep_default_na=False),
+        read_estimates(snakemake.input.estimates[0]),
         pd.read_csv(snakemake.input.weights)["weight"],
         source_for(settings, snakemake.params.seed, step="synthesis"),
     )

@@ -22,6 +22,9 @@ from deniable.exact_draws import Categories
 from deniable.randomness import RandomSource
 
 LARGEST_CONDITION = 1e12
+LARGEST_REFINED = 128
+"""Rows up to which the inverse is refined; that takes up to 30 ms, and eight times as much for
+twice the rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +93,15 @@ class DenseChannel(Channel):
 
     @cached_property
     def _inverse(self) -> Floats:
-        return np.asarray(np.linalg.inv(self.entries))
+        inverse = np.linalg.inv(self.entries)
+        if self.size > LARGEST_REFINED:
+            return np.asarray(inverse)
+        # One step of Newton's iteration in extended precision, towards the inverse of the matrix
+        # that is drawn. At a condition number of 1e6 it takes the error from 1e-11 to 1e-14.
+        rows = self.entries.astype(np.longdouble)
+        rows /= rows.sum(axis=1, keepdims=True)
+        refined = inverse + inverse @ (np.eye(self.size) - rows @ inverse)
+        return np.asarray(refined, dtype=float)
 
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
         """Report each record's category by inverse sampling; see `Channel.randomize`."""

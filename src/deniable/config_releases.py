@@ -1,0 +1,153 @@
+"""What a release can be told, as typed models; `deniable.config` holds them to it."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from deniable.config_studies import Probability, Share, Strict
+from deniable.readings import ClusterMechanism, Reading
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+# Beyond 30 nothing would ever be replaced: exp(30) is 10^13.
+Epsilon = Annotated[float, Field(gt=0, le=30)]
+
+
+class _Release(Strict):
+    name: Name
+    data: Literal["adult", "adult_numeric"]
+    attributes: Annotated[list[str], Field(min_length=1)] | None = None
+
+
+# Excluded from the plain values: those decide the draw, which this must never start again. Their
+# order is kept for the same reason: Snakemake takes another order for other parameters.
+Synthetic = Annotated[Literal["clusters", "adjustment"], Field(exclude=True)]
+
+
+class _RandomizedResponse(_Release):
+    matrix: Reading
+    p: Probability
+    rehearsal: bool
+    synthetic: Synthetic = "clusters"
+
+
+class IndependentRelease(_RandomizedResponse):
+    """Every attribute on its own."""
+
+    mechanism: Literal["rr_independent"]
+
+
+class ClustersRelease(_RandomizedResponse):
+    """Clusters of attributes, from dependences on the true data."""
+
+    mechanism: Literal["rr_clusters"]
+    cluster_mechanism: ClusterMechanism
+    t_v: Annotated[int, Field(ge=1, le=1000)]
+    t_d: Share
+    ordinal: list[str] = Field(default_factory=list)
+
+
+class JointRelease(_RandomizedResponse):
+    """One matrix over all cells of a few attributes."""
+
+    mechanism: Literal["rr_joint"]
+
+
+class EpsilonMatrix(Strict):
+    """Generalized randomized response of an epsilon."""
+
+    kind: Literal["epsilon"]
+    epsilon: Epsilon
+
+
+class RetentionMatrix(Strict):
+    """Every category retained with one probability."""
+
+    kind: Literal["retention"]
+    retention: Probability
+
+
+class TwoStepMatrix(Strict):
+    """Invariant, from a first matrix of an epsilon or of a retention."""
+
+    kind: Literal["two_step"]
+    epsilon: Epsilon | None = None
+    retention: Probability | None = None
+
+    @model_validator(mode="after")
+    def _one_first_matrix(self) -> Self:
+        if (self.epsilon is None) == (self.retention is None):
+            given = "neither" if self.epsilon is None else "both"
+            raise ValueError(
+                f"{given} of epsilon and retention given; allowed: one of them, for the first step"
+            )
+        return self
+
+
+class DesignedMatrix(Strict):
+    """The best matrix for stated needs, by optimization."""
+
+    kind: Literal["designed"]
+    epsilon: Epsilon
+    retention: Probability | None = None
+    invariant: bool = True
+    loss: Literal["variance", "changed", "worst"] = "changed"
+
+
+class FileMatrix(Strict):
+    """Matrices of the user's own, a file a block."""
+
+    kind: Literal["file"]
+    files: dict[str, Annotated[str, Field(min_length=1)]]
+
+
+PramMatrix = Annotated[
+    EpsilonMatrix | RetentionMatrix | TwoStepMatrix | DesignedMatrix | FileMatrix,
+    Field(discriminator="kind"),
+]
+
+
+class PramRelease(_Release):
+    """Attributes one by one or in blocks, within strata, by the owner of the file."""
+
+    mechanism: Literal["pram"]
+    joint: list[Annotated[list[str], Field(min_length=2)]] = Field(default_factory=list)
+    strata: list[str] = Field(default_factory=list)
+    matrix: PramMatrix
+    rehearsal: bool
+    synthetic: Synthetic = "clusters"
+
+    def blocks(self, names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+        """Return which of the attributes go through a matrix together, in order of the first.
+
+        Parameters
+        ----------
+        names : tuple of str
+            The release's attributes, stratum attributes among them.
+        """
+        block_of = {name: tuple(block) for block in self.joint for name in block}
+        free = [name for name in names if name not in self.strata]
+        return tuple(dict.fromkeys(block_of.get(name, (name,)) for name in free))
+
+    @property
+    def matrix_files(self) -> list[str]:
+        """The files that hold the user's own matrices, if there are any."""
+        return list(self.matrix.files.values()) if isinstance(self.matrix, FileMatrix) else []
+
+
+AnyRelease = IndependentRelease | ClustersRelease | JointRelease | PramRelease
+Release = Annotated[AnyRelease, Field(discriminator="mechanism")]
+
+RELEASE_MODELS: Mapping[str, type[Strict]] = {
+    "rr_independent": IndependentRelease,
+    "rr_clusters": ClustersRelease,
+    "rr_joint": JointRelease,
+    "pram": PramRelease,
+}
+MATRIX_MODELS: Mapping[str, type[Strict]] = {
+    "epsilon": EpsilonMatrix,
+    "retention": RetentionMatrix,
+    "two_step": TwoStepMatrix,
+    "designed": DesignedMatrix,
+    "file": FileMatrix,
+}

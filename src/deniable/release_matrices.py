@@ -1,0 +1,114 @@
+"""The matrices of a release as tables: every stratum's and every block's, to the last digit."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from deniable.channel import Channel
+from deniable.domain import Domain
+from deniable.files import write_table, written_whole
+from deniable.pram import Block, StratifiedProtocol, Stratum, cell_labels, label
+
+INDEX = "index.csv"
+
+
+@dataclass(frozen=True, eq=False)
+class NamedMatrix:
+    """A matrix that was used, and what it is of.
+
+    Attributes
+    ----------
+    stratum : tuple of categories
+    block : Domain
+    channel : Channel
+    file : str
+        Name of its file, safe in any file system and the only one of its name.
+    """
+
+    stratum: Stratum
+    block: Domain
+    channel: Channel
+    file: str
+
+    def table(self) -> pd.DataFrame:
+        """Return the matrix with categories as header and first column, a row a true category."""
+        categories = cell_labels(self.block)
+        rows = [[repr(entry) for entry in row] for row in self.channel.matrix().tolist()]
+        table = pd.DataFrame(rows, columns=categories)
+        table.insert(0, " x ".join(self.block.names), categories, allow_duplicates=True)
+        return table
+
+    def entries(self) -> pd.DataFrame:
+        """Return the matrix as a row an entry."""
+        categories = cell_labels(self.block)
+        P = self.channel.matrix()
+        return pd.DataFrame(
+            {
+                "stratum": label(self.stratum),
+                "block": " x ".join(self.block.names),
+                "true": np.repeat(categories, len(categories)),
+                "reported": categories * len(categories),
+                "probability": [repr(float(entry)) for entry in P.reshape(-1)],
+            }
+        )
+
+
+def named_matrices(protocol: StratifiedProtocol) -> Iterator[NamedMatrix]:
+    """Yield the matrix of each block in each stratum."""
+    for number, (stratum, own) in enumerate(protocol.protocols.items(), start=1):
+        for block, channel in zip(own.clusters, own.channels, strict=True):
+            prefix = f"{number:02d}_{_safe(stratum)}." if stratum else ""
+            name = f"{prefix}{own.clusters.index(block) + 1:02d}_{_safe(block)}.csv"
+            yield NamedMatrix(stratum, protocol.domain.project(block), channel, name)
+
+
+def matrices_table(protocol: StratifiedProtocol) -> pd.DataFrame:
+    """Return all matrices: ``stratum``, ``block``, ``true``, ``reported``, ``probability``.
+
+    Probabilities are text, with as many digits as give the same number again.
+    """
+    return pd.concat([each.entries() for each in named_matrices(protocol)], ignore_index=True)
+
+
+def matrices_index(protocol: StratifiedProtocol) -> pd.DataFrame:
+    """Return a row a matrix: its file and what it does.
+
+    Returns
+    -------
+    DataFrame
+        ``file``, ``stratum``, ``block``, ``categories``, ``epsilon`` (exact), ``least_retention``
+        (smallest diagonal entry), ``invariant``.
+    """
+    return pd.DataFrame(
+        [
+            {
+                "file": each.file,
+                "stratum": label(each.stratum),
+                "block": " x ".join(each.block.names),
+                "categories": each.block.size,
+                "epsilon": each.channel.epsilon,
+                "least_retention": float(np.diag(each.channel.matrix()).min()),
+                "invariant": protocol.invariant,
+            }
+            for each in named_matrices(protocol)
+        ]
+    )
+
+
+def write_matrices(protocol: StratifiedProtocol, folder: Path | str) -> None:
+    """Write each matrix to a file of its own, and an index of them.
+
+    The files have the form that ``deniable channel`` reads.
+    """
+    for each in named_matrices(protocol):
+        with written_whole(Path(folder) / each.file) as temporary:
+            each.table().to_csv(temporary, index=False, lineterminator="\n", encoding="utf-8")
+    write_table(Path(folder) / INDEX, matrices_index(protocol))
+
+
+def _safe(names: Stratum | Block) -> str:
+    return re.sub(r"[^A-Za-z0-9-]+", "_", "_x_".join(names))[:60]
