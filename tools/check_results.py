@@ -62,7 +62,8 @@ def main() -> int:
     if faults:
         print("\n".join(faults), file=sys.stderr)
         return 1
-    sources = sorted({row["data_source"] for name in TABLES for row in rows(table_path(name))})
+    found = {row["data_source"] for name in TABLES for row in rows(table_path(name))}
+    sources = sorted(found - {"model"})  # a study may draw from a model of its own
     print(
         f"results: {len(TABLES) + len(ANALYSES)} tables, {len(FIGURES)} figures, the audit and the "
         f"report are there; data: {', '.join(sources)}"

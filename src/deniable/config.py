@@ -10,7 +10,8 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_valid
 from pydantic_core import ErrorDetails
 
 from deniable.config_releases import MATRIX_MODELS, RELEASE_MODELS, AnyRelease, Release
-from deniable.config_studies import AnalysesConfig, AnyStudy, Strict, StudiesConfig
+from deniable.config_basis import Strict
+from deniable.config_studies import AnalysesConfig, AnyStudy, StudiesConfig
 from deniable.errors import ConfigError
 
 

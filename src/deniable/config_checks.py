@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from deniable.config import Config, message
 from deniable.config_releases import (
-    AnyRelease,
     ClustersRelease,
     DesignedMatrix,
     FileMatrix,
@@ -62,16 +61,23 @@ def check_domains(
             wrong += _unknown(
                 f"{path}.ordinal", release.ordinal, domain.project(known or domain.names)
             )
-        if not wrong and isinstance(release, PramRelease):
-            wrong += _misfits(path, release, domain.project(chosen), records[release.data])
-        elif not wrong:
-            wrong += _unusable(path, release, domain.project(chosen), records[release.data])
+        if not wrong:
+            own = domain.project(chosen)
+            if isinstance(release, PramRelease):
+                wrong += _misfits(path, release, own, records[release.data])
+            else:
+                wrong += _unusable(path, release, own, records[release.data])
         faults += wrong
     if faults:
         raise ConfigError(message(faults))
 
 
-def _unusable(path: str, release: AnyRelease, domain: Domain, records: int) -> Iterator[str]:
+def _unusable(
+    path: str,
+    release: IndependentRelease | ClustersRelease | JointRelease,
+    domain: Domain,
+    records: int,
+) -> Iterator[str]:
     """Yield what makes a release impossible whatever its data are.
 
     Clusters randomized jointly come from the data; `deniable.release.design` looks at those.
@@ -86,9 +92,7 @@ def _unusable(path: str, release: AnyRelease, domain: Domain, records: int) -> I
             return
         if protocol.channels[0].singular:
             yield f"{setting} {' x '.join(domain.names)} {singular}"
-    elif isinstance(release, IndependentRelease) or (
-        isinstance(release, ClustersRelease) and release.cluster_mechanism == "kronecker"
-    ):
+    elif isinstance(release, IndependentRelease) or release.cluster_mechanism == "kronecker":
         for attribute in domain:
             if rr_channel(attribute.size, release.p, release.matrix).singular:
                 yield f"{setting} the attribute {attribute.name!r} {singular}"
@@ -138,19 +142,22 @@ def _unusable_blocks(
                 f"{path}.matrix.kind: {name} has {block.size} cells, too many for a designed "
                 f"matrix; allowed: at most {LARGEST_DESIGNED}, or another kind"
             )
-        retention = getattr(matrix, "retention", None)
-        simple = isinstance(matrix, RetentionMatrix | TwoStepMatrix) and retention is not None
-        if simple and 1 < block.size <= LARGEST_BLOCK and _singular(block.size, retention):
-            yield (
-                f"{path}.matrix.retention: with {retention:g} {name} cannot be estimated (singular "
-                "matrix); allowed: another retention"
-            )
+    if isinstance(matrix, RetentionMatrix | TwoStepMatrix):
+        yield from _singular(f"{path}.matrix.retention", matrix.retention, blocks)
     if isinstance(matrix, FileMatrix):
         yield from _misfiled(f"{path}.matrix.files", matrix, blocks)
 
 
-def _singular(cells: int, retention: float) -> bool:
-    return channel_of_retention(cells, retention).singular
+def _singular(path: str, retention: float | None, blocks: Sequence[Domain]) -> Iterator[str]:
+    """Yield the blocks that the matrix of a retention would report alike whatever is true."""
+    for block in blocks:
+        if retention is None or block.size > LARGEST_BLOCK:
+            continue
+        if channel_of_retention(block.size, retention).singular:
+            yield (
+                f"{path}: with {retention:g} {' x '.join(block.names)} cannot be estimated "
+                "(singular matrix); allowed: another retention"
+            )
 
 
 def _misfiled(path: str, matrix: FileMatrix, blocks: Sequence[Domain]) -> Iterator[str]:
@@ -164,9 +171,15 @@ def _misfiled(path: str, matrix: FileMatrix, blocks: Sequence[Domain]) -> Iterat
             yield f"{path}: no file for {name}; a matrix must be given for each block"
             continue
         try:
-            matrix_from_file(matrix.files[name], block)
+            singular = matrix_from_file(matrix.files[name], block).singular
         except DeniableError as error:
             yield f"{path}.{name}: {error}"
+            continue
+        if singular:
+            yield (
+                f"{path}.{name}: {matrix.files[name]} has a singular matrix, from which nothing "
+                "can be estimated; allowed: another matrix"
+            )
 
 
 def _unknown(path: str, names: Sequence[str], domain: Domain) -> list[str]:

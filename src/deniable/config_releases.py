@@ -5,12 +5,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from deniable.config_studies import Probability, Share, Strict
+from deniable.config_basis import Epsilon, Probability, Share, Strict
 from deniable.readings import ClusterMechanism, Reading
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
-# Beyond 30 nothing would ever be replaced: exp(30) is 10^13.
-Epsilon = Annotated[float, Field(gt=0, le=30)]
 
 
 class _Release(Strict):

@@ -182,6 +182,11 @@ def lazy_resampling_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> 
     proportions : array, shape (size,), positive, sum 1
     epsilon : float, above 0, at most 30
 
+    Returns
+    -------
+    KeepOrReplace
+        Of exact epsilon at most `epsilon`, less by the rounding of theta alone.
+
     Raises
     ------
     ChannelError
@@ -317,7 +322,8 @@ def covariance_bound(proportions: npt.ArrayLike, records: int) -> Floats:
         pi of the population.
     records : int, >= 1
     """
-    return (2 - 1 / records) * sampling_covariance(proportions, records)
+    sampling = sampling_covariance(proportions, records)
+    return (2 - 1 / records) * sampling
 
 
 # -- refusals -------------------------------------------------------------------------------------

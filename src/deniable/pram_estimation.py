@@ -57,7 +57,7 @@ class Reduced:
         everything = np.ones(channel.size, dtype=bool)
         if not (invariant and isinstance(channel, DenseChannel)):
             return cls(channel, everything)
-        possible = channel.entries.any(axis=0)
+        possible = np.asarray(channel.entries.any(axis=0))
         if possible.all():
             return cls(channel, everything)
         return cls(DenseChannel(channel.entries[np.ix_(possible, possible)]), possible)
@@ -149,6 +149,7 @@ def unbiased_part(reduced: Reduced, counts: Counts, indicators: Floats) -> Part:
     indicators : zeros and ones, shape (proportions, categories)
         Which categories each proportion is the sum of.
     """
+    counts = np.asarray(counts)
     reduced.refuse_impossible(counts)
     records = _records(counts)
     frequencies = counts / records
@@ -171,6 +172,7 @@ def own_share_part(channel: Channel, counts: Counts, indicators: Floats) -> Part
     channel : Channel, invariant for the records' true frequencies
     counts, indicators : as in `unbiased_part`
     """
+    counts = np.asarray(counts)
     records = _records(counts)
     frequencies = counts / records
     chances = channel.expected(indicators)
@@ -180,7 +182,7 @@ def own_share_part(channel: Channel, counts: Counts, indicators: Floats) -> Part
 
 
 def _records(counts: Counts) -> int:
-    totals = np.unique(np.asarray(counts).sum(axis=-1))
+    totals = np.unique(counts.sum(axis=-1))
     if totals.size != 1 or totals[0] < 1:
         raise ChannelError("tables of counts must have the same sum, of at least one record")
     return int(totals[0])

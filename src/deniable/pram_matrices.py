@@ -14,9 +14,11 @@ import numpy.typing as npt
 
 from deniable.channel import Channel, DenseChannel, KeepOrReplace
 from deniable.channel.base import Floats
+from deniable.channel_files import read_channel
 from deniable.domain import Domain
-from deniable.errors import DeniableError
+from deniable.errors import DataError, DeniableError
 from deniable.invariant import two_step
+from deniable.pram import cell_labels
 
 Kind = Literal["epsilon", "retention", "two_step", "designed"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -89,11 +91,15 @@ def _first_outside(floors: Floats) -> float:
 
 def _of_one_retention(size: int, floor: float) -> KeepOrReplace:
     keep = (size * floor - 1) / (size - 1)
+    first = np.eye(1, size)
     while True:
-        channel = KeepOrReplace(keep, np.full(size, (1 - keep) / size))
-        exact = Fraction(keep) + (1 - Fraction(keep)) / size
-        if exact >= Fraction(floor) and channel.matrix()[0, 0] >= floor:
-            return channel
+        elsewhere = (1 - keep) / size
+        drawn = Fraction(keep) + (1 - Fraction(keep)) / size
+        if drawn >= Fraction(floor) and keep + elsewhere >= 0:
+            channel = KeepOrReplace(keep, np.full(size, elsewhere))
+            # Nor is the float below it that stands for this entry where the matrix is published.
+            if channel.expected(first)[0, 0] >= floor:
+                return channel
         keep = math.nextafter(keep, 1.0)
 
 
@@ -222,6 +228,18 @@ def matrix_from_file(path: Path | str, block: Domain) -> DenseChannel:
     DeniableError
         Naming the file, if it cannot be read, is no such matrix, or has other categories.
     """
-    from deniable.channel_files import read_matrix  # noqa: PLC0415
-
-    return read_matrix(path)
+    named, cells = read_channel(path), cell_labels(block)
+    if sorted(named.categories) != sorted(cells):
+        strange = [name for name in named.categories if name not in cells]
+        missing = [name for name in cells if name not in named.categories]
+        raise DataError(
+            f"{path}: the matrix is not over {' x '.join(block.names)}: "
+            + "; ".join(
+                f"{what} {', '.join(map(repr, names[:5]))}{' ...' if len(names) > 5 else ''}"
+                for what, names in (("it has no", missing), ("unknown are", strange))
+                if names
+            )
+            + f"; give a row and a column for each of the {len(cells)} categories"
+        )
+    order = [named.categories.index(cell) for cell in cells]
+    return DenseChannel(named.channel.entries[np.ix_(order, order)])

@@ -79,16 +79,19 @@ def _randomized_response(
 
 def describe(release: AnyRelease, protocol: StratifiedProtocol, data_source: str) -> dict[str, Any]:
     """Return what a release says of itself: data, parameters, privacy, channels."""
-    pram = isinstance(release, PramRelease)
+    if isinstance(release, PramRelease):
+        privacy, channels = pram_privacy(release, protocol), protocol.to_json()
+    else:
+        privacy, channels = _privacy(release, protocol), protocol.protocols[()].to_json()
     return {
         "release": release.name,
         "notice": REHEARSAL_MARK if release.rehearsal else PRODUCTION_MARK,
         "rehearsal": release.rehearsal,
         "data_source": data_source,
         "parameters": release.model_dump(),
-        "privacy": pram_privacy(release, protocol) if pram else _privacy(release, protocol),
+        "privacy": privacy,
         "convention": "P[u, v] = Pr(report v | true u); cells in row-major order of the attributes",
-        **(protocol if pram else protocol.protocols[()]).to_json(),
+        **channels,
     }
 
 

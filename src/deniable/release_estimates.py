@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -73,13 +74,16 @@ def estimate(
         likely = [each.reduced.likelihood(each.counts, LIKELIHOOD_TOLERANCE) for each in strata]
         for names in _margins(block):
             indicators = _margin_indicators(domain, names)
-            about = {"attributes": " x ".join(names), "cluster": " x ".join(block)}
-            about["categories"] = cell_labels(domain.project(names))
+            about: dict[str, Any] = {
+                "attributes": " x ".join(names),
+                "categories": cell_labels(domain.project(names)),
+                "cluster": " x ".join(block),
+            }
             for name, chosen in _groups(strata):
                 parts = [strata[i].parts(indicators, invariant=protocol.invariant) for i in chosen]
                 shown = _columns(strata, chosen, parts, indicators, z)
-                shown |= _likelihood(strata, chosen, likely, indicators)
-                tables.append(pd.DataFrame(about | {"stratum": name} | shown))
+                likelihood = _likelihood(strata, chosen, likely, indicators)
+                tables.append(pd.DataFrame({**about, "stratum": name, **shown, **likelihood}))
     return pd.concat(tables, ignore_index=True)[_order(protocol.invariant)]
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from deniable.channel import Channel
+from deniable.channel_files import write_channel
 from deniable.domain import Domain
-from deniable.files import write_table, written_whole
+from deniable.files import write_table
 from deniable.pram import Block, StratifiedProtocol, Stratum, cell_labels, label
 
 INDEX = "index.csv"
@@ -33,14 +34,6 @@ class NamedMatrix:
     block: Domain
     channel: Channel
     file: str
-
-    def table(self) -> pd.DataFrame:
-        """Return the matrix with categories as header and first column, a row a true category."""
-        categories = cell_labels(self.block)
-        rows = [[repr(entry) for entry in row] for row in self.channel.matrix().tolist()]
-        table = pd.DataFrame(rows, columns=categories)
-        table.insert(0, " x ".join(self.block.names), categories, allow_duplicates=True)
-        return table
 
     def entries(self) -> pd.DataFrame:
         """Return the matrix as a row an entry."""
@@ -105,8 +98,7 @@ def write_matrices(protocol: StratifiedProtocol, folder: Path | str) -> None:
     The files have the form that ``deniable channel`` reads.
     """
     for each in named_matrices(protocol):
-        with written_whole(Path(folder) / each.file) as temporary:
-            each.table().to_csv(temporary, index=False, lineterminator="\n", encoding="utf-8")
+        write_channel(Path(folder) / each.file, each.channel, cell_labels(each.block))
     write_table(Path(folder) / INDEX, matrices_index(protocol))
 
 

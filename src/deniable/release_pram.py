@@ -141,7 +141,7 @@ def pram_privacy(release: PramRelease, protocol: StratifiedProtocol) -> dict[str
     epsilons = {name: by_attribute.get(name, math.inf) for name in protocol.domain.names}
     unit = "the whole record of one respondent"
     if release.strata:
-        unit += f", but for the stratum {_attributes(release.strata)}"
+        unit += f", but for {_named(release.strata)}"
     privacy: dict[str, Any] = {
         "unit": unit,
         "epsilon": finite_or_text(protocol.epsilon),
@@ -151,8 +151,8 @@ def pram_privacy(release: PramRelease, protocol: StratifiedProtocol) -> dict[str
     }
     if release.strata:
         privacy["not_protected"] = (
-            f"the stratum {_attributes(release.strata)} {', '.join(release.strata)}: released as "
-            "they are; the epsilon of a change of one is infinite"
+            f"{_named(release.strata)}, released unchanged: a change of stratum shows for certain "
+            "(infinite epsilon)"
         )
     return privacy
 
@@ -162,8 +162,8 @@ def finite_or_text(epsilon: float) -> float | str:
     return epsilon if math.isfinite(epsilon) else "infinity"
 
 
-def _attributes(names: list[str]) -> str:
-    return "attribute" if len(names) == 1 else "attributes"
+def _named(strata: list[str]) -> str:
+    return f"the stratum attribute{'' if len(strata) == 1 else 's'} {', '.join(strata)}"
 
 
 def _not_counted(release: PramRelease) -> str:

@@ -50,7 +50,10 @@ class AdjustedReports:
 def estimated_distributions(
     protocol: StratifiedProtocol, estimates: pd.DataFrame, stratum: Stratum = ()
 ) -> list[Floats]:
-    """Return the maximum-likelihood distribution of each cluster from a release's estimates.
+    """Return the estimated distribution of each cluster from a release's estimates.
+
+    By maximum likelihood; through invariant matrices the reports' own shares, which are unbiased,
+    a distribution already, and nearer to the truth.
 
     Parameters
     ----------
@@ -67,9 +70,10 @@ def estimated_distributions(
     """
     distributions = []
     own = estimates[estimates["stratum"] == label(stratum)]
+    column = "reported" if protocol.invariant else "maximum_likelihood"
     for cluster in protocol.blocks:
         name, cells = " x ".join(cluster), protocol.domain.project(cluster).size
-        found = own.loc[own["attributes"] == name, "maximum_likelihood"].to_numpy(float)
+        found = own.loc[own["attributes"] == name, column].to_numpy(float)
         if found.size != cells:
             where = f" in the stratum {label(stratum)}" if stratum else ""
             raise DeniableError(
@@ -88,6 +92,7 @@ def adjust_reports(
     The targets are the maximum-likelihood estimates: attribute by attribute for RR-Independent,
     cluster by cluster for RR-Clusters. RR-Joint has one cluster, so its weights are that estimate.
     Strata, which are reported as they are, are weighted one by one, each to its own estimates.
+    Reports through invariant matrices meet their targets as they are: their weights are equal.
 
     Warns
     -----
@@ -140,7 +145,8 @@ def describe_adjustment(
         **{key: release[key] for key in ("release", "notice", "rehearsal", "data_source")},
         "method": "RR-Adjustment, Algorithm 2 of Multi-Dimensional Randomized Response"
         + (", in each stratum on its own" if protocol.strata else ""),
-        "targets": "maximum_likelihood in estimates.csv, for each of the clusters"
+        "targets": ("reported" if protocol.invariant else "maximum_likelihood")
+        + " in estimates.csv, for each of the clusters"
         + (" in each stratum" if protocol.strata else ""),
         "clusters": [list(cluster) for cluster in protocol.blocks],
         "records": weights.size,

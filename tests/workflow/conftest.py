@@ -46,6 +46,7 @@ FIGURE_3_GRID = {
     "best": ["both"],
 }
 ASSESSMENT_GRID = {"matrix": ["keep"], "method": ["attributes", "secure_sum"], "p": [0.7]}
+INVARIANT_GRID = {"attribute": ["sex"], "records": [200], "method": ["two_step"], "p": [0.5]}
 RELEASE = {"data": "adult", "matrix": "keep", "p": 0.7}
 TINY: dict[str, Any] = {
     "data": {"source": "surrogate"},
@@ -58,10 +59,19 @@ TINY: dict[str, Any] = {
         "multirr_fig3": SIZE | {"chunks": 2, "grids": [FIGURE_3_GRID]},
         "multirr_pairs": SIZE | {"grids": [PAIR_GRID]},
         "multirr_assessment": SIZE | {"grids": [ASSESSMENT_GRID]},
+        "pram_coverage": SIZE | {"grids": [{"channel": ["warner", "ordinal"], "records": [500]}]},
+        "pram_weights": SIZE
+        | {"grids": [{"design": ["pps"], "channel": ["warner"], "records": [500]}]},
+        "pram_item_sets": SIZE | {"grids": [{"epsilon": [2.0], "size": [1, 2], "records": [500]}]},
+        "pram_invariant": SIZE | {"grids": [INVARIANT_GRID]},
+        "pram_joint_loss": SIZE
+        | {"grids": [{"first": ["relationship"], "second": ["sex"], "epsilon": [2.0, 4.0]}]},
     },
     "analyses": {
         "multirr_secure_sum": {"parties": 50, "parties_of_all_pairs": 5, "fault_trials": 2}
-        | {"linkage_parties": 300, "linkage_samples": 3}
+        | {"linkage_parties": 300, "linkage_samples": 3},
+        "pram_variance": {"epsilons": [2.0]},
+        "pram_design": {"epsilons": [2.0]},
     },
     "releases": [
         RELEASE

@@ -22,4 +22,5 @@ with job(snakemake):
         root_seed=snakemake.params.seed,
         summary=study.summary,
     )
-    write_table(snakemake.output[0], results.assign(data_source=data.marks["data_source"]))
+    source = "model" if study.from_model else data.marks["data_source"]
+    write_table(snakemake.output[0], results.assign(data_source=source))

@@ -6,7 +6,7 @@ from functools import partial
 import pandas as pd
 from matplotlib.figure import Figure
 
-from deniable.figures import multirr
+from deniable.figures import multirr, pram, pram_design
 from deniable.figures.printed import printed_against_regenerated
 from deniable.figures.style import save
 from deniable.studies.registry import TABLES
@@ -27,6 +27,13 @@ DRAWN: Mapping[str, Callable[..., Figure]] = {
     "multirr_fig3_ours": partial(multirr.figure_3, best="ours"),
     "multirr_pairs": multirr.pairs,
     "multirr_assessment": multirr.assessment,
+    "pram_coverage": pram.coverage,
+    "pram_variance": pram.variance,
+    "pram_invariant": pram.invariant,
+    "pram_joint_loss": pram.joint_loss,
+    "pram_breaches": pram.breaches,
+    "pram_design": pram_design.design,
+    "pram_channels": pram_design.channels,
 }
 """How each figure of `deniable.studies.registry.FIGURES` is drawn from its tables."""
 

@@ -13,7 +13,7 @@ The channels, on attributes of Adult or groups of their categories:
   more often than what is further off, and a lower level more often than a higher one;
 - ``product``: relationship and income, each on its own, all 12 cells at once;
 - ``near_singular``: the 7 levels through a matrix of rows that are 98 % the same, with a condition
-  number of 305; to be asked with more records;
+  number of 296; to be asked with more records;
 - ``neighbours``: beyond the five, education with forbidden transitions, each category being
   reported as itself or as a neighbour. Rare categories then have few reports, and with a thousand
   records the plug-in of (1.3) is too small for Wald's intervals more often than they allow.

@@ -126,6 +126,11 @@ class InvariantPram:
     def _margin(self, attribute: str) -> Floats:
         if attribute not in self._margins:
             counts = self.data.counts((attribute,)).reshape(-1)
+            if np.count_nonzero(counts) < 2:
+                raise DeniableError(
+                    f"all records have one {attribute}: there is no variance to inflate; choose "
+                    "another attribute"
+                )
             self._margins[attribute] = np.asarray(counts[counts > 0] / counts.sum())
         return self._margins[attribute]
 

@@ -9,20 +9,23 @@ the true margin (`deniable.invariant.disclosed_proportions`,
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from deniable.amplification import channel_of_parity
-from deniable.channel import Channel
+from deniable.channel import Channel, KeepOrReplace
 from deniable.channel.base import Floats
 from deniable.errors import DeniableError
 from deniable.invariant import (
     lazy_resampling_with_epsilon,
+    resampling,
     sampling_covariance,
     two_step_with_epsilon,
 )
+from deniable.invariant_methods import Method, whole_file_epsilon
 from deniable.microdata import Microdata
 from deniable.pram_matrices import channel_of_epsilon
 
@@ -97,7 +100,7 @@ def inflations(shares: Floats, epsilon: float, records: int) -> list[dict[str, A
     records : int
     """
     response = channel_of_epsilon(shares.size, epsilon)
-    parity = channel_of_parity(shares.size, math.exp(epsilon))
+    parity = _of_given_parity(shares.size, epsilon)
     two_step = two_step_with_epsilon(shares, epsilon)
     lazy = lazy_resampling_with_epsilon(shares, epsilon)
     sampling = float(np.trace(sampling_covariance(shares, records)))
@@ -124,6 +127,48 @@ def inflations(shares: Floats, epsilon: float, records: int) -> list[dict[str, A
     ]
 
 
+def whole_file_epsilons(
+    data: Microdata, epsilons: Sequence[float] = DEFAULT_EPSILONS
+) -> pd.DataFrame:
+    """Return what the epsilon of an invariant matrix leaves out, by attribute.
+
+    For a file that is released with its matrix kept secret, in which one record changes. (With the
+    matrix published it is infinite: the matrix tells the true margin.)
+
+    Returns
+    -------
+    DataFrame
+        ``attribute``, ``categories``, ``smallest_count`` (records of the rarest category),
+        ``epsilon`` (of the matrix), ``mechanism`` (``invariant_two_step``, ``invariant_lazy`` and,
+        of epsilon 0, ``resampling``), ``whole_file_epsilon``.
+    """
+    rows: list[dict[str, Any]] = []
+    for name in data.domain.names:
+        counts = data.counts((name,)).reshape(-1)
+        counts = counts[counts > 0]
+        if counts.size < 2:
+            continue
+        methods: list[tuple[float, str, Method]] = [(0.0, "resampling", resampling)]
+        for epsilon in epsilons:
+            of_two_steps = partial(two_step_with_epsilon, epsilon=epsilon)
+            methods.append((epsilon, "invariant_two_step", of_two_steps))
+            if counts.min() > 1:  # else a neighbouring file has no record of a category
+                of_one = partial(lazy_resampling_with_epsilon, epsilon=epsilon)
+                methods.append((epsilon, "invariant_lazy", of_one))
+        rows += [
+            {
+                "attribute": name,
+                "categories": counts.size,
+                "smallest_count": int(counts.min()),
+                "epsilon": epsilon,
+                "mechanism": mechanism,
+                "whole_file_epsilon": whole_file_epsilon(method, counts),
+            }
+            for epsilon, mechanism, method in methods
+        ]
+    return pd.DataFrame(rows)
+
+
 def warner_inflation(share: float, epsilon: float) -> float:
     """Return the variance inflation of Warner's symmetric design for two categories.
 
@@ -141,6 +186,13 @@ def warner_inflation(share: float, epsilon: float) -> float:
             "(0, 1), epsilon above 0"
         )
     return 1 + 1 / (4 * math.sinh(epsilon / 2) ** 2 * share * (1 - share))
+
+
+def _of_given_parity(size: int, epsilon: float) -> KeepOrReplace:
+    parity = math.exp(epsilon)
+    while (channel := channel_of_parity(size, parity)).epsilon > epsilon:
+        parity = math.nextafter(parity, 1.0)  # the exponential was rounded up
+    return channel
 
 
 def _fixed_matrix(channel: Channel, shares: Floats, records: int) -> float:

@@ -25,12 +25,15 @@ class Study:
         Column of the printed numbers in their files.
     published_replicates : int, optional
         Runs behind a printed number.
+    from_model : bool
+        Whether it draws its data from a model of its own, whatever the data sets are.
     """
 
     simulator: Callable[["Microdata", Mapping[str, Any]], "Simulator"]
     summary: Literal["median", "mean"] = "median"
     published_column: str = ""
     published_replicates: int | None = None
+    from_model: bool = False
 
 
 # The rooms of the studies are large; only the process that simulates imports the one it needs.
@@ -64,6 +67,36 @@ def _dependence_assessment(data: "Microdata", settings: Mapping[str, Any]) -> "S
     return DependenceAssessment(data, tuple(settings["ordinal"]), thresholds)
 
 
+def _pram_coverage(data: "Microdata", settings: Mapping[str, Any]) -> "Simulator":
+    from deniable.studies.pram_coverage import PramCoverage  # noqa: PLC0415
+
+    return PramCoverage(data)
+
+
+def _pram_weights(data: "Microdata", settings: Mapping[str, Any]) -> "Simulator":
+    from deniable.studies.pram_weights import PramWeights  # noqa: PLC0415
+
+    return PramWeights(data)
+
+
+def _pram_item_sets(data: "Microdata", settings: Mapping[str, Any]) -> "Simulator":
+    from deniable.studies.pram_item_sets import PramItemSets  # noqa: PLC0415
+
+    return PramItemSets()
+
+
+def _pram_invariant(data: "Microdata", settings: Mapping[str, Any]) -> "Simulator":
+    from deniable.studies.pram_invariant import InvariantPram  # noqa: PLC0415
+
+    return InvariantPram(data)
+
+
+def _pram_joint_loss(data: "Microdata", settings: Mapping[str, Any]) -> "Simulator":
+    from deniable.studies.pram_joint_loss import JointLoss  # noqa: PLC0415
+
+    return JointLoss(data, settings["coverage"])
+
+
 PRINTED_RUNS = 1000  # text 003, 6.5: medians over 1000 runs
 _CLUSTER_QUERIES = Study(_cluster_queries, "median", "median_relative_error", PRINTED_RUNS)
 STUDIES = {
@@ -74,6 +107,11 @@ STUDIES = {
     "multirr_fig3": Study(_adjusted_queries),
     "multirr_pairs": Study(_pair_queries),
     "multirr_assessment": Study(_dependence_assessment, "mean"),
+    "pram_coverage": Study(_pram_coverage, "mean"),
+    "pram_weights": Study(_pram_weights, "mean"),
+    "pram_item_sets": Study(_pram_item_sets, "mean", from_model=True),
+    "pram_invariant": Study(_pram_invariant, "mean"),
+    "pram_joint_loss": Study(_pram_joint_loss, "mean"),
 }
 
 
@@ -194,6 +232,36 @@ TABLES = {
             "Dependences assessed without a trusted party",
             ("method", "matrix", "p", "measure", "t_v", "t_d"),
         ),
+        StudyTable(
+            "pram_coverage",
+            "pram_coverage",
+            "Intervals of estimates: how often they hold the truth",
+            ("channel", "records", "target", "method", "intervals", "category", "measure"),
+        ),
+        StudyTable(
+            "pram_weights",
+            "pram_weights",
+            "Survey weights: estimates from randomized records of unequal chances",
+            ("design", "channel", "records", "target", "estimator", "category", "measure"),
+        ),
+        StudyTable(
+            "pram_item_sets",
+            "pram_item_sets",
+            "Item sets of 40 items: what they cost as they grow",
+            ("epsilon", "size", "records", "measure"),
+        ),
+        StudyTable(
+            "pram_invariant",
+            "pram_invariant",
+            "Invariant PRAM: variances claimed and true",
+            ("attribute", "records", "method", "p", "estimator", "claim", "measure"),
+        ),
+        StudyTable(
+            "pram_joint_loss",
+            "pram_joint_loss",
+            "Attributes made invariant one by one: what is left of their joint distribution",
+            ("first", "second", "epsilon", "estimator", "measure"),
+        ),
     )
 }
 
@@ -206,6 +274,13 @@ FIGURES: Mapping[str, tuple[str, ...]] = {
     "multirr_table2": ("multirr_table2",),
     "multirr_pairs": ("multirr_pairs", "multirr_fig3"),
     "multirr_assessment": ("multirr_assessment",),
+    "pram_coverage": ("pram_coverage",),
+    "pram_variance": ("pram_variance",),
+    "pram_invariant": ("pram_invariant",),
+    "pram_joint_loss": ("pram_joint_loss",),
+    "pram_breaches": ("pram_breach_bounds", "pram_approach"),
+    "pram_design": ("pram_design",),
+    "pram_channels": ("pram_channels",),
 }
 """The figures, each with the tables that it is drawn from."""
 
@@ -226,5 +301,15 @@ ANALYSES = (
     "multirr_risk",
     "multirr_waiver",
     "multirr_claims",
+    "pram_results",
+    "pram_variance",
+    "pram_whole_file",
+    "pram_breach_bounds",
+    "pram_breach_thresholds",
+    "pram_approach",
+    "pram_intruder",
+    "pram_worst_sets",
+    "pram_design",
+    "pram_channels",
 )
 """The tables that no study fills."""

@@ -1,0 +1,225 @@
+"""The command line: one-off questions about a channel, and channels designed to order.
+
+Exit codes: 0 if all that was asked for was answered, 1 for a fault in a file or an answer that does
+not exist, 2 for a command that cannot be understood. `docs/command-line.md` has formats and keys.
+"""
+
+import argparse
+import io
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from deniable import __version__
+from deniable.errors import DeniableError
+
+# Each subcommand imports what it needs when it runs: asking for help takes no time.
+
+FAULT, INTERRUPTED, BROKEN_PIPE = 1, 130, 141  # 2, for a wrong command, is argparse's
+
+DESCRIPTION = """\
+Answer questions about a channel (a randomization matrix), or design one.
+
+A matrix file is a CSV file with the categories as its header and as its first column, and a row for
+each true category: row u, column v holds the probability of reporting v when u is true.
+"""
+EXAMPLES = """\
+examples:
+  deniable channel matrix.csv
+  deniable channel matrix.csv --prior prior.csv --breach 0.1 0.5
+  deniable channel matrix.csv --counts counts.csv --json
+  deniable design specification.yaml --output designed
+"""
+CHANNEL_DESCRIPTION = """\
+Print epsilon, parity, guaranteed factor (beta) and breach bounds of a channel; what a report tells
+under a prior; and the unbiased estimate from counts of reports, with its covariance, its standard
+errors and intervals, and the maximum-likelihood distribution.
+"""
+CHANNEL_EXAMPLES = """\
+files:
+  MATRIX.csv   categories as header and as first column, a row for each true category
+  PRIOR.csv    columns category,probability
+  COUNTS.csv   columns category,count: how often each category was reported
+
+examples:
+  deniable channel matrix.csv
+  deniable channel matrix.csv --prior prior.csv
+  deniable channel matrix.csv --counts counts.csv --target file --confidence 0.9
+  deniable channel matrix.csv --json | jq .epsilon
+"""
+DESIGN_DESCRIPTION = """\
+Design the channel of least loss for given proportions that meets given requirements. The matrix and
+its properties are written to NAME-matrix.csv and NAME-properties.json, with NAME from SPEC.yaml.
+"""
+DESIGN_EXAMPLES = """\
+examples:
+  deniable design specification.yaml
+  deniable design specification.yaml --output designed
+  deniable design specification.yaml --matrix matrix.csv --json
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        By default those of the process.
+    """
+    options = _parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(
+            errors="backslashreplace"
+        )  # categories in any script, on any console
+    try:
+        return _answer(options)
+    except BrokenPipeError:
+        # Nobody reads on. What is still buffered must not fail again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _answer(options: argparse.Namespace) -> int:
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            options.run(options)
+    except BrokenPipeError:
+        raise
+    except DeniableError as error:
+        problem = str(error)
+    except OSError as error:
+        problem = f"{error.filename or 'the output'}: {error.strerror or error}"
+    else:
+        sys.stdout.flush()
+        return 0
+    sys.stdout.flush()
+    print(f"deniable: error: {problem}", file=sys.stderr)
+    return FAULT
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    if issubclass(category, UserWarning):
+        print(f"deniable: warning: {message}", file=sys.stderr)
+
+
+def _channel(options: argparse.Namespace) -> None:
+    from deniable.cli.channel import run  # noqa: PLC0415
+
+    if options.breach and options.breach[0] >= options.breach[1]:
+        options.parser.error("argument --breach: RHO_1 must be smaller than RHO_2")
+    run(options)
+
+
+def _design(options: argparse.Namespace) -> None:
+    from deniable.cli.design import run  # noqa: PLC0415
+
+    run(options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="deniable", description=DESCRIPTION, epilog=EXAMPLES, formatter_class=_AsWritten
+    )
+    parser.add_argument("--version", action="version", version=f"deniable {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_channel(
+        commands.add_parser(
+            "channel",
+            help="privacy of a channel, posteriors, and estimates through it",
+            description=CHANNEL_DESCRIPTION,
+            epilog=CHANNEL_EXAMPLES,
+            formatter_class=_AsWritten,
+        )
+    )
+    _add_design(
+        commands.add_parser(
+            "design",
+            help="the best channel for stated requirements",
+            description=DESIGN_DESCRIPTION,
+            epilog=DESIGN_EXAMPLES,
+            formatter_class=_AsWritten,
+        )
+    )
+    return parser
+
+
+_AsWritten = argparse.RawDescriptionHelpFormatter
+
+
+def _add_channel(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=_channel, parser=parser)
+    parser.add_argument("matrix", metavar="MATRIX.csv", type=Path, help="the channel's matrix")
+    parser.add_argument(
+        "--prior", metavar="P.csv", type=Path, help="an intruder's prior over the true categories"
+    )
+    parser.add_argument(
+        "--counts", metavar="C.csv", type=Path, help="counts of reports, to estimate from"
+    )
+    parser.add_argument(
+        "--breach",
+        nargs=2,
+        metavar=("RHO_1", "RHO_2"),
+        type=_share,
+        help="whether a set of prior probability below RHO_1 can get a posterior above RHO_2",
+    )
+    parser.add_argument(
+        "--target",
+        choices=("population", "file"),
+        default="population",
+        help="what is estimated: proportions in the population that the records were sampled from "
+        "(default), or among these very records",
+    )
+    parser.add_argument(
+        "--confidence",
+        type=_share,
+        default=0.95,
+        metavar="C",
+        help="of the intervals, each on its own (default: 0.95)",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+
+
+def _add_design(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=_design)
+    parser.add_argument(
+        "specification",
+        metavar="SPEC.yaml",
+        type=Path,
+        help="categories, proportions, requirements and loss (see docs/command-line.md)",
+    )
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument(
+        "--output",
+        metavar="DIR",
+        type=Path,
+        default=Path(),
+        help="folder for the two files (default: the current one)",
+    )
+    place.add_argument("--matrix", metavar="FILE", type=Path, help="write only the matrix, here")
+    parser.add_argument(
+        "--json", action="store_true", help="print the properties as one JSON object"
+    )
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1")
+    return value

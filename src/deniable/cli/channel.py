@@ -1,0 +1,171 @@
+"""``deniable channel``: the privacy of a channel, posteriors under a prior, estimates."""
+
+import argparse
+from typing import Any
+
+from deniable.channel_files import NamedChannel, read_channel, read_counts, read_prior
+from deniable.cli.answers import (
+    ESTIMATE_KEYS,
+    Answers,
+    breach_answer,
+    estimate,
+    privacy,
+    under_prior,
+)
+from deniable.cli.text import aligned, listed, number, to_json
+from deniable.errors import ChannelError, DeniableError, SingularChannelError
+
+PRIOR_KEYS = (
+    "prior",
+    "reported",
+    "invariant",
+    "largest_change",
+    "posterior",
+    "largest_factor",
+    "smallest_factor",
+)
+SHOWN_KEYS = ("estimate", "standard_error", "interval_low", "interval_high", "maximum_likelihood")
+LARGEST_SHOWN = 12
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read the files, print what was asked for; what has no answer is raised at the end.
+
+    Raises
+    ------
+    DeniableError
+        For a fault in a file, before anything is printed; if the counts allow no estimate, after
+        all else is.
+    """
+    named = read_channel(options.matrix)
+    prior = read_prior(options.prior, named.categories) if options.prior else None
+    counts = read_counts(options.counts, named.categories) if options.counts else None
+    answers = privacy(named) | {"breach": None}
+    if options.breach:
+        answers["breach"] = breach_answer(named, prior, *options.breach)
+    answers |= dict.fromkeys(PRIOR_KEYS) if prior is None else under_prior(named, prior)
+    answers |= dict.fromkeys(ESTIMATE_KEYS)
+    problem: DeniableError | None = None
+    if counts is not None:
+        try:
+            answers |= estimate(named, counts, options.target, options.confidence)
+        except SingularChannelError:
+            problem = DeniableError(
+                f"{options.matrix}: the matrix is singular (condition number "
+                f"{number(answers['condition_number'])}), so {options.counts} allows no estimate; "
+                "change the probabilities"
+            )
+        except ChannelError as error:
+            problem = DeniableError(f"{options.counts}: {error}")
+    print(to_json(answers) if options.json else "\n".join(_text(options, named, answers)))
+    if problem:
+        raise problem
+
+
+def _text(options: argparse.Namespace, named: NamedChannel, answers: Answers) -> list[str]:
+    size = len(named.categories)
+    lines = [
+        f"{options.matrix}: {size} {'category' if size == 1 else 'categories'}",
+        "  a row for each true category, a column for each report; every row sums to 1",
+        "",
+        *privacy_lines(answers),
+    ]
+    if answers["breach"]:
+        lines += ["", *_breach_lines(answers["breach"])]
+    if answers["prior"] is not None:
+        lines += ["", f"Under the prior of {options.prior}", *_prior_lines(named, answers)]
+    if answers["estimate"] is not None:
+        lines += ["", *_estimate_lines(options, named, answers)]
+    return lines
+
+
+def privacy_lines(answers: Answers) -> list[str]:
+    """Return the part of the text that holds whatever the prior."""
+    facts = [
+        ("epsilon", answers["epsilon"], "ln(parity), of one report"),
+        ("parity", answers["parity"], "largest ratio of two probabilities of one report"),
+        ("beta", answers["beta"], "no posterior is beyond this factor of its prior"),
+        ("condition number", answers["condition_number"], "singular" * answers["singular"]),
+    ]
+    bounds = [
+        (number(row["prior"]), row["smallest_posterior"], row["largest_posterior"])
+        for row in answers["breach_bounds"]
+    ]
+    return [
+        "Privacy, whatever the prior",
+        *listed(facts),
+        "",
+        "Breach bounds: the posterior of a set with this prior probability, at worst",
+        *aligned(("prior", "smallest", "largest"), bounds),
+    ]
+
+
+def _breach_lines(found: Answers) -> list[str]:
+    rho_1, rho_2 = number(found["rho_1"]), number(found["rho_2"])
+    verdict = "never, whatever the prior" if found["guaranteed"] else "possible"
+    lines = [
+        f"Breach from a prior below {rho_1} to a posterior above {rho_2}: {verdict}",
+        f"  ruled out for a parity up to {number(found['largest_parity'])}",
+    ]
+    for name, case in (("example", "witness"), ("worst under this prior", "worst_under_prior")):
+        if one := found[case]:
+            bound = "" if one.get("exact", True) else f" (at most {number(one['bound'])})"
+            lines.append(
+                f"  {name}: {_set(one['members'])}, {number(one['prior_probability'])} before, "
+                f"{number(one['posterior'])}{bound} after the report {one['report']!r}"
+            )
+    return lines
+
+
+def _set(members: list[str]) -> str:
+    shown = " or ".join(map(repr, members[:LARGEST_SHOWN]))
+    more = len(members) - LARGEST_SHOWN
+    return f"{shown} or {more} more" if more > 0 else shown
+
+
+def _prior_lines(named: NamedChannel, answers: Answers) -> list[str]:
+    change = number(answers["largest_change"])
+    facts: list[tuple[str, Any, str]] = [
+        (
+            "invariant",
+            "yes" if answers["invariant"] else "no",
+            f"no proportion changes by more than {change} in the reports",
+        )
+    ]
+    for side in ("largest", "smallest"):
+        one = answers[f"{side}_factor"]
+        remark = f"{one['category']!r} after the report {one['report']!r}"
+        facts.append((f"{side} posterior / prior", one["ratio"], remark))
+    header = ("report", "probability", *named.categories)
+    columns = zip(named.categories, answers["reported"], answers["posterior"], strict=True)
+    rows = [(category, float(total), *row.tolist()) for category, total, row in columns]
+    return [*listed(facts), "", *matrix_lines("Posterior of each true category", header, rows)]
+
+
+def _estimate_lines(
+    options: argparse.Namespace, named: NamedChannel, answers: Answers
+) -> list[str]:
+    share = f"{100 * answers['confidence']:g} %"
+    of = "in the population" if answers["target"] == "population" else "among these records"
+    columns = [answers[key].tolist() for key in SHOWN_KEYS]
+    header = ("category", "estimate", "standard error", f"{share} low", "high", "max. likelihood")
+    covariance = zip(named.categories, answers["covariance"].tolist(), strict=True)
+    return [
+        f"Proportions {of}, estimated from {answers['records']:,} reports of {options.counts}",
+        *aligned(header, list(zip(named.categories, *columns, strict=True))),
+        "  Estimates are unbiased: they and their intervals may leave [0, 1]. Those of maximum",
+        "  likelihood are a distribution.",
+        "",
+        *matrix_lines(
+            "Covariance of the estimate",
+            ("", *named.categories),
+            [(category, *row) for category, row in covariance],
+        ),
+    ]
+
+
+def matrix_lines(title: str, header: tuple[str, ...], rows: list[Any]) -> list[str]:
+    """Return the lines of a matrix under its title, or where to find one that is too wide."""
+    if len(rows) > LARGEST_SHOWN:
+        return [f"{title}: {len(rows)} rows, see --json"]
+    return [title, *aligned(header, rows)]

@@ -1,0 +1,9 @@
+"""Hold every numbered result of text 001 against small cases."""
+
+from deniable.files import write_table
+from deniable.studies.pram_results import numbered_results
+
+from job import job
+
+with job(snakemake):
+    write_table(snakemake.output[0], numbered_results())

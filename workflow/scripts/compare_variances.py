@@ -1,0 +1,16 @@
+"""Tabulate the variance inflation of each mechanism, and what an invariant matrix's epsilon omits."""
+
+from deniable.files import write_table
+from deniable.microdata import read_parquet
+from deniable.studies.pram_variance import variance_inflation, whole_file_epsilons
+
+from job import job
+
+with job(snakemake):
+    data = read_parquet(snakemake.input.data)
+    epsilons = snakemake.params.epsilons
+    source = data.marks["data_source"]
+    inflation = variance_inflation(data, epsilons)
+    write_table(snakemake.output.inflation, inflation.assign(data_source=source))
+    whole_file = whole_file_epsilons(data, epsilons)
+    write_table(snakemake.output.whole_file, whole_file.assign(data_source=source))
