@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
+from deniable import bayesian_network, surrogates
 from deniable.domain import Attribute, Domain
 from deniable.microdata import Microdata
 
@@ -43,6 +44,14 @@ def small_data() -> Microdata:
     )
     columns = (first, second.astype(int), third, fourth.astype(int))
     return Microdata(domain, columns, {"data_source": "original"})
+
+
+@pytest.fixture(scope="session")
+def adult_like() -> Microdata:
+    """3,000 records with Adult's attributes, drawn from its surrogate."""
+    network = bayesian_network.read(ROOT / "resources" / "surrogates" / "adult.json")
+    drawn = surrogates.sample(network, 3000, np.random.default_rng(20211121))
+    return Microdata(drawn.domain, drawn.columns, {"data_source": "surrogate"})
 
 
 Environment = Callable[..., dict[str, str]]

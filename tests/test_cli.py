@@ -331,6 +331,52 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"deniable {__version__}\n"
 
 
+# -- the page of the documentation -----------------------------------------------------------------
+
+PAGE = ROOT / "docs" / "command-line.md"
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
+
+
+def examples(folder: Path) -> list[tuple[str, str]]:
+    """Run the page's commands on the page's files: what it shows, and what they print."""
+    text = PAGE.read_text(encoding="utf-8")
+    for name, body in re.findall(
+        r"^`([\w.-]+)`:\n\n```\w+\n(.*?)```", text, re.MULTILINE | re.DOTALL
+    ):
+        (folder / name).write_text(body, encoding="utf-8")
+    found = []
+    for shown in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
+        printed = ""
+        for line in shown.splitlines():
+            if line.startswith("$ deniable "):
+                done = run(*line.split()[2:], cwd=folder)
+                printed += f"{line}\n{done.stdout}{done.stderr}"
+        found.append((shown, printed))
+    return found
+
+
+def test_the_page_shows_what_is_printed(tmp_path):
+    found = examples(tmp_path)
+    assert len(found) >= 5
+    for shown, printed in found:
+        # Digits beyond the fifth, and so the widths of columns, may depend on the processor.
+        assert NUMBER.sub("#", shown).split() == NUMBER.sub("#", printed).split()
+        expected = [float(number) for number in NUMBER.findall(shown)]
+        values = [float(number) for number in NUMBER.findall(printed)]
+        np.testing.assert_allclose(values, expected, rtol=1e-5, atol=1e-12)
+
+
+def test_the_page_names_every_key_and_option(answer, capsys):
+    text = PAGE.read_text(encoding="utf-8")
+    for key in answer():
+        assert f"`{key}`" in text, key
+    for command in ("channel", "design"):
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        for option in set(re.findall(r"--[a-z]+", capsys.readouterr().out)) - {"--help"}:
+            assert f"`{option}" in text or f" {option}" in text, option
+
+
 # -- as a process ----------------------------------------------------------------------------------
 
 
@@ -379,3 +425,13 @@ def test_help_imports_nothing_large():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert time.perf_counter() - begun < 3  # as a rule a tenth of a second
+
+
+if __name__ == "__main__":  # writes the page's outputs anew
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as name:
+        page = PAGE.read_text(encoding="utf-8")
+        for shown, printed in examples(Path(name)):
+            page = page.replace(f"```console\n{shown}```", f"```console\n{printed}```")
+        PAGE.write_text(page, encoding="utf-8")

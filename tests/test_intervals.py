@@ -72,13 +72,8 @@ def test_through_keep_or_replace_it_is_wilsons_of_the_reports(name):
         limits = np.array([wilson(x, 400, Z) for x in row])
         low, high = np.sort((limits - b[:, None]) / a, axis=1).T
         for intervals in (found, other):
-            inside = (low >= 0) & (high <= 1)
-            assert inside.any()
-            np.testing.assert_allclose(intervals.low[run][inside], low[inside], atol=1e-9)
-            np.testing.assert_allclose(intervals.high[run][inside], high[inside], atol=1e-9)
-            # Limits outside [0, 1] are outside here too.
-            np.testing.assert_array_equal(intervals.low[run] < 0, low < 0)
-            np.testing.assert_array_equal(intervals.high[run] > 1, high > 1)
+            np.testing.assert_allclose(intervals.low[run], low, atol=1e-12)
+            np.testing.assert_allclose(intervals.high[run], high, atol=1e-12)
 
 
 def test_the_file_without_randomization_is_known():
@@ -125,68 +120,92 @@ def slow_projection(values: np.ndarray) -> np.ndarray:
     return np.maximum(values - shift, 0)
 
 
-def slow_variance(
-    channel: Channel, estimate: np.ndarray, weights: np.ndarray, value: float, target: str
-) -> float:
-    """Variance of one record's score if w . pi is `value`: the definition, with whole matrices."""
-    P = channel.matrix()
-    score = np.linalg.solve(P, weights)
-    p = (1 - EVENED) * slow_projection(estimate) + EVENED / channel.size
-    centre = p @ weights
-    p = p + p * (weights - centre) * (value - centre) / (p @ (weights - centre) ** 2)
-    np.testing.assert_allclose([p.sum(), p @ weights], [1, value], atol=1e-8)
-    second = P @ score**2
-    return float(p @ second - value**2 if target == "population" else p @ (second - weights**2))
+def slow_limits(
+    channel: Channel, counts: np.ndarray, weights: np.ndarray, target: str
+) -> tuple[float, float]:
+    """The limits of one functional: report by report, and the root of the inequality by search."""
+    P, n, k = channel.matrix(), counts.sum(), channel.size
+    B = np.linalg.inv(P)
+    g, s = B @ weights, B @ weights**2
+    estimate = float(counts / n @ g)
+    likely = n * ((1 - EVENED) * slow_projection(channel.estimate(counts)) + EVENED / k)
+    middle = (weights.min() + weights.max()) / 2
+    limits = []
+    for side in (weights <= middle, weights > middle):
+        # Expected records of each true category, and four more on this side.
+        records = likely + 4 * likely * side / likely[side].sum()
+        joint = P * (records / records.sum())[:, None]
+        covariance = variance = 0.0
+        if target == "population":
+            level = counts / n @ g**2 - estimate**2
+            centre = joint.sum(axis=0) @ np.stack([g, g**2]).T
+            for v in range(k):
+                share = joint[:, v].sum()
+                variance += share * (g[v] - centre[0]) ** 2
+                covariance += share * (g[v] - centre[0]) * (g[v] ** 2 - centre[1])
+        else:
+            level = counts / n @ (g**2 - s)
+            for t in range(k):
+                mean_g, mean_h = P[t] @ g, P[t] @ (g**2 - s)
+                for v in range(k):
+                    variance += joint[t, v] * (g[v] - mean_g) ** 2
+                    covariance += joint[t, v] * (g[v] - mean_g) * (g[v] ** 2 - s[v] - mean_h)
+            level = level if level >= 0 else variance
+
+        def excess(f: float, level: float = level, slope: float = covariance / variance) -> float:
+            moved = level + slope * (f - estimate)
+            moved += estimate**2 - f**2 if target == "population" else 0.0
+            return float((estimate - f) ** 2 - Z**2 / n * moved)
+
+        far = 100 * (1 + math.sqrt(level))
+        ends = (estimate - far, estimate - 1e-9) if side[weights.argmin()] else (
+            estimate + 1e-9, estimate + far,
+        )  # fmt: skip
+        limits.append(float(optimize.brentq(excess, *ends, xtol=1e-13)))
+    return limits[0], limits[1]
 
 
-@EVERY
+@pytest.mark.parametrize(
+    "name", [name for name, c in CHANNELS.items() if c.size > 1 and name not in ("identity",)]
+)
 @TARGETS
 @pytest.mark.parametrize("kind", ["category", "functional"])
-def test_limits_within_the_range_are_just_not_rejected(channel, target, kind):
-    if channel.size == 1:
-        return
+def test_limits_are_those_of_the_slow_way(name, target, kind):
+    channel = CHANNELS[name]
+    if target == "file" and name in ("flip", "dense permutation"):
+        return  # the file is known
     rng = np.random.default_rng(8)
     truth = np.arange(1.0, channel.size + 1) / np.arange(1.0, channel.size + 1).sum()
-    counts = rng.multinomial(3000, channel.reported(truth))
+    counts = rng.multinomial(300, channel.reported(truth))
     weights = np.eye(channel.size)
     if kind == "functional":
         weights = np.round(rng.normal(size=(3, channel.size)), 2)
     found = confidence_intervals(
         channel, counts, target=target, functionals=weights if kind == "functional" else None
     )
-    estimate = channel.estimate(counts)
-    checked = 0
-    for w, f, low, high in zip(weights, found.estimate, found.low, found.high, strict=True):
-        for limit in (low, high):
-            if w.min() < limit < w.max() and high - low > 1e-9:
-                variance = slow_variance(channel, estimate, w, limit, target)
-                assert (f - limit) ** 2 == pytest.approx(Z**2 * variance / 3000, rel=1e-5)
-                checked += 1
-    if found.standard_error.max() > 1e-9:  # a flip of the file leaves nothing open
-        assert checked >= 2
+    for number, row in enumerate(weights):
+        low, high = slow_limits(channel, counts, row, target)
+        assert found.low[number] == pytest.approx(low, abs=1e-8)
+        assert found.high[number] == pytest.approx(high, abs=1e-8)
 
 
-def test_a_category_leaves_the_others_their_proportions_to_each_other():
-    # f M_u + (1 - f) R - f^2, R the mean of the others' second moments.
-    estimate = np.array([0.1, 0.2, 0.3, 0.4])
-    own = NEIGHBOURS.matrix() @ np.linalg.inv(NEIGHBOURS.matrix())[:, 1] ** 2
-    rest = (0.1 * own[0] + 0.3 * own[2] + 0.4 * own[3]) / 0.8
-    for f in (0.05, 0.2, 0.9):
-        assert slow_variance(NEIGHBOURS, estimate, np.eye(4)[1], f, "population") == pytest.approx(
-            f * own[1] + (1 - f) * rest - f**2, rel=1e-4
-        )
+def test_a_variance_below_zero_is_replaced_in_the_slow_way_too():
+    channel, counts = CHANNELS["dense"], np.array([0, 0, 0, 9])
+    found = confidence_intervals(channel, counts, target="file")
+    replaced = np.isnan(found.standard_error)
+    assert replaced.any()
+    for number in np.flatnonzero(replaced):
+        limits = slow_limits(channel, counts, np.eye(4)[number], "file")
+        np.testing.assert_allclose((found.low[number], found.high[number]), limits, atol=1e-8)
 
 
 def test_an_estimate_far_outside_has_limits_in_proportion():
     # Reports of 80 % where 50 to 52 % are possible.
     channel = DenseChannel(np.array([[0.52, 0.48], [0.5, 0.5]]))
-    score, wald = (
-        confidence_intervals(channel, [80, 20], method=method) for method in ("score", "wald")
-    )
+    score = confidence_intervals(channel, [80, 20])
     assert score.estimate[0] == pytest.approx(15)
-    width = score.high - score.low
-    np.testing.assert_allclose(width, 2 * Z * 0.5 / 0.02 / 10, rtol=0.05)
-    assert np.all(width / (wald.high - wald.low) < 1.3)
+    low, high = (each / 0.02 - 25 for each in wilson(80, 100, Z))
+    np.testing.assert_allclose([score.low[0], score.high[0]], [low, high], rtol=1e-9)
 
 
 # -- one method for all channels -------------------------------------------------------------------
@@ -360,6 +379,25 @@ def test_a_nearly_singular_channel_is_covered():
         for method in ("score", "wald"):
             found = confidence_intervals(blurred, reports, target=target, method=method)
             np.testing.assert_allclose(found.cover(truth).mean(axis=0), 0.95, atol=TOLERANCE)
+
+
+def test_badly_conditioned_channels_are_covered():
+    # Rows of a few large entries, condition numbers up to 1e4: what a projection of the estimate
+    # alone leads to expect is far from the reports there. 4.9 standard errors, and 1.3 % for the
+    # rare reports' whole counts.
+    rng = np.random.default_rng(5)
+    seen = []
+    while len(seen) < 12:
+        size = rng.integers(3, 8)
+        channel = DenseChannel(rng.dirichlet(np.full(size, 0.3), size))
+        proportions = rng.dirichlet(np.ones(size))
+        if not 30 < np.linalg.cond(channel.matrix()) < 1e4:
+            continue
+        reports, truth = simulated(channel, proportions, 5000, "population")
+        covered = confidence_intervals(channel, reports).cover(truth).mean(axis=0)
+        np.testing.assert_allclose(covered, 0.95, atol=TOLERANCE + 0.013)
+        seen.append(covered.mean())
+    assert np.mean(seen) == pytest.approx(0.95, abs=0.002)
 
 
 # -- within, cover, refusals -----------------------------------------------------------------------

@@ -42,7 +42,7 @@ def exact_rows(channel: Any) -> list[list[Fraction]]:
 # -- epsilon ---------------------------------------------------------------------------------------
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(SIZES, st.floats(1e-6, 30))
 def test_an_epsilon_is_met_and_not_exceeded(size: int, epsilon: float) -> None:
     channel = channel_of_epsilon(size, epsilon)
@@ -62,7 +62,7 @@ def test_an_epsilon_that_is_none_is_refused(epsilon: float) -> None:
 # -- retention -------------------------------------------------------------------------------------
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(SIZES, FLOORS)
 def test_a_retention_is_a_floor_in_what_is_drawn_and_in_what_is_published(
     size: int, floor: float

@@ -133,11 +133,12 @@ def witness(
     """
     low, high = thresholds(rho_1, rho_2)
     refuse_unknown_direction(direction)
-    if guarantees_no_breach(channel, low, high):
+    parity = channel._largest_ratio()
+    if parity is not None and parity <= _largest_parity(low, high):
         return None
     if direction == "downward":
         low, high = 1 - high, 1 - low
-    report, most, least, column = _decisive(channel)
+    report, most, least, column = _decisive(channel, parity)
     # (1) m P > high (m P + (1 - m) p), with P and p the largest and smallest entry.
     enough = high * column[least] / ((1 - high) * column[most] + high * column[least])
     mass = (enough + low) / 2
@@ -244,7 +245,7 @@ def approaching_prior(channel: Channel, mass: Number, side: Side = "largest") ->
     mass : float or Fraction, in (0, 1)
     side : "largest" or "smallest"
     """
-    report, most, least, column = _decisive(channel)
+    report, most, least, column = _decisive(channel, channel._largest_ratio())
     heavy, category = _roles(most, least, side)
     return _weighted(column, report, heavy, category, proportion(mass, "the mass"))
 
@@ -262,11 +263,11 @@ def breaching_prior(channel: Channel, beta: Number, side: Side = "largest") -> F
     FactorWitness or None
         None if the channel guarantees beta-factor privacy (text 001, Theorem 3.2).
     """
-    if guarantees_factor(channel, beta):
+    parity, factor = channel._largest_ratio(), _factor(beta)
+    if parity is not None and parity <= factor:
         return None
-    report, most, least, column = _decisive(channel)
+    report, most, least, column = _decisive(channel, parity)
     heavy, category = _roles(most, least, side)
-    factor = _factor(beta)
     # With mass a the mean entry is m + a (h - m), m that of the others, h of the heavy category.
     mean = (sum(column) - column[heavy]) / (channel.size - 1)
     target = column[category] / factor if side == "largest" else column[category] * factor
@@ -305,14 +306,14 @@ def _bound_arguments(prior: npt.ArrayLike, parity: npt.ArrayLike) -> tuple[Float
     return rho, eta
 
 
-def _decisive(channel: Channel) -> tuple[int, int, int, list[Fraction]]:
+def _decisive(channel: Channel, parity: Fraction | None) -> tuple[int, int, int, list[Fraction]]:
     """Return a report, the categories that give it most and least often, and its column."""
     if channel.size == 1:
         raise DeniableError("with one category there is nothing to learn; give a channel of 2")
     matrix = channel.matrix()
     high, low = matrix.max(axis=0), matrix.min(axis=0)
     ratios = np.divide(high, low, out=np.where(high > 0, np.inf, 0.0), where=low > 0)
-    parity, exact = channel._largest_ratio(), ExactMatrix(channel)
+    exact = ExactMatrix(channel)
     # Floats say where to look first; the column that attains the parity exactly is the one.
     for report in np.argsort(-ratios, kind="stable").tolist():
         column = exact.column(report)

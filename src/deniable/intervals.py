@@ -1,31 +1,37 @@
 """Confidence intervals of estimates through any channel, single and simultaneous (text 001, 1).
 
-Two constructions. ``wald`` is the estimate give or take a multiple of its standard error, from the
-unbiased plug-in of text 001, (1.3). It fails where that plug-in can be far off: for rare categories
-that few reports stand for. ``score`` turns a test around, as Wilson's interval does: it holds the
-values f of the functional that lie within z standard errors of the estimate, with the standard
-error that the estimate would have if f were true,
+Two constructions. ``wald`` is the estimate give or take z standard errors, from the unbiased
+plug-in of text 001, (1.3). The plug-in comes from the same reports as the estimate, and both err
+together: where chance gave a rare category too few reports, its proportion and the variance of that
+are both too small, and the interval misses the truth too often.
+
+``score`` turns a test around, as Wilson's interval does. It holds the values f of the functional
+within z standard errors of the estimate, with the error that goes with f,
 
     (estimate - f)^2 <= z^2 V(f) / n.
 
-Reports tell of V only if the other proportions are known too. V(f) takes them from the estimate,
-projected onto the simplex to p, and changes p along the least favourable line, the proportions of
-the true categories t tilted by their weights w_t. With M_t the second moment of a report's score
-given t, the mean of M changes along that line by Cov_p(M, w) / Var_p(w) for each unit of f, so
+V(f) is the plug-in, moved by what its error is expected to be if f is true: the regression of a
+report's squared score g^2 on its score g (the entries of P^-1 w, with w the functional's weights),
 
-    V(f) = E_p(M) + (f - E_p(w)) Cov_p(M, w) / Var_p(w) - f^2            (population),
+    V(f) = mean(g^2) + (f - estimate) Cov(g^2, g) / Var(g) - f^2                   (population).
 
-and the same with M_t - w_t^2 in the place of M_t and without f^2 for the file (the variance of a
-report given its own truth). For one category u this is f M_u + (1 - f) R - f^2: as f varies, the
-other categories keep their proportions to each other, and R is their mean. Without randomization it
-is Wilson's interval; through a keep-or-replace channel R does not depend on p, and it is Wilson's
-interval of the reports' proportion, carried over. Both in closed form, for whole batches.
+For the file only the randomization varies. There g^2 - P^-1 w^2 takes the place of g^2 (its mean is
+the variance of a report given its own truth), f^2 is left out, and both moments are taken within
+true categories. The moments are those that the estimate, projected onto the simplex, leads to
+expect. For the upper limit four more records join the categories of high weight, for the lower
+limit those of low weight (in the manner of Agresti and Coull, 1998): a limit asks what a category
+would do if there were more of it, also of one that seems to have no record at all.
+
+If a score takes two values, as through a keep-or-replace channel, the regression is exact: without
+randomization the interval is Wilson's, with it Wilson's of the reports' proportion, carried over.
+In general it is a first-order correction. The projected estimate alone, without the plug-in, would
+not do: through a badly conditioned channel it need not have led to anything like the reports.
 """
 
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import sqrt
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -40,9 +46,11 @@ from deniable.simplex import euclidean_projection
 Method = Literal["score", "wald"]
 Simultaneous = Literal["none", "bonferroni", "scheffe"]
 
-EVENED = 1e-6
-"""Share of p that is spread evenly: the line stays defined where p has no record on one side."""
 ROUNDING = 1e-12
+EXTRA_RECORDS = 4.0
+"""Records added on the side of a limit; about z^2 at 95 %. Between 1 and 4 little depends on it."""
+EVENED = 1e-6
+"""Share of the projected estimate that is spread evenly: no side is without a record."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,91 +148,165 @@ def confidence_intervals(
     if method == "wald":
         low, high = estimate - sqrt(squared) * errors, estimate + sqrt(squared) * errors
     else:
-        records = np.asarray(reported_counts, dtype=float).sum(axis=-1)[..., None]
-        variance = _variance_function(channel, proportions, weights, target)
-        low, high = _score_limits(estimate, squared / records, variance)
+        counts = np.asarray(reported_counts, dtype=float)
+        low, high = _score_limits(channel, counts, weights, squared, file=target == "file")
     return Intervals(estimate, low, high, errors, confidence, method, simultaneous, target)
 
 
-@dataclass(frozen=True, eq=False)
-class _VarianceFunction:
-    """V(f) = level + slope (f - centre) - curvature f^2 between `lowest` and `highest`.
+def _score_limits(
+    channel: Channel, counts: Floats, weights: Floats | None, squared: float, *, file: bool
+) -> tuple[Floats, Floats]:
+    """Solve d^2 <= z^2 / n (level + slope d - k (2 estimate d + d^2)), k being 0 for the file."""
+    records = counts.sum(axis=-1, keepdims=True)
+    frequencies = counts / records
+    proportions = channel._solve_transposed(frequencies)
+    likely = (1 - EVENED) * euclidean_projection(proportions) + EVENED / channel.size
+    if weights is None:
+        sides = _category_moments(channel, likely)
+        estimate, squares = proportions, proportions
+        second = channel._second_moments(frequencies)
+    else:
+        sides = _functional_moments(channel, likely, weights)
+        estimate, squares = proportions @ weights.T, proportions @ (weights**2).T
+        second = frequencies @ (channel._solve(weights) ** 2).T
+    plug_in = second - (squares if file else estimate**2)
+    curvature = 0.0 if file else 1.0
+    factor = squared / records
+    a = 1 + factor * curvature
+    limits = []
+    for sign, moments in zip((-1, 1), sides, strict=True):
+        slope, variance = _regression(moments(records), file)
+        level = np.where(plug_in < -ROUNDING * second, variance, plug_in)
+        level = np.where(level <= ROUNDING * second, 0.0, level)
+        b = factor * (slope / 2 - curvature * estimate)
+        limits.append(estimate + (b + sign * np.sqrt(b**2 + a * factor * level)) / a)
+    return limits[0], limits[1]
 
-    No functional leaves the range of its weights. Beyond it V is taken as constant, so that an
-    estimate far outside, as a nearly singular channel gives it, has a limit in proportion.
+
+class _Moments(NamedTuple):
+    """Means over true categories t of weight w_t, and over the scores g of their reports.
+
+    first, second, third : of g, g^2, g^3
+    square, cube : of w^2, w^3
+    within : of E(g^2 | t) w_t
+    paired : of g times the score of w^2
     """
 
-    level: Floats
-    slope: Floats
-    centre: Floats
-    curvature: float
-    lowest: Floats
-    highest: Floats
-
-    def __call__(self, value: Floats) -> Floats:
-        inside = np.clip(value, self.lowest, self.highest)
-        found = self.level + self.slope * (inside - self.centre) - self.curvature * inside**2
-        return np.maximum(found, 0.0)
+    first: Floats
+    second: Floats
+    third: Floats
+    square: Floats
+    cube: Floats
+    within: Floats
+    paired: Floats
 
 
-def _variance_function(
-    channel: Channel, estimate: Floats, weights: Floats | None, target: Target
-) -> _VarianceFunction:
-    evened = (1 - EVENED) * euclidean_projection(estimate) + EVENED / channel.size
-    file = target == "file"
-    if weights is None:
-        # w is the indicator of one category: E(w) = E(w^2) = p, E(M w) = p times its own M.
-        own = _own_second_moments(channel) - file
-        mean = square = evened
-        level = channel._second_moments(channel.reported(evened)) - file * evened
-        product = evened * own
-        highest = np.ones(channel.size)
-        lowest = np.zeros(channel.size) if channel.size > 1 else highest
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """The moments of all records, and of the extra ones on one side."""
+
+    everywhere: _Moments
+    extra: _Moments
+
+    def __call__(self, records: Floats) -> _Moments:
+        """Return the moments of so many records and the extra ones."""
+        share = EXTRA_RECORDS / (records + EXTRA_RECORDS)
+        pairs = zip(self.everywhere, self.extra, strict=True)
+        return _Moments(*((1 - share) * own + share * more for own, more in pairs))
+
+
+def _regression(moments: _Moments, file: bool) -> tuple[Floats, Floats]:
+    """Return how the variance of a report goes with the estimate, and that variance."""
+    if file:
+        variance = moments.second - moments.square
+        covariance = moments.third - moments.paired - moments.within + moments.cube
+        known = np.zeros_like(variance)
     else:
-        moments = channel.expected(channel._solve(weights) ** 2) - file * weights**2
-        mean, square = evened @ weights.T, evened @ (weights**2).T
-        level, product = evened @ moments.T, evened @ (moments * weights).T
-        lowest, highest = weights.min(axis=1), weights.max(axis=1)
-    curvature = float(not file)
-    spread = square - mean**2
-    # Constant weights: the functional is known, and this slope makes V vanish at it.
-    known = np.broadcast_to(2 * curvature * lowest, spread.shape).copy()
-    told = np.broadcast_to(highest > lowest, spread.shape) & (spread > 0)
-    slope = np.divide(product - level * mean, spread, out=known, where=told)
-    return _VarianceFunction(level, slope, mean, curvature, lowest, highest)
+        variance = moments.second - moments.first**2
+        covariance = moments.third - moments.second * moments.first
+        known = 2 * moments.first
+    varies = variance > ROUNDING * moments.second
+    slope = np.divide(covariance, variance, out=known, where=varies)
+    return slope, np.where(varies, variance, 0.0)
 
 
-def _score_limits(
-    estimate: Floats, factor: Floats, variance: _VarianceFunction
-) -> tuple[Floats, Floats]:
-    """Solve (estimate - f)^2 <= factor V(f); the limits always hold the estimate."""
-    # a f^2 - 2 b f + c <= 0
-    a = 1 + factor * variance.curvature
-    b = estimate + factor * variance.slope / 2
-    c = estimate**2 - factor * (variance.level - variance.slope * variance.centre)
-    discriminant = b**2 - a * c
-    root = np.sqrt(np.maximum(discriminant, 0.0))
-    low, high = (b - root) / a, (b + root) / a
-    lowest, highest = variance.lowest, variance.highest
-    solved = (discriminant >= 0) & (high >= lowest) & (low <= highest)
-    # Values of the range that are all rejected: the error at the value nearest to the estimate.
-    nearest = np.sqrt(factor * np.maximum(variance(estimate), variance(variance.centre)))
-    beyond_low = np.where(solved, np.sqrt(factor * variance(lowest)), nearest)
-    beyond_high = np.where(solved, np.sqrt(factor * variance(highest)), nearest)
-    low = np.where(solved & (low >= lowest), low, estimate - beyond_low)
-    high = np.where(solved & (high <= highest), high, estimate + beyond_high)
-    return np.minimum(low, estimate), np.maximum(high, estimate)
+def _category_moments(channel: Channel, likely: Floats) -> tuple[_Side, _Side]:
+    """Return the moments for the lower and the upper limit of each category.
+
+    As `_functional_moments` of the categories' indicators, without a matrix.
+    """
+    own = [_own_moments(channel, power) for power in (2, 3)]
+    reports = channel.reported(likely)
+    found = [channel._second_moments(reports), _third_moments(channel, reports)]
+    everywhere = _of_indicators(likely, found[0], found[1], likely * own[0])
+    inside = _of_indicators(np.ones(channel.size), own[0], own[1], own[0])
+    if channel.size == 1:
+        return _Side(everywhere, inside), _Side(everywhere, inside)
+    rest = [
+        (all_of_it - likely * part) / (1 - likely)
+        for all_of_it, part in zip(found, own, strict=True)
+    ]
+    nothing = np.zeros_like(likely)
+    outside = _of_indicators(nothing, rest[0], rest[1], nothing)
+    return _Side(everywhere, outside), _Side(everywhere, inside)
 
 
-def _own_second_moments(channel: Channel) -> Floats:
-    """Return for each category u the sum over v of P[u, v] * inverse(P)[v, u] ** 2."""
+def _of_indicators(share: Floats, second: Floats, third: Floats, within: Floats) -> _Moments:
+    return _Moments(share, second, third, share, share, within, second)
+
+
+def _functional_moments(channel: Channel, likely: Floats, weights: Floats) -> tuple[_Side, _Side]:
+    """Return the moments for the lower and the upper limit of each functional.
+
+    Categories are of high weight above the middle of the range; within either side they keep their
+    proportions to each other.
+    """
+    scores, squared = channel._solve(weights), channel._solve(weights**2)
+    second = channel.expected(scores**2)
+    means = _Moments(
+        weights,
+        second,
+        channel.expected(scores**3),
+        weights**2,
+        weights**3,
+        second * weights,
+        channel.expected(scores * squared),
+    )
+    everywhere = _Moments(*(likely @ each.T for each in means))
+    middle = (weights.min(axis=1, keepdims=True) + weights.max(axis=1, keepdims=True)) / 2
+    sides = []
+    for side in (weights <= middle, weights > middle):
+        share = likely @ side.T
+        parts = (
+            np.divide(likely @ (each * side).T, share, out=whole.copy(), where=share > 0)
+            for each, whole in zip(means, everywhere, strict=True)
+        )
+        sides.append(_Side(everywhere, _Moments(*parts)))
+    return sides[0], sides[1]
+
+
+def _third_moments(channel: Channel, reported: Floats) -> Floats:
+    """Return for each category u the sum over v of reported[v] * inverse(P)[v, u] ** 3."""
     if isinstance(channel, ProductChannel):
-        factors = (_own_second_moments(factor) for factor in channel.factors)
+        return channel._along_axes(_third_moments, reported)
+    if isinstance(channel, KeepOrReplace):
+        b, total = channel._b, reported.sum(axis=-1, keepdims=True)
+        cubes = reported * (1 - b) ** 3 - (total - reported) * b**3
+        return np.asarray(cubes / channel.diagonal_weight**3)
+    return np.asarray(reported @ (channel._solve(np.eye(channel.size)) ** 3).T)
+
+
+def _own_moments(channel: Channel, power: int) -> Floats:
+    """Return for each category u the sum over v of P[u, v] * inverse(P)[v, u] ** power."""
+    if isinstance(channel, ProductChannel):
+        factors = (_own_moments(factor, power) for factor in channel.factors)
         return reduce(lambda left, right: np.outer(left, right).reshape(-1), factors)
     if isinstance(channel, KeepOrReplace):
         a, b = channel.diagonal_weight, channel._b
-        return np.asarray(((a + b) * (1 - b) ** 2 + (1 - a - b) * b**2) / a**2)
-    return np.array(np.diagonal(channel._second_moments(channel.matrix())))
+        moments = (a + b) * (1 - b) ** power + (1 - a - b) * (-b) ** power
+        return np.asarray(moments / a**power)
+    scores = channel._solve(np.eye(channel.size))
+    return np.asarray((channel.matrix() * scores**power).sum(axis=1))
 
 
 def _critical_square(

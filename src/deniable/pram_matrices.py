@@ -100,13 +100,14 @@ def _of_one_retention(size: int, floor: float) -> KeepOrReplace:
             # Nor is the float below it that stands for this entry where the matrix is published.
             if channel.expected(first)[0, 0] >= floor:
                 return channel
-        keep = math.nextafter(keep, 1.0)
+        keep += max(math.ulp(keep), math.ulp(floor))  # keep may be (nearly) 0, whose steps are tiny
 
 
 def _row(category: int, floor: float, size: int) -> list[float]:
     # Rows are drawn in their exact proportions: a sum of at most 1 leaves the floor a floor.
-    elsewhere = (1 - floor) / (size - 1)
-    while elsewhere > 0 and Fraction(floor) + (size - 1) * Fraction(elsewhere) > 1:
+    exact = (1 - Fraction(floor)) / (size - 1)
+    elsewhere = float(exact)
+    if Fraction(elsewhere) > exact:
         elsewhere = math.nextafter(elsewhere, 0.0)
     return [floor if v == category else elsewhere for v in range(size)]
 

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 
 from deniable import report_multirr as multirr
 from deniable import report_multirr_analysis as analysis
+from deniable import report_pram as pram
+from deniable import report_pram_privacy as pram_privacy
+from deniable import report_pram_variance as pram_variance
 from deniable import report_privacy as privacy
 from deniable.report_page import Origin, Section
 from deniable.studies.registry import TABLES
@@ -117,6 +120,88 @@ PARTS: Mapping[str, tuple[Section, ...]] = {
             analysis.pairs,
         ),
     ),
+    "PRAM and the theory of channels": (
+        Section(
+            "pram_about",
+            "PRAM in plain words",
+            "In plain words",
+            "pram/about",
+            (),
+            pram.about,
+        ),
+        Section(
+            "pram_results",
+            "Every numbered result of the census report",
+            "Numbered results",
+            "pram/results",
+            ("pram_results",),
+            pram.results,
+        ),
+        Section(
+            "pram_coverage",
+            "Estimates, and how often their intervals hold the truth",
+            "Intervals",
+            "pram/coverage",
+            ("pram_coverage",),
+            pram.coverage,
+        ),
+        Section(
+            "pram_weights",
+            "Survey weights",
+            "Survey weights",
+            "pram/weights",
+            ("pram_weights",),
+            pram.weights,
+        ),
+        Section(
+            "pram_item_sets",
+            "Item sets without their cells",
+            "Item sets",
+            "pram/item_sets",
+            ("pram_item_sets",),
+            pram.item_sets,
+        ),
+        Section(
+            "pram_variance",
+            "What randomization costs in variance, and what invariance gives away",
+            "Variance inflation",
+            "pram/variance",
+            ("pram_variance",),
+            pram_variance.variance,
+        ),
+        Section(
+            "pram_invariant",
+            "Standard errors under invariant PRAM: claimed and true",
+            "Standard errors",
+            "pram/invariant",
+            ("pram_invariant",),
+            pram_variance.invariant,
+        ),
+        Section(
+            "pram_joint_loss",
+            "Invariant one by one: what is left of joint distributions",
+            "Joint distributions",
+            "pram/joint_loss",
+            ("pram_joint_loss",),
+            pram_variance.joint_loss,
+        ),
+        Section(
+            "pram_breaches",
+            "Breaches: how far one report can move a probability",
+            "Breaches",
+            "pram/breaches",
+            ("pram_breach_bounds",),
+            pram_privacy.breaches,
+        ),
+        Section(
+            "pram_design",
+            "Channels designed by optimization",
+            "Designed channels",
+            "pram/design",
+            ("pram_design",),
+            pram_privacy.design,
+        ),
+    ),
     "Privacy": (
         Section(
             "audit",
@@ -160,6 +245,13 @@ PICTURES = {
     "multirr_table2": "Table 2 as a picture: printed values beside ours",
     "multirr_pairs": "Errors of estimated pairs over p, and which estimator wins where",
     "multirr_assessment": "How well assessed dependences keep ranks and clusters, over p",
+    "pram_coverage": "How often intervals of estimates hold the truth, by channel",
+    "pram_variance": "Variance inflation of randomized response and invariant PRAM over epsilon",
+    "pram_invariant": "Variances claimed for invariant PRAM over true ones, and coverage",
+    "pram_joint_loss": "Dependence of pairs whose attributes are made invariant, over epsilon",
+    "pram_breaches": "Bounds on what a report can tell, and priors that come close to them",
+    "pram_design": "Losses of designed channels beside generalized RR and two steps, over epsilon",
+    "pram_channels": "Designed channels as heat maps, true categories by reported ones",
 }
 """What each figure shows, for those who hear the page."""
 
@@ -172,6 +264,13 @@ DRAWN_BY: Mapping[str, Origin] = {
     "multirr_table2": Origin("figures.printed:printed_against_regenerated", "draw"),
     "multirr_pairs": Origin("figures.multirr:pairs", "draw"),
     "multirr_assessment": Origin("figures.multirr:assessment", "draw"),
+    "pram_coverage": Origin("figures.pram:coverage", "draw"),
+    "pram_variance": Origin("figures.pram:variance", "draw"),
+    "pram_invariant": Origin("figures.pram:invariant", "draw"),
+    "pram_joint_loss": Origin("figures.pram:joint_loss", "draw"),
+    "pram_breaches": Origin("figures.pram:breaches", "draw"),
+    "pram_design": Origin("figures.pram:design", "draw"),
+    "pram_channels": Origin("figures.pram:channels", "draw"),
 }
 
 COMPARED_BY = Origin("study:compare", "collect")
@@ -185,6 +284,11 @@ _SIMULATED_BY = {
     "multirr_fig3": "studies.adjusted_queries:AdjustedQueries.__call__",
     "multirr_pairs": "studies.pair_queries:PairQueries.__call__",
     "multirr_assessment": "studies.dependence_assessment:DependenceAssessment.__call__",
+    "pram_coverage": "studies.pram_coverage:PramCoverage.__call__",
+    "pram_weights": "studies.pram_weights:PramWeights.__call__",
+    "pram_item_sets": "studies.pram_item_sets:PramItemSets.__call__",
+    "pram_invariant": "studies.pram_invariant:InvariantPram.__call__",
+    "pram_joint_loss": "studies.pram_joint_loss:JointLoss.__call__",
 }
 
 MADE_BY: Mapping[str, Origin] = {
@@ -209,6 +313,16 @@ MADE_BY: Mapping[str, Origin] = {
     "multirr_risk": Origin("assessment_audit:risk_table", "compare_risks"),
     "multirr_waiver": Origin("waiver:waiver_table", "compare_risks"),
     "multirr_claims": Origin("studies.multirr_claims:claims", "decide_claims"),
+    "pram_results": Origin("studies.pram_results:numbered_results", "check_numbered_results"),
+    "pram_variance": Origin("studies.pram_variance:variance_inflation", "compare_variances"),
+    "pram_whole_file": Origin("studies.pram_variance:whole_file_epsilons", "compare_variances"),
+    "pram_breach_bounds": Origin("studies.pram_breaches:bound_table", "bound_breaches"),
+    "pram_breach_thresholds": Origin("studies.pram_breaches:threshold_table", "bound_breaches"),
+    "pram_approach": Origin("studies.pram_breaches:approach_table", "bound_breaches"),
+    "pram_intruder": Origin("studies.pram_breaches:intruder_table", "bound_breaches"),
+    "pram_worst_sets": Origin("studies.pram_breaches:worst_set_table", "bound_breaches"),
+    "pram_design": Origin("studies.pram_design:design_table", "design_channels"),
+    "pram_channels": Origin("studies.pram_design:channel_table", "design_channels"),
     "privacy": Origin("multirr_audit:audit_multirr", "audit_privacy"),
     "samplers": Origin("multirr_audit:audit_release_samplers", "audit_samplers"),
 }

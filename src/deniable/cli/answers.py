@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 
 from deniable.amplification import (
-    guaranteed_factor,
-    guarantees_no_breach,
     largest_parity,
     largest_posterior,
     smallest_posterior,
@@ -38,17 +36,18 @@ ESTIMATE_KEYS = (
 def privacy(named: NamedChannel) -> Answers:
     """Return what holds whatever the prior: epsilon, parity, beta, bounds of posteriors."""
     channel = named.channel
+    parity = channel.parity
     return {
         "convention": CONVENTION,
         "categories": list(named.categories),
         "epsilon": channel.epsilon,
-        "parity": channel.parity,
-        "beta": guaranteed_factor(channel),
+        "parity": parity,
+        "beta": parity,  # text 001, Theorem 3.2; `amplification.guaranteed_factor`
         "breach_bounds": [
             {
                 "prior": prior,
-                "smallest_posterior": float(smallest_posterior(prior, channel.parity)),
-                "largest_posterior": float(largest_posterior(prior, channel.parity)),
+                "smallest_posterior": float(smallest_posterior(prior, parity)),
+                "largest_posterior": float(largest_posterior(prior, parity)),
             }
             for prior in PRIORS
         ],
@@ -60,15 +59,16 @@ def privacy(named: NamedChannel) -> Answers:
 def breach_answer(named: NamedChannel, prior: Floats | None, rho_1: float, rho_2: float) -> Answers:
     """Return whether an upward rho_1-to-rho_2 breach is possible, with one that is."""
     channel, categories = named.channel, named.categories
+    found = witness(channel, rho_1, rho_2)
     answer: Answers = {
         "rho_1": rho_1,
         "rho_2": rho_2,
         "largest_parity": largest_parity(rho_1, rho_2),
-        "guaranteed": guarantees_no_breach(channel, rho_1, rho_2),
+        "guaranteed": found is None,
         "witness": None,
         "worst_under_prior": None,
     }
-    if found := witness(channel, rho_1, rho_2):
+    if found:
         answer["witness"] = {
             "prior": [float(p) for p in found.prior],
             "members": [categories[u] for u in found.members],

@@ -25,7 +25,8 @@ PRIOR_KEYS = (
     "smallest_factor",
 )
 SHOWN_KEYS = ("estimate", "standard_error", "interval_low", "interval_high", "maximum_likelihood")
-LARGEST_SHOWN = 12
+LARGEST_SHOWN = 12  # categories of a matrix as text
+MOST_NAMED = 4  # of a set
 
 
 def run(options: argparse.Namespace) -> None:
@@ -118,8 +119,8 @@ def _breach_lines(found: Answers) -> list[str]:
 
 
 def _set(members: list[str]) -> str:
-    shown = " or ".join(map(repr, members[:LARGEST_SHOWN]))
-    more = len(members) - LARGEST_SHOWN
+    shown = " or ".join(map(repr, members[:MOST_NAMED]))
+    more = len(members) - MOST_NAMED
     return f"{shown} or {more} more" if more > 0 else shown
 
 

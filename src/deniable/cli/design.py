@@ -1,7 +1,7 @@
 """``deniable design``: the channel of least loss for stated requirements."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,9 +9,11 @@ from deniable.channel_files import NamedChannel, write_channel
 from deniable.cli.answers import INVARIANCE_TOLERANCE, Answers, privacy
 from deniable.cli.channel import matrix_lines, privacy_lines
 from deniable.cli.text import listed, number, to_json
-from deniable.design import Design, design
-from deniable.design.specification import Specification, read_specification
 from deniable.files import write_text
+
+if TYPE_CHECKING:  # at run time only `run` needs them: solvers are slow to import
+    from deniable.design import Design
+    from deniable.design.specification import Specification
 
 
 def run(options: argparse.Namespace) -> None:
@@ -23,6 +25,9 @@ def run(options: argparse.Namespace) -> None:
         For a fault in the specification, and if the requirements contradict each other; nothing is
         then written.
     """
+    from deniable.design import design  # noqa: PLC0415
+    from deniable.design.specification import read_specification  # noqa: PLC0415
+
     specification = read_specification(options.specification)
     found = design(specification.proportions, specification.requirements, loss=specification.loss)
     named = NamedChannel(tuple(specification.categories), found.channel)
@@ -40,7 +45,7 @@ def run(options: argparse.Namespace) -> None:
         print("\n".join([*_text(named, properties), "", *(f"written: {file}" for file in written)]))
 
 
-def _properties(specification: Specification, found: Design, named: NamedChannel) -> Answers:
+def _properties(specification: "Specification", found: "Design", named: NamedChannel) -> Answers:
     channel, proportions = named.channel, np.asarray(specification.proportions, dtype=float)
     matrix = channel.matrix()
     change = float(np.abs(channel.reported(proportions) - proportions).max())
