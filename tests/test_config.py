@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.json"
 TABLES = "studies.multirr_tables"
 GRID = f"{TABLES}.grids[0]"
+PRAM = "releases[5].matrix"
 
 
 def placed(values: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
@@ -140,6 +141,38 @@ WRONG = [
     ("releases[1].ordinal", ["age"], "releases[1].ordinal[0]: 'age' is no attribute of the data"),
     ("releases[3].attributes", ["education", "occupation", "workclass", "sex"], "releases[3].attri"
      "butes: RR-Joint over education, occupation, workclass, sex has 4,320 cells for 32,561 rec"),
+    (PRAM, "keep", f"{PRAM}: 'keep'; allowed: a section with options of its own"),
+    (PRAM, {}, f"{PRAM}.kind: missing; allowed: epsilon, retention, two_step, designed, file"),
+    (f"{PRAM}.kind", "best", f"{PRAM}.kind: 'best'; allowed: epsilon, retention, two_step, design"),
+    (f"{PRAM}.epsilon", ..., f"{PRAM}.epsilon: missing; it must be given"),
+    (f"{PRAM}.epsilon", 0, f"{PRAM}.epsilon: 0; allowed: above 0"),
+    (f"{PRAM}.epsilon", 31.0, f"{PRAM}.epsilon: 31.0; allowed: at most 30"),
+    (f"{PRAM}.retention", 0.5, f"{PRAM}.retention: unknown option; allowed here: kind, epsilon"),
+    ("releases[5].p", 0.5, "releases[5].p: unknown option; allowed here: name, data, attributes, m"),
+    (PRAM, {"kind": "two_step"}, f"{PRAM}: neither of epsilon and retention given; allowed: one"),
+    (PRAM, {"kind": "two_step", "epsilon": 1.0, "retention": 0.5},
+     f"{PRAM}: both of epsilon and retention given; allowed: one of them"),
+    (PRAM, {"kind": "designed", "epsilon": 1.0, "loss": "least"}, f"{PRAM}.loss: 'least'; allo"),
+    (PRAM, {"kind": "retention", "retention": 0.2},
+     f"{PRAM}.retention: with 0.2 race cannot be estimated (singular matrix); allowed: another"),
+    (PRAM, {"kind": "file", "files": {"sex": ""}}, f"{PRAM}.files.sex: ''; allowed: text th"),
+    ("releases[5].strata", ["sex", "age"], "releases[5].strata[1]: 'age' is no attribute"),
+    ("releases[5].strata", ["relationship"], "releases[5].strata[0]: 'relationship' is no "),
+    ("releases[5].strata", ["sex", "sex"], "releases[5].strata[1]: 'sex' is named twice; allowed"),
+    ("releases[5].strata", ["workclass", "education", "marital-status", "race", "sex", "income"],
+     "releases[5].strata: all attributes of the release; allowed: to leave one to be randomized"),
+    ("releases[5].joint", [["sex"]], "releases[5].joint[0]: ['sex']; allowed: a list with at "
+     "least 2 entries"),
+    ("releases[5].joint", ["sex"], "releases[5].joint[0]: 'sex'; allowed: a list, such as"),
+    ("releases[5].joint", [["sex", "age"]], "releases[5].joint[0][1]: 'age' is no attrib"),
+    ("releases[5].joint", [["sex", "race", "sex"]], "releases[5].joint[0][2]: 'sex' is named"),
+    ("releases[5].joint", [["sex", "race"], ["income", "race"]],
+     "releases[5].joint[1][1]: 'race' is in joint[0] already; allowed: in one block"),
+    ("releases[6].joint", [["relationship", "sex"]],
+     "releases[6].joint[0][1]: 'sex' is a stratum attribute, released as it is; allowed: in strata"),
+    ("releases[5].joint", [["education", "workclass", "marital-status"]], "releases[5].joint[0]: edu"
+     "cation x workclass x marital-status has 1,008 cells for 32,561 records; allowed: at most 300 "
+     "cells, and at least 10 records a cell"),
 ]  # fmt: skip
 
 
@@ -232,6 +265,44 @@ def test_ordinal_attributes_of_a_release_must_be_among_its_own(
     assert faults(config_values) == [
         "releases[1].ordinal[0]: 'education' is no attribute of the data; allowed: sex, income"
     ]
+
+
+def test_designed_matrices_are_for_few_cells(config_values: dict[str, Any]) -> None:
+    placed(config_values, "releases[5].joint", [["education", "race"]])
+    placed(config_values, PRAM, {"kind": "designed", "epsilon": 1.0})
+    assert faults(config_values) == [
+        f"{PRAM}.kind: education x race has 80 cells, too many for a designed matrix; allowed: at "
+        "most 40, or another kind"
+    ]
+
+
+def test_every_fault_of_a_block_is_reported(config_values: dict[str, Any]) -> None:
+    placed(config_values, "releases[5].strata", ["race"])
+    placed(config_values, "releases[5].joint", [["sex", "race"], ["sex", "age"]])
+    assert [line.split(": ")[0] for line in faults(config_values)] == [
+        f"releases[5].joint{at}" for at in ("[0][1]", "[1][1]", "[1][0]")
+    ]
+
+
+def test_a_users_own_matrices_are_looked_at_before_anything_starts(
+    config_values: dict[str, Any], tmp_path: Path
+) -> None:
+    own = tmp_path / "race.csv"
+    own.write_text("race,White\nWhite,1\n", encoding="utf-8")
+    flat = tmp_path / "income.csv"
+    flat.write_text("income,<=50K,>50K\n<=50K,1/2,1/2\n>50K,1/2,1/2\n", encoding="utf-8")
+    files = {"sex": str(tmp_path / "none.csv"), "race": str(own), "colour": "x.csv"}
+    files["income"] = str(flat)
+    placed(config_values, "releases[5].attributes", ["sex", "race", "income", "education"])
+    placed(config_values, PRAM, {"kind": "file", "files": files})
+    unknown, absent, other, singular, missing = faults(config_values)
+    assert unknown == (
+        f"{PRAM}.files.colour: no block of the release; allowed: sex, race, income, education"
+    )
+    assert absent.startswith(f"{PRAM}.files.sex: {tmp_path / 'none.csv'}: No such file")
+    assert other.startswith(f"{PRAM}.files.race: {own}: the matrix is not over race: it has no 'A")
+    assert singular.startswith(f"{PRAM}.files.income: {flat} has a singular matrix")
+    assert missing == f"{PRAM}.files: no file for education; a matrix must be given for each block"
 
 
 def test_the_same_cell_in_two_grids_is_refused(config_values: dict[str, Any]) -> None:

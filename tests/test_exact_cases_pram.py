@@ -282,3 +282,10 @@ def test_a_product_of_nearly_singular_channels():
     np.testing.assert_allclose(
         channel.estimated_covariance(counts), total, rtol=0, atol=1e-12 * np.abs(total).max()
     )
+
+
+def test_large_matrices_are_inverted_without_refinement():
+    rng = np.random.default_rng(3)
+    channel = DenseChannel(0.5 * np.eye(130) + 0.5 * rng.dirichlet(np.ones(130), 130))
+    truth = rng.dirichlet(np.ones(130))
+    np.testing.assert_allclose(channel.estimate(channel.reported(truth)), truth, atol=1e-14)

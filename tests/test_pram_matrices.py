@@ -24,7 +24,7 @@ from deniable.pram_matrices import (
 )
 
 SIZES = st.integers(2, 40)
-FLOORS = st.floats(0, 1, allow_subnormal=False)
+FLOORS = st.floats(0, 1).map(lambda floor: floor if floor > 1e-9 else 0.0)
 BLOCK = Domain((Attribute("sex", ("Female", "Male")), Attribute("smokes", ("no", "yes"))))
 
 
@@ -36,7 +36,7 @@ def exact_rows(channel: Any) -> list[list[Fraction]]:
         replaced = [(1 - keep) * x / total for x in b]
         return [[keep * (u == v) + x for v, x in enumerate(replaced)] for u in range(channel.size)]
     rows = [[Fraction(x) for x in row] for row in channel.entries.tolist()]
-    return [[x / sum(row) for x in row] for row in rows]
+    return [[x / total for x in row] for row, total in zip(rows, map(sum, rows), strict=True)]
 
 
 # -- epsilon ---------------------------------------------------------------------------------------

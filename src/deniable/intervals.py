@@ -166,9 +166,11 @@ def _score_limits(
         estimate, squares = proportions, proportions
         second = channel._second_moments(frequencies)
     else:
-        sides = _functional_moments(channel, likely, weights)
-        estimate, squares = proportions @ weights.T, proportions @ (weights**2).T
-        second = frequencies @ (channel._solve(weights) ** 2).T
+        both = np.concatenate([weights, weights**2])
+        scores = channel._solve(both)
+        sides = _functional_moments(channel, likely, weights, scores)
+        estimate, squares = np.split(proportions @ both.T, 2, axis=-1)
+        second = frequencies @ (scores[: len(weights)] ** 2).T
     plug_in = second - (squares if file else estimate**2)
     curvature = 0.0 if file else 1.0
     factor = squared / records
@@ -255,23 +257,18 @@ def _of_indicators(share: Floats, second: Floats, third: Floats, within: Floats)
     return _Moments(share, second, third, share, share, within, second)
 
 
-def _functional_moments(channel: Channel, likely: Floats, weights: Floats) -> tuple[_Side, _Side]:
+def _functional_moments(
+    channel: Channel, likely: Floats, weights: Floats, scores: Floats
+) -> tuple[_Side, _Side]:
     """Return the moments for the lower and the upper limit of each functional.
 
     Categories are of high weight above the middle of the range; within either side they keep their
-    proportions to each other.
+    proportions to each other. The scores are those of the weights, then those of their squares.
     """
-    scores, squared = channel._solve(weights), channel._solve(weights**2)
-    second = channel.expected(scores**2)
-    means = _Moments(
-        weights,
-        second,
-        channel.expected(scores**3),
-        weights**2,
-        weights**3,
-        second * weights,
-        channel.expected(scores * squared),
-    )
+    g, of_squares = np.split(scores, 2)
+    powers = channel.expected(np.concatenate([g**2, g**3, g * of_squares]))
+    second, third, paired = np.split(powers, 3)
+    means = _Moments(weights, second, third, weights**2, weights**3, second * weights, paired)
     everywhere = _Moments(*(likely @ each.T for each in means))
     middle = (weights.min(axis=1, keepdims=True) + weights.max(axis=1, keepdims=True)) / 2
     sides = []

@@ -39,6 +39,11 @@ from deniable.report_sections import COMPARED_BY, DRAWN_BY, FOLDERS, MADE_BY, PA
 from deniable.sources import Source, read_source
 from deniable.studies.registry import TABLES
 
+PRINTED = [name for name, table in TABLES.items() if table.published]
+"""The tables that have printed numbers beside ours."""
+SUMMED_UP = ("pram_results", "pram_coverage", "pram_variance", "pram_design")
+"""The sections of PRAM that have a card at a glance."""
+
 
 @dataclass(frozen=True)
 class ReleaseFiles:
@@ -181,7 +186,7 @@ def _environment(contents: Contents) -> Environment:
         made_by=MADE_BY,
         drawn_by=DRAWN_BY,
         compared_by=COMPARED_BY,
-        printed=[name for name, table in TABLES.items() if table.published],
+        printed=PRINTED,
         folders=FOLDERS,
         sign=SIGN,
         surrogate=_is_surrogate(contents),
@@ -208,7 +213,13 @@ def glance(contents: Contents) -> Row:
         "audited": by_kind(tables["privacy"]) if "privacy" in tables else None,
         "samplers": tables.get("samplers", pd.DataFrame()),
         "example": tables.get("multirr_example1"),
-        "runs": _runs(tables),
+        "runs": _runs({name: tables[name] for name in PRINTED if name in tables}),
+        "pram": {
+            section.id: section.prepare(tables)
+            for sections in PARTS.values()
+            for section in sections
+            if section.id in SUMMED_UP and section.possible(tables)
+        },
     }
 
 

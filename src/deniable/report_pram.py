@@ -163,31 +163,27 @@ def weights(tables: Tables) -> dict[str, Any]:
 
 
 def item_sets(tables: Tables) -> dict[str, Any]:
-    """Prepare what item sets cost as they grow: a row a size, columns by epsilon of an item."""
+    """Prepare what item sets cost as they grow: a row an epsilon of an item and a size."""
     table = tables["pram_item_sets"]
     table = table[table["records"] == table["records"].iloc[0]]
-    cells = by(table, "epsilon", "size", "measure")
-    epsilons = sorted(table["epsilon"].unique())
+    rows = [at | {"of": by(part, "measure")} for at, part in groups_of(table, "epsilon", "size")]
+    rows.sort(key=lambda row: (row["epsilon"], row["size"]))
     sizes = sorted(table["size"].unique())
-    grid = {
-        (epsilon, size): {key[2]: row for key, row in cells.items() if key[:2] == (epsilon, size)}
-        for epsilon in epsilons
-        for size in sizes
+    errors = {
+        (row["epsilon"], row["size"]): row["of"]["relative_error"]["mean"]
+        for row in rows
+        if "relative_error" in row["of"]
     }
-    covered = [row for key, row in cells.items() if key[2].startswith("coverage_")]
-    ends = [
-        (grid[e, sizes[0]], grid[e, sizes[-1]], e)
-        for e in dict.fromkeys((epsilons[0], epsilons[-1]))
-    ]
+    ends = []
+    for epsilon in dict.fromkeys((rows[0]["epsilon"], rows[-1]["epsilon"])):
+        smallest, largest = (errors.get((epsilon, size)) for size in (sizes[0], sizes[-1]))
+        if smallest is not None and largest is not None:
+            ends.append({"epsilon": epsilon, "smallest": smallest, "largest": largest})
     return {
-        "epsilons": epsilons,
+        "rows": rows,
         "sizes": sizes,
-        "grid": grid,
-        "ends": [end for end in ends if all("relative_error" in each for each in end[:2])],
-        "coverages": {
-            name: extremes(row for row in covered if row["measure"] == name)
-            for name in ("coverage_score", "coverage_wald", "coverage_bonferroni")
-        },
+        "ends": ends if len(sizes) > 1 else [],
+        "covered": extremes(rows_of(table[table["measure"] == "coverage_score"])),
         "records": int(table["records"].iloc[0]),
         "runs": int(table["replicates"].max()),
     }

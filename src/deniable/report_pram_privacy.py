@@ -46,14 +46,12 @@ def _thresholds(table: pd.DataFrame | None) -> dict[str, Any] | None:
     return {"rows": rows, "sizes": sorted(table["categories"].unique())}
 
 
-def _approach(table: pd.DataFrame | None) -> list[Row] | None:
-    """Return for each channel and side the prior that comes closest to the bound."""
+def _approach(table: pd.DataFrame | None) -> Row | None:
+    """Return how close every channel comes to its bound on both sides, at the largest mass."""
     if table is None:
         return None
-    return [
-        rows_of(part.loc[[part["gap"].idxmin()]])[0]
-        for _, part in groups_of(table, "channel", "side")
-    ]
+    last = table[table["mass"] == table["mass"].max()]
+    return {"mass": float(last["mass"].iloc[0]), "gap": float(last["gap"].max())}
 
 
 def _intruder(table: pd.DataFrame | None) -> dict[str, Any] | None:

@@ -33,6 +33,7 @@ JOINT_ESTIMATORS = {
     "separate_inverted": "the same, inverted with the matrices",
     "joint": "one invariant matrix for the pair",
 }
+SHORT_NAMES = {"separate": "one by one", "separate_inverted": "inverted", "joint": "together"}
 SHOWN_EPSILONS = (1.0, 4.0)  # those of a run that are nearest to these stand open
 
 
@@ -207,6 +208,7 @@ def joint_loss(tables: Tables) -> dict[str, Any]:
     return {
         "rows": rows,
         "names": {name: JOINT_ESTIMATORS[name] for name in names},
+        "short_names": SHORT_NAMES,
         "pairs": [_pair_said([r for r in rows if (r["first"], r["second"]) == p]) for p in pairs],
         "joint_best": all(_nearest(row) == "joint" for row in rows),
         "runs": int(table["replicates"].max()),
