@@ -148,11 +148,11 @@ WRONG = [
     (f"{PRAM}.epsilon", 0, f"{PRAM}.epsilon: 0; allowed: above 0"),
     (f"{PRAM}.epsilon", 31.0, f"{PRAM}.epsilon: 31.0; allowed: at most 30"),
     (f"{PRAM}.retention", 0.5, f"{PRAM}.retention: unknown option; allowed here: kind, epsilon"),
-    ("releases[5].p", 0.5, "releases[5].p: unknown option; allowed here: name, data, attributes, m"),
+    ("releases[5].p", 0.5, "releases[5].p: unknown option; allowed here: name, data, attributes,"),
     (PRAM, {"kind": "two_step"}, f"{PRAM}: neither of epsilon and retention given; allowed: one"),
     (PRAM, {"kind": "two_step", "epsilon": 1.0, "retention": 0.5},
      f"{PRAM}: both of epsilon and retention given; allowed: one of them"),
-    (PRAM, {"kind": "designed", "epsilon": 1.0, "loss": "least"}, f"{PRAM}.loss: 'least'; allo"),
+    (PRAM, {"kind": "designed", "epsilon": 1.0, "loss": "x"}, f"{PRAM}.loss: 'x'; allowed: "),
     (PRAM, {"kind": "retention", "retention": 0.2},
      f"{PRAM}.retention: with 0.2 race cannot be estimated (singular matrix); allowed: another"),
     (PRAM, {"kind": "file", "files": {"sex": ""}}, f"{PRAM}.files.sex: ''; allowed: text th"),
@@ -169,10 +169,10 @@ WRONG = [
     ("releases[5].joint", [["sex", "race"], ["income", "race"]],
      "releases[5].joint[1][1]: 'race' is in joint[0] already; allowed: in one block"),
     ("releases[6].joint", [["relationship", "sex"]],
-     "releases[6].joint[0][1]: 'sex' is a stratum attribute, released as it is; allowed: in strata"),
-    ("releases[5].joint", [["education", "workclass", "marital-status"]], "releases[5].joint[0]: edu"
-     "cation x workclass x marital-status has 1,008 cells for 32,561 records; allowed: at most 300 "
-     "cells, and at least 10 records a cell"),
+     "releases[6].joint[0][1]: 'sex' is a stratum attribute, released as it is; allowed: in st"),
+    ("releases[5].joint", [["education", "workclass", "marital-status"]],
+     "releases[5].joint[0]: education x workclass x marital-status has 1,008 cells for 32,561 "
+     "records; allowed: at most 300 cells, and at least 10 records a cell"),
 ]  # fmt: skip
 
 

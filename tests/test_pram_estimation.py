@@ -125,6 +125,26 @@ def test_strata_together_are_unbiased_with_the_sum_of_their_variances() -> None:
     np.testing.assert_allclose(sampling, expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("estimator", ["unbiased", "own share"])
+def test_for_the_population_strata_may_be_of_random_size(estimator: str) -> None:
+    # The owner makes a matrix for each stratum of each sample of 400 records.
+    generator, n, runs = np.random.default_rng(12), 400, 2000
+    pi = np.array([[0.30, 0.10], [0.15, 0.45]])  # stratum x category
+    values, variances = np.zeros((runs, 2)), np.zeros((runs, 2))
+    for run, table in enumerate(generator.multinomial(n, pi.ravel(), runs).reshape(runs, 2, 2)):
+        parts = []
+        for truth in table:
+            channel = invariant(truth)
+            parts.append(part_of(estimator, channel, channel.randomize_counts(truth, generator)))
+        whole = combined(parts)
+        values[run], variances[run] = whole.values, whole.standard_errors("population") ** 2
+    errors = values - pi.sum(axis=0)
+    variance = variances.mean(axis=0)
+    # 4.9 standard errors: a right formula fails once in a million runs.
+    assert (np.abs(errors.mean(axis=0)) < 4.9 * np.sqrt(variance / runs)).all()
+    np.testing.assert_allclose((errors**2).mean(axis=0), variance, rtol=4.9 * np.sqrt(2 / runs))
+
+
 def test_one_stratum_gives_what_the_channel_gives() -> None:
     generator = np.random.default_rng(4)
     P = 0.5 * np.eye(4) + 0.5 * generator.dirichlet(np.ones(4), 4)

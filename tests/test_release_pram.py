@@ -1,4 +1,4 @@
-"""PRAM in the release lane: matrices by stratum, what they promise, estimates, what is made of it."""
+"""PRAM in the release lane: matrices by stratum, what they promise, estimates, what follows."""
 
 import json
 import math
@@ -35,6 +35,7 @@ from deniable.release_synthesis import (
     distances_from_truth,
     synthesize_release,
 )
+from deniable.report import Contents, ReleaseFiles, render
 
 COMMON = {"name": "small", "data": "adult", "mechanism": "pram", "rehearsal": True}
 BY_SMOKES = {"strata": ["smokes"], "joint": [["region", "owner"]]}
@@ -176,6 +177,7 @@ def test_a_description_holds_every_stratums_matrices(small_data: Microdata, kind
         for block, matrix in matrices.items():
             np.testing.assert_array_equal(again.matrices()[stratum][block], matrix)
     assert said["privacy"]["epsilon"] == protocol.epsilon
+    assert ("never of (1.3)" in said["estimates"]) == protocol.invariant
     assert release_from(said["parameters"]).model_dump() == chosen.model_dump()
 
 
@@ -345,6 +347,18 @@ def test_a_stratum_of_one_record_is_released_and_estimated() -> None:
         assert weights.sum() == pytest.approx(1)
 
 
+def test_a_warning_names_its_stratum(small_data: Microdata) -> None:
+    chosen = settings("retention by stratum")
+    protocol, reports = drawn(chosen, small_data)
+    estimates = estimate(protocol, reports)
+    few = Microdata(reports.domain, tuple(c[:8] for c in reports.columns))
+    with pytest.warns(RuntimeWarning, match="stratum (yes|no): .* is left out"):
+        adjusted = adjust_reports(protocol, few, estimates)
+    left_out = describe_adjustment(described(chosen, protocol), protocol, adjusted)["left_out"]
+    assert {each["stratum"]["smokes"] for each in left_out} <= {"yes", "no"}
+    assert left_out
+
+
 def test_estimates_survive_their_file(small_data: Microdata, tmp_path: Path) -> None:
     protocol, reports = drawn(settings("two steps by two"), small_data)
     table = estimate(protocol, reports)
@@ -439,3 +453,60 @@ def test_weights_and_synthetic_records_are_made_within_strata(
     for name in protocol.strata:
         assert checked.set_index("attributes").loc[name, "protected"] == 0
         assert all(pairs[label] for label in pairs.index if name in label.split(" x "))
+
+
+# -- the page --------------------------------------------------------------------------------------
+
+
+def test_the_page_shows_strata_matrices_and_what_they_disclose(
+    small_data: Microdata, kind: str, tmp_path: Path
+) -> None:
+    chosen = settings(kind)
+    protocol, reports = drawn(chosen, small_data)
+    estimates = estimate(protocol, reports)
+    adjusted = adjust_reports(protocol, reports, estimates)
+    said = described(chosen, protocol)
+    generator = np.random.default_rng(1)
+    coverage = coverage_of_redraws(protocol, small_data, generator, redraws=20)
+    tables = {
+        "estimates": estimates,
+        "check": check_against_truth(estimates, coverage),
+        "distances": distances_from_truth(
+            protocol, small_data, reports, reports, adjusted.weights
+        ).assign(synthetic_from="clusters"),
+    }
+    for name, table in tables.items():
+        write_table(tmp_path / f"{name}.csv", table)
+    read = {
+        name: pd.read_csv(tmp_path / f"{name}.csv", keep_default_na=False, na_values=[""])
+        for name in tables
+    }
+    files = ReleaseFiles(
+        description=said,
+        estimates=read["estimates"],
+        adjustment=describe_adjustment(said, protocol, adjusted),
+        check=read["check"],
+        synthetic_check=read["distances"],
+    )
+    page = render(
+        Contents(
+            tables={},
+            figures={},
+            releases=[files],
+            sources=[],
+            findings="",
+            facts={},
+            seed=1,
+            config="",
+        )
+    )
+    matrix = chosen.matrix.kind
+    assert f"matrices of the kind {matrix}" in page
+    assert 'href="releases/small/matrices.csv"' in page
+    assert "None" not in page
+    assert "nan" not in page
+    assert page.count('<td class="l">colour</td>') == 3  # the whole file's rows alone
+    assert ("reports' own shares" in page) == protocol.invariant
+    assert ("discloses them" in page) == protocol.invariant
+    assert ("not protected" in page.lower()) == bool(protocol.strata)
+    assert ("smokes infinite" in page) == bool(protocol.strata)

@@ -5,6 +5,7 @@ import html.parser
 import itertools
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,8 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from jinja2 import Environment, FileSystemBytecodeCache
 
-from deniable import figures, report_sections
+from deniable import figures, report, report_sections
 from deniable.assessment_audit import audit_assessments, risk_table
 from deniable.claims import CLAIM_COLUMNS
 from deniable.clustering import cluster_attributes
@@ -46,8 +48,9 @@ from deniable.report import (
 from deniable.report_page import SIGN, Origin
 from deniable.report_sections import DRAWN_BY, MADE_BY, PARTS, PICTURES
 from deniable.sources import Source
-from deniable.studies import error_analysis, secure_sum_trials
+from deniable.studies import error_analysis, pram_breaches, pram_variance, secure_sum_trials
 from deniable.studies.example1 import example_1
+from deniable.studies.pram_results import numbered_results
 from deniable.studies.registry import ANALYSES, CLUSTER_QUERY_KEYS, FIGURES, TABLES
 from deniable.studies.secure_assessment import secure_assessments
 from deniable.studies.threshold_trend import threshold_trend
@@ -138,6 +141,99 @@ def studies() -> dict[str, pd.DataFrame]:
     }
 
 
+def pram_studies() -> dict[str, pd.DataFrame]:
+    """Return what the studies of PRAM would leave."""
+    truth = {"target": ["population", "file"]}
+    covered = {"channel": ["warner", "neighbours"], "records": [5000], **truth}
+    covered |= {"method": ["score", "wald"]}
+    categories = ["<=50K", ">50K", "every category"]
+    weighted = {"design": ["pps", "stratified"], "channel": ["warner"], "records": [5000]}
+    estimators = ["hajek", "horvitz_thompson", "unweighted"]
+    made = {"attribute": ["colour", "smokes"], "records": [1000, 5000], "p": [0.5, 0.7]}
+    made |= {"method": ["two_step", "lazy", "resampling", "two_step_fixed"]}
+    claims = ["multinomial", "fixed_matrix", "conditional", "bound"]
+    lost = {"first": ["colour"], "second": ["smokes"], "epsilon": [1.0, 4.0]}
+    distances = ["distance", "expected_distance", "margin_distance", "cramers_v", "query_error"]
+
+    def mean(**grid: Any) -> pd.DataFrame:
+        return simulated("mean", **grid)
+
+    found = {
+        "pram_coverage": [
+            mean(**covered, intervals=["none"], category=categories, measure=["coverage"]),
+            mean(
+                **covered,
+                intervals=["bonferroni", "scheffe"],
+                category=categories[-1:],
+                measure=["coverage"],
+            ),
+            mean(
+                **covered | {"method": [None]},
+                intervals=[None],
+                category=categories[-1:],
+                measure=["bias", "variance_ratio"],
+            ),
+        ],
+        "pram_weights": [
+            mean(**weighted, **truth, estimator=estimators, category=categories[-1:],
+                 measure=["coverage"]),
+            mean(**weighted, target=["population"], estimator=estimators, category=categories[:2],
+                 measure=["bias", "variance_ratio"]),
+        ],
+        "pram_item_sets": [
+            mean(epsilon=[1.0, 2.0], size=[1, 2], records=[20000], measure=[
+                "support", "relative_error", "standard_error", "coverage_score", "told_from_zero",
+            ]),
+        ],
+        "pram_invariant": [
+            mean(**made, estimator=["shares", "inverted"], claim=["none"], measure=["inflation"]),
+            mean(**made, estimator=["shares", "inverted"], claim=claims, measure=[
+                "claimed_to_true", "coverage", "coverage_rarest",
+            ]),
+        ],
+        "pram_joint_loss": [
+            mean(**lost, estimator=["true"], measure=["cramers_v"]),
+            mean(**lost, estimator=["separate", "separate_inverted", "joint"], measure=distances),
+        ],
+    }  # fmt: skip
+    return {name: pd.concat(tables) for name, tables in found.items()}
+
+
+def pram_analyses(data: Microdata) -> dict[str, pd.DataFrame]:
+    """Return what the analyses of PRAM leave."""
+    names = ["colour", "smokes"]
+    data = data.project(names)
+    return {
+        "pram_results": numbered_results(),
+        "pram_variance": pram_variance.variance_inflation(data, [1.0, 6.0]),
+        "pram_whole_file": pram_variance.whole_file_epsilons(data, [1.0, 6.0]),
+        "pram_breach_bounds": pram_breaches.bound_table(),
+        "pram_breach_thresholds": pram_breaches.threshold_table(),
+        "pram_approach": pram_breaches.approach_table(),
+        "pram_intruder": pram_breaches.intruder_table(data, names),
+        "pram_worst_sets": pram_breaches.worst_set_table(data, names),
+        "pram_design": designs(),
+        "pram_channels": pd.DataFrame(
+            [("smokes <b>", u, v, 0.7 if u == v else 0.3) for u in data.domain["smokes"].categories
+             for v in data.domain["smokes"].categories],
+            columns=["design", "true", "reported", "probability"],
+        ),
+    }  # fmt: skip
+
+
+def designs() -> pd.DataFrame:
+    """Return a table of designs: one without a rival, one that saves, one that loses."""
+    rows = [
+        ("colour", 3, 1.0, "trace", "invariant", 1.0, np.nan, 2.0, 0.9, "best of 5 starts (local)"),
+        ("colour", 3, 4.0, "trace", "none", 3.0, 4.0, np.nan, 3.0, "global"),
+        ("smokes", 2, 1.0, "worst cell", "none", 5.0, 4.0, np.nan, 3.0, "global"),
+        ("smokes", 2, 4.0, "worst cell", "none", 5.0, np.nan, np.nan, np.nan, "global"),
+    ]
+    columns = ["attribute", "categories", "epsilon", "loss", "requirements", "designed"]
+    columns += ["generalized_rr", "two_step", "lower_bound", "optimality"]
+    return pd.DataFrame(rows, columns=columns)
+
+
 def claims_table(surrogate: bool = False) -> pd.DataFrame:
     """Return three claims: about projections only, about both readings, and about neither."""
     rows = [
@@ -207,7 +303,10 @@ def write_release(folder: Path, data: Microdata, kind: str) -> dict[str, Any]:
 
 def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
     """Write all results of a run; return the inputs of the report's rule."""
-    tables = studies() | analyses(data) | {"multirr_claims": claims_table()}
+    tables = studies() | pram_studies() | analyses(data) | {"multirr_claims": claims_table()}
+    tables |= {
+        name: table.assign(data_source="original") for name, table in pram_analyses(data).items()
+    }
     tables["multirr_table1"], tables["multirr_table2"] = results("adult"), results("adult6")
     tables["multirr_sensitivity"] = results("adult").assign(matrix="keep").iloc[:6]
     printed = [tables[f"multirr_{name}"] for name in ("table1", "table2", "sensitivity")]
@@ -252,6 +351,15 @@ def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
         sources=[str(folder / "adult.source.json")],
         findings=str(folder / "findings.md"),
     )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Compile each template once, for all pages."""
+    cache = FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report, "Environment", partial(Environment, bytecode_cache=cache))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -415,6 +523,13 @@ def test_values_are_escaped(contents: Contents) -> None:
         ("multirr_linkage", "category"),
         ("multirr_waiver", "trust"),
         ("multirr_accuracy", "added"),
+        ("pram_results", "figure"),
+        ("pram_coverage", "category"),
+        ("pram_variance", "attribute"),
+        ("pram_intruder", "category"),
+        ("pram_worst_sets", "members"),
+        ("pram_design", "requirements"),
+        ("pram_channels", "reported"),
     ):
         tables[name] = tables[name].assign(**{column: evil})
     tables["multirr_clusters"] = tables["multirr_clusters"].assign(attributes=2)
@@ -513,6 +628,30 @@ def test_a_missing_table_leaves_its_section_out_and_nothing_else(
         ("multirr_order", "measure == 'cramers_v'"),
         ("privacy", "p == 0.1"),
         ("multirr_table1", "t_v == 50 and mechanism == 'joint'"),
+        ("pram_coverage", "target == 'file' and method == 'wald'"),
+        ("pram_coverage", "category == 'every category'"),
+        ("pram_coverage", "measure == 'coverage' and intervals == 'none'"),
+        ("pram_weights", "estimator == 'hajek'"),
+        ("pram_weights", "estimator == 'unweighted' and measure == 'coverage'"),
+        ("pram_weights", "measure == 'bias'"),
+        ("pram_item_sets", "epsilon == 2 and size == 1"),
+        ("pram_item_sets", "measure == 'support'"),
+        ("pram_variance", "epsilon == 6"),
+        ("pram_variance", "mechanism == 'randomized_response'"),
+        ("pram_whole_file", "mechanism == 'invariant_lazy'"),
+        ("pram_whole_file", "mechanism == 'resampling'"),
+        ("pram_invariant", "method == 'resampling'"),
+        ("pram_invariant", "method == 'two_step_fixed'"),
+        ("pram_invariant", "claim in ('none', 'bound')"),
+        ("pram_invariant", "estimator == 'inverted' and records == 1000"),
+        ("pram_joint_loss", "estimator == 'separate' and epsilon == 1"),
+        ("pram_joint_loss", "measure == 'cramers_v'"),
+        ("pram_breach_bounds", "epsilon == 1"),
+        ("pram_breach_thresholds", "categories == 5"),
+        ("pram_approach", "side == 'largest' and mass == 0.9"),
+        ("pram_intruder", "p == 0.5"),
+        ("pram_worst_sets", "rho_1 == 0.01"),
+        ("pram_design", "loss == 'trace' and epsilon == 1"),
     ],
 )
 def test_what_a_config_does_not_ask_for_is_not_missed(
@@ -702,6 +841,61 @@ def test_broken_claims_are_listed(page: str, contents: Contents) -> None:
 def test_all_rows_of_the_account_of_risk_are_there(page: str, contents: Contents) -> None:
     rows = section(page, "risk").split("<details>")[1].count("<tr")
     assert rows == len(contents.tables["multirr_risk"]) + 1
+
+
+def test_numbered_results_are_shown_with_their_verdicts(page: str, contents: Contents) -> None:
+    part = section(page, "pram_results")
+    table = contents.tables["pram_results"]
+    assert len(re.findall(r'<td class="l holds">✓ holds</td>', part)) == len(table)
+    assert f"All {len(table)} do" in words(part)
+    assert f"{len(table)} of {len(table)}numbered results" in words(section(page, "glance"))
+
+
+def test_a_numbered_result_that_fails_is_named(contents: Contents) -> None:
+    table = contents.tables["pram_results"]
+    broken = table.assign(verdict=["fails", *table["verdict"][1:]])
+    page = render(dataclasses.replace(contents, tables=contents.tables | {"pram_results": broken}))
+    part = section(page, "pram_results")
+    assert f"{len(table) - 1} of {len(table)} do; (1.1) does not" in words(part)
+    assert part.count('<td class="l fails">✗ fails</td>') == 1
+
+
+@pytest.mark.parametrize("kind", ["contents", "of_surrogate"])
+def test_only_what_rests_on_no_data_has_a_verdict_under_pram(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    page = render(request.getfixturevalue(kind))
+    for each in PARTS["PRAM and the theory of channels"]:
+        coloured = re.search(r'class="[^"]*(agrees|differs|holds|fails)', section(page, each.id))
+        assert bool(coloured) == (each.id == "pram_results"), each.id
+
+
+def test_what_an_invariant_matrix_gives_away_is_said_with_numbers(
+    page: str, contents: Contents
+) -> None:
+    part = words(section(page, "pram_variance"))
+    made = contents.tables["pram_whole_file"].query("mechanism != 'resampling'")
+    assert "Invariant PRAM is not differentially private at the ε of its matrix." in part
+    assert f"in every one of {len(made)} cases" in part
+    assert f"{len(made)} of {len(made)}attributes" in words(section(page, "glance"))
+    alone = words(section(render(without(contents, "pram_whole_file")), "pram_variance"))
+    assert "Invariant PRAM is not differentially private" in alone
+    assert "cases" not in alone
+
+
+def test_printed_cells_are_said_to_have_the_runs_that_they_have(contents: Contents) -> None:
+    tables = dict(contents.tables)
+    tables["pram_coverage"] = tables["pram_coverage"].assign(replicates=123_456)
+    part = words(section(render(dataclasses.replace(contents, tables=tables)), "glance"))
+    assert "up to 50 runs a cell" in part
+
+
+def test_a_design_that_is_worse_is_not_passed_over(page: str, contents: Contents) -> None:
+    assert "In 1 of 3 comparisons it is worse" in words(section(page, "pram_design"))
+    assert "2 of 3comparisons" in words(section(page, "glance"))
+    better = contents.tables["pram_design"].query("attribute == 'colour'")
+    page = render(dataclasses.replace(contents, tables=contents.tables | {"pram_design": better}))
+    assert "In none of 2 comparisons is it worse" in words(section(page, "pram_design"))
 
 
 def test_a_release_says_what_was_made_from_it(page: str, contents: Contents) -> None:

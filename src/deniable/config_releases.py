@@ -89,7 +89,7 @@ class DesignedMatrix(Strict):
     epsilon: Epsilon
     retention: Probability | None = None
     invariant: bool = True
-    loss: Literal["variance", "changed", "worst"] = "changed"
+    loss: Literal["trace", "changed", "worst_cell"] = "changed"
 
 
 class FileMatrix(Strict):

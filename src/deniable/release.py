@@ -24,7 +24,7 @@ from deniable.multirr import (
 )
 from deniable.pram import StratifiedProtocol
 from deniable.randomness import RandomSource, SystemSource, generator_for
-from deniable.release_pram import design_pram, pram_privacy
+from deniable.release_pram import design_pram, estimators, pram_privacy
 
 REHEARSAL_MARK = "REHEARSAL: drawn from a seed that is known, so it protects nobody; do not release"
 PRODUCTION_MARK = "drawn from the operating system's cryptographic generator"
@@ -80,7 +80,8 @@ def _randomized_response(
 def describe(release: AnyRelease, protocol: StratifiedProtocol, data_source: str) -> dict[str, Any]:
     """Return what a release says of itself: data, parameters, privacy, channels."""
     if isinstance(release, PramRelease):
-        privacy, channels = pram_privacy(release, protocol), protocol.to_json()
+        privacy = pram_privacy(release, protocol)
+        channels = {"estimates": estimators(release)} | protocol.to_json()
     else:
         privacy, channels = _privacy(release, protocol), protocol.protocols[()].to_json()
     return {

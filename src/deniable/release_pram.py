@@ -157,6 +157,20 @@ def pram_privacy(release: PramRelease, protocol: StratifiedProtocol) -> dict[str
     return privacy
 
 
+def estimators(release: PramRelease) -> str:
+    """Return what estimates.csv holds, and what its intervals allow for."""
+    text = (
+        "estimate: the inverse of the matrix applied to the shares of reports, stratum by stratum. "
+        "Its intervals, for these records and for the population, hold for a matrix of any origin"
+    )
+    if is_invariant_release(release):
+        text += (
+            ". reported: the reports' own shares, unbiased through invariant matrices; their "
+            "reported_* intervals are those of text 001, (2.4) and (2.5), never of (1.3)"
+        )
+    return text
+
+
 def finite_or_text(epsilon: float) -> float | str:
     """Return an epsilon as JSON can hold it; ``float`` turns the text back."""
     return epsilon if math.isfinite(epsilon) else "infinity"

@@ -4,7 +4,9 @@ Everything here but the last function starts from the protected file and its cha
 the true records, so it costs no privacy (text 003, section 5).
 """
 
+import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -102,14 +104,26 @@ def adjust_reports(
     weights = np.empty(len(reports))
     adjustments = {}
     for stratum, rows, part in _strata(protocol, reports):
-        adjusted = adjust(
-            [_cells(part, cluster) for cluster in protocol.blocks],
-            estimated_distributions(protocol, estimates, stratum),
-            domains=[protocol.domain.project(cluster) for cluster in protocol.blocks],
-        )
+        with _named_warnings(stratum):
+            adjusted = adjust(
+                [_cells(part, cluster) for cluster in protocol.blocks],
+                estimated_distributions(protocol, estimates, stratum),
+                domains=[protocol.domain.project(cluster) for cluster in protocol.blocks],
+            )
         weights[rows] = adjusted.weights * (len(part) / len(reports))
         adjustments[stratum] = adjusted
     return AdjustedReports(weights, adjustments)
+
+
+@contextmanager
+def _named_warnings(stratum: Stratum) -> Iterator[None]:
+    """Say of which stratum a warning is."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for each in caught:
+        where = f"stratum {label(stratum)}: " if stratum else ""
+        warnings.warn(f"{where}{each.message}", each.category, stacklevel=4)
 
 
 def _strata(

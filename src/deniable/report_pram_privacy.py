@@ -11,9 +11,11 @@ LOSSES = {
     "trace": "sum of variances",
     "worst_cell": "largest variance",
     "changed": "share of changed records",
+    "distance": "expected distance",
 }
 RIVALS = {"generalized_rr": "generalized RR", "two_step": "two steps"}
 NEVER_WORSE = 1e-6  # relative
+SHOWN_EPSILON = 1.0  # the designs nearest to it stand open
 
 
 # -- breaches --------------------------------------------------------------------------------------
@@ -99,13 +101,13 @@ def _worst_sets(table: pd.DataFrame | None) -> dict[str, Any] | None:
 def design(tables: Tables) -> dict[str, Any]:
     """Prepare designed channels beside the best in closed form: a row a design."""
     table = tables["pram_design"]
-    rows = [row | {"saved": _saved(row)} for row in rows_of(table)]
-    by_loss = [
-        (LOSSES.get(str(loss), str(loss).replace("_", " ")), needs)
-        for loss, needs in dict.fromkeys(
-            (row["loss"], _requirements(row["requirements"])) for row in rows
-        )
+    rows = [
+        row
+        | {"saved": _saved(row), "requirements": _requirements(row["requirements"])}
+        | {"loss": LOSSES.get(str(row["loss"]), str(row["loss"]).replace("_", " "))}
+        for row in rows_of(table)
     ]
+    shown = min(table["epsilon"], key=lambda epsilon: abs(epsilon - SHOWN_EPSILON))
     gains = {
         name: sorted(
             (row | {"share": row["saved"][name]} for row in rows if row["saved"][name] is not None),
@@ -114,13 +116,8 @@ def design(tables: Tables) -> dict[str, Any]:
         for name in RIVALS
     }
     return {
-        "rows": [
-            row
-            | {"loss": LOSSES.get(str(row["loss"]), str(row["loss"]).replace("_", " "))}
-            | {"requirements": _requirements(row["requirements"])}
-            for row in rows
-        ],
-        "kinds": by_loss,
+        "rows": rows,
+        "shown": [row for row in rows if row["epsilon"] == shown],
         "rivals": RIVALS,
         "gains": {name: (found[0], found[-1]) for name, found in gains.items() if found},
         "compared": {name: len(found) for name, found in gains.items()},

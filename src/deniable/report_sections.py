@@ -269,8 +269,8 @@ DRAWN_BY: Mapping[str, Origin] = {
     "pram_invariant": Origin("figures.pram:invariant", "draw"),
     "pram_joint_loss": Origin("figures.pram:joint_loss", "draw"),
     "pram_breaches": Origin("figures.pram:breaches", "draw"),
-    "pram_design": Origin("figures.pram:design", "draw"),
-    "pram_channels": Origin("figures.pram:channels", "draw"),
+    "pram_design": Origin("figures.pram_design:design", "draw"),
+    "pram_channels": Origin("figures.pram_design:channels", "draw"),
 }
 
 COMPARED_BY = Origin("study:compare", "collect")

@@ -81,6 +81,9 @@ TINY: dict[str, Any] = {
         RELEASE
         | {"name": "real", "mechanism": "rr_independent", "attributes": ["race", "sex"]}
         | {"rehearsal": False},
+        {"name": "blurred", "data": "adult", "mechanism": "pram", "strata": ["sex"]}
+        | {"attributes": ["race", "relationship", "sex", "income"], "rehearsal": True}
+        | {"joint": [["relationship", "income"]], "matrix": {"kind": "two_step", "epsilon": 4.0}},
     ],
 }
 
@@ -146,6 +149,7 @@ class Project:
             path.relative_to(self.folder).as_posix(): path.read_bytes()
             for pattern in patterns
             for path in sorted((self.folder / "results").glob(pattern))
+            if path.is_file()
         }
 
     def comparable(self) -> dict[str, bytes]:
@@ -156,11 +160,14 @@ class Project:
             "figures/*",
             "releases/*/channels.json",
             "releases/tried/*.csv",
+            "releases/blurred/**/*.csv",
         )
 
     def temporary_files(self) -> list[str]:
         """Return what looks half-written."""
-        return [str(p) for p in (self.folder / "results").rglob(".*") if p.is_file()]
+        hidden = [path for path in (self.folder / "results").rglob(".*") if path.is_file()]
+        # Snakemake's own mark in a folder that is an output.
+        return [str(path) for path in hidden if path.name != ".snakemake_timestamp"]
 
     def edit(self, path: str, old: str, new: str) -> None:
         """Replace a text that stands in a file."""

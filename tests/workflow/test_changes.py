@@ -13,7 +13,7 @@ pytestmark = pytest.mark.workflow
 STUDY_LANE = {"simulate", "collect", "draw", "summarize_agreement", "report"}
 RELEASE_LANE = {
     *("design_release", "protect_release", "estimate_release"),
-    *("adjust_release", "synthesize_release", "check_rehearsal"),
+    *("adjust_release", "synthesize_release", "check_rehearsal", "write_matrices"),
 }
 
 
