@@ -6,19 +6,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from deniable.figures import DRAWN, draw, printed_against_regenerated, save
-from deniable.figures.style import STYLE
 from deniable.studies.error_analysis import figure_1 as figure_1_table
 from deniable.studies.registry import FIGURES
+from figure_checks import BANNER, Tables, cut_off, extents, marked, saved
 
 
 def results(**changes: object) -> pd.DataFrame:
@@ -124,9 +122,6 @@ ESTIMATORS = (
 METHODS = ("rr_independent", "rr_clusters", "rr_independent_adjustment", "rr_clusters_adjustment")
 ASSESSED = ("attributes", "attributes_inverted", "pairs_joint", "pairs_kronecker", "secure_sum")
 MEASURES = ("absolute_error", "relative_error")
-Tables = list[pd.DataFrame]
-BANNER = "SURROGATE DATA: not the published file"
-EDGE = 0.001  # of a canvas: what rounding to pixels may take
 
 
 def numbers(names: str, cells: Any, summary: str = "median") -> pd.DataFrame:
@@ -239,47 +234,6 @@ def _nothing_warns() -> Iterator[None]:
         yield
 
 
-def marked(tables: Tables, **columns: Any) -> Tables:
-    return [table.assign(**columns) for table in tables]
-
-
-def saved(figure: Figure, folder: Path, name: str = "f") -> tuple[bytes, bytes]:
-    save(figure, folder / f"{name}.svg", folder / f"{name}.png")
-    return (folder / f"{name}.svg").read_bytes(), (folder / f"{name}.png").read_bytes()
-
-
-def extents(figure: Figure) -> dict[str, Bbox]:
-    """Return where all texts of a figure lie, as shares of it; ticks with their axes' labels."""
-    with mpl.rc_context(STYLE):
-        figure.dpi = 160  # as it is saved
-        figure.draw_without_rendering()
-        renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
-        texts = [*figure.texts, figure._suptitle, figure._supxlabel]  # type: ignore[attr-defined]
-        for legend in figure.legends:
-            texts += legend.get_texts()
-        found = {}
-        for number, axes in enumerate(figure.axes):
-            texts += [axes.title, *axes.texts]
-            for axis in (axes.xaxis, axes.yaxis):
-                if box := axis.get_tightbbox(renderer):  # of what is drawn, unlike all ticks
-                    found[f"panel {number}, {axis.axis_name}"] = box
-        for text in texts:
-            if text is not None and text.get_text().strip():
-                patch = text.get_bbox_patch()
-                found[text.get_text()] = (patch or text).get_window_extent(renderer)
-        return {text: box.transformed(figure.transFigure.inverted()) for text, box in found.items()}
-
-
-def cut_off(found: dict[str, Bbox]) -> list[str]:
-    """Return the texts that leave the canvas."""
-    inside = Bbox([[-EDGE, -EDGE], [1 + EDGE, 1 + EDGE]])
-    return [
-        text
-        for text, box in found.items()
-        if not all(inside.contains(*corner) for corner in box.corners())
-    ]
-
-
 def lines(axes: Axes) -> list[np.ndarray]:
     """Return the lines of a panel as rows of x and y; points and rules left out."""
     found = [np.asarray(line.get_xydata(), dtype=float) for line in axes.lines]
@@ -287,7 +241,8 @@ def lines(axes: Axes) -> list[np.ndarray]:
 
 
 def test_every_figure_is_drawn_here() -> None:
-    assert set(FULL) == set(FIGURES) == set(DRAWN)
+    assert set(DRAWN) == set(FIGURES)
+    assert set(FULL) == {figure for figure in FIGURES if figure.startswith("multirr_")}
     for figure, tables in FULL.items():
         assert len(tables()) == len(FIGURES[figure])
 

@@ -201,5 +201,5 @@ def _over_free(model: Expansion, interior: Interior, variables: int) -> Floats:
 
 def to_boundary(values: Floats, change: Floats) -> float:
     """Return the longest step, at most 1, that leaves positive values positive by a margin."""
-    ratio = np.min(change / values)
+    ratio = np.min(change / values, initial=0.0)
     return float(min(1.0, -TO_BOUNDARY / ratio)) if ratio < 0 else 1.0

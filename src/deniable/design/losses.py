@@ -99,7 +99,7 @@ class Variance(Loss):
     """The variances of the cells' estimates: their sum, or the largest.
 
     The largest of c_1 .. c_k is smoothed as the least t - s * sum log(t - c_u) over t, with s the
-    sharpness: what an interior-point method has of "minimise t with c_u <= t".
+    sharpness: what an interior-point method makes of "minimise t with c_u <= t".
     """
 
     proportions: Floats
@@ -134,8 +134,7 @@ class Variance(Loss):
             return np.inf
         if not self.worst:
             return float(cells.sum())
-        top = epigraph(cells, sharpness)
-        return float(top - sharpness * np.sum(np.log(top - cells)))
+        return _smoothed(cells, excesses(cells, sharpness), sharpness)
 
     def expansion(self, P: Floats, sharpness: float) -> Expansion:
         """Return value, gradient and Hessian; P must not be singular."""
@@ -143,30 +142,36 @@ class Variance(Loss):
             gradient, hessian = self._weighted(P, np.ones(len(P)))
             return Expansion(self.value(P), gradient, hessian)
         cells = self.cells(P)
-        top = epigraph(cells, sharpness)
-        weights = sharpness / (top - cells)
+        above = excesses(cells, sharpness)
+        weights = sharpness / above
         gradient, hessian = self._weighted(P, weights)
         each = self._gradients(P)
         pull = weights**2 @ each
         hessian += (each.T * weights**2) @ each / sharpness
         hessian -= np.outer(pull, pull) / (sharpness * np.sum(weights**2))
-        value = float(top - sharpness * np.sum(np.log(top - cells)))
-        return Expansion(value, gradient, hessian)
+        return Expansion(_smoothed(cells, above, sharpness), gradient, hessian)
 
 
-def epigraph(cells: Floats, sharpness: float) -> float:
-    """Smooth the largest of some numbers: return the t above all cells at which the sum of sharpness / (t - cells) is 1."""
+def _smoothed(cells: Floats, above: Floats, sharpness: float) -> float:
+    return float(cells.max() + above.min() - sharpness * np.sum(np.log(above)))
+
+
+def excesses(cells: Floats, sharpness: float) -> Floats:
+    """Return t - c_u > 0 for numbers c_u, with the t at which the sum of sharpness / (t - c_u) is 1.
+
+    That t is where t - sharpness * sum log(t - c_u) is least; the terms of the sum are the weights
+    of the c_u in the gradient of that least value, the smoothed maximum.
+    """
     gaps = cells.max() - cells
-    low, high = sharpness, sharpness * cells.size
-    step = high
-    for _ in range(100):  # Newton on 1 / sum, which is concave: from the right of the root
+    step = sharpness * cells.size
+    for _ in range(100):  # Newton on 1 / sum, which is concave and increasing
         above = gaps + step
         total = np.sum(sharpness / above)
-        move = (1 - 1 / total) * total**2 / np.sum(sharpness / above**2)
-        step = min(max(step + move, low), high)
         if abs(total - 1) <= 1e-14:
             break
-    return float(cells.max() + step)
+        move = (1 - 1 / total) * total**2 / np.sum(sharpness / above**2)
+        step = max(step + move, sharpness)
+    return np.asarray(gaps + step)
 
 
 @dataclass(frozen=True, eq=False)

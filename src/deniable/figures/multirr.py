@@ -15,6 +15,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, PercentF
 from deniable.figures.style import (
     GRID,
     INK,
+    NARROWEST,
     STYLE,
     canvas,
     heading,
@@ -60,8 +61,6 @@ ESTIMATOR_LETTERS = {
 """So that who wins can be told without colours."""
 
 WINNER_INK = 0.75
-NARROWEST = 9.4
-"""Inches."""
 
 PAPER_BEST: Mapping[str, tuple[Literal["*", "P"], str]] = {
     "joint": ("*", "best of the paper's four (Figure 3), joint"),

@@ -20,6 +20,7 @@ from matplotlib.ticker import (
 from deniable.figures.style import (
     GRID,
     INK,
+    NARROWEST,
     STYLE,
     canvas,
     heading,
@@ -85,7 +86,7 @@ def coverage(table: pd.DataFrame) -> Figure:
     covered = table[table["measure"] == "coverage"]
     channels = [name for name in CHANNELS if name in set(covered["channel"])]
     with mpl.rc_context(STYLE):
-        figure = canvas(9.4, 0.52 * len(channels) + 2.2)
+        figure = canvas(NARROWEST, 0.52 * len(channels) + 2.2)
         axes = figure.subplots(1, 2, sharey=True, sharex=True)
         for axis, (target, title) in zip(
             axes,
@@ -161,7 +162,7 @@ def variance(table: pd.DataFrame) -> Figure:
     known = list(dict.fromkeys(table["attribute"]))
     shown = [name for name in SHOWN_ATTRIBUTES if name in known] or known[:4]
     with mpl.rc_context(STYLE):
-        figure = canvas(2.4 * len(shown) + 0.9, 4.3)
+        figure = canvas(max(2.4 * len(shown) + 0.9, NARROWEST), 4.3)
         axes = figure.subplots(1, len(shown), sharey=True, squeeze=False)[0]
         for axis, attribute in zip(axes, shown, strict=True):
             part = table[table["attribute"] == attribute]
@@ -204,7 +205,7 @@ def invariant(table: pd.DataFrame) -> Figure:
     attributes = list(dict.fromkeys(shares["attribute"]))
     methods = [name for name in INVARIANT_METHODS if name in set(shares["method"])]
     with mpl.rc_context(STYLE):
-        figure = canvas(9.4, 0.30 * len(methods) * len(attributes) + 2.2)
+        figure = canvas(NARROWEST, 0.30 * len(methods) * len(attributes) + 2.2)
         axes = figure.subplots(1, 2, sharey=True)
         labels: list[str] = []
         for method in methods:
@@ -239,7 +240,7 @@ def invariant(table: pd.DataFrame) -> Figure:
         )
         heading(
             figure,
-            "Shares of reports after invariant PRAM: what variance is claimed, and what is true",
+            "Shares of reports after invariant PRAM: variance claimed and true",
             f"n = {shares['records'].max():,}, p = {shares['p'].min():g}, "
             f"{shares['replicates'].max():,} runs, a matrix made anew in each",
         )
@@ -269,7 +270,7 @@ def joint_loss(table: pd.DataFrame) -> Figure:
     pairs = list(dict.fromkeys(zip(table["first"], table["second"], strict=True)))
     rows = {"cramers_v": "Cramér's V", "distance": "distance from the true table"}
     with mpl.rc_context(STYLE):
-        width = max(2.5 * len(pairs) + 0.9, 7.0)
+        width = max(2.5 * len(pairs) + 0.9, NARROWEST)
         figure = canvas(width, 5.9)
         axes = figure.subplots(2, len(pairs), sharex=True, sharey="row", squeeze=False)
         for column, (first, second) in enumerate(pairs):
@@ -294,7 +295,7 @@ def joint_loss(table: pd.DataFrame) -> Figure:
         figure.legend(handles=_lines(JOINT_ESTIMATORS), loc="lower center", ncols=2, frameon=False)
         heading(
             figure,
-            "Attributes made invariant one by one: the margins stay, their dependence does not",
+            "Attributes made invariant one by one lose their dependence",
             f"means of {table['replicates'].max():,} runs; distance: total variation between the "
             "estimated and the true table",
         )
@@ -318,7 +319,7 @@ def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
         Columns channel, side, mass, gap, bound.
     """
     with mpl.rc_context(STYLE):
-        figure = canvas(9.4, 4.7)
+        figure = canvas(NARROWEST, 4.7)
         left, right = figure.subplots(1, 2)
         epsilons = sorted(bounds["epsilon"].unique())
         colours = mpl.colormaps["viridis"](np.linspace(0.85, 0.05, len(epsilons)))

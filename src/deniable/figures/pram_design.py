@@ -10,7 +10,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from deniable.figures.style import GRID, INK, STYLE, canvas, heading, surrogate_banner
+from deniable.figures.style import GRID, INK, NARROWEST, STYLE, canvas, heading, surrogate_banner
 
 COMPETITORS: Mapping[str, tuple[str, str, str]] = {
     # colour (safe for colour-blind readers), marker, label
@@ -36,7 +36,8 @@ def design(table: pd.DataFrame) -> Figure:
     columns = min(3, len(kinds))
     rows = -(-len(kinds) // columns)
     with mpl.rc_context(STYLE):
-        width, height = 3.2 * columns + 1.0, (0.27 * len(attributes) + 0.75) * rows + 1.7
+        width = max(3.2 * columns + 1.0, NARROWEST)
+        height = (0.27 * len(attributes) + 0.75) * rows + 2.0
         figure = canvas(width, height)
         axes = figure.subplots(rows, columns, sharey=True, sharex=True, squeeze=False)
         colours = mpl.colormaps["viridis"](np.linspace(0.85, 0.1, len(epsilons)))
@@ -65,7 +66,7 @@ def design(table: pd.DataFrame) -> Figure:
         figure.legend(handles=handles, loc="lower center", ncols=4, frameon=False)
         heading(
             figure,
-            "What designed channels save: their loss as a share of a closed form's",
+            "What designed channels save: loss as a share of a closed form's",
             "at equal exact epsilon, true frequencies of Adult; the further left, the better",
         )
         figure.subplots_adjust(
@@ -113,7 +114,7 @@ def channels(table: pd.DataFrame) -> Figure:
     columns = min(2, len(names))
     rows = -(-len(names) // columns)
     with mpl.rc_context(STYLE):
-        width, height = 5.6 * columns + 0.6, 5.2 * rows + 1.0
+        width, height = max(5.6 * columns + 0.6, NARROWEST), 5.2 * rows + 1.0
         figure = canvas(width, height)
         axes = figure.subplots(rows, columns, squeeze=False)
         image = None
@@ -124,7 +125,7 @@ def channels(table: pd.DataFrame) -> Figure:
             axis.set_visible(False)
         heading(
             figure,
-            "Designed channels: probability of each report given the true category",
+            "Designed channels: how likely each report is, given the truth",
             "logarithmic ink; white: never reported; figures in percent",
         )
         figure.subplots_adjust(

@@ -12,6 +12,8 @@ from matplotlib.figure import Figure
 
 from deniable.files import written_whole
 
+NARROWEST = 9.4
+"""Inches: so that a heading and the banner on surrogate data stand side by side."""
 INK = "#1b1f24"
 GRID = "#d9dde2"
 STYLE: dict[Any, Any] = {
@@ -68,7 +70,7 @@ def surrogate_banner(figure: Figure) -> None:
     """Say across a figure that its data are surrogates."""
     figure.text(
         0.99,
-        0.965,
+        1 - 0.22 / figure.get_figheight(),
         "SURROGATE DATA: not the published file",
         ha="right",
         color="white",
