@@ -98,6 +98,7 @@ def _shares(
     axis.grid(color=GRID, linewidth=0.5)
     axis.set_axisbelow(True)
     axis.set_xlim(0, 1.06)
+    axis.tick_params(labelbottom=True)  # panels below may be missing
     axis.xaxis.set_major_locator(MaxNLocator(5))
     axis.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.0f} %"))
 
@@ -150,7 +151,7 @@ def _heat_map(axis: Axes, part: pd.DataFrame) -> mpl.image.AxesImage:
         if value >= (0.0 if len(categories) <= 8 else 0.01) and value > 0:
             text = f"{100 * value:.0f}" if value >= 0.095 else f"{100 * value:.1g}"
             axis.text(v, u, text, ha="center", va="center", fontsize=size,
-                      color="white" if value > 0.15 else INK)  # fmt: skip
+                      color="white" if value > 0.03 else INK)  # fmt: skip
     axis.set_xticks(range(len(categories)), categories, rotation=60, ha="right", fontsize=7)
     axis.set_yticks(range(len(categories)), categories, fontsize=7)
     axis.set_xlabel("reported")
