@@ -31,6 +31,7 @@ rule all:
         expand("results/releases/{release}/adjustment.json", release=plan.releases()),
         expand("results/releases/{release}/synthetic.parquet", release=plan.releases()),
         expand("results/releases/{release}/synthetic.csv", release=plan.releases()),
+        expand("results/releases/{release}/matrices.csv", release=plan.pram_releases()),
         expand("results/releases/{release}/check.csv", release=plan.rehearsals()),
         expand("results/releases/{release}/synthetic_check.csv", release=plan.rehearsals()),
 

@@ -271,9 +271,14 @@ def test_designed_matrices_are_for_few_cells(config_values: dict[str, Any]) -> N
     placed(config_values, "releases[5].joint", [["education", "race"]])
     placed(config_values, PRAM, {"kind": "designed", "epsilon": 1.0})
     assert faults(config_values) == [
-        f"{PRAM}.kind: education x race has 80 cells, too many for a designed matrix; allowed: at "
-        "most 40, or another kind"
+        f"{PRAM}.kind: education x race has 80 cells, too many for a matrix designed for changed; "
+        "allowed: at most 40, or another kind or loss"
     ]
+    placed(config_values, "releases[5].joint", [["race", "marital-status"]])
+    settle(config_values)
+    placed(config_values, f"{PRAM}.loss", "trace")
+    (line,) = faults(config_values)
+    assert "race x marital-status has 35 cells, too many for a matrix designed for trace" in line
 
 
 def test_every_fault_of_a_block_is_reported(config_values: dict[str, Any]) -> None:

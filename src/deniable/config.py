@@ -9,8 +9,8 @@ import yaml
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from deniable.config_releases import MATRIX_MODELS, RELEASE_MODELS, AnyRelease, Release
 from deniable.config_basis import Strict
+from deniable.config_releases import MATRIX_MODELS, RELEASE_MODELS, AnyRelease, Release
 from deniable.config_studies import AnalysesConfig, AnyStudy, StudiesConfig
 from deniable.errors import ConfigError
 

@@ -137,11 +137,13 @@ def _unusable_blocks(
     matrix = release.matrix
     for block in blocks:
         name = " x ".join(block.names)
-        if isinstance(matrix, DesignedMatrix) and block.size > LARGEST_DESIGNED:
-            yield (
-                f"{path}.matrix.kind: {name} has {block.size} cells, too many for a designed "
-                f"matrix; allowed: at most {LARGEST_DESIGNED}, or another kind"
-            )
+        if isinstance(matrix, DesignedMatrix):
+            most = LARGEST_DESIGNED[matrix.loss]
+            if block.size > most:
+                yield (
+                    f"{path}.matrix.kind: {name} has {block.size} cells, too many for a matrix "
+                    f"designed for {matrix.loss}; allowed: at most {most}, or another kind or loss"
+                )
     if isinstance(matrix, RetentionMatrix | TwoStepMatrix):
         yield from _singular(f"{path}.matrix.retention", matrix.retention, blocks)
     if isinstance(matrix, FileMatrix):

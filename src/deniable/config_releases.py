@@ -89,7 +89,7 @@ class DesignedMatrix(Strict):
     epsilon: Epsilon
     retention: Probability | None = None
     invariant: bool = True
-    loss: Literal["trace", "changed", "worst_cell"] = "changed"
+    loss: Literal["changed", "trace", "worst_cell"] = "changed"
 
 
 class FileMatrix(Strict):

@@ -5,6 +5,8 @@ epsilon is not exceeded and a floor not undercut, in exact arithmetic.
 """
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Literal, get_args
@@ -20,12 +22,13 @@ from deniable.errors import DataError, DeniableError
 from deniable.invariant import two_step
 from deniable.pram import cell_labels
 
+LossName = Literal["changed", "trace", "worst_cell"]
 Kind = Literal["epsilon", "retention", "two_step", "designed"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 LARGEST_BLOCK = 300
 """Cells of a block of attributes: a matrix of 90,000 probabilities a stratum."""
-LARGEST_DESIGNED = 40
-"""Cells of a block whose matrix is designed: the optimization has a variable an entry."""
+LARGEST_DESIGNED: dict[LossName, int] = {"changed": 40, "trace": 24, "worst_cell": 24}
+"""Cells of a block whose matrix is designed, by loss: `deniable.design` has these limits."""
 LARGEST_EPSILON = 30.0  # exp(30) is 10^13: beyond, nothing would ever be replaced
 
 
@@ -119,7 +122,8 @@ def pram_matrix(
     epsilon: float | None = None,
     retention: float | None = None,
     invariant: bool = True,
-    loss: str = "",
+    loss: LossName = "changed",
+    categories: Sequence[str] | None = None,
 ) -> Channel:
     """Return the channel of a block of attributes, chosen to suit its true frequencies.
 
@@ -137,8 +141,11 @@ def pram_matrix(
         True frequencies of the block's cells, in a stratum if there are strata; for (2.7) of text
         001, weighted ones (`deniable.pram.shares`). ``epsilon`` and ``retention`` only count them.
     kind : "epsilon", "retention", "two_step" or "designed"
-    epsilon, retention : float, optional
     invariant, loss : for ``designed`` only
+        As `deniable.design.design` has them: the expected share of "changed" records, or the sum
+        ("trace") or the largest ("worst_cell") of the variances of the estimates.
+    categories : sequence of str, optional
+        Names of the cells, for messages.
 
     Raises
     ------
@@ -150,7 +157,8 @@ def pram_matrix(
     _refuse_wrong_options(kind, epsilon, retention)
     size = frequencies.size
     if kind == "designed" and size > 1:
-        return _designed(frequencies, epsilon, retention, invariant, loss)
+        wanted = Wanted(epsilon, retention, invariant, loss)
+        return _designed(frequencies, wanted, categories)
     first = (
         channel_of_retention(size, retention)
         if epsilon is None and retention is not None
@@ -191,23 +199,37 @@ def _refuse_wrong_options(kind: str, epsilon: float | None, retention: float | N
         )
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What a designed matrix has to satisfy, and what it minimises."""
+
+    epsilon: float | None
+    retention: float | None
+    invariant: bool
+    loss: LossName
+
+
 def _designed(
-    proportions: Floats,
-    epsilon: float | None,
-    retention: float | None,
-    invariant: bool,
-    loss: str,
-) -> Channel:
+    proportions: Floats, wanted: Wanted, categories: Sequence[str] | None
+) -> DenseChannel:
     # Here, not above: the optimization is a large room, and other kinds do without it.
     from deniable.design import Requirements, design  # noqa: PLC0415
 
     # An invariant matrix reports no category that no record has: the others are designed for, and
     # its own row, which no record goes through, is the mean of theirs. That raises no ratio.
-    occurring = proportions > 0 if invariant else np.ones(proportions.size, dtype=bool)
-    wanted = Requirements(epsilon=epsilon, invariant=invariant, retention=retention)
-    found = design(proportions[occurring], wanted, loss=loss).channel.matrix()
+    everything = np.ones(proportions.size, dtype=bool)
+    occurring = proportions > 0 if wanted.invariant else everything
+    requirements = Requirements(
+        epsilon=wanted.epsilon, invariant=wanted.invariant, retention=wanted.retention
+    )
+    names = (
+        None if categories is None else [categories[v] for v in np.flatnonzero(occurring).tolist()]
+    )
+    shares = proportions[occurring] / proportions[occurring].sum()
+    channel = design(shares, requirements, wanted.loss, categories=names).channel
     if occurring.all():
-        return DenseChannel(found)
+        return channel
+    found = channel.matrix()
     P = np.zeros((proportions.size, proportions.size))
     P[:, occurring] = proportions[occurring] @ found
     P[np.ix_(occurring, occurring)] = found

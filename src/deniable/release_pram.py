@@ -20,8 +20,15 @@ from deniable.errors import DeniableError
 from deniable.invariant import invariance_gap
 from deniable.microdata import Microdata
 from deniable.multirr import Protocol
-from deniable.pram import Block, StratifiedProtocol, Stratum, label, parts_by_stratum, shares
-from deniable.pram_estimation import Reduced
+from deniable.pram import (
+    Block,
+    StratifiedProtocol,
+    Stratum,
+    cell_labels,
+    label,
+    parts_by_stratum,
+    shares,
+)
 from deniable.pram_matrices import matrix_from_file, pram_matrix
 
 TOLERANCE = 1e-9  # of what a solver is asked for
@@ -75,10 +82,11 @@ def _channel(release: PramRelease, part: Microdata, stratum: Stratum, block: Blo
         raise DeniableError(
             f"{where}: the matrix never changes a record; choose a smaller epsilon or retention"
         )
-    if Reduced.of(channel, invariant=is_invariant_release(release)).channel.singular:
+    # Through an invariant matrix the reports' own shares are estimates, be it singular or not.
+    if channel.singular and not is_invariant_release(release):
         raise DeniableError(
             f"{where}: the matrix is singular, so nothing could be estimated from the file; choose "
-            "another epsilon or retention, or another matrix"
+            "another epsilon or retention, or another kind or loss"
         )
     _refuse_unkept(where, release, channel, proportions)
     return channel
@@ -104,6 +112,7 @@ def _matrix(release: PramRelease, block: Domain, proportions: Floats) -> Channel
                 retention=wanted.retention,
                 invariant=wanted.invariant,
                 loss=wanted.loss,
+                categories=cell_labels(block),
             )
 
 
@@ -160,8 +169,9 @@ def pram_privacy(release: PramRelease, protocol: StratifiedProtocol) -> dict[str
 def estimators(release: PramRelease) -> str:
     """Return what estimates.csv holds, and what its intervals allow for."""
     text = (
-        "estimate: the inverse of the matrix applied to the shares of reports, stratum by stratum. "
-        "Its intervals, for these records and for the population, hold for a matrix of any origin"
+        "estimate: the inverse of the matrix applied to the shares of reports, stratum by stratum; "
+        "empty where a matrix is singular. Its intervals, for these records and for the "
+        "population, hold for a matrix of any origin"
     )
     if is_invariant_release(release):
         text += (

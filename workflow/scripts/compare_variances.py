@@ -1,4 +1,4 @@
-"""Tabulate the variance inflation of each mechanism, and what an invariant matrix's epsilon omits."""
+"""Tabulate the variance inflation of each mechanism, and what an invariant epsilon omits."""
 
 from deniable.files import write_table
 from deniable.microdata import read_parquet

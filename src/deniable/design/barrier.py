@@ -1,9 +1,9 @@
 """Local minima of a loss over a polytope, by a primal-dual interior-point method.
 
 The losses are smooth but not convex, and have exact Hessians. A Newton step minimises the quadratic
-model of loss and barrier, made convex where it is not by a multiple of the barrier's own curvature;
-it is taken as far as the barrier function falls. As the barrier's weight falls to rounding, the
-iterates end at a local minimum, on whichever constraints bind there.
+model of loss and barrier; where that is not convex, as much as it takes of the loss's concave part
+is left out. It is taken as far as the barrier function falls. As the barrier's weight falls to
+rounding, the iterates end at a local minimum, on whichever constraints bind there.
 """
 
 from dataclasses import dataclass
@@ -11,9 +11,10 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg, sparse
+from scipy import linalg
 
 from deniable.channel.base import Floats
+from deniable.design.highs import Sparse
 from deniable.design.losses import Expansion, Loss
 from deniable.design.polytope import Polytope
 
@@ -23,6 +24,8 @@ DECREASE = 0.2
 TO_BOUNDARY = 0.99
 CENTRED = 10.0  # a step is near enough to the central path at this multiple of the weight
 DUAL_SAFEGUARD = 1e8
+LEAST_DAMPING = 0.05
+STIFF = 10.0
 MOST_STEPS = 200
 
 
@@ -43,7 +46,7 @@ class Interior:
 
     polytope: Polytope
     free: Indices
-    left: sparse.csr_array
+    left: Sparse
     right: Floats
     equal_left: Floats
     equal_right: Floats
@@ -53,6 +56,13 @@ class Interior:
     def free_entries(self) -> Indices:
         """The free variables that are entries of the matrix; they come first."""
         return np.asarray(self.free[self.free < self.polytope.entries])
+
+    def among_free(self, matrix: Floats) -> Floats:
+        """Return the part of a matrix over all entries of P that concerns the free ones."""
+        entries = self.free_entries
+        if entries.size == len(matrix):
+            return matrix
+        return np.asarray(matrix[np.ix_(entries, entries)])
 
     def matrix(self, x: Floats) -> Floats:
         """Return the matrix of a point given by its free variables."""
@@ -65,14 +75,21 @@ class Interior:
         return np.asarray(self.right - self.left @ x)
 
     def inside(self, P: Floats, share: float) -> Floats:
-        """Return a point inside that is mixed of a matrix and, to a share, of the centre."""
+        """Return a point inside that is mixed of a matrix and, to a share, of the centre.
+
+        What a matrix misses of the equations is first shared out over its entries, by their
+        squares; if it is still outside, the point is between the centre and where the way to it
+        leaves the polytope.
+        """
         target = self.polytope.point(P)[self.free]
-        x = (1 - share) * target + share * self.centre
-        room, used = self.slacks(self.centre), self.left @ (x - self.centre)
-        reach = np.min(np.where(used > 0, room / np.maximum(used, 1e-300), np.inf))
-        if reach <= 1 + share / 2:  # the matrix is not in the polytope: go as far as there is room
-            x = self.centre + (1 - share) * min(reach, 1.0) * (x - self.centre)
-        return np.asarray(x)
+        weights = target**2 + 1e-12
+        scaled = self.equal_left * weights
+        missing = self.equal_right - self.equal_left @ target
+        target = target + scaled.T @ np.linalg.solve(scaled @ self.equal_left.T, missing)
+        way = target - self.centre
+        room, used = self.slacks(self.centre), self.left @ way
+        reach = float(np.min(np.where(used > 0, room / np.maximum(used, 1e-300), np.inf)))
+        return np.asarray(self.centre + (1 - share) * min(reach, 1.0) * way)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,18 +99,27 @@ class LocalMinimum:
     Attributes
     ----------
     P : array
-        A matrix inside the polytope, within rounding of a local minimum.
+        A matrix inside the polytope, near a local minimum.
     value : float
         Its loss.
+    x : array
+        Its free variables.
     steps : int
     """
 
     P: Floats
     value: float
+    x: Floats
     steps: int
 
 
-def descend(loss: Loss, interior: Interior, start: Floats, precision: float) -> LocalMinimum:
+def descend(
+    loss: Loss,
+    interior: Interior,
+    start: Floats,
+    precision: float,
+    first: float = FIRST_WEIGHT,
+) -> LocalMinimum:
     """Return a local minimum near a starting point.
 
     Parameters
@@ -102,10 +128,52 @@ def descend(loss: Loss, interior: Interior, start: Floats, precision: float) -> 
     interior : Interior
     start : array
         Free variables of a point inside, with a finite loss.
-    precision : float
-        Relative: the barrier's weight ends at this share of the loss, divided by the constraints.
+    precision, first : float
+        The barrier's weight ends and begins at these shares of the loss, divided by the number of
+        constraints.
     """
-    return _Descent(loss, interior).run(start, precision)
+    return _Descent(loss, interior).run(start, precision, first)
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """A Newton step.
+
+    Attributes
+    ----------
+    change : array
+        Of the free variables.
+    decrement : float
+        By how much the slope of loss and barrier has it fall.
+    damping : float
+        The share of the loss's concave part that was left out.
+    cells : array
+        Change of the weights of cells of which the loss is a smoothed maximum.
+    """
+
+    change: Floats
+    decrement: float
+    damping: float
+    cells: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Duals:
+    """Of the slacks, and the weights of cells of which the loss is a smoothed maximum."""
+
+    slacks: Floats
+    cells: Floats | None
+
+    def near(self, weight: float, slacks: Floats, above: Floats | None) -> "_Duals":
+        """Return them within reason of the central path."""
+        cells = self.cells
+        if cells is not None and above is not None:
+            cells = _safeguarded(cells, weight / above)
+        return _Duals(_safeguarded(self.slacks, weight / slacks), cells)
+
+
+def _safeguarded(duals: Floats, central: Floats) -> Floats:
+    return np.asarray(np.clip(duals, central / DUAL_SAFEGUARD, central * DUAL_SAFEGUARD))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,74 +181,70 @@ class _Descent:
     loss: Loss
     interior: Interior
 
-    def run(self, start: Floats, precision: float) -> LocalMinimum:
+    def run(self, start: Floats, precision: float, first: float) -> LocalMinimum:
         inner, x = self.interior, start
         constraints = len(inner.right)
         unit = max(self.loss.scale(inner.matrix(x)), 1e-12) / constraints
-        weight = FIRST_WEIGHT * unit
-        duals = weight / inner.slacks(x)
+        weight = first * unit
+        duals = _Duals(weight / inner.slacks(x), None)
         damping, steps = 0.0, 0
         while steps < MOST_STEPS:
             steps += 1
-            dx, decrement, damping = self._newton(x, duals, weight, damping)
+            model = self.loss.expansion(inner.matrix(x), weight, duals.cells)
+            step = self._newton(model, x, duals, weight, damping)
+            damping = step.damping
             slacks = inner.slacks(x)
-            ds = -(inner.left @ dx)
-            dz = weight / slacks - duals - duals / slacks * ds
-            move = self._line_search(x, dx, ds, weight, decrement)
-            stuck = move == 0.0
-            x = x + move * dx
-            duals = duals + to_boundary(duals, dz) * dz
-            slacks = inner.slacks(x)
-            duals = np.clip(
-                duals, weight / (DUAL_SAFEGUARD * slacks), DUAL_SAFEGUARD * weight / slacks
-            )
-            if stuck or decrement <= CENTRED * weight:
+            ds = -(inner.left @ step.change)
+            dz = weight / slacks - duals.slacks - duals.slacks / slacks * ds
+            move = self._line_search(x, step, to_boundary(slacks, ds), weight)
+            x = x + move * step.change
+            moved = duals.slacks + to_boundary(duals.slacks, dz) * dz
+            cells = None
+            if model.above.size:
+                own = model.stiffness * model.above
+                cells = own + to_boundary(own, step.cells) * step.cells
+            duals = _Duals(moved, cells).near(weight, inner.slacks(x), model.above)
+            if move == 0 or step.decrement <= CENTRED * weight:
                 if weight <= precision * unit:
                     break
                 weight *= DECREASE
         P = inner.matrix(x)
-        return LocalMinimum(P, self.loss.value(P), steps)
+        return LocalMinimum(P, self.loss.value(P), x, steps)
 
     def _newton(
-        self, x: Floats, duals: Floats, weight: float, damping: float
-    ) -> tuple[Floats, float, float]:
-        """Return the step, by how much the model falls along it, and the damping that it took."""
+        self, model: Expansion, x: Floats, duals: _Duals, weight: float, damping: float
+    ) -> _Step:
         inner = self.interior
         slacks = inner.slacks(x)
-        model = self.loss.expansion(inner.matrix(x), weight)
-        gradient = _over_free(model, inner, x.size) + inner.left.T @ (weight / slacks)
-        curvature = inner.left.multiply((duals / slacks)[:, None]).tocsr()
-        barrier = (inner.left.T @ curvature).toarray()
-        hessian = barrier.copy()
-        entries = inner.free_entries
-        hessian[: entries.size, : entries.size] += model.hessian[np.ix_(entries, entries)]
-        unit = 1 / np.sqrt(np.diagonal(barrier))
-        damping *= 0.25
-        while True:
-            damped = hessian + np.diag(damping / unit**2) if damping else hessian
-            scaled = damped * unit[:, None] * unit
-            try:
-                factor = linalg.cho_factor(scaled, check_finite=False)
-            except linalg.LinAlgError:
-                damping = max(1e-3, 4 * damping)
-                continue
-            break
+        gradient = _over_free(model.gradient, inner, x.size) + inner.left.T @ (weight / slacks)
+        curvature = inner.left.multiply((duals.slacks / slacks)[:, None]).tocsr()
+        hessian = (inner.left.T @ curvature).toarray()
+        unit = 1 / np.sqrt(np.diagonal(hessian))
+        scales = np.outer(unit, unit)
+        hessian *= scales
+        count = inner.free_entries.size
+        hessian[:count, :count] += inner.among_free(model.hessian) * scales[:count, :count]
+        concave = inner.among_free(model.concave)
         equal = inner.equal_left * unit
+        # Only directions in which the equations go on to hold have to curve upwards.
+        hessian += (
+            STIFF * np.abs(hessian).max() * (equal.T @ equal) / np.sum(equal**2, axis=1).max()
+        )
+        factor, damping = _factorised(hessian, concave, scales, damping / 2)
         right = np.column_stack([gradient * unit, equal.T])
         solved = linalg.cho_solve(factor, right, check_finite=False)
         gap = inner.equal_right - inner.equal_left @ x
         multipliers = np.linalg.solve(equal @ solved[:, 1:], -equal @ solved[:, 0] - gap)
         dx = -(solved[:, 0] + solved[:, 1:] @ multipliers) * unit
-        return dx, float(-(gradient @ dx)), damping if damping > 1e-4 else 0.0
+        cells = _weight_changes(model, inner, dx, weight)
+        return _Step(dx, float(-(gradient @ dx)), damping, cells)
 
-    def _line_search(
-        self, x: Floats, dx: Floats, ds: Floats, weight: float, decrement: float
-    ) -> float:
-        move = to_boundary(self.interior.slacks(x), ds)
+    def _line_search(self, x: Floats, step: _Step, move: float, weight: float) -> float:
         before = self._barrier(x, weight)
         rounding = 1e-14 * (abs(before) + 1)
         for _ in range(40):
-            if self._barrier(x + move * dx, weight) <= before - 1e-4 * move * decrement + rounding:
+            target = before - 1e-4 * move * step.decrement + rounding
+            if self._barrier(x + move * step.change, weight) <= target:
                 return move
             move /= 2
         return 0.0
@@ -189,14 +253,47 @@ class _Descent:
         slacks = self.interior.slacks(x)
         if slacks.min() <= 0:
             return np.inf
-        return self.loss.smooth(self.interior.matrix(x), weight) - weight * np.sum(np.log(slacks))
+        loss = self.loss.smooth(self.interior.matrix(x), weight)
+        return loss - weight * float(np.sum(np.log(slacks)))
 
 
-def _over_free(model: Expansion, interior: Interior, variables: int) -> Floats:
-    gradient = np.zeros(variables)
+def _factorised(
+    hessian: Floats, concave: Floats, scales: Floats, damping: float
+) -> tuple[tuple[Floats, bool], float]:
+    """Return the Cholesky factor of a Hessian without as much of its concave part as it takes."""
+    count = len(concave)
+    damping, ridge = damping if damping >= LEAST_DAMPING else 0.0, 0.0
+    while True:
+        damped = hessian.copy()
+        if damping:
+            damped[:count, :count] += damping * scales[:count, :count] * concave
+        if ridge:
+            damped[np.diag_indices(len(damped))] += ridge
+        try:
+            return linalg.cho_factor(damped, overwrite_a=True, check_finite=False), damping
+        except linalg.LinAlgError:
+            if damping < 1:
+                damping = min(max(2 * damping, 2 * LEAST_DAMPING), 1.0)
+            else:  # convex but for rounding
+                ridge = max(10 * ridge, 1e-10)
+
+
+def _weight_changes(model: Expansion, interior: Interior, dx: Floats, weight: float) -> Floats:
+    """Return the change of the cells' weights that goes with a step."""
+    if not model.above.size:
+        return np.zeros(0)
     entries = interior.free_entries
-    gradient[: entries.size] = model.gradient.ravel()[entries]
-    return gradient
+    rise = model.slopes[:, entries] @ dx[: entries.size]
+    fall = model.stiffness @ rise / model.stiffness.sum() - rise  # beside their common ceiling
+    own = model.stiffness * model.above
+    return np.asarray(weight / model.above - own - model.stiffness * fall)
+
+
+def _over_free(gradient: Floats, interior: Interior, variables: int) -> Floats:
+    own = np.zeros(variables)
+    entries = interior.free_entries
+    own[: entries.size] = gradient.ravel()[entries]
+    return own
 
 
 def to_boundary(values: Floats, change: Floats) -> float:

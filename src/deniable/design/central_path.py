@@ -134,12 +134,14 @@ class CentralPath:
         self, program: Program, codes: Indices, reports: Indices, amounts: Floats, slacks: Floats
     ) -> None:
         self.program, self.codes, self.reports = program, codes, reports
-        self._staircases = 1 + (program.ratio - 1) * members(program.size)
+        self._staircases = np.where(members(program.size), program.ratio, 1.0)
         self._features = information(self._staircases[codes], program.loss.proportions)
         self._used = self._requirements(codes, reports)
         cells = self._cells_of(self._features @ amounts)
         size = amounts.size + slacks.size
-        self.weight = FIRST_WEIGHT * float(cells.max() if program.loss.worst else cells.sum()) / size
+        self.weight = (
+            FIRST_WEIGHT * float(cells.max() if program.loss.worst else cells.sum()) / size
+        )
         self.amounts = Pairs.central(amounts, self.weight)
         self.slacks = Pairs.central(slacks, self.weight)
         self._ceiling = 0.0
@@ -175,8 +177,10 @@ class CentralPath:
         return float(cells.max() if self.program.loss.worst else cells.sum())
 
     def columns(self) -> Floats:
-        """Return the reports of the iterate, shape (size, splits)."""
-        return np.asarray((self._staircases[self.codes] * self.amounts.primal[:, None]).T)
+        """Return the reports of the iterate, shape (size, staircases in use)."""
+        codes, places = np.unique(self.codes, return_inverse=True)
+        amounts = np.bincount(places, self.amounts.primal)
+        return np.asarray((self._staircases[codes] * amounts[:, None]).T)
 
     # -- Newton's method --------------------------------------------------------------------------
 
@@ -210,12 +214,16 @@ class CentralPath:
         multipliers, ceiling = self._multiplied(rows @ answers, rises)
         change = answers[:, 0] - answers[:, 1:] @ multipliers
         self._multipliers = multipliers[: len(self._used)]
+        if not np.all(np.isfinite(change)):
+            raise np.linalg.LinAlgError("the step has no finite solution")
         changes = [(theta, change)]
         for pairs, own in zip((self.slacks, self.distances), self._split(multipliers), strict=True):
             changes.append((pairs, (weight / pairs.primal - own) / pairs.ratio))
         answer = [pairs.answer(move, weight) for pairs, move in changes]
         primal = min(to_boundary(pairs.primal, move) for pairs, move in changes)
-        dual = min(to_boundary(pairs.dual, a) for (pairs, _), a in zip(changes, answer, strict=True))
+        dual = min(
+            to_boundary(pairs.dual, a) for (pairs, _), a in zip(changes, answer, strict=True)
+        )
         for (pairs, move), back in zip(changes, answer, strict=True):
             pairs.move(primal * move, dual * back, weight)
         self._ceiling += primal * ceiling
@@ -270,9 +278,8 @@ class CentralPath:
 
     def _requirements(self, codes: Indices, reports: Indices) -> Floats:
         """Return what each staircase contributes to each requirement."""
-        return np.einsum(
-            "jun,nu->jn", self.program.left[:, :, reports], self._staircases[codes], optimize=True
-        )
+        left, s = self.program.left[:, :, reports], self._staircases[codes]
+        return np.asarray(np.einsum("jun,nu->jn", left, s, optimize=True))
 
     # -- prices -----------------------------------------------------------------------------------
 

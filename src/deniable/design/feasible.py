@@ -3,16 +3,16 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from scipy import linalg, optimize, sparse
+from scipy import linalg, sparse
 
 from deniable.channel.base import Floats
 from deniable.design.barrier import Indices, Interior
+from deniable.design.highs import Sparse, minimise
 from deniable.design.polytope import Polytope
-from deniable.errors import DeniableError
 
-TOLERANCE = 1e-10  # the tightest that HiGHS takes
 LEAST_ROOM = 1e-7
 """What constraints must leave for a polytope to count as having an interior."""
 TIGHTENED = (0.5, 0.9, 0.99)
@@ -58,30 +58,24 @@ class LinearPrograms:
         objective = np.zeros(self.polytope.variables)
         objective[: self.polytope.entries] = costs.ravel() / scale
         objective = self._change.T @ objective
-        left, right, equal_left, equal_right = self._constraints
-        found = solve(objective, left, right, equal_left, equal_right)
+        found = minimise(objective, *self._constraints, high=self.polytope.highest)
         if found is None:
             return None
-        # Weak duality, with no trust in the solver's duals: they are clipped to their signs, and
-        # what they leave of the costs counts at the variables' own bounds, which are 0 and 1.
-        duals, multipliers = np.minimum(found.ineqlin.marginals, 0.0), found.eqlin.marginals
-        reduced = objective - left.T @ duals - equal_left.T @ multipliers
-        bound = right @ duals + equal_right @ multipliers + np.minimum(reduced, 0.0).sum()
         P = self.polytope.matrix(self._change @ np.maximum(found.x, 0.0))
-        return Corner(P, float(np.sum(costs * P)), float(bound) * scale)
+        return Corner(P, float(np.sum(costs * P)), found.bound * scale)
 
     @cached_property
-    def _change(self) -> sparse.csr_array:
+    def _change(self) -> Sparse:
         """The matrix T of x = T y, from these variables to the polytope's."""
         size, entries = self.polytope.size, self.polytope.entries
         if not math.isfinite(self.polytope.ratio):
             return sparse.eye_array(entries, format="csr")
         floors = sparse.kron(np.ones((size, 1)), sparse.eye_array(size)) / self.polytope.ratio
-        blocks = [[sparse.eye_array(entries), floors], [None, sparse.eye_array(size)]]
-        return sparse.csr_array(sparse.block_array(blocks, format="csr"))
+        blocks: Any = [[sparse.eye_array(entries), floors], [None, sparse.eye_array(size)]]
+        return sparse.block_array(blocks, format="csr")
 
     @cached_property
-    def _constraints(self) -> tuple[sparse.csr_array, Floats, sparse.csr_array, Floats]:
+    def _constraints(self) -> tuple[Sparse, Floats, Sparse, Floats]:
         inner = self.polytope
         others = [group for group in inner.groups if group.kind != "epsilon"]
         left, right = inner.with_groups(others).inequalities
@@ -92,44 +86,7 @@ class LinearPrograms:
             left = sparse.vstack([left, sparse.hstack(below)], format="csr")
             right = np.concatenate([right, np.zeros(inner.entries)])
         equal_left, equal_right = inner.equalities
-        return sparse.csr_array(left), right, sparse.csr_array(equal_left @ self._change), equal_right
-
-
-def solve(
-    objective: Floats,
-    left: sparse.csr_array,
-    right: Floats,
-    equal_left: sparse.csr_array,
-    equal_right: Floats,
-) -> optimize.OptimizeResult | None:
-    """Minimise objective @ x with left @ x <= right, equal_left @ x = equal_right and x >= 0.
-
-    Returns
-    -------
-    As `scipy.optimize.linprog`, or None if no x fits
-
-    Raises
-    ------
-    DeniableError
-        If the solver gives up.
-    """
-    found = optimize.linprog(
-        objective,
-        left,
-        right,
-        equal_left,
-        equal_right,
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE},
-    )
-    if found.status == 2:
-        return None
-    if found.status != 0:
-        raise DeniableError(
-            f"a linear program of the design was not solved ({found.message.strip()}); round the "
-            "numbers of the requirements, or ask for less"
-        )
-    return found
+        return left, right, equal_left @ self._change, equal_right
 
 
 def interior(polytope: Polytope) -> Interior | None:
@@ -166,7 +123,7 @@ def _centre(polytope: Polytope, free: Indices) -> Floats | None:
     wider = [sparse.vstack(left), np.concatenate(room).astype(float)[:, None]]
     equal_left, equal_right = polytope.equalities
     same = [equal_left[:, free], np.zeros((len(equal_right), 1))]
-    found = solve(
+    found = minimise(
         np.append(np.zeros(free.size), -1.0),
         sparse.csr_array(sparse.hstack(wider)),
         np.concatenate(right),

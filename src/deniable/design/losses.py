@@ -15,7 +15,7 @@ records. With P[u, v] = Pr(report v | true u), lambda = P' pi and M the inverse 
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -38,11 +38,22 @@ class Expansion:
     gradient : array, shape (size, size)
     hessian : array, shape (size * size, size * size)
         By entries of P in the order of `P.ravel()`.
+    concave : array, shape (size * size, size * size)
+        What added to the Hessian leaves no negative eigenvalue.
+    slopes : array, shape (cells, size * size)
+        Gradients of cells of which the loss is a smoothed maximum; none for other losses.
+    above, stiffness : array, shape (cells,)
+        How far the smoothed maximum's ceiling is above each, and by how much a change of a cell
+        beside the others changes its weight.
     """
 
     value: float
     gradient: Floats
     hessian: Floats
+    concave: Floats
+    slopes: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    above: Floats = field(default_factory=lambda: np.zeros(0))
+    stiffness: Floats = field(default_factory=lambda: np.zeros(0))
 
 
 class Loss(ABC):
@@ -61,8 +72,16 @@ class Loss(ABC):
         """Return a smooth loss, at most `sharpness` * size * log(1 / sharpness) or so above it."""
 
     @abstractmethod
-    def expansion(self, P: Floats, sharpness: float) -> Expansion:
-        """Return value, gradient and Hessian of the smooth loss."""
+    def expansion(self, P: Floats, sharpness: float, weights: Floats | None = None) -> Expansion:
+        """Return value, gradient and Hessian of the smooth loss.
+
+        Parameters
+        ----------
+        P : array, shape (size, size)
+        sharpness : float
+        weights : array, shape (size,), optional
+            Of the cells in the Hessian of a smoothed maximum; by default those in its gradient.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +108,10 @@ class Linear(Loss):
         """Return the expected cost, which is smooth."""
         return self.value(P)
 
-    def expansion(self, P: Floats, sharpness: float) -> Expansion:
+    def expansion(self, P: Floats, sharpness: float, weights: Floats | None = None) -> Expansion:
         """Return value, gradient and a Hessian of zeros."""
-        return Expansion(self.value(P), self.weights, np.zeros((P.size, P.size)))
+        flat = np.zeros((P.size, P.size))
+        return Expansion(self.value(P), self.weights, flat, flat)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +131,8 @@ class Variance(Loss):
         """Return the variance of each cell's estimate, infinite if P is singular."""
 
     @abstractmethod
-    def _weighted(self, P: Floats, weights: Floats) -> tuple[Floats, Floats]:
-        """Return gradient and Hessian of the sum of weights[u] * cells[u]."""
+    def _weighted(self, P: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return gradient, Hessian and its concave part of the sum of weights[u] * cells[u]."""
 
     @abstractmethod
     def _gradients(self, P: Floats) -> Floats:
@@ -136,20 +156,21 @@ class Variance(Loss):
             return float(cells.sum())
         return _smoothed(cells, excesses(cells, sharpness), sharpness)
 
-    def expansion(self, P: Floats, sharpness: float) -> Expansion:
+    def expansion(self, P: Floats, sharpness: float, weights: Floats | None = None) -> Expansion:
         """Return value, gradient and Hessian; P must not be singular."""
         if not self.worst:
-            gradient, hessian = self._weighted(P, np.ones(len(P)))
-            return Expansion(self.value(P), gradient, hessian)
+            return Expansion(self.value(P), *self._weighted(P, np.ones(len(P))))
         cells = self.cells(P)
         above = excesses(cells, sharpness)
-        weights = sharpness / above
-        gradient, hessian = self._weighted(P, weights)
-        each = self._gradients(P)
-        pull = weights**2 @ each
-        hessian += (each.T * weights**2) @ each / sharpness
-        hessian -= np.outer(pull, pull) / (sharpness * np.sum(weights**2))
-        return Expansion(_smoothed(cells, above, sharpness), gradient, hessian)
+        own = sharpness / above if weights is None else weights
+        _, hessian, concave = self._weighted(P, own)
+        slopes = self._gradients(P)
+        stiffness = own / above
+        pull = stiffness @ slopes
+        hessian += (slopes.T * stiffness) @ slopes - np.outer(pull, pull) / stiffness.sum()
+        gradient = ((sharpness / above) @ slopes).reshape(P.shape)
+        value = _smoothed(cells, above, sharpness)
+        return Expansion(value, gradient, hessian, concave, slopes, above, stiffness)
 
 
 def _smoothed(cells: Floats, above: Floats, sharpness: float) -> float:
@@ -157,7 +178,7 @@ def _smoothed(cells: Floats, above: Floats, sharpness: float) -> float:
 
 
 def excesses(cells: Floats, sharpness: float) -> Floats:
-    """Return t - c_u > 0 for numbers c_u, with the t at which the sum of sharpness / (t - c_u) is 1.
+    """Return t - c_u > 0 for numbers c_u: the sum of sharpness / (t - c_u) is 1.
 
     That t is where t - sharpness * sum log(t - c_u) is least; the terms of the sum are the weights
     of the c_u in the gradient of that least value, the smoothed maximum.
@@ -195,7 +216,10 @@ class InverseVariance(Variance):
     # The coefficients of t and t^2 of sum_v lambda_v M_v W M_v', with W the diagonal of weights,
     # are the gradient and half the Hessian.
 
-    def _weighted(self, P: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    # Of the information J the loss is convex, and J is a convex function of P (see
+    # `deniable.design.staircases`): the concave part is that of the second derivative of J.
+
+    def _weighted(self, P: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
         pi, size, M = self.proportions, len(P), np.linalg.inv(P)
         scaled = M * weights
         moments = M.T @ ((pi @ P)[:, None] * M)
@@ -209,7 +233,18 @@ class InverseVariance(Variance):
         terms += moments[:, None, :, None] * products[None, :, None, :]
         terms += 2 * M[None, :, :, None] * crossed[:, None, None, :]
         half = terms.reshape(size * size, size * size)
-        return gradient, half + half.T
+        return gradient, half + half.T, self._concave(P, (moments * weights) @ moments)
+
+    def _concave(self, P: Floats, Z: Floats) -> Floats:
+        pi, size = self.proportions, len(P)
+        shares = pi @ P
+        # Along a change d of column p: 2 e' Z e / (pi' p) with e = d - p (pi' d) / (pi' p).
+        A = np.eye(size) - (P / shares).T[:, :, None] * pi
+        blocks = 2 * A.transpose(0, 2, 1) @ Z @ A / shares[:, None, None]
+        concave = np.zeros((size, size, size, size))
+        reports = np.arange(size)
+        concave[:, reports, :, reports] = blocks
+        return concave.reshape(size * size, size * size)
 
     def _gradients(self, P: Floats) -> Floats:
         pi, M = self.proportions, np.linalg.inv(P)
@@ -234,9 +269,9 @@ class ReportsVariance(Variance):
         pi = self.proportions
         return np.asarray(pi * (1 - pi) if self.target == "population" else np.zeros(pi.size))
 
-    def _weighted(self, P: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    def _weighted(self, P: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
         pairs = np.outer(self.proportions, weights)
-        return pairs * (1 - 2 * P), np.diag(-2 * pairs.ravel())
+        return pairs * (1 - 2 * P), np.diag(-2 * pairs.ravel()), np.diag(2 * pairs.ravel())
 
     def _gradients(self, P: Floats) -> Floats:
         size = len(P)

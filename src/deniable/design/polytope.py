@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from deniable.channel.base import Floats
+from deniable.design.highs import Sparse
 from deniable.design.requirements import Requirements
 
 Kind = Literal[
@@ -44,7 +45,7 @@ class Group:
     kind: Kind
     categories: tuple[int, ...]
     bound: float
-    left: sparse.csr_array
+    left: Sparse
     right: Floats
     equality: bool = False
 
@@ -77,16 +78,16 @@ class Polytope:
         return self.entries + (self.size if math.isfinite(self.ratio) else 0)
 
     @cached_property
-    def inequalities(self) -> tuple[sparse.csr_array, Floats]:
+    def inequalities(self) -> tuple[Sparse, Floats]:
         """A and b of A x <= b, without x >= 0."""
         return self._stacked(equality=False)
 
     @cached_property
-    def equalities(self) -> tuple[sparse.csr_array, Floats]:
+    def equalities(self) -> tuple[Sparse, Floats]:
         """A and b of A x = b."""
         return self._stacked(equality=True)
 
-    def _stacked(self, *, equality: bool) -> tuple[sparse.csr_array, Floats]:
+    def _stacked(self, *, equality: bool) -> tuple[Sparse, Floats]:
         chosen = [group for group in self.groups if group.equality == equality]
         if not chosen:
             return sparse.csr_array((0, self.variables)), np.zeros(0)
@@ -122,9 +123,32 @@ class Polytope:
                 zero |= np.any(left[idle] > 0, axis=0).reshape(zero.shape)
             if group.kind == "retention" and group.bound == 1:
                 zero[group.categories[0], np.arange(self.size) != group.categories[0]] = True
-        if math.isfinite(self.ratio):
+        if any(group.kind == "epsilon" for group in self.groups):
             zero |= zero.any(axis=0)
         return zero
+
+    @property
+    def highest(self) -> Floats:
+        """Upper bounds of the variables: 0 for what must be zero, else 1."""
+        high = np.ones(self.variables)
+        high[: self.entries][self.zeros.ravel()] = 0.0
+        if any(group.kind == "epsilon" for group in self.groups):
+            high[self.entries :] = ~self.zeros.all(axis=0)
+        return high
+
+    def contains(self, P: Floats, tolerance: float) -> bool:
+        """Return whether a matrix meets the requirements to a tolerance."""
+        if P.min() < -tolerance:
+            return False
+        for group in self.groups:
+            if group.kind == "epsilon":
+                if np.any(P.max(axis=0) > self.ratio * P.min(axis=0) * (1 + tolerance)):
+                    return False
+            else:
+                excess = group.left[:, : self.entries] @ P.ravel() - group.right
+                if np.max(np.abs(excess) if group.equality else excess) > tolerance:
+                    return False
+        return True
 
     def matrix(self, x: Floats) -> Floats:
         """Return the matrix of a point."""
@@ -201,13 +225,13 @@ class _Builder:
             left = self._padded(sparse.csr_array(expected))
             yield Group("cost", (), bound, left, np.array([bound]))
 
-    def _padded(self, left: sparse.csr_array) -> sparse.csr_array:
+    def _padded(self, left: Sparse) -> Sparse:
         """Return constraints on the entries as constraints on all variables."""
         shape = (left.shape[0], self.variables)
         return sparse.csr_array((left.data, left.indices, left.indptr), shape=shape)
 
 
-def _ratios(size: int, ratio: float) -> tuple[sparse.csr_array, Floats]:
+def _ratios(size: int, ratio: float) -> tuple[Sparse, Floats]:
     """Return P[u, v] <= h_v and h_v / ratio <= P[u, v]."""
     ceiling = sparse.kron(np.ones((size, 1)), sparse.eye_array(size))
     entry = sparse.eye_array(size**2)

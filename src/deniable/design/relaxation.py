@@ -35,13 +35,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from deniable.channel.base import Floats
-from deniable.design.barrier import Indices
 from deniable.design.central_path import CentralPath, Program
 from deniable.design.losses import InverseVariance
 from deniable.design.polytope import Polytope
 from deniable.design.staircases import LARGEST_ENUMERATED
 
 MOST_ROUNDS = 60
+MOST_PRICES = 26_000_000  # staircases times reports that are looked at, at most
 SOLVED = 5e-8  # the bound's distance from the program's value, relative
 ROUNDING = 1e-11  # the barrier's share of the value at which rounding takes over
 NEARLY = 1e-5  # and at which rounds without a better bound
@@ -56,16 +56,12 @@ class Relaxation:
     ----------
     bound : float
         A lower bound of the loss of every channel that meets the requirements.
-    columns : array, shape (size, splits)
-        The reports of the best channel found with any number of reports.
-    reports : array of int, shape (splits,)
-        Which report of an ordinary channel each is split off from; all 0 if no requirement tells
-        reports apart.
+    columns : array, shape (size, reports)
+        The best channel found with any number of reports, those of one staircase taken together.
     """
 
     bound: float
     columns: Floats
-    reports: Indices
 
 
 def relax(
@@ -98,7 +94,8 @@ def relax(
     program = Program.of(loss, polytope)
     path = CentralPath.started(program, centre, others)
     best, idle = -np.inf, 0
-    for _ in range(MOST_ROUNDS):
+    prices = 2**polytope.size * (1 if program.merged else polytope.size)
+    for _ in range(min(MOST_ROUNDS, max(MOST_PRICES // prices, 1))):
         if not path.approach():
             break
         bound, excess = path.priced()
@@ -111,4 +108,4 @@ def relax(
         if left <= ROUNDING or (left <= NEARLY and idle >= IDLE_ROUNDS):
             break
         path.advance(excess)
-    return Relaxation(best, path.columns(), path.reports)
+    return Relaxation(best, path.columns())

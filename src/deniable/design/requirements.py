@@ -96,6 +96,8 @@ class Requirements:
         be retained is only for `forbidden` to deny.
     cost : Cost, optional
         Costs of transitions, and how much of them may be expected.
+    categories : sequence of str, optional
+        Names of the categories, for messages.
 
     Raises
     ------
@@ -111,6 +113,7 @@ class Requirements:
     allowed: Mapping[int, Sequence[int]] | None = None
     cost: Cost | None = None
     change: Floors | None = None
+    categories: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         if self.epsilon is not None and not 0 <= self.epsilon <= LARGEST_EPSILON:

@@ -27,7 +27,7 @@ LARGEST_ENUMERATED = 16
 def members(size: int) -> npt.NDArray[np.bool_]:
     """Return which entries of each staircase are high, shape (2 ** size, size): binary digits."""
     codes = np.arange(2**size)
-    return (codes[:, None] >> np.arange(size)) & 1 == 1
+    return np.asarray((codes[:, None] >> np.arange(size)) & 1 == 1)
 
 
 def decomposition(column: Floats, ratio: float) -> dict[int, float]:
