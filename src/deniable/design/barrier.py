@@ -26,6 +26,7 @@ CENTRED = 10.0  # a step is near enough to the central path at this multiple of 
 DUAL_SAFEGUARD = 1e8
 LEAST_DAMPING = 0.05
 STIFF = 10.0
+FEW_ENTRIES = 4  # of a constraint: most have one or two
 MOST_STEPS = 200
 
 
@@ -63,6 +64,35 @@ class Interior:
         if entries.size == len(matrix):
             return matrix
         return np.asarray(matrix[np.ix_(entries, entries)])
+
+    def curvature(self, weights: Floats) -> Floats:
+        """Return A' W A for a diagonal W of weights."""
+        rows, flat, products, wide = self._products
+        size = self.free.size
+        curvature = np.bincount(flat, products * weights[rows], minlength=size**2)
+        if wide.size:
+            dense = self._wide_rows
+            return curvature.reshape(size, size) + (dense.T * weights[wide]) @ dense
+        return np.asarray(curvature.reshape(size, size))
+
+    @cached_property
+    def _products(self) -> tuple[Indices, Indices, Floats, Indices]:
+        """Products of a row's entries: row, place, product; and the rows of many entries."""
+        counts = np.diff(self.left.indptr)
+        rows, flat, products = [], [], []
+        for count in range(1, FEW_ENTRIES + 1):
+            chosen = np.flatnonzero(counts == count)
+            places = self.left.indptr[chosen][:, None] + np.arange(count)
+            columns, values = self.left.indices[places], self.left.data[places]
+            flat.append((columns[:, :, None] * self.free.size + columns[:, None, :]).ravel())
+            products.append((values[:, :, None] * values[:, None, :]).ravel())
+            rows.append(np.repeat(chosen, count**2))
+        wide = np.flatnonzero(counts > FEW_ENTRIES)
+        return np.concatenate(rows), np.concatenate(flat), np.concatenate(products), wide
+
+    @cached_property
+    def _wide_rows(self) -> Floats:
+        return np.asarray(self.left[self._products[3]].toarray())
 
     def matrix(self, x: Floats) -> Floats:
         """Return the matrix of a point given by its free variables."""
@@ -217,8 +247,7 @@ class _Descent:
         inner = self.interior
         slacks = inner.slacks(x)
         gradient = _over_free(model.gradient, inner, x.size) + inner.left.T @ (weight / slacks)
-        curvature = inner.left.multiply((duals.slacks / slacks)[:, None]).tocsr()
-        hessian = (inner.left.T @ curvature).toarray()
+        hessian = inner.curvature(duals.slacks / slacks)
         unit = 1 / np.sqrt(np.diagonal(hessian))
         scales = np.outer(unit, unit)
         hessian *= scales

@@ -229,9 +229,9 @@ class InverseVariance(Variance):
         gradient = np.outer(pi, squares) - 2 * crossed
         # Axes u, v, a, b: the coefficient of D[u, v] D[a, b].
         by_report = M[:, :, None] * products[:, None, :]
-        terms = (-2 * pi[:, None, None, None]) * by_report
+        terms = np.multiply.outer(-2 * pi, by_report)
         terms += moments[:, None, :, None] * products[None, :, None, :]
-        terms += 2 * M[None, :, :, None] * crossed[:, None, None, :]
+        terms += (2 * M)[None, :, :, None] * crossed[:, None, None, :]
         half = terms.reshape(size * size, size * size)
         return gradient, half + half.T, self._concave(P, (moments * weights) @ moments)
 

@@ -28,9 +28,9 @@ BINDS = 1e-6
 TO_CENTRE = 0.05  # a start is mixed with this share of a matrix well inside
 HOPELESS = 1e4  # times the loss of the best start: nearly singular
 SLIDES = 60
-CORNERS = 10
-PROGRAMS = 9_000  # of branch and bound, times size ** 2
-PROGRAM_LIMITS = (12, 200)
+CORNERS = 8
+PROGRAMS = 5_000  # of branch and bound, times size ** 2
+PROGRAM_LIMITS = (12, 150)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,12 +116,12 @@ def _ranked(loss: Loss, seen: Sequence[Floats], forms: Sequence[Floats]) -> list
 
 
 def _corner_count(size: int) -> int:
-    return CORNERS if size <= 16 else CORNERS // 3
+    return CORNERS if size <= 10 else CORNERS // 2
 
 
 def _counts(size: int) -> tuple[int, int]:
     """Return how many block designs, and how many channels of the relaxation, to start from."""
-    return (4, 12) if size <= 10 else (3, 6)
+    return (4, 12) if size <= 10 else (3, 5)
 
 
 def _relaxed(

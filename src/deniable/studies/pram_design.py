@@ -43,8 +43,8 @@ ORDINAL = ("education", "income")
 """Attributes whose categories are in order, for costs that grow with the distance."""
 FLOOR = 0.95
 """Retention floors, as a share of the retention of generalized randomized response."""
-LARGEST_WITH_FLOORS = 10
-"""Categories up to which designs with floors are in the table: they take seconds with more."""
+FEW = 10
+"""Categories up to which the dearest designs are in the table: with more they take seconds each."""
 FEASIBLE = 1e-9
 
 
@@ -92,14 +92,14 @@ def _ordinal(shares: Floats, epsilon: float) -> Requirements:
 KINDS = (
     Kind("trace", "epsilon", _alone),
     Kind("worst_cell", "epsilon", _alone),
+    Kind("trace", "epsilon, retention floor", _floor, takes=lambda _, size: size <= FEW),
+    Kind("trace", "epsilon, invariant", _invariant, "reports"),
     Kind(
         "trace",
-        "epsilon, retention floor",
-        _floor,
-        takes=lambda _, size: size <= LARGEST_WITH_FLOORS,
+        "epsilon, invariant, inverted",
+        _invariant,
+        takes=lambda _, size: size <= FEW,
     ),
-    Kind("trace", "epsilon, invariant", _invariant, "reports"),
-    Kind("trace", "epsilon, invariant, inverted", _invariant, "inverse"),
     Kind("changed", "epsilon, invariant", _invariant, "reports"),
     Kind(
         "distance",
