@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from deniable.channel.base import Floats
-from deniable.design.highs import Sparse, minimise
+from deniable.design.highs import Constraints, Sparse, minimise
 from deniable.design.losses import ReportsVariance
 from deniable.design.polytope import Polytope
 
@@ -69,6 +69,10 @@ class Concave:
     def _constraints(self) -> tuple[Sparse, Floats, Sparse, Floats]:
         return (*self.polytope.inequalities, *self.polytope.equalities)
 
+    @cached_property
+    def _program(self) -> Constraints:
+        return Constraints(*self._constraints)
+
     def _least(
         self, slopes: Floats, constants: Floats, low: Floats, high: Floats
     ) -> _Solution | None:
@@ -108,7 +112,10 @@ class Concave:
             objective, offset = np.append(np.zeros(variables), 1.0), 0.0
             reach = float(np.abs(slopes).sum() + np.abs(constants).sum())
             lowest, highest = np.append(lowest, -reach), np.append(highest, reach)
-        found = minimise(objective, left, right, equal_left, equal_right, lowest, highest)
+        if self.loss.worst:
+            found = minimise(objective, left, right, equal_left, equal_right, lowest, highest)
+        else:
+            found = self._program.minimise(objective, lowest, highest)
         if found is None:
             return None
         P = np.maximum(self.polytope.matrix(found.x), 0.0)

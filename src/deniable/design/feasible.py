@@ -10,7 +10,7 @@ from scipy import linalg, sparse
 
 from deniable.channel.base import Floats
 from deniable.design.barrier import Indices, Interior
-from deniable.design.highs import Sparse, minimise
+from deniable.design.highs import Constraints, Sparse, minimise
 from deniable.design.polytope import Polytope
 
 LEAST_ROOM = 1e-7
@@ -58,7 +58,7 @@ class LinearPrograms:
         objective = np.zeros(self.polytope.variables)
         objective[: self.polytope.entries] = costs.ravel() / scale
         objective = self._change.T @ objective
-        found = minimise(objective, *self._constraints, high=self.polytope.highest)
+        found = self._constraints.minimise(objective, high=self.polytope.highest)
         if found is None:
             return None
         P = self.polytope.matrix(self._change @ np.maximum(found.x, 0.0))
@@ -75,7 +75,7 @@ class LinearPrograms:
         return sparse.block_array(blocks, format="csr")
 
     @cached_property
-    def _constraints(self) -> tuple[Sparse, Floats, Sparse, Floats]:
+    def _constraints(self) -> Constraints:
         inner = self.polytope
         others = [group for group in inner.groups if group.kind != "epsilon"]
         left, right = inner.with_groups(others).inequalities
@@ -86,7 +86,7 @@ class LinearPrograms:
             left = sparse.vstack([left, sparse.hstack(below)], format="csr")
             right = np.concatenate([right, np.zeros(inner.entries)])
         equal_left, equal_right = inner.equalities
-        return left, right, equal_left @ self._change, equal_right
+        return Constraints(left, right, equal_left @ self._change, equal_right)
 
 
 def interior(polytope: Polytope) -> Interior | None:

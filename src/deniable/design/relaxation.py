@@ -42,7 +42,7 @@ from deniable.design.staircases import LARGEST_ENUMERATED
 
 MOST_ROUNDS = 60
 MOST_PRICES = 26_000_000  # staircases times reports that are looked at, at most
-SOLVED = 5e-8  # the bound's distance from the program's value, relative
+SOLVED = 2e-7  # the bound's distance from the program's value, relative
 ROUNDING = 1e-11  # the barrier's share of the value at which rounding takes over
 NEARLY = 1e-5  # and at which rounds without a better bound
 IDLE_ROUNDS = 3  # end it

@@ -30,7 +30,7 @@ HOPELESS = 1e4  # times the loss of the best start: nearly singular
 SLIDES = 60
 CORNERS = 8
 PROGRAMS = 5_000  # of branch and bound, times size ** 2
-PROGRAM_LIMITS = (12, 150)
+PROGRAM_LIMITS = (12, 100)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,25 @@ def least_variance(
     if relaxation is not None and inside is not None and _bind(wanted, best[0]):
         further = relax(loss, wanted, inside.matrix(inside.centre), best)
         bound = max(bound or 0.0, further.bound if further else 0.0)
+    if requirements.invariant and proportions.size == 2:
+        bound = max(bound or 0.0, _pair_bound(loss, wanted))
     return Found(best, bound)
+
+
+def _pair_bound(loss: InverseVariance, wanted: Polytope) -> float:
+    """Return the least loss of an invariant matrix of two categories.
+
+    Both variances are lambda_0 lambda_1 / det(P)^2, less what J^-1 exceeds them by, and lambda is
+    the proportions: the largest determinant decides, P[0, 0] - P[1, 0] in size, which is linear.
+    """
+    pi = loss.proportions
+    costs = np.array([[-1.0, 0.0], [1.0, 0.0]])
+    corners = [LinearPrograms(wanted).corner(sign * costs) for sign in (1, -1)]
+    largest = max((-corner.bound for corner in corners if corner is not None), default=0.0)
+    if largest <= 0:
+        return np.inf
+    cells = pi[0] * pi[1] / largest**2 + pi**2 - loss.own
+    return float(cells.max() if loss.worst else cells.sum())
 
 
 def _bind(wanted: Polytope, P: Floats) -> bool:

@@ -41,7 +41,7 @@ COLUMNS = (
 DEFAULT_EPSILONS = (0.5, 1.0, 2.0, 4.0)
 ORDINAL = ("education", "income")
 """Attributes whose categories are in order, for costs that grow with the distance."""
-FLOOR = 0.95
+FLOOR = 0.9
 """Retention floors, as a share of the retention of generalized randomized response."""
 FEW = 10
 """Categories up to which the dearest designs are in the table: with more they take seconds each."""
@@ -92,7 +92,7 @@ def _ordinal(shares: Floats, epsilon: float) -> Requirements:
 KINDS = (
     Kind("trace", "epsilon", _alone),
     Kind("worst_cell", "epsilon", _alone),
-    Kind("trace", "epsilon, retention floor", _floor, takes=lambda _, size: size <= FEW),
+    Kind("worst_cell", "epsilon, retention floor", _floor, takes=lambda _, size: size <= FEW),
     Kind("trace", "epsilon, invariant", _invariant, "reports"),
     Kind(
         "trace",
