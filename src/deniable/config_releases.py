@@ -82,16 +82,6 @@ class TwoStepMatrix(Strict):
         return self
 
 
-class DesignedMatrix(Strict):
-    """The best matrix for stated needs, by optimization."""
-
-    kind: Literal["designed"]
-    epsilon: Epsilon
-    retention: Probability | None = None
-    invariant: bool = True
-    loss: Literal["changed", "trace", "worst_cell"] = "changed"
-
-
 class FileMatrix(Strict):
     """Matrices of the user's own, a file a block."""
 
@@ -100,7 +90,7 @@ class FileMatrix(Strict):
 
 
 PramMatrix = Annotated[
-    EpsilonMatrix | RetentionMatrix | TwoStepMatrix | DesignedMatrix | FileMatrix,
+    EpsilonMatrix | RetentionMatrix | TwoStepMatrix | FileMatrix,
     Field(discriminator="kind"),
 ]
 
@@ -146,6 +136,5 @@ MATRIX_MODELS: Mapping[str, type[Strict]] = {
     "epsilon": EpsilonMatrix,
     "retention": RetentionMatrix,
     "two_step": TwoStepMatrix,
-    "designed": DesignedMatrix,
     "file": FileMatrix,
 }

@@ -18,7 +18,6 @@ from deniable.config_pram import (
     InvariantStudy,
     ItemSetStudy,
     JointLossStudy,
-    PramDesigns,
     PramVariance,
     WeightsStudy,
 )
@@ -89,4 +88,3 @@ class AnalysesConfig(Strict):
 
     multirr_secure_sum: SecureSumTrials
     pram_variance: PramVariance
-    pram_design: PramDesigns

@@ -279,8 +279,6 @@ FIGURES: Mapping[str, tuple[str, ...]] = {
     "pram_invariant": ("pram_invariant",),
     "pram_joint_loss": ("pram_joint_loss",),
     "pram_breaches": ("pram_breach_bounds", "pram_approach"),
-    "pram_design": ("pram_design",),
-    "pram_channels": ("pram_channels",),
 }
 """The figures, each with the tables that it is drawn from."""
 
@@ -309,7 +307,5 @@ ANALYSES = (
     "pram_approach",
     "pram_intruder",
     "pram_worst_sets",
-    "pram_design",
-    "pram_channels",
 )
 """The tables that no study fills."""
