@@ -301,6 +301,8 @@ def test_bad_content_is_one_line_and_exit_code_1(files, capsys, arguments, messa
         (["channel", "m.csv", "--breach", ".5", ".1"], "RHO_1 must be smaller than RHO_2"),
         (["channel", "m.csv", "--breach", "x", ".1"], "'x' is not a number"),
         (["channel", "m.csv", "--target", "sample"], "invalid choice: 'sample'"),
+        (["design"], "required: SPEC.yaml"),
+        (["design", "s.yaml", "--output", "d", "--matrix", "m"], "not allowed with"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(capsys, arguments, message):
@@ -313,7 +315,7 @@ def test_wrong_usage_is_exit_code_2(capsys, arguments, message):
     assert err.startswith("usage: deniable")
 
 
-@pytest.mark.parametrize("command", [[], ["channel"]])
+@pytest.mark.parametrize("command", [[], ["channel"], ["design"]])
 def test_help(capsys, command):
     with pytest.raises(SystemExit) as caught:
         main([*command, "--help"])
@@ -368,7 +370,7 @@ def test_the_page_names_every_key_and_option(answer, capsys):
     text = PAGE.read_text(encoding="utf-8")
     for key in answer():
         assert f"`{key}`" in text, key
-    for command in ("channel",):
+    for command in ("channel", "design"):
         with pytest.raises(SystemExit):
             main([command, "--help"])
         for option in set(re.findall(r"--[a-z]+", capsys.readouterr().out)) - {"--help"}:
@@ -416,7 +418,7 @@ def test_help_imports_nothing_large():
         "import sys, deniable.cli\n"
         "try: deniable.cli.main(['--help'])\n"
         "except SystemExit: pass\n"
-        "large = {'numpy', 'pandas', 'scipy', 'numba'} & set(sys.modules)\n"
+        "large = {'numpy', 'pandas', 'scipy', 'numba', 'cvxpy'} & set(sys.modules)\n"
         "sys.exit(f'imported {large}' if large else 0)"
     )
     begun = time.perf_counter()

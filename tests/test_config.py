@@ -142,8 +142,8 @@ WRONG = [
     ("releases[3].attributes", ["education", "occupation", "workclass", "sex"], "releases[3].attri"
      "butes: RR-Joint over education, occupation, workclass, sex has 4,320 cells for 32,561 rec"),
     (PRAM, "keep", f"{PRAM}: 'keep'; allowed: a section with options of its own"),
-    (PRAM, {}, f"{PRAM}.kind: missing; allowed: epsilon, retention, two_step, file"),
-    (f"{PRAM}.kind", "best", f"{PRAM}.kind: 'best'; allowed: epsilon, retention, two_step, file"),
+    (PRAM, {}, f"{PRAM}.kind: missing; allowed: epsilon, retention, two_step, designed, file"),
+    (f"{PRAM}.kind", "best", f"{PRAM}.kind: 'best'; allowed: epsilon, retention, two_step, design"),
     (f"{PRAM}.epsilon", ..., f"{PRAM}.epsilon: missing; it must be given"),
     (f"{PRAM}.epsilon", 0, f"{PRAM}.epsilon: 0; allowed: above 0"),
     (f"{PRAM}.epsilon", 31.0, f"{PRAM}.epsilon: 31.0; allowed: at most 30"),
@@ -152,6 +152,7 @@ WRONG = [
     (PRAM, {"kind": "two_step"}, f"{PRAM}: neither of epsilon and retention given; allowed: one"),
     (PRAM, {"kind": "two_step", "epsilon": 1.0, "retention": 0.5},
      f"{PRAM}: both of epsilon and retention given; allowed: one of them"),
+    (PRAM, {"kind": "designed", "epsilon": 1.0, "loss": "x"}, f"{PRAM}.loss: 'x'; allowed: "),
     (PRAM, {"kind": "retention", "retention": 0.2},
      f"{PRAM}.retention: with 0.2 race cannot be estimated (singular matrix); allowed: another"),
     (PRAM, {"kind": "file", "files": {"sex": ""}}, f"{PRAM}.files.sex: ''; allowed: text th"),
@@ -264,6 +265,20 @@ def test_ordinal_attributes_of_a_release_must_be_among_its_own(
     assert faults(config_values) == [
         "releases[1].ordinal[0]: 'education' is no attribute of the data; allowed: sex, income"
     ]
+
+
+def test_designed_matrices_are_for_few_cells(config_values: dict[str, Any]) -> None:
+    placed(config_values, "releases[5].joint", [["education", "race"]])
+    placed(config_values, PRAM, {"kind": "designed", "epsilon": 1.0})
+    assert faults(config_values) == [
+        f"{PRAM}.kind: education x race has 80 cells, too many for a matrix designed for changed; "
+        "allowed: at most 40, or another kind or loss"
+    ]
+    placed(config_values, "releases[5].joint", [["race", "marital-status"]])
+    settle(config_values)
+    placed(config_values, f"{PRAM}.loss", "trace")
+    (line,) = faults(config_values)
+    assert "race x marital-status has 35 cells, too many for a matrix designed for trace" in line
 
 
 def test_every_fault_of_a_block_is_reported(config_values: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """Figures of text 001, from the tables that the library's own functions make."""
 
+import itertools
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -67,12 +68,60 @@ def of_breaches(data: Microdata, few: bool) -> Tables:
     return [bounds, pram_breaches.approach_table(masses=masses)]
 
 
+def of_design(data: Microdata, few: bool) -> Tables:
+    """Return designs by hand: the columns are those of `deniable.studies.pram_design`."""
+    rows = [
+        {"attribute": attribute, "categories": 5, "epsilon": epsilon, "loss": loss}
+        | {"requirements": requirements}
+        for attribute, epsilon, (loss, requirements) in itertools.product(
+            data.domain.names[: 1 if few else 8],
+            [1.0] if few else [0.5, 1.0, 2.0, 4.0],
+            [("trace", "epsilon")]
+            if few
+            else [
+                ("trace", "epsilon"),
+                ("worst_cell", "epsilon"),
+                ("changed", "epsilon, retention"),
+                ("trace", "epsilon, invariant"),
+            ],
+        )
+    ]
+    table = pd.DataFrame(rows)
+    shares = np.linspace(0.4, 1, len(table))
+    invariant = table["requirements"].str.contains("invariant")
+    return [
+        table.assign(
+            designed=shares,
+            generalized_rr=np.where(invariant, np.nan, 1.0),
+            two_step=np.where(invariant, 1.0, np.nan),
+            lower_bound=np.where(invariant, np.nan, shares * 0.97),
+            optimality="local",
+            data_source="original",
+        )
+    ]
+
+
+def of_channels(data: Microdata, few: bool) -> Tables:
+    rows = [
+        {"design": design, "true": u, "reported": v, "probability": 0.7 if u == v else 0.06}
+        for design in (["income"] if few else ["a long name of a design", "two", "three"])
+        for u, v in itertools.product(EDUCATION, EDUCATION)
+    ]
+    table = pd.DataFrame(rows).assign(data_source="original")
+    table.loc[
+        (table["true"] == "Preschool") & (table["reported"] == "Doctorate"), "probability"
+    ] = 0
+    return [table]
+
+
 MAKERS |= {
     "pram_coverage": of_coverage,
     "pram_variance": of_variance,
     "pram_invariant": of_invariant,
     "pram_joint_loss": of_joint_loss,
     "pram_breaches": of_breaches,
+    "pram_design": of_design,
+    "pram_channels": of_channels,
 }
 
 
@@ -148,3 +197,13 @@ def test_what_is_drawn_of_coverage_are_the_values_of_the_table(
     }  # fmt: skip
     single = table[(table["measure"] == "coverage") & (table["intervals"] == "none")]
     assert set(single["mean"]) <= drawn
+
+
+def test_a_channel_is_drawn_cell_by_cell(tables_of: Callable[..., Tables]) -> None:
+    (table,) = tables_of("pram_channels", few=True)
+    image = draw("pram_channels", [table]).axes[0].images[0].get_array()
+    assert image is not None
+    values = np.ma.filled(image, np.nan)
+    assert values[2, 2] == pytest.approx(0.7)
+    assert np.isnan(values[0, 5])  # a zero stays white
+    assert np.isfinite(values).sum() == len(EDUCATION) ** 2 - 1

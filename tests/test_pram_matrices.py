@@ -111,6 +111,7 @@ def test_one_category_stays_what_it_is() -> None:
         channel = pram_matrix([1.0], kind, **options)  # type: ignore[arg-type]
         np.testing.assert_array_equal(channel.matrix(), [[1.0]])
     assert pram_matrix([1.0], "two_step", epsilon=1.0).size == 1
+    assert pram_matrix([1.0], "designed", epsilon=1.0).size == 1
 
 
 # -- invariant -------------------------------------------------------------------------------------
@@ -153,6 +154,7 @@ def test_two_steps_may_begin_with_a_retention() -> None:
         ("retention", {"epsilon": 1.0}, "needs retention and nothing else"),
         ("two_step", {}, "needs either epsilon or retention"),
         ("two_step", {"epsilon": 1.0, "retention": 0.5}, "needs either epsilon or retention"),
+        ("designed", {"retention": 0.5}, "needs epsilon, and may have a retention"),
         ("other", {"epsilon": 1.0}, "unknown kind of matrix 'other'; use epsilon, retention, t"),
     ],
 )
@@ -190,3 +192,35 @@ def test_a_matrix_of_other_categories_is_refused(tmp_path: Path) -> None:
     assert "not over sex x smokes: it has no 'Female x no'" in said
     assert "unknown are 'Female', 'Male'" in said
     assert "each of the 4 categories" in said
+
+
+# -- designed --------------------------------------------------------------------------------------
+
+
+def test_a_designed_matrix_has_what_is_asked_of_it() -> None:
+    proportions = np.array([0.5, 0.3, 0.2])
+    channel = pram_matrix(
+        proportions, "designed", epsilon=2.0, retention=0.4, invariant=True, loss="changed"
+    )
+    assert is_invariant(channel, proportions)
+    assert channel.epsilon <= 2.0 + 1e-9
+    assert channel.matrix().diagonal().min() >= 0.4 - 1e-9
+    # Fewer records are changed than by two steps of the same epsilon.
+    two_steps = pram_matrix(proportions, "two_step", epsilon=2.0)
+    assert proportions @ channel.matrix().diagonal() > proportions @ two_steps.matrix().diagonal()
+
+
+def test_a_designed_invariant_matrix_reports_no_category_that_no_record_has() -> None:
+    proportions = np.array([0.6, 0.0, 0.4])
+    channel = pram_matrix(
+        proportions, "designed", epsilon=1.5, retention=0.3, invariant=True, loss="changed"
+    )
+    assert is_invariant(channel, proportions)
+    assert not channel.matrix()[:, 1].any()
+    assert channel.epsilon <= 1.5 + 1e-9
+    kept = channel.matrix()[np.ix_([0, 2], [0, 2])]
+    assert kept.diagonal().min() >= 0.3 - 1e-9
+    np.testing.assert_allclose(channel.matrix()[1], proportions, atol=1e-9)
+    whole = pram_matrix(proportions, "designed", epsilon=1.5, invariant=False, loss="changed")
+    assert whole.size == 3
+    assert whole.epsilon <= 1.5 + 1e-9

@@ -212,7 +212,26 @@ def pram_analyses(data: Microdata) -> dict[str, pd.DataFrame]:
         "pram_approach": pram_breaches.approach_table(),
         "pram_intruder": pram_breaches.intruder_table(data, names),
         "pram_worst_sets": pram_breaches.worst_set_table(data, names),
-    }
+        "pram_design": designs(),
+        "pram_channels": pd.DataFrame(
+            [("smokes <b>", u, v, 0.7 if u == v else 0.3) for u in data.domain["smokes"].categories
+             for v in data.domain["smokes"].categories],
+            columns=["design", "true", "reported", "probability"],
+        ),
+    }  # fmt: skip
+
+
+def designs() -> pd.DataFrame:
+    """Return a table of designs: one without a rival, one that saves, one that loses."""
+    rows = [
+        ("colour", 3, 1.0, "trace", "invariant", 1.0, np.nan, 2.0, 0.9, "best of 5 starts (local)"),
+        ("colour", 3, 4.0, "trace", "none", 3.0, 4.0, np.nan, 3.0, "global"),
+        ("smokes", 2, 1.0, "worst cell", "none", 5.0, 4.0, np.nan, 3.0, "global"),
+        ("smokes", 2, 4.0, "worst cell", "none", 5.0, np.nan, np.nan, np.nan, "global"),
+    ]
+    columns = ["attribute", "categories", "epsilon", "loss", "requirements", "designed"]
+    columns += ["generalized_rr", "two_step", "lower_bound", "optimality"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def claims_table(surrogate: bool = False) -> pd.DataFrame:
@@ -509,6 +528,8 @@ def test_values_are_escaped(contents: Contents) -> None:
         ("pram_variance", "attribute"),
         ("pram_intruder", "category"),
         ("pram_worst_sets", "members"),
+        ("pram_design", "requirements"),
+        ("pram_channels", "reported"),
     ):
         tables[name] = tables[name].assign(**{column: evil})
     tables["multirr_clusters"] = tables["multirr_clusters"].assign(attributes=2)
@@ -630,6 +651,7 @@ def test_a_missing_table_leaves_its_section_out_and_nothing_else(
         ("pram_approach", "side == 'largest' and mass == 0.9"),
         ("pram_intruder", "p == 0.5"),
         ("pram_worst_sets", "rho_1 == 0.01"),
+        ("pram_design", "loss == 'trace' and epsilon == 1"),
     ],
 )
 def test_what_a_config_does_not_ask_for_is_not_missed(
@@ -866,6 +888,14 @@ def test_printed_cells_are_said_to_have_the_runs_that_they_have(contents: Conten
     tables["pram_coverage"] = tables["pram_coverage"].assign(replicates=123_456)
     part = words(section(render(dataclasses.replace(contents, tables=tables)), "glance"))
     assert "up to 50 runs a cell" in part
+
+
+def test_a_design_that_is_worse_is_not_passed_over(page: str, contents: Contents) -> None:
+    assert "In 1 of 3 comparisons it is worse" in words(section(page, "pram_design"))
+    assert "2 of 3comparisons" in words(section(page, "glance"))
+    better = contents.tables["pram_design"].query("attribute == 'colour'")
+    page = render(dataclasses.replace(contents, tables=contents.tables | {"pram_design": better}))
+    assert "In none of 2 comparisons is it worse" in words(section(page, "pram_design"))
 
 
 def test_a_release_says_what_was_made_from_it(page: str, contents: Contents) -> None:

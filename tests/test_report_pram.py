@@ -28,7 +28,7 @@ from deniable.report_pram import (
     results,
     weights,
 )
-from deniable.report_pram_privacy import breaches
+from deniable.report_pram_privacy import breaches, design
 from deniable.report_pram_variance import (
     CLAIMS,
     CONTROL,
@@ -290,7 +290,7 @@ def test_the_epsilon_from_which_inverting_is_nearer_is_found() -> None:
     assert not found["joint_best"]
 
 
-# -- breaches --------------------------------------------------------------------------
+# -- breaches and designs --------------------------------------------------------------------------
 
 
 def test_breaches_are_arranged_and_the_closest_prior_is_last(small_data: Microdata) -> None:
@@ -325,6 +325,42 @@ def test_a_run_with_bounds_alone_says_nothing_of_the_rest() -> None:
     found = breaches({"pram_breach_bounds": pram_breaches.bound_table()})
     for name in ("thresholds", "approach", "intruder", "worst"):
         assert found[name] is None, name
+
+
+def test_gains_are_shares_of_the_rivals_loss() -> None:
+    columns = ["attribute", "epsilon", "loss", "requirements", "designed", "generalized_rr"]
+    columns += ["two_step", "lower_bound", "optimality"]
+    rows = [
+        ("a", 1.0, "trace", "invariant", 1.0, np.nan, 2.0, 0.9, "local"),
+        ("b", 1.0, "trace", np.nan, 3.0, 4.0, np.nan, 3.0, "global"),
+        ("b", 2.0, "trace", np.nan, 4.0, 4.0, np.inf, 3.0, "global"),
+    ]
+    found = design({"pram_design": pd.DataFrame(rows, columns=columns)})
+    assert [row["saved"] for row in found["rows"]] == [
+        {"generalized_rr": None, "two_step": 0.5},
+        {"generalized_rr": 0.25, "two_step": None},
+        {"generalized_rr": 0.0, "two_step": 1.0},
+    ]
+    assert found["compared"] == {"generalized_rr": 2, "two_step": 2}
+    assert found["gains"]["generalized_rr"][1]["attribute"] == "b"
+    assert found["optimality"] == {"local": 1, "global": 2}
+    assert found["worse"] == []
+    worse = pd.DataFrame([("a", 1.0, "trace", "", 4.1, 4.0, np.nan, 3.0, "local")], columns=columns)
+    assert len(design({"pram_design": worse})["worse"]) == 1
+
+
+def test_designed_matrices_are_rows_of_entries() -> None:
+    entries = [("d", u, v, 0.7 if u == v else 0.3) for u in ("x", "y") for v in ("x", "y")]
+    table = pd.DataFrame(entries, columns=["design", "true", "reported", "probability"])
+    tables = {"pram_design": pd.DataFrame([{"attribute": "a", "epsilon": 1.0, "loss": "trace",
+                                            "requirements": "", "designed": 1.0,
+                                            "generalized_rr": 1.0, "two_step": 1.0,
+                                            "optimality": "global"}])}  # fmt: skip
+    (channel,) = design(tables | {"pram_channels": table})["channels"]
+    assert channel["reported"] == ["x", "y"]
+    found = [(truth, [cell["probability"] for cell in cells]) for truth, cells in channel["rows"]]
+    assert found == [("x", [0.7, 0.3]), ("y", [0.3, 0.7])]
+    assert design(tables)["channels"] is None
 
 
 # -- what several sections need --------------------------------------------------------------------

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from deniable.config import Config, message
 from deniable.config_releases import (
     ClustersRelease,
+    DesignedMatrix,
     FileMatrix,
     IndependentRelease,
     JointRelease,
@@ -17,6 +18,7 @@ from deniable.errors import ConfigError, DeniableError
 from deniable.multirr import FEWEST_RECORDS_A_CELL, rr_channel, rr_joint
 from deniable.pram_matrices import (
     LARGEST_BLOCK,
+    LARGEST_DESIGNED,
     channel_of_retention,
     matrix_from_file,
 )
@@ -133,6 +135,15 @@ def _unusable_blocks(
                 f"{FEWEST_RECORDS_A_CELL} records a cell"
             )
     matrix = release.matrix
+    for block in blocks:
+        name = " x ".join(block.names)
+        if isinstance(matrix, DesignedMatrix):
+            most = LARGEST_DESIGNED[matrix.loss]
+            if block.size > most:
+                yield (
+                    f"{path}.matrix.kind: {name} has {block.size} cells, too many for a matrix "
+                    f"designed for {matrix.loss}; allowed: at most {most}, or another kind or loss"
+                )
     if isinstance(matrix, RetentionMatrix | TwoStepMatrix):
         yield from _singular(f"{path}.matrix.retention", matrix.retention, blocks)
     if isinstance(matrix, FileMatrix):

@@ -13,7 +13,9 @@ class CoverageGrid(Strict):
     """Channels and sizes of files: every combination of the values."""
 
     channel: Annotated[
-        list[Literal["warner", "generalized", "ordinal", "product", "near_singular", "neighbours"]],
+        list[
+            Literal["warner", "generalized", "ordinal", "product", "near_singular", "neighbours"]
+        ],
         Field(min_length=1),
     ]
     records: Annotated[list[Records], Field(min_length=1)]
@@ -91,5 +93,11 @@ class JointLossStudy(Study):
 
 class PramVariance(Strict):
     """At which epsilons the variances of mechanisms are held against each other."""
+
+    epsilons: Annotated[list[Epsilon], Field(min_length=1)]
+
+
+class PramDesigns(Strict):
+    """For which epsilons channels are designed."""
 
     epsilons: Annotated[list[Epsilon], Field(min_length=1)]

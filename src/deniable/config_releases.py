@@ -82,6 +82,16 @@ class TwoStepMatrix(Strict):
         return self
 
 
+class DesignedMatrix(Strict):
+    """The best matrix for stated needs, by optimization."""
+
+    kind: Literal["designed"]
+    epsilon: Epsilon
+    retention: Probability | None = None
+    invariant: bool = True
+    loss: Literal["changed", "trace", "worst_cell"] = "changed"
+
+
 class FileMatrix(Strict):
     """Matrices of the user's own, a file a block."""
 
@@ -90,7 +100,7 @@ class FileMatrix(Strict):
 
 
 PramMatrix = Annotated[
-    EpsilonMatrix | RetentionMatrix | TwoStepMatrix | FileMatrix,
+    EpsilonMatrix | RetentionMatrix | TwoStepMatrix | DesignedMatrix | FileMatrix,
     Field(discriminator="kind"),
 ]
 
@@ -136,5 +146,6 @@ MATRIX_MODELS: Mapping[str, type[Strict]] = {
     "epsilon": EpsilonMatrix,
     "retention": RetentionMatrix,
     "two_step": TwoStepMatrix,
+    "designed": DesignedMatrix,
     "file": FileMatrix,
 }

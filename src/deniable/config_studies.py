@@ -18,6 +18,7 @@ from deniable.config_pram import (
     InvariantStudy,
     ItemSetStudy,
     JointLossStudy,
+    PramDesigns,
     PramVariance,
     WeightsStudy,
 )
@@ -88,3 +89,4 @@ class AnalysesConfig(Strict):
 
     multirr_secure_sum: SecureSumTrials
     pram_variance: PramVariance
+    pram_design: PramDesigns

@@ -69,8 +69,13 @@ class Reduced:
         return solved
 
     def likelihood(self, counts: Counts, tolerance: float) -> Likelihood:
-        """Return the maximum-likelihood distribution over all categories."""
+        """Return the maximum-likelihood distribution over all categories.
+
+        Through a singular matrix many are equally likely: NaN.
+        """
         self.refuse_impossible(counts)
+        if self.channel.singular:
+            return Likelihood(np.full(counts.shape, np.nan), 0, np.nan)
         found = maximum_likelihood(counts[..., self.possible], self.channel, tolerance=tolerance)
         proportions = np.zeros(counts.shape)
         proportions[..., self.possible] = found.proportions
@@ -141,6 +146,8 @@ def combined(parts: Sequence[Part]) -> Part:
 def unbiased_part(reduced: Reduced, counts: Counts, indicators: Floats) -> Part:
     """Estimate proportions by the inverse of the matrix (text 001, (1.2)).
 
+    Through a singular matrix there is no such estimate: values and variances are then NaN.
+
     Parameters
     ----------
     reduced : Reduced
@@ -153,6 +160,9 @@ def unbiased_part(reduced: Reduced, counts: Counts, indicators: Floats) -> Part:
     reduced.refuse_impossible(counts)
     records = _records(counts)
     frequencies = counts / records
+    if reduced.channel.singular:
+        nothing = np.full((*counts.shape[:-1], len(indicators)), np.nan)
+        return Part(records, nothing, nothing, np.zeros(nothing.shape))
     solved = reduced.solve(indicators)
     values = frequencies @ solved.T
     moments = frequencies @ (solved**2).T

@@ -1,10 +1,12 @@
-"""Matrices for PRAM: of given epsilon, of given retention, or invariant.
+"""Matrices for PRAM: of given epsilon, of given retention, invariant, or designed.
 
 What is asked for holds of the matrix that is drawn from, not of a formula before rounding: an
 epsilon is not exceeded and a floor not undercut, in exact arithmetic.
 """
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Literal, get_args
@@ -20,10 +22,13 @@ from deniable.errors import DataError, DeniableError
 from deniable.invariant import two_step
 from deniable.pram import cell_labels
 
-Kind = Literal["epsilon", "retention", "two_step"]
+LossName = Literal["changed", "trace", "worst_cell"]
+Kind = Literal["epsilon", "retention", "two_step", "designed"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 LARGEST_BLOCK = 300
 """Cells of a block of attributes: a matrix of 90,000 probabilities a stratum."""
+LARGEST_DESIGNED: dict[LossName, int] = {"changed": 40, "trace": 24, "worst_cell": 24}
+"""Cells of a block whose matrix is designed, by loss: `deniable.design` has these limits."""
 LARGEST_EPSILON = 30.0  # exp(30) is 10^13: beyond, nothing would ever be replaced
 
 
@@ -116,6 +121,9 @@ def pram_matrix(
     *,
     epsilon: float | None = None,
     retention: float | None = None,
+    invariant: bool = True,
+    loss: LossName = "changed",
+    categories: Sequence[str] | None = None,
 ) -> Channel:
     """Return the channel of a block of attributes, chosen to suit its true frequencies.
 
@@ -124,14 +132,20 @@ def pram_matrix(
     - ``two_step``: invariant for the proportions, from the matrix of that epsilon or that
       retention, whichever is given, by Bayes' formula (`deniable.invariant.two_step`). Its
       epsilon is at most that of the first matrix; its retention is not that of the first.
+    - ``designed``: by optimization (`deniable.design`), of at most that epsilon, with at least that
+      retention if one is given, invariant unless it need not be, and of the least loss.
 
     Parameters
     ----------
     proportions : array, shape (cells,)
         True frequencies of the block's cells, in a stratum if there are strata; for (2.7) of text
         001, weighted ones (`deniable.pram.shares`). ``epsilon`` and ``retention`` only count them.
-    kind : "epsilon", "retention" or "two_step"
-    epsilon, retention : float, optional
+    kind : "epsilon", "retention", "two_step" or "designed"
+    invariant, loss : for ``designed`` only
+        As `deniable.design.design` has them: the expected share of "changed" records, or the sum
+        ("trace") or the largest ("worst_cell") of the variances of the estimates.
+    categories : sequence of str, optional
+        Names of the cells, for messages.
 
     Raises
     ------
@@ -142,6 +156,9 @@ def pram_matrix(
     frequencies = np.asarray(proportions, dtype=float)
     _refuse_wrong_options(kind, epsilon, retention)
     size = frequencies.size
+    if kind == "designed" and size > 1:
+        wanted = Wanted(epsilon, retention, invariant, loss)
+        return _designed(frequencies, wanted, categories)
     first = (
         channel_of_retention(size, retention)
         if epsilon is None and retention is not None
@@ -161,6 +178,7 @@ NEEDS: dict[Kind, str] = {
     "epsilon": "epsilon and nothing else",
     "retention": "retention and nothing else",
     "two_step": "either epsilon or retention",
+    "designed": "epsilon, and may have a retention",
 }
 
 
@@ -172,12 +190,50 @@ def _refuse_wrong_options(kind: str, epsilon: float | None, retention: float | N
         "epsilon": [(True, False)],
         "retention": [(False, True)],
         "two_step": [(True, False), (False, True)],
+        "designed": [(True, False), (True, True)],
     }
     if given not in allowed[kind]:
         raise DeniableError(
             f"a matrix of kind {kind!r} needs {NEEDS[kind]}; given are "
             f"epsilon {epsilon} and retention {retention}"
         )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a designed matrix has to satisfy, and what it minimises."""
+
+    epsilon: float | None
+    retention: float | None
+    invariant: bool
+    loss: LossName
+
+
+def _designed(
+    proportions: Floats, wanted: Wanted, categories: Sequence[str] | None
+) -> DenseChannel:
+    # Here, not above: the optimization is a large room, and other kinds do without it.
+    from deniable.design import Requirements, design  # noqa: PLC0415
+
+    # An invariant matrix reports no category that no record has: the others are designed for, and
+    # its own row, which no record goes through, is the mean of theirs. That raises no ratio.
+    everything = np.ones(proportions.size, dtype=bool)
+    occurring = proportions > 0 if wanted.invariant else everything
+    requirements = Requirements(
+        epsilon=wanted.epsilon, invariant=wanted.invariant, retention=wanted.retention
+    )
+    names = (
+        None if categories is None else [categories[v] for v in np.flatnonzero(occurring).tolist()]
+    )
+    shares = proportions[occurring] / proportions[occurring].sum()
+    channel = design(shares, requirements, wanted.loss, categories=names).channel
+    if occurring.all():
+        return channel
+    found = channel.matrix()
+    P = np.zeros((proportions.size, proportions.size))
+    P[:, occurring] = proportions[occurring] @ found
+    P[np.ix_(occurring, occurring)] = found
+    return DenseChannel(P)
 
 
 def matrix_from_file(path: Path | str, block: Domain) -> DenseChannel:

@@ -61,8 +61,9 @@ def estimate(
         for "population" (what they were drawn from) ``standard_error_*``, ``ci_low_*``,
         ``ci_high_*`` (empty where the variance is estimated below zero, or one record would have
         to tell of a population), ``maximum_likelihood`` (a proper distribution) and
-        ``likelihood_gap`` (bound on what its log-likelihood lacks of the maximum, in nats). Where
-        the matrices are invariant, ``reported`` is an estimate itself and has
+        ``likelihood_gap`` (bound on what its log-likelihood lacks of the maximum, in nats). All of
+        these are empty where a matrix is singular, which only an invariant one may be. Where the
+        matrices are invariant, ``reported`` is an estimate itself and has
         ``reported_standard_error_*``, ``reported_ci_low_*``, ``reported_ci_high_*``. Stratum
         attributes are reported as they are: their rows have no error but that of sampling.
     """
@@ -224,15 +225,20 @@ def check_against_truth(estimates: pd.DataFrame, coverage: pd.DataFrame) -> pd.D
     -------
     DataFrame
         ``estimates`` with ``true``, ``coverage``, ``redraws``, and ``covered``: whether the
-        interval for the file holds the truth. Where the matrices are invariant, with
-        ``reported_covered`` and ``reported_coverage``, the same for the reports' own shares.
+        interval for the file holds the truth, empty without an estimate. Where the matrices are
+        invariant, with ``reported_covered`` and ``reported_coverage``, the same for the reports'
+        own shares.
     """
     table = estimates.merge(coverage, on=KEYS, validate="one_to_one", how="left")
     for prefix in ("", "reported_"):
         if f"{prefix}coverage" in table:
             low = table[f"{prefix}ci_low_file"] - ROUNDING
             high = table[f"{prefix}ci_high_file"] + ROUNDING
-            table[f"{prefix}covered"] = table["true"].between(low, high)
+            covered = table["true"].between(low, high)
+            unknown = table[f"{prefix}coverage"].isna()  # without an estimate nothing can cover
+            table[f"{prefix}covered"] = (
+                covered.astype("boolean").mask(unknown) if unknown.any() else covered
+            )
     return table
 
 
@@ -253,9 +259,6 @@ def coverage_of_redraws(
         Its matrices stay as they are, as they do given the records.
     data : Microdata
         The true records.
-    generator : numpy.random.Generator
-    redraws : int
-    confidence : float
 
     Returns
     -------
@@ -299,4 +302,5 @@ def _redrawn(true: _Stratum, generator: np.random.Generator, redraws: int) -> _S
 def _coverage(part: Part, true: Floats, z: float) -> Floats:
     # Exact estimates (nothing was replaced) have no error and cover, up to rounding.
     covered = np.abs(part.values - true) <= z * part.standard_errors("file") + 1e-12
-    return np.asarray(covered.mean(axis=0))
+    rates = np.asarray(covered.mean(axis=0))
+    return np.where(np.isnan(part.values).all(axis=0), np.nan, rates)

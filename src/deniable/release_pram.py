@@ -8,6 +8,7 @@ import numpy as np
 from deniable.channel import Channel
 from deniable.channel.base import Floats
 from deniable.config_releases import (
+    DesignedMatrix,
     EpsilonMatrix,
     FileMatrix,
     PramRelease,
@@ -19,8 +20,15 @@ from deniable.errors import DeniableError
 from deniable.invariant import invariance_gap
 from deniable.microdata import Microdata
 from deniable.multirr import Protocol
-from deniable.pram import Block, StratifiedProtocol, Stratum, label, parts_by_stratum, shares
-from deniable.pram_estimation import Reduced
+from deniable.pram import (
+    Block,
+    StratifiedProtocol,
+    Stratum,
+    cell_labels,
+    label,
+    parts_by_stratum,
+    shares,
+)
 from deniable.pram_matrices import matrix_from_file, pram_matrix
 
 TOLERANCE = 1e-9  # of what a solver is asked for
@@ -56,7 +64,9 @@ def design_pram(release: PramRelease, data: Microdata) -> StratifiedProtocol:
 def is_invariant_release(release: PramRelease) -> bool:
     """Return whether a release's matrices leave the true frequencies of a stratum as they are."""
     matrix = release.matrix
-    return isinstance(matrix, TwoStepMatrix)
+    return isinstance(matrix, TwoStepMatrix) or (
+        isinstance(matrix, DesignedMatrix) and matrix.invariant
+    )
 
 
 def _channel(release: PramRelease, part: Microdata, stratum: Stratum, block: Block) -> Channel:
@@ -72,10 +82,11 @@ def _channel(release: PramRelease, part: Microdata, stratum: Stratum, block: Blo
         raise DeniableError(
             f"{where}: the matrix never changes a record; choose a smaller epsilon or retention"
         )
-    if Reduced.of(channel, invariant=is_invariant_release(release)).channel.singular:
+    # Through an invariant matrix the reports' own shares are estimates, be it singular or not.
+    if channel.singular and not is_invariant_release(release):
         raise DeniableError(
             f"{where}: the matrix is singular, so nothing could be estimated from the file; choose "
-            "another epsilon or retention, or another matrix"
+            "another epsilon or retention, or another kind or loss"
         )
     _refuse_unkept(where, release, channel, proportions)
     return channel
@@ -93,6 +104,16 @@ def _matrix(release: PramRelease, block: Domain, proportions: Floats) -> Channel
             return pram_matrix(
                 proportions, "two_step", epsilon=first_epsilon, retention=first_retention
             )
+        case DesignedMatrix() as wanted:
+            return pram_matrix(
+                proportions,
+                "designed",
+                epsilon=wanted.epsilon,
+                retention=wanted.retention,
+                invariant=wanted.invariant,
+                loss=wanted.loss,
+                categories=cell_labels(block),
+            )
 
 
 def _refuse_unkept(where: str, release: PramRelease, channel: Channel, proportions: Floats) -> None:
@@ -104,7 +125,7 @@ def _refuse_unkept(where: str, release: PramRelease, channel: Channel, proportio
             f"{where}: the matrix moves a frequency by {moved:.2g} and is not invariant; choose "
             "another kind of matrix"
         )
-    if isinstance(wanted, RetentionMatrix) and wanted.retention is not None:
+    if isinstance(wanted, RetentionMatrix | DesignedMatrix) and wanted.retention is not None:
         # A category that no record has, an invariant matrix cannot report, let alone retain.
         kept = float(np.diag(matrix)[proportions > 0].min())
         if kept < wanted.retention - TOLERANCE and channel.size > 1:
@@ -148,8 +169,9 @@ def pram_privacy(release: PramRelease, protocol: StratifiedProtocol) -> dict[str
 def estimators(release: PramRelease) -> str:
     """Return what estimates.csv holds, and what its intervals allow for."""
     text = (
-        "estimate: the inverse of the matrix applied to the shares of reports, stratum by stratum. "
-        "Its intervals, for these records and for the population, hold for a matrix of any origin"
+        "estimate: the inverse of the matrix applied to the shares of reports, stratum by stratum; "
+        "empty where a matrix is singular. Its intervals, for these records and for the "
+        "population, hold for a matrix of any origin"
     )
     if is_invariant_release(release):
         text += (
@@ -176,6 +198,11 @@ def _not_counted(release: PramRelease) -> str:
             "distribution of its matrix, so they are published with it, exactly; whoever knows all "
             "other records of the stratum can tell the last one's block. No finite epsilon holds "
             "for the matrices"
+        )
+    if isinstance(release.matrix, DesignedMatrix):
+        return (
+            "the matrices were chosen by the true frequencies; what they tell of these is not in "
+            "these figures"
         )
     if isinstance(release.matrix, FileMatrix):
         return "whatever the files of matrices tell, if they were made from the true records"

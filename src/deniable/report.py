@@ -41,7 +41,7 @@ from deniable.studies.registry import TABLES
 
 PRINTED = [name for name, table in TABLES.items() if table.published]
 """The tables that have printed numbers beside ours."""
-SUMMED_UP = ("pram_results", "pram_coverage", "pram_variance")
+SUMMED_UP = ("pram_results", "pram_coverage", "pram_variance", "pram_design")
 """The sections of PRAM that have a card at a glance."""
 
 

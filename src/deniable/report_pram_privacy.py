@@ -1,4 +1,4 @@
-"""The report's section about breaches of privacy (text 001, section 3)."""
+"""The report's sections about breaches of privacy and designed channels (text 001, section 3)."""
 
 from typing import Any
 
@@ -6,6 +6,17 @@ import pandas as pd
 
 from deniable.report_page import Row, Tables, groups_of, rows_of
 from deniable.report_pram import by
+
+LOSSES = {
+    "trace": "sum of variances",
+    "worst_cell": "largest variance",
+    "changed": "share of changed records",
+    "distance": "expected distance",
+}
+RIVALS = {"generalized_rr": "generalized RR", "two_step": "two steps"}
+NEVER_WORSE = 1e-6  # relative
+SHOWN_EPSILON = 1.0  # the designs nearest to it stand open
+
 
 # -- breaches --------------------------------------------------------------------------------------
 
@@ -82,3 +93,63 @@ def _worst_sets(table: pd.DataFrame | None) -> dict[str, Any] | None:
         "shares": (shares.min(), shares.max()) if len(found) else None,
         "exact": bool(found["exact"].all()),
     }
+
+
+# -- designed channels -----------------------------------------------------------------------------
+
+
+def design(tables: Tables) -> dict[str, Any]:
+    """Prepare designed channels beside the best in closed form: a row a design."""
+    table = tables["pram_design"]
+    rows = [
+        row
+        | {"saved": _saved(row), "requirements": _requirements(row["requirements"])}
+        | {"loss": LOSSES.get(str(row["loss"]), str(row["loss"]).replace("_", " "))}
+        for row in rows_of(table)
+    ]
+    shown = min(table["epsilon"], key=lambda epsilon: abs(epsilon - SHOWN_EPSILON))
+    gains = {
+        name: sorted(
+            (row | {"share": row["saved"][name]} for row in rows if row["saved"][name] is not None),
+            key=lambda row: row["share"],
+        )
+        for name in RIVALS
+    }
+    return {
+        "rows": rows,
+        "shown": [row for row in rows if row["epsilon"] == shown],
+        "rivals": RIVALS,
+        "gains": {name: (found[0], found[-1]) for name, found in gains.items() if found},
+        "compared": {name: len(found) for name, found in gains.items()},
+        "worse": [row for found in gains.values() for row in found if row["share"] < -NEVER_WORSE],
+        "optimality": table["optimality"].value_counts(sort=False).to_dict(),
+        "channels": _channels(tables.get("pram_channels")),
+    }
+
+
+def _requirements(value: Any) -> str:
+    return "" if pd.isna(value) else str(value)
+
+
+def _saved(row: Row) -> dict[str, float | None]:
+    """Return the share of a rival's loss that the design saves; nothing where there is no rival."""
+    return {
+        name: None if pd.isna(row[name]) or not row[name] else 1 - row["designed"] / row[name]
+        for name in RIVALS
+    }
+
+
+def _channels(table: pd.DataFrame | None) -> list[Row] | None:
+    """Arrange the entries of each designed matrix as its rows."""
+    if table is None:
+        return None
+    found: list[Row] = []
+    for at, part in groups_of(table, "design"):
+        reported = list(dict.fromkeys(part["reported"]))
+        entries = by(part, "true", "reported")
+        rows = [
+            (true, [entries.get((true, each)) for each in reported])
+            for true in dict.fromkeys(part["true"])
+        ]
+        found.append(at | {"reported": reported, "rows": rows})
+    return found

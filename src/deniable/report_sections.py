@@ -193,6 +193,14 @@ PARTS: Mapping[str, tuple[Section, ...]] = {
             ("pram_breach_bounds",),
             pram_privacy.breaches,
         ),
+        Section(
+            "pram_design",
+            "Channels designed by optimization",
+            "Designed channels",
+            "pram/design",
+            ("pram_design",),
+            pram_privacy.design,
+        ),
     ),
     "Privacy": (
         Section(
@@ -242,6 +250,8 @@ PICTURES = {
     "pram_invariant": "Variances claimed for invariant PRAM over true ones, and coverage",
     "pram_joint_loss": "Dependence of pairs whose attributes are made invariant, over epsilon",
     "pram_breaches": "Bounds on what a report can tell, and priors that come close to them",
+    "pram_design": "Losses of designed channels beside generalized RR and two steps, over epsilon",
+    "pram_channels": "Designed channels as heat maps, true categories by reported ones",
 }
 """What each figure shows, for those who hear the page."""
 
@@ -259,6 +269,8 @@ DRAWN_BY: Mapping[str, Origin] = {
     "pram_invariant": Origin("figures.pram:invariant", "draw"),
     "pram_joint_loss": Origin("figures.pram:joint_loss", "draw"),
     "pram_breaches": Origin("figures.pram:breaches", "draw"),
+    "pram_design": Origin("figures.pram_design:design", "draw"),
+    "pram_channels": Origin("figures.pram_design:channels", "draw"),
 }
 
 COMPARED_BY = Origin("study:compare", "collect")
@@ -309,6 +321,8 @@ MADE_BY: Mapping[str, Origin] = {
     "pram_approach": Origin("studies.pram_breaches:approach_table", "bound_breaches"),
     "pram_intruder": Origin("studies.pram_breaches:intruder_table", "bound_breaches"),
     "pram_worst_sets": Origin("studies.pram_breaches:worst_set_table", "bound_breaches"),
+    "pram_design": Origin("studies.pram_design:design_table", "design_channels"),
+    "pram_channels": Origin("studies.pram_design:channel_table", "design_channels"),
     "privacy": Origin("multirr_audit:audit_multirr", "audit_privacy"),
     "samplers": Origin("multirr_audit:audit_release_samplers", "audit_samplers"),
 }

@@ -71,6 +71,7 @@ TINY: dict[str, Any] = {
         "multirr_secure_sum": {"parties": 50, "parties_of_all_pairs": 5, "fault_trials": 2}
         | {"linkage_parties": 300, "linkage_samples": 3},
         "pram_variance": {"epsilons": [2.0]},
+        "pram_design": {"epsilons": [2.0]},
     },
     "releases": [
         RELEASE

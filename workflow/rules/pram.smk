@@ -1,4 +1,4 @@
-# PRAM and the theory of channels beside its simulations: results, variances, breaches.
+# PRAM and the theory of channels beside its simulations: results, variances, breaches, designs.
 
 
 rule check_numbered_results:
@@ -53,3 +53,20 @@ rule bound_breaches:
         "Bounding what a report can tell an intruder"
     script:
         "../scripts/bound_breaches.py"
+
+
+rule design_channels:
+    input:
+        data="results/data/adult.parquet",
+    output:
+        designs="results/tables/pram_design.csv",
+        channels="results/tables/pram_channels.csv",
+    log:
+        "results/logs/design_channels.log",
+    params:
+        epsilons=plan.config.analyses.pram_design.epsilons,
+        code=plan.code("design_channels.py"),
+    message:
+        "Designing channels by convex optimization"
+    script:
+        "../scripts/design_channels.py"

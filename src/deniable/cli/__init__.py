@@ -1,4 +1,4 @@
-"""The command line: one-off questions about a channel.
+"""The command line: one-off questions about a channel, and channels designed to order.
 
 Exit codes: 0 if all that was asked for was answered, 1 for a fault in a file or an answer that does
 not exist, 2 for a command that cannot be understood. `docs/command-line.md` has formats and keys.
@@ -21,7 +21,7 @@ from deniable.errors import DeniableError
 FAULT, INTERRUPTED, BROKEN_PIPE = 1, 130, 141  # 2, for a wrong command, is argparse's
 
 DESCRIPTION = """\
-Answer questions about a channel (a randomization matrix).
+Answer questions about a channel (a randomization matrix), or design one.
 
 A matrix file is a CSV file with the categories as its header and as its first column, and a row for
 each true category: row u, column v holds the probability of reporting v when u is true.
@@ -31,6 +31,7 @@ examples:
   deniable channel matrix.csv
   deniable channel matrix.csv --prior prior.csv --breach 0.1 0.5
   deniable channel matrix.csv --counts counts.csv --json
+  deniable design specification.yaml --output designed
 """
 CHANNEL_DESCRIPTION = """\
 Print epsilon, parity, guaranteed factor (beta) and breach bounds of a channel; what a report tells
@@ -48,6 +49,16 @@ examples:
   deniable channel matrix.csv --prior prior.csv
   deniable channel matrix.csv --counts counts.csv --target file --confidence 0.9
   deniable channel matrix.csv --json | jq .epsilon
+"""
+DESIGN_DESCRIPTION = """\
+Design the channel of least loss for given proportions that meets given requirements. The matrix and
+its properties are written to NAME-matrix.csv and NAME-properties.json, with NAME from SPEC.yaml.
+"""
+DESIGN_EXAMPLES = """\
+examples:
+  deniable design specification.yaml
+  deniable design specification.yaml --output designed
+  deniable design specification.yaml --matrix matrix.csv --json
 """
 
 
@@ -113,6 +124,12 @@ def _channel(options: argparse.Namespace) -> None:
     run(options)
 
 
+def _design(options: argparse.Namespace) -> None:
+    from deniable.cli.design import run  # noqa: PLC0415
+
+    run(options)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="deniable", description=DESCRIPTION, epilog=EXAMPLES, formatter_class=_AsWritten
@@ -125,6 +142,15 @@ def _parser() -> argparse.ArgumentParser:
             help="privacy of a channel, posteriors, and estimates through it",
             description=CHANNEL_DESCRIPTION,
             epilog=CHANNEL_EXAMPLES,
+            formatter_class=_AsWritten,
+        )
+    )
+    _add_design(
+        commands.add_parser(
+            "design",
+            help="the best channel for stated requirements",
+            description=DESIGN_DESCRIPTION,
+            epilog=DESIGN_EXAMPLES,
             formatter_class=_AsWritten,
         )
     )
@@ -165,6 +191,28 @@ def _add_channel(parser: argparse.ArgumentParser) -> None:
         help="of the intervals, each on its own (default: 0.95)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+
+
+def _add_design(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=_design)
+    parser.add_argument(
+        "specification",
+        metavar="SPEC.yaml",
+        type=Path,
+        help="categories, proportions, requirements and loss (see docs/command-line.md)",
+    )
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument(
+        "--output",
+        metavar="DIR",
+        type=Path,
+        default=Path(),
+        help="folder for the two files (default: the current one)",
+    )
+    place.add_argument("--matrix", metavar="FILE", type=Path, help="write only the matrix, here")
+    parser.add_argument(
+        "--json", action="store_true", help="print the properties as one JSON object"
+    )
 
 
 def _share(text: str) -> float:

@@ -6,7 +6,7 @@ from functools import partial
 import pandas as pd
 from matplotlib.figure import Figure
 
-from deniable.figures import multirr, pram
+from deniable.figures import multirr, pram, pram_design
 from deniable.figures.printed import printed_against_regenerated
 from deniable.figures.style import save
 from deniable.studies.registry import TABLES
@@ -32,6 +32,8 @@ DRAWN: Mapping[str, Callable[..., Figure]] = {
     "pram_invariant": pram.invariant,
     "pram_joint_loss": pram.joint_loss,
     "pram_breaches": pram.breaches,
+    "pram_design": pram_design.design,
+    "pram_channels": pram_design.channels,
 }
 """How each figure of `deniable.studies.registry.FIGURES` is drawn from its tables."""
 

@@ -279,6 +279,8 @@ FIGURES: Mapping[str, tuple[str, ...]] = {
     "pram_invariant": ("pram_invariant",),
     "pram_joint_loss": ("pram_joint_loss",),
     "pram_breaches": ("pram_breach_bounds", "pram_approach"),
+    "pram_design": ("pram_design",),
+    "pram_channels": ("pram_channels",),
 }
 """The figures, each with the tables that it is drawn from."""
 
@@ -307,5 +309,7 @@ ANALYSES = (
     "pram_approach",
     "pram_intruder",
     "pram_worst_sets",
+    "pram_design",
+    "pram_channels",
 )
 """The tables that no study fills."""

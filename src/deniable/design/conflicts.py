@@ -1,0 +1,346 @@
+"""Requirements that no channel meets: which of them contradict each other; what would mend it."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from deniable.channel.base import Floats
+from deniable.design.highs import Sparse, minimise
+from deniable.design.polytope import Group, Kind, Polytope, polytope
+from deniable.design.requirements import LARGEST_EPSILON, Requirements
+from deniable.errors import DeniableError
+
+DIGITS = 4  # of the values that a message proposes
+SHOWN = 6  # requirements that a message names, at most
+TAKES_PART = 1e-9
+FIRST_DROPPED: tuple[Kind, ...] = (
+    "allowed", "forbidden", "change", "retention", "cost", "invariance", "epsilon",
+)  # fmt: skip
+"""The order in which requirements are tried to be done without: what is left is a smallest set."""
+
+
+class InfeasibleError(DeniableError):
+    """Requirements that no channel meets together.
+
+    Attributes
+    ----------
+    conflict : tuple of str
+        Requirements that contradict each other; without any one of them the others do not.
+    remedies : tuple of str
+        Changes of a single requirement each, after which all can be met.
+    """
+
+    def __init__(
+        self, message: str, conflict: Sequence[str] = (), remedies: Sequence[str] = ()
+    ) -> None:
+        super().__init__(message)
+        self.conflict, self.remedies = tuple(conflict), tuple(remedies)
+
+
+def refuse_conflicts(proportions: Floats, requirements: Requirements, names: Sequence[str]) -> None:
+    """Refuse requirements that no channel meets.
+
+    Parameters
+    ----------
+    proportions : array, shape (size,)
+    requirements : Requirements
+        That cannot be met.
+    names : sequence of str, one a category
+
+    Raises
+    ------
+    InfeasibleError
+        Always.
+    """
+    wanted = polytope(proportions, requirements)
+    conflict = smallest_conflict(wanted)
+    words = described(conflict, names)
+    case = _Case(proportions, requirements, names)
+    remedies = [remedy for remedy in map(case.remedy, _distinct(conflict, requirements)) if remedy]
+    verb = "conflict" if len(conflict) > 1 else "cannot be met"
+    message = f"no channel meets the requirements: {_joined(words, 'and')} {verb}"
+    if remedies:
+        message += f"; what alone would mend it: {_joined(remedies, 'or')}"
+    else:
+        message += "; no change of one of them is enough, so that others conflict too"
+    raise InfeasibleError(message, words, remedies)
+
+
+def smallest_conflict(wanted: Polytope) -> list[Group]:
+    """Return requirements that cannot be met together, though all but any one of them can.
+
+    A linear program that pays for what is missed finds requirements that matter; one by one they
+    are then left out, and stay out while the others cannot be met.
+    """
+    rigid = [group for group in wanted.groups if group.kind == "rows"]
+    others = [group for group in wanted.groups if group.kind != "rows"]
+    others.sort(key=lambda group: FIRST_DROPPED.index(group.kind))
+    left = _that_matter(wanted, rigid, others)
+    for group in list(left):
+        without = [other for other in left if other is not group]
+        if not is_feasible(wanted.with_groups([*rigid, *without])):
+            left = without
+    return left
+
+
+def is_feasible(wanted: Polytope) -> bool:
+    """Return whether any matrix meets the requirements."""
+    nothing = np.zeros(wanted.variables)
+    constraints = (*wanted.inequalities, *wanted.equalities)
+    return minimise(nothing, *constraints, high=wanted.highest) is not None
+
+
+def _that_matter(wanted: Polytope, rigid: Sequence[Group], others: Sequence[Group]) -> list[Group]:
+    """Return a set that cannot be met: those with a price where as little as possible is missed."""
+    rows, right, owners = [], [], []
+    for owner, group in enumerate(others):
+        for sign in (1, -1) if group.equality else (1,):
+            rows.append(sign * group.left)
+            right.append(sign * group.right)
+            owners.append(np.full(len(group.right), owner))
+    owner_of = np.concatenate(owners)
+    missing = sparse.csr_array(
+        (np.full(owner_of.size, -1.0), (np.arange(owner_of.size), owner_of)),
+        shape=(owner_of.size, len(others)),
+    )
+    base = wanted.with_groups(rigid)
+    equal_left, equal_right = base.equalities
+    found = minimise(
+        np.append(np.zeros(wanted.variables), np.ones(len(others))),
+        sparse.csr_array(sparse.hstack([sparse.vstack(rows), missing])),
+        np.concatenate(right),
+        sparse.csr_array(
+            sparse.hstack([equal_left, sparse.csr_array((len(equal_right), len(others)))])
+        ),
+        equal_right,
+    )
+    if found is None:
+        return list(others)
+    prices = np.zeros(len(others))
+    np.maximum.at(prices, owner_of, found.prices)
+    mattering = [group for group, price in zip(others, prices, strict=True) if price > TAKES_PART]
+    if mattering and not is_feasible(wanted.with_groups([*rigid, *mattering])):
+        return mattering
+    return list(others)
+
+
+# -- in words -------------------------------------------------------------------------------------
+
+
+def described(groups: Iterable[Group], names: Sequence[str]) -> list[str]:
+    """Return requirements in words; floors of several categories that are the same, together."""
+    found: dict[tuple[Kind, float, int], list[Group]] = {}
+    for number, group in enumerate(groups):
+        alone = -1 if group.kind in ("retention", "change") else number
+        found.setdefault((group.kind, group.bound, alone), []).append(group)
+    return [_words(alike, names) for alike in reversed(found.values())]
+
+
+def _words(alike: Sequence[Group], names: Sequence[str]) -> str:
+    group = alike[0]
+    match group.kind:
+        case "epsilon":
+            return f"epsilon <= {group.bound:g}"
+        case "retention" | "change":
+            of = _joined([names[each.categories[0]] for each in alike], "and")
+            return f"{group.kind} of {of} >= {group.bound:g}"
+        case "forbidden" | "allowed":
+            true, reported = (names[category] for category in group.categories)
+            if group.kind == "forbidden":
+                return f"forbidden {true} -> {reported}"
+            return f"{true} -> {reported} (not among those allowed)"
+        case "cost":
+            return f"expected cost <= {group.bound:g}"
+    return "invariance"
+
+
+def _joined(words: Sequence[str], last: str) -> str:
+    if len(words) > SHOWN:
+        words = [*words[: SHOWN - 1], f"{len(words) - SHOWN + 1} more"]
+    if len(words) == 1:
+        return words[0]
+    return f"{', '.join(words[:-1])} {last} {words[-1]}"
+
+
+# -- what would mend it ---------------------------------------------------------------------------
+
+
+def _distinct(conflict: Sequence[Group], requirements: Requirements) -> list[Group]:
+    """Return the requirements to try to change: of floors given as one number, the first."""
+    seen: set[Kind] = set()
+    chosen = []
+    for group in reversed(conflict):
+        one = group.kind == "retention" and isinstance(requirements.retention, (int, float))
+        one |= group.kind == "change" and isinstance(requirements.change, (int, float))
+        if not (one and group.kind in seen):
+            chosen.append(group)
+        seen.add(group.kind)
+    return chosen[: 2 * SHOWN]
+
+
+@dataclass(frozen=True, eq=False)
+class _Case:
+    proportions: Floats
+    requirements: Requirements
+    names: Sequence[str]
+
+    def remedy(self, group: Group) -> str | None:
+        """Return the change of one requirement, in words, that makes all feasible; or None."""
+        match group.kind:
+            case "epsilon":
+                return self._epsilon(group)
+            case "retention" | "change":
+                return self._floor(group)
+            case "cost":
+                costs = group.left[:, : self.proportions.size**2].toarray().ravel()
+                least = self._least([group], costs)
+                return None if least is None else f"expected cost <= {_rounded(least, up=True)}"
+        if is_feasible(self._without([group])):
+            return f"to do without {described([group], self.names)[0]}"
+        return None
+
+    def _polytope(self) -> Polytope:
+        return polytope(self.proportions, self.requirements)
+
+    def _without(self, groups: Sequence[Group]) -> Polytope:
+        wanted = self._polytope()
+        left_out = {(group.kind, group.categories) for group in groups}
+        kept = [each for each in wanted.groups if (each.kind, each.categories) not in left_out]
+        return wanted.with_groups(kept)
+
+    def _least(self, groups: Sequence[Group], costs: Floats) -> float | None:
+        wanted = self._without(groups)
+        objective = np.zeros(wanted.variables)
+        objective[: wanted.entries] = costs
+        constraints = (*wanted.inequalities, *wanted.equalities)
+        found = minimise(objective, *constraints, high=wanted.highest)
+        return None if found is None else found.value
+
+    def _epsilon(self, group: Group) -> str | None:
+        if not is_feasible(self._without([group])):
+            return None
+
+        def feasible(epsilon: float) -> bool:
+            changed = replace(self.requirements, epsilon=epsilon)
+            return is_feasible(polytope(self.proportions, changed))
+
+        low, high = group.bound, LARGEST_EPSILON
+        if not feasible(high):
+            return f"to do without {described([group], self.names)[0]}"
+        while high - low > 10.0 ** (-DIGITS - 1) * high:
+            middle = (low + high) / 2
+            low, high = (low, middle) if feasible(middle) else (middle, high)
+        return f"epsilon <= {_rounded(high, up=True)}"
+
+    def _floor(self, group: Group) -> str | None:
+        size, (v,) = self.proportions.size, group.categories
+        given = getattr(self.requirements, group.kind)
+        sign = 1 if group.kind == "retention" else -1
+        if isinstance(given, (int, float)):
+            value = self._common_floor(group.kind, sign)
+            of = "every category"
+        else:
+            costs = np.zeros((size, size))
+            costs[v, v] = -sign
+            least = self._least([group], costs.ravel())
+            value = None if least is None else (-least if sign == 1 else 1 - least)
+            of = self.names[v]
+        if value is None or value <= 10.0**-DIGITS:
+            return None
+        return f"{group.kind} of {of} >= {_rounded(value, up=False)}"
+
+    def _common_floor(self, kind: Kind, sign: int) -> float | None:
+        """Return the largest floor that all categories can have."""
+        wanted = self._polytope()
+        size = self.proportions.size
+        base = wanted.with_groups([group for group in wanted.groups if group.kind != kind])
+        own = sparse.eye_array(base.variables, format="csr")[np.arange(size) * (size + 1)]
+        left, right = base.inequalities
+        equal_left, equal_right = base.equalities
+        floors: Sparse = sparse.hstack([-sign * own, sparse.csr_array(np.ones((size, 1)))])
+        found = minimise(
+            np.append(np.zeros(base.variables), -1.0),
+            sparse.csr_array(
+                sparse.vstack([sparse.hstack([left, sparse.csr_array((len(right), 1))]), floors])
+            ),
+            np.append(right, np.full(size, 0.0 if sign == 1 else 1.0)),
+            sparse.csr_array(sparse.hstack([equal_left, sparse.csr_array((len(equal_right), 1))])),
+            equal_right,
+        )
+        return None if found is None else float(found.x[-1])
+
+
+def _rounded(value: float, *, up: bool) -> str:
+    """Return a value with few digits, on the side where it can be met."""
+    if value == 0:
+        return "0"
+    unit = 10.0 ** (math.floor(math.log10(abs(value))) - DIGITS + 1)
+    direction: Callable[[float], int] = math.ceil if up else math.floor
+    near = value * (1 - 2e-10 if up else 1 + 2e-10)  # as near as solvers tell values apart
+    return f"{direction(near / unit) * unit:.{DIGITS}g}"
+
+
+# -- nothing to be estimated ----------------------------------------------------------------------
+
+
+def refuse_unestimable(
+    wanted: Polytope, requirements: Requirements, names: Sequence[str], least_epsilon: float
+) -> None:
+    """Refuse requirements that leave singular matrices only, for a seen reason.
+
+    Parameters
+    ----------
+    wanted : Polytope
+    requirements : Requirements
+    names : sequence of str
+    least_epsilon : float
+        Below it, estimates are lost in rounding.
+
+    Raises
+    ------
+    InfeasibleError
+    """
+    way_out = "then nothing can be estimated by inversion; minimise 'changed' or 'distance' instead"
+    if requirements.epsilon is not None and requirements.epsilon < least_epsilon:
+        raise InfeasibleError(
+            f"epsilon <= {requirements.epsilon:g} makes all rows of the matrix (nearly) the same: "
+            f"{way_out}, or allow an epsilon of {least_epsilon:g} or more",
+            [f"epsilon <= {requirements.epsilon:g}"],
+        )
+    silent = np.flatnonzero(wanted.zeros.all(axis=0))
+    if silent.size:
+        reason, conflict = _silenced(wanted, int(silent[0]), names)
+        raise InfeasibleError(f"{reason}: {way_out}", conflict)
+    if csgraph.structural_rank(sparse.csr_array(~wanted.zeros)) < wanted.size:
+        zeros = [group for group in wanted.groups if group.kind in ("forbidden", "allowed")]
+        words = described(zeros, names)
+        raise InfeasibleError(
+            f"{_joined(words, 'and')} leave some categories no reports of their own, so that the "
+            f"matrix is singular: {way_out}, or allow one of the transitions",
+            words,
+        )
+
+
+def _silenced(wanted: Polytope, report: int, names: Sequence[str]) -> tuple[str, list[str]]:
+    """Say why a report is given by nobody."""
+    at_fault = [
+        group
+        for group in wanted.groups
+        if group.kind in ("forbidden", "allowed", "change")
+        and group.categories[-1] == report
+        and (group.kind != "change" or group.bound == 1)
+    ]
+    bounded = [group for group in wanted.groups if group.kind == "epsilon"]
+    if at_fault and bounded:
+        words = described([at_fault[0], bounded[0]], names)
+        return (
+            f"{_joined(words, 'and')} leave the report {names[report]} to nobody, for what one "
+            "category can report and another cannot has an infinite epsilon",
+            words,
+        )
+    words = ["invariance"] if not at_fault else described(at_fault, names)
+    return f"{_joined(words, 'and')} leave the report {names[report]} to nobody", words

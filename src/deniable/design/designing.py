@@ -1,0 +1,275 @@
+"""The one entry: the channel of least loss that meets what is asked of it."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.channel import DenseChannel
+from deniable.channel.base import Floats, Target
+from deniable.design.conflicts import InfeasibleError, refuse_conflicts, refuse_unestimable
+from deniable.design.exactness import Exact, exact_matrix
+from deniable.design.feasible import LinearPrograms
+from deniable.design.losses import (
+    Estimator,
+    InverseVariance,
+    Linear,
+    Loss,
+    LossName,
+    ReportsVariance,
+    loss_of,
+)
+from deniable.design.polytope import polytope
+from deniable.design.programs import least_linear
+from deniable.design.requirements import Requirements
+from deniable.design.search import Found, least_concave, least_variance
+from deniable.errors import DeniableError
+
+LARGEST_LINEAR = 40
+LARGEST_SEARCHED = 24
+GLOBAL = 1e-6
+"""A loss this near its lower bound, relative, counts as the least."""
+LEAST_EPSILON = 1e-4
+"""Below, what an estimate needs is lost in the rounding of probabilities."""
+SAME = 1e-9  # what making a matrix exact may change its loss by, relative
+NEGLIGIBLE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A designed channel.
+
+    Attributes
+    ----------
+    channel : DenseChannel
+        Its exact epsilon is at most what was asked for.
+    loss : float
+        Of one record: n times the variance, or a share or cost of a record.
+    lower_bound : float or None
+        No channel that meets the requirements has a smaller loss; None if no bound is known.
+    optimality : "global" or "local"
+        Global if the loss is within 1e-6 of the lower bound, relative.
+    violations : mapping
+        By how much the matrix misses each requirement, recomputed from it alone
+        (`deniable.design.exactness.violations`); at most 1e-9.
+    loss_name, estimator, target : str
+        What was minimised; see `design`.
+    notes : tuple of str
+        What a user should know of the matrix, in sentences.
+    """
+
+    channel: DenseChannel
+    loss: float
+    lower_bound: float | None
+    optimality: Literal["global", "local"]
+    violations: Mapping[str, float]
+    loss_name: LossName
+    estimator: Estimator
+    target: Target
+    notes: tuple[str, ...] = ()
+
+
+def design(
+    proportions: npt.ArrayLike,
+    requirements: Requirements,
+    loss: LossName = "trace",
+    *,
+    estimator: Estimator | None = None,
+    target: Target | None = None,
+    seed: int = 0,
+) -> Design:
+    """Return the channel of least loss that meets the requirements.
+
+    Parameters
+    ----------
+    proportions : array, shape (size,), not negative, sum 1
+        True or expected frequencies of the categories.
+    requirements : Requirements
+    loss : "trace", "worst_cell", "changed" or "distance"
+        - ``trace``, ``worst_cell``: sum and largest of the variances of the estimated proportions;
+          convex neither in the matrix nor otherwise. The best of many starts is returned, with a
+          lower bound; ``optimality`` says whether they meet.
+        - ``changed``: the expected share of records whose category changes. Linear: global.
+        - ``distance``: the expected cost of a record, with the requirements' costs. Linear: global.
+    estimator : "inverse" or "reports", optional
+        Whose variance: the estimate by inversion, (1.2) of text 001, or the reports' own shares,
+        which need an invariant matrix; by default these if invariance is required.
+    target : "population" or "file", optional
+        Whether variances include that of sampling (`deniable.channel.base.Target`). By default they
+        do for "inverse", as in (1.3), and do not for "reports", as in (2.4). Only the worst cell
+        can depend on it.
+    seed : int
+        Of the search's random starts: the same seed gives the same matrix.
+
+    Raises
+    ------
+    InfeasibleError
+        If no channel meets the requirements, with those that contradict each other; or if all that
+        do are singular, and a variance of the estimate by inversion is to be small.
+    DeniableError
+        If an argument is out of range, or there are too many categories: over 40, or over 24 for
+        variances.
+
+    Examples
+    --------
+    >>> found = design([0.7, 0.2, 0.1], Requirements(epsilon=1.0, invariant=True), "changed")
+    >>> found.optimality, round(found.loss, 6)
+    ('global', 0.274089)
+    >>> found.channel.epsilon <= 1.0
+    True
+    """
+    pi = _distribution(proportions)
+    names = _names(requirements.categories, pi.size)
+    chosen, meant = _resolved(requirements, loss, estimator, target)
+    _refuse_sizes(pi.size, loss)
+    wanted = polytope(pi, requirements)
+    if LinearPrograms(wanted).corner(np.zeros((pi.size, pi.size))) is None:
+        refuse_conflicts(pi, requirements, names)
+    if loss in ("trace", "worst_cell") and chosen == "inverse":
+        refuse_unestimable(wanted, requirements, names, LEAST_EPSILON)
+    costs = None if requirements.cost is None else requirements.cost.costs(pi.size)
+    function = loss_of(loss, pi, estimator=chosen, target=meant, costs=costs)
+    found = _searched(function, pi, requirements, seed)
+    exact, value = _best_exact(function, found.candidates, pi, requirements)
+    bound = None if found.bound is None else min(found.bound, value)
+    return Design(
+        DenseChannel(exact.P),
+        value,
+        bound,
+        _optimality(value, bound),
+        exact.violations,
+        loss,
+        chosen,
+        meant,
+        _notes(exact.P, names),
+    )
+
+
+def _searched(function: Loss, pi: Floats, requirements: Requirements, seed: int) -> Found:
+    generator = np.random.default_rng(seed)
+    if isinstance(function, InverseVariance):
+        return least_variance(function, pi, requirements, generator)
+    if isinstance(function, ReportsVariance):
+        return least_concave(function, pi, requirements, generator)
+    if not isinstance(function, Linear):
+        raise TypeError(f"no search for losses of type {type(function).__name__}")
+    corner = LinearPrograms(polytope(pi, requirements)).corner(function.weights)
+    solved = least_linear(function.weights, pi, requirements)
+    if corner is None or solved is None:
+        raise DeniableError(
+            "the requirements can barely be met: solvers disagree whether they can; relax one of "
+            "them by 1e-6"
+        )
+    P = min(solved[0], corner.P, key=function.value)
+    return Found([P, corner.P], max(corner.bound, 0.0))
+
+
+def _best_exact(
+    function: Loss, candidates: Sequence[Floats], pi: Floats, requirements: Requirements
+) -> tuple[Exact, float]:
+    """Make matrices exact, best first, until one is as good as it was before, and return it."""
+    best: tuple[Exact, float] | None = None
+    fault: DeniableError | None = None
+    for P in candidates:
+        before = function.value(P)
+        try:
+            exact = exact_matrix(P, pi, requirements)
+        except DeniableError as error:
+            fault = error
+            continue
+        value = function.value(exact.P)
+        if best is None or value < best[1]:
+            best = exact, value
+        if value <= before + SAME * abs(before):
+            break
+    if best is None:
+        raise fault or DeniableError("no matrix was found that meets the requirements")
+    if not math.isfinite(best[1]):
+        raise InfeasibleError(
+            "all channels found that meet the requirements are singular, so that nothing can be "
+            "estimated by inversion; relax a requirement, or minimise 'changed' or 'distance'"
+        )
+    return best
+
+
+def _optimality(value: float, bound: float | None) -> Literal["global", "local"]:
+    if bound is None:
+        return "local"
+    return "global" if value - bound <= GLOBAL * abs(value) + NEGLIGIBLE else "local"
+
+
+def _notes(P: Floats, names: Sequence[str]) -> tuple[str, ...]:
+    notes = []
+    never = [names[int(v)] for v in np.flatnonzero(~P.any(axis=0))]
+    if never:
+        notes.append(f"never reported: {', '.join(never)}")
+    if DenseChannel(P).singular:
+        notes.append(
+            "the matrix is singular: only the reports' own shares estimate, nothing can be "
+            "inverted; the estimator 'inverse' leads to a matrix that is not"
+        )
+    return tuple(notes)
+
+
+# -- refusals -------------------------------------------------------------------------------------
+
+
+def _distribution(proportions: npt.ArrayLike) -> Floats:
+    pi = np.asarray(proportions, dtype=float)
+    if pi.ndim != 1 or not pi.size:
+        raise DeniableError(f"proportions must be one row of numbers, not of shape {pi.shape}")
+    if not np.all(np.isfinite(pi)) or np.any(pi < 0) or abs(pi.sum() - 1) > 1e-9:
+        raise DeniableError(
+            f"the proportions must be one distribution: not negative, sum 1; they sum to "
+            f"{pi.sum():.9g}"
+        )
+    return np.asarray(pi / pi.sum())
+
+
+def _names(categories: Sequence[str] | None, size: int) -> tuple[str, ...]:
+    if categories is None:
+        return tuple(f"category {v}" for v in range(size))
+    if len(categories) != size:
+        raise DeniableError(f"{len(categories)} names of categories for {size} proportions")
+    return tuple(repr(name) for name in categories)
+
+
+def _resolved(
+    requirements: Requirements,
+    loss: LossName,
+    estimator: Estimator | None,
+    target: Target | None,
+) -> tuple[Estimator, Target]:
+    options = (
+        ("loss", loss, LossName),
+        ("estimator", estimator, Estimator),
+        ("target", target, Target),
+    )
+    for what, given, allowed in options:
+        if given is not None and given not in get_args(allowed):
+            raise DeniableError(f"unknown {what} {given!r}; use {', '.join(get_args(allowed))}")
+    if loss == "distance" and requirements.cost is None:
+        raise DeniableError(
+            "the loss 'distance' needs costs: give the requirements a cost matrix, or the power of "
+            "the distance between categories that are in order"
+        )
+    chosen = estimator or ("reports" if requirements.invariant else "inverse")
+    if chosen == "reports" and not requirements.invariant and loss in ("trace", "worst_cell"):
+        raise DeniableError(
+            "the reports' own shares estimate the true ones without bias only if the matrix is "
+            "invariant; require invariance, or use the estimator 'inverse'"
+        )
+    return chosen, target or ("population" if chosen == "inverse" else "file")
+
+
+def _refuse_sizes(size: int, loss: LossName) -> None:
+    largest = LARGEST_LINEAR if loss in ("changed", "distance") else LARGEST_SEARCHED
+    if size > largest:
+        raise DeniableError(
+            f"{size} categories are too many for a design of least {loss!r}: the limit is "
+            f"{largest}"
+            + (f" ({LARGEST_LINEAR} for 'changed')" if largest < LARGEST_LINEAR else "")
+        )

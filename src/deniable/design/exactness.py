@@ -1,0 +1,232 @@
+"""From a solver's matrix to one that meets its requirements in exact arithmetic, or to rounding.
+
+A solver meets constraints to some 1e-9. Here the constraints that bind are told from its matrix and
+are then solved as equations: entries on the floor or ceiling of their column are exactly the ratio
+apart, zeros are exactly 0.0, rows sum to 1 to the last digit or so. What is claimed without a
+tolerance, epsilon and the floors of retention, is held against exact fractions of what would be
+drawn, with a margin of a few units of rounding that grows until the claim holds.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.channel import DenseChannel
+from deniable.channel.base import Floats
+from deniable.design.polytope import Polytope, polytope
+from deniable.design.requirements import Requirements
+from deniable.errors import DeniableError
+
+BINDING = (1e-6, 1e-5, 1e-7, 1e-4, 1e-8)
+"""Slack below which a constraint is taken to bind, relative; tried in turn."""
+ABSOLUTE = 1e-10  # what solvers leave of an entry that is on its floor
+SOLVED = 1e-13
+MARGINS = (0.0, *(4.0**power * 1e-15 for power in range(12)))
+BEYOND_MARGINS = 1e-11  # what is violated by more is not a matter of rounding
+LARGEST_VIOLATION = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Exact:
+    """A matrix that was made exact.
+
+    Attributes
+    ----------
+    P : array, shape (size, size)
+    violations : mapping
+        As `violations` returns it.
+    """
+
+    P: Floats
+    violations: Mapping[str, float]
+
+
+def exact_matrix(P: Floats, proportions: Floats, requirements: Requirements) -> Exact:
+    """Return a matrix near a solver's that meets the requirements.
+
+    Parameters
+    ----------
+    P : array, shape (size, size)
+        Meeting them to some 1e-7.
+    proportions : array, shape (size,)
+    requirements : Requirements
+
+    Raises
+    ------
+    DeniableError
+        If no matrix near it meets them to 1e-9.
+    """
+    best: Exact | None = None
+    wanted = polytope(proportions, requirements)
+    for binding in BINDING:
+        for margin in MARGINS:
+            repaired = _solved(P, wanted, binding, margin)
+            if repaired is None:
+                break
+            found = Exact(repaired, violations(repaired, proportions, requirements))
+            if best is None or _worst(found) < _worst(best):
+                best = found
+            if _worst(found) <= SOLVED and _claims_hold(found):
+                return found
+            if _worst(found) > BEYOND_MARGINS:
+                break
+    if best is None or _worst(best) > LARGEST_VIOLATION or best.violations.get("epsilon", 0.0) > 0:
+        raise DeniableError(
+            "the design was not brought to meet its requirements within "
+            f"{LARGEST_VIOLATION:g}; give them with fewer digits, or relax one by 1e-6"
+        )
+    return best
+
+
+def _worst(found: Exact) -> float:
+    return max(found.violations.values())
+
+
+def _claims_hold(found: Exact) -> bool:
+    return all(found.violations.get(claim, 0.0) == 0 for claim in ("epsilon", "retention"))
+
+
+def violations(P: Floats, proportions: Floats, requirements: Requirements) -> dict[str, float]:
+    """Return by how much a matrix misses each requirement, from the matrix alone.
+
+    Nothing of the solver or of its constraints is used: epsilon is the exact one of what is drawn,
+    the rest is recomputed from the definitions.
+
+    Parameters
+    ----------
+    P : array, shape (size, size)
+    proportions : array, shape (size,)
+    requirements : Requirements
+
+    Returns
+    -------
+    dict
+        ``rows`` (of their sums from 1) and, of what is required, ``epsilon``, ``invariance``,
+        ``retention``, ``change``, ``forbidden``, ``allowed``, ``cost``; 0 where it is met.
+    """
+    size, own = len(P), np.diagonal(P)
+    found = {"rows": float(np.max(np.abs(P.sum(axis=1) - 1)))}
+    if requirements.epsilon is not None:
+        excess = DenseChannel(P).epsilon - requirements.epsilon
+        found["epsilon"] = max(excess, 0.0)
+    if requirements.invariant:
+        found["invariance"] = float(np.max(np.abs(proportions @ P - proportions)))
+    floors = requirements.retention_floors(size)
+    if floors.any():
+        found["retention"] = max(_shortfall(P[v], v, floors[v]) for v in range(size))
+    changes = requirements.change_floors(size)
+    if changes.any():
+        found["change"] = float(np.max(np.maximum(changes - (1 - own), 0.0)))
+    for (u, v), kind in requirements.zeros(size).items():
+        found[kind] = max(found.get(kind, 0.0), float(P[u, v]))
+    cost = requirements.cost
+    if cost is not None and cost.at_most is not None:
+        expected = float(proportions @ np.sum(P * cost.costs(size), axis=1))
+        found["cost"] = max(expected - cost.at_most, 0.0)
+    return found
+
+
+def _shortfall(row: Floats, category: int, floor: float) -> float:
+    """Return how much of a floor is missing in a row that is drawn in its exact proportions."""
+    if row[category] > floor + 1e-12 or floor == 0:
+        return 0.0
+    total = sum(map(Fraction, row.tolist()), Fraction())
+    return max(float(Fraction(floor) - Fraction(float(row[category])) / total), 0.0)
+
+
+# -- solving what binds ---------------------------------------------------------------------------
+
+
+def _solved(P: Floats, wanted: Polytope, binding: float, margin: float) -> Floats | None:
+    """Return the matrix with what binds solved as equations, None if that has no solution."""
+    pattern = _Pattern.of(P, wanted, binding, margin)
+    left, right = pattern.equations(P, wanted, binding, margin)
+    y = pattern.unknowns(P)
+    for _ in range(3):  # twice more to refine the last digits
+        missing = right - left @ y
+        scale = np.maximum(y, 1e-12)
+        # The least relative change: unknowns of very different size keep their own digits.
+        step, *_ = np.linalg.lstsq(left * scale, missing, rcond=1e-12)
+        y = y + scale * step
+    if np.max(np.abs(right - left @ y)) > 1e-10 or y.min(initial=0.0) < 0:
+        return None
+    exact = pattern.matrix(y)
+    return np.asarray(exact / exact.sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True, eq=False)
+class _Pattern:
+    """Which unknown each entry is, and by which factor: P.ravel() = factors * y[unknown].
+
+    Attributes
+    ----------
+    unknown : array of int, shape (entries,)
+        -1 for zeros.
+    factors : array, shape (entries,)
+        1, or 1 / ratio for entries on the floor of a column whose ceiling is the unknown.
+    """
+
+    unknown: npt.NDArray[np.intp]
+    factors: Floats
+    size: int
+
+    @classmethod
+    def of(cls, P: Floats, wanted: Polytope, binding: float, margin: float) -> "_Pattern":
+        size = len(P)
+        unknown = np.arange(size**2).reshape(size, size)
+        factors = np.ones((size, size))
+        zero = wanted.zeros.copy()
+        if math.isfinite(wanted.ratio):
+            ratio = max(wanted.ratio * (1 - margin), 1.0)
+            high, low = P.max(axis=0), P.min(axis=0)
+            zero |= high < ABSOLUTE**2
+            near = binding * math.log(wanted.ratio)  # of the way from floor to ceiling, in logs
+            tight = high * (1 + near) + ABSOLUTE >= low * wanted.ratio
+            tight |= low <= ABSOLUTE
+            upper = tight & (P * (1 + near) >= high)
+            lower = tight & ~upper & (high / wanted.ratio * (1 + near) + ABSOLUTE >= P)
+            if wanted.ratio == 1:
+                upper, lower = np.ones_like(upper), np.zeros_like(lower)
+            first = size**2 + np.arange(size)
+            unknown = np.where(upper | lower, first, unknown)
+            factors = np.where(lower, 1 / ratio, factors)
+        else:
+            zero |= binding * 1e-2 > P
+        unknown = np.where(zero, -1, unknown)
+        _, places = np.unique(unknown[unknown >= 0], return_inverse=True)
+        compact = np.full(size**2, -1, dtype=np.intp)
+        compact[unknown.ravel() >= 0] = places
+        return cls(compact, factors.ravel(), size)
+
+    def unknowns(self, P: Floats) -> Floats:
+        """Return the unknowns as a matrix has them: of those of many entries, the largest."""
+        y = np.zeros(int(self.unknown.max()) + 1)
+        own = self.unknown >= 0
+        np.maximum.at(y, self.unknown[own], P.ravel()[own])
+        return y
+
+    def matrix(self, y: Floats) -> Floats:
+        entries = np.where(self.unknown >= 0, self.factors * y[self.unknown], 0.0)
+        return np.asarray(entries.reshape(self.size, self.size))
+
+    def equations(
+        self, P: Floats, wanted: Polytope, binding: float, margin: float
+    ) -> tuple[Floats, Floats]:
+        """Return the equations that must hold, and the inequalities that bind, over y."""
+        own = self.unknown >= 0
+        place = np.zeros((self.size**2, int(self.unknown.max()) + 1))
+        place[np.flatnonzero(own), self.unknown[own]] = self.factors[own]
+        left, right = [], []
+        for group in wanted.groups:
+            if group.kind in ("epsilon", "forbidden", "allowed"):
+                continue
+            A, b = group.left[:, : self.size**2].toarray(), group.right
+            if not group.equality:
+                A, b = A[b - A @ P.ravel() <= binding], b[b - A @ P.ravel() <= binding] - margin
+            left.append(A @ place)
+            right.append(b)
+        return np.vstack(left), np.concatenate(right)

@@ -1,0 +1,117 @@
+"""The convex programs of a design, stated with cvxpy as one would write them down.
+
+The linear losses are solved by `least_linear`. `relaxed` states the convex program whose value
+bounds the losses that are not convex; `deniable.design.relaxation` solves the same faster.
+"""
+
+import math
+from typing import Any
+
+import cvxpy
+import numpy as np
+
+from deniable.channel.base import Floats
+from deniable.design.losses import InverseVariance
+from deniable.design.requirements import Requirements
+from deniable.design.staircases import members
+from deniable.errors import DeniableError
+
+cp: Any = cvxpy  # whose types do not know most of its functions
+HIGHS_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+def least_linear(
+    costs: Floats, proportions: Floats, requirements: Requirements
+) -> tuple[Floats, float] | None:
+    """Minimise the sum of costs * P over the channels that meet the requirements.
+
+    Parameters
+    ----------
+    costs : array, shape (size, size)
+    proportions : array, shape (size,)
+    requirements : Requirements
+
+    Returns
+    -------
+    P and its cost, or None if no channel meets the requirements
+    """
+    size = proportions.size
+    P, constraints = _channel(size, requirements)
+    constraints += _required(P, proportions, requirements)
+    objective = cp.Minimize(cp.sum(cp.multiply(costs, P)))
+    problem = cp.Problem(objective, constraints)
+    problem.solve(solver=cp.HIGHS, **HIGHS_OPTIONS)
+    if problem.status in ("infeasible", "infeasible_or_unbounded", "infeasible_inaccurate"):
+        return None
+    if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+        raise DeniableError(
+            f"the linear program of the design was not solved ({problem.status}); round the "
+            "numbers of the requirements, or ask for less"
+        )
+    return np.maximum(P.value, 0.0), float(problem.value)
+
+
+def _channel(size: int, requirements: Requirements) -> tuple[Any, list[Any]]:
+    """Return a matrix whose rows sum to 1 and whose epsilon is bounded."""
+    excess = cp.Variable((size, size), nonneg=True)
+    if requirements.epsilon is None:
+        return excess, [cp.sum(excess, axis=1) == 1]
+    # Entries lie between a ceiling for each column and that ceiling divided by exp(epsilon).
+    ratio = math.exp(requirements.epsilon)
+    ceilings = np.ones((size, 1)) @ cp.Variable((1, size), nonneg=True)
+    P = excess + ceilings / ratio
+    return P, [cp.sum(P, axis=1) == 1, ceilings >= P]
+
+
+def _required(P: Any, proportions: Floats, requirements: Requirements) -> list[Any]:
+    size = proportions.size
+    constraints = [cp.diag(P) >= requirements.retention_floors(size)]
+    constraints.append(cp.diag(P) <= 1 - requirements.change_floors(size))
+    if requirements.invariant:
+        constraints.append(P.T @ proportions == proportions)
+    zeros = requirements.zeros(size)
+    if zeros:
+        where = np.zeros((size, size))
+        where[tuple(np.array(list(zeros)).T)] = 1
+        constraints.append(cp.multiply(where, P) == 0)
+    cost = requirements.cost
+    if cost is not None and cost.at_most is not None:
+        expected = cp.sum(cp.multiply(proportions[:, None] * cost.costs(size), P))
+        constraints.append(expected <= cost.at_most)
+    return constraints
+
+
+def relaxed(loss: InverseVariance, requirements: Requirements) -> float:
+    """Return the value of the convex program of `deniable.design.relaxation`: for few categories.
+
+    Every report is split into all 2 ** size - 2 staircases, and the covariance of the estimate by
+    inversion is the inverse of a matrix that is linear in their amounts.
+
+    Parameters
+    ----------
+    loss : InverseVariance
+    requirements : Requirements
+        With a finite epsilon.
+
+    Examples
+    --------
+    >>> loss = InverseVariance(np.array([0.5, 0.5]), "file", worst=False)
+    >>> round(relaxed(loss, Requirements(epsilon=np.log(3.0))), 4)
+    1.5
+    """
+    proportions = loss.proportions
+    size = proportions.size
+    staircases = 1 + math.expm1(float(requirements.epsilon or 0.0)) * members(size)[1:-1]
+    amounts = cp.Variable((len(staircases), size), nonneg=True)
+    P = staircases.T @ amounts
+    shares = staircases @ proportions
+    total = cp.sum(amounts, axis=1)
+    J = (staircases / shares[:, None]).T @ cp.diag(total) @ staircases
+    J = (J + J.T) / 2
+    cells = [cp.matrix_frac(unit, J) for unit in np.eye(size)]
+    variances = cp.hstack(cells) - loss.own
+    objective = cp.max(variances) if loss.worst else cp.sum(variances)
+    constraints = [cp.sum(P, axis=1) == 1, *_required(P, proportions, requirements)]
+    problem = cp.Problem(cp.Minimize(objective), constraints)
+    problem.solve(solver=cp.CLARABEL)
+    return float(problem.value)

@@ -1,0 +1,238 @@
+"""The search for the best channel where the loss is not convex: many starts, local descents.
+
+Every search starts from the closed forms that meet the requirements too, and ends with the best of
+all matrices that it has seen: what it finds is never worse than they are.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from deniable.channel.base import Floats
+from deniable.design.barrier import Interior, descend
+from deniable.design.branching import Concave
+from deniable.design.feasible import LinearPrograms, interior
+from deniable.design.losses import InverseVariance, Loss, ReportsVariance
+from deniable.design.polytope import Polytope, polytope
+from deniable.design.relaxation import Relaxation, relax
+from deniable.design.requirements import Requirements
+from deniable.design.starts import feasible_forms, first_matrices, labelled
+
+COARSE, FINE = 1e-2, 1e-10
+"""Precisions of the descents: of all starts, and of the best."""
+FINALISTS = 3
+CANDIDATES = 3
+BINDS = 1e-6
+TO_CENTRE = 0.05  # a start is mixed with this share of a matrix well inside
+HOPELESS = 1e4  # times the loss of the best start: nearly singular
+SLIDES = 60
+CORNERS = 8
+PROGRAMS = 5_000  # of branch and bound, times size ** 2
+PROGRAM_LIMITS = (12, 100)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a search came to.
+
+    Attributes
+    ----------
+    candidates : list of array, shape (size, size)
+        The best matrices, best first, which meet the requirements to a solver's tolerance; the best
+        closed form that does is among them.
+    bound : float or None
+        A lower bound of the loss of all channels that meet the requirements; None if none is known.
+    """
+
+    candidates: list[Floats]
+    bound: float | None
+
+
+def least_variance(
+    loss: InverseVariance,
+    proportions: Floats,
+    requirements: Requirements,
+    generator: np.random.Generator,
+) -> Found:
+    """Search for the matrix whose estimate by inversion has the least trace or largest variance.
+
+    Parameters
+    ----------
+    loss : InverseVariance
+    proportions : array, shape (size,)
+    requirements : Requirements
+        That some matrix meets.
+    generator : numpy.random.Generator
+        Of the starts.
+
+    Returns
+    -------
+    Found, its loss infinite if only singular matrices were met
+    """
+    wanted = polytope(proportions, requirements)
+    inside = interior(wanted)
+    forms = feasible_forms(wanted, proportions, requirements)
+    bounded = math.isfinite(wanted.ratio) and wanted.ratio > 1 and proportions.size > 1
+    relaxation = _relaxed(loss, proportions, requirements, forms) if bounded else None
+    told_apart = math.isfinite(wanted.ratio) and inside is not None
+    count = 1 if told_apart else _corner_count(proportions.size)
+    starts = forms + _corners(wanted, proportions, generator, count)
+    if bounded:
+        counts = _counts(proportions.size)
+        starts += first_matrices(loss, wanted, proportions, relaxation, generator, counts)
+    if inside is None:
+        starts = [P for P in starts if wanted.contains(P, 1e-9)]
+        seen = starts + [_slide(loss, wanted, P) for P in starts]
+    else:
+        seen = forms + _descended(loss, inside, starts)
+    best = _ranked(loss, seen, forms)
+    if all(group.kind in ("rows", "epsilon") for group in wanted.groups):
+        best = [labelled(P, proportions, wanted) for P in best]
+    bound = _bound(loss, relaxation, bounded)
+    if relaxation is not None and inside is not None and _bind(wanted, best[0]):
+        further = relax(loss, wanted, inside.matrix(inside.centre), best)
+        bound = max(bound or 0.0, further.bound if further else 0.0)
+    if requirements.invariant and proportions.size == 2:
+        bound = max(bound or 0.0, _pair_bound(loss, wanted))
+    return Found(best, bound)
+
+
+def _pair_bound(loss: InverseVariance, wanted: Polytope) -> float:
+    """Return the least loss of an invariant matrix of two categories.
+
+    Both variances are lambda_0 lambda_1 / det(P)^2, less what J^-1 exceeds them by, and lambda is
+    the proportions: the largest determinant decides, P[0, 0] - P[1, 0] in size, which is linear.
+    """
+    pi = loss.proportions
+    costs = np.array([[-1.0, 0.0], [1.0, 0.0]])
+    corners = [LinearPrograms(wanted).corner(sign * costs) for sign in (1, -1)]
+    largest = max((-corner.bound for corner in corners if corner is not None), default=0.0)
+    if largest <= 0:
+        return np.inf
+    cells = pi[0] * pi[1] / largest**2 + pi**2 - loss.own
+    return float(cells.max() if loss.worst else cells.sum())
+
+
+def _bind(wanted: Polytope, P: Floats) -> bool:
+    """Return whether a requirement binds that the relaxation with epsilon alone leaves out.
+
+    Invariance does not count: reports split into staircases meet it anyway.
+    """
+    groups = [g for g in wanted.groups if g.kind not in ("rows", "epsilon", "invariance")]
+    return any(
+        np.min(group.right - group.left[:, : wanted.entries] @ P.ravel()) < BINDS
+        for group in groups
+    )
+
+
+def _ranked(loss: Loss, seen: Sequence[Floats], forms: Sequence[Floats]) -> list[Floats]:
+    """Return the best matrices and the best closed form, best first."""
+    best = sorted(seen, key=loss.value)[:CANDIDATES]
+    return best + sorted(forms, key=loss.value)[:1]
+
+
+def _corner_count(size: int) -> int:
+    return CORNERS if size <= 10 else CORNERS // 2
+
+
+def _counts(size: int) -> tuple[int, int]:
+    """Return how many block designs, and how many channels of the relaxation, to start from."""
+    return (4, 12) if size <= 10 else (3, 5)
+
+
+def _relaxed(
+    loss: InverseVariance,
+    proportions: Floats,
+    requirements: Requirements,
+    forms: Sequence[Floats],
+) -> Relaxation | None:
+    """Return the relaxation with epsilon alone."""
+    size = proportions.size
+    alone = polytope(proportions, Requirements(epsilon=requirements.epsilon))
+    return relax(loss, alone, np.full((size, size), 1 / size), forms)
+
+
+def _bound(loss: InverseVariance, relaxation: Relaxation | None, bounded: bool) -> float | None:
+    """Return the relaxation's bound, or, if epsilon is not bounded, that of true reports."""
+    pi = loss.proportions
+    if relaxation is None and bounded:
+        return None
+    known = pi - loss.own
+    truth = float(known.max() if loss.worst else known.sum())
+    return truth if relaxation is None else max(relaxation.bound, truth)
+
+
+def _corners(
+    wanted: Polytope, proportions: Floats, generator: np.random.Generator, count: int
+) -> list[Floats]:
+    """Return vertices: that of most retention, and some at random."""
+    programs, size = LinearPrograms(wanted), proportions.size
+    costs = [-np.eye(size) * proportions[:, None]]
+    costs += [generator.standard_normal((size, size)) for _ in range(count)]
+    corners = [programs.corner(cost) for cost in costs]
+    return [corner.P / corner.P.sum(axis=1, keepdims=True) for corner in corners if corner]
+
+
+def _descended(loss: Loss, inside: Interior, starts: Sequence[Floats]) -> list[Floats]:
+    """Return the local minima of all starts, those of the best found to the end."""
+    points = [inside.inside(P, TO_CENTRE) for P in starts]
+    values = [loss.scale(inside.matrix(x)) for x in points]
+    hopeful = [
+        x for x, value in zip(points, values, strict=True) if value <= HOPELESS * min(values)
+    ]
+    rough = [descend(loss, inside, x, COARSE) for x in hopeful if math.isfinite(min(values))]
+    rough.sort(key=lambda minimum: minimum.value)
+    finalists = rough[:1]
+    for minimum in rough[1:]:
+        if len(finalists) < FINALISTS and minimum.value > finalists[-1].value * (1 + 1e-6):
+            finalists.append(minimum)
+    return [descend(loss, inside, minimum.x, FINE, COARSE).P for minimum in finalists]
+
+
+def _slide(loss: Loss, wanted: Polytope, P: Floats) -> Floats:
+    """Return a matrix whose loss is not above that of P: by Frank and Wolfe's method."""
+    programs = LinearPrograms(wanted)
+    value = loss.value(P)
+    if not math.isfinite(value):
+        return P
+    for _ in range(SLIDES):
+        gradient = loss.expansion(P, 1e-3 * loss.scale(P)).gradient
+        corner = programs.corner(gradient)
+        if corner is None or np.sum(gradient * (P - corner.P)) <= 1e-10 * abs(value):
+            break
+        steps = 2.0 ** -np.arange(0, 30)
+        values = [loss.value(P + step * (corner.P - P)) for step in steps]
+        best = int(np.argmin(values))
+        if values[best] >= value:
+            break
+        P, value = P + steps[best] * (corner.P - P), values[best]
+    return P
+
+
+def least_concave(
+    loss: ReportsVariance,
+    proportions: Floats,
+    requirements: Requirements,
+    generator: np.random.Generator,
+) -> Found:
+    """Search for the invariant matrix whose reports have the least variances: over vertices.
+
+    Parameters
+    ----------
+    loss : ReportsVariance
+    proportions, requirements, generator
+        As for `least_variance`.
+    """
+    wanted = polytope(proportions, requirements)
+    if wanted.ratio == 1:  # all rows are the same, and so the proportions
+        alike = np.tile(proportions, (proportions.size, 1))
+        return Found([alike], loss.value(alike))
+    concave = Concave(loss, wanted)
+    forms = feasible_forms(wanted, proportions, requirements)
+    starts = forms + _corners(wanted, proportions, generator, _corner_count(proportions.size))
+    seen = [concave.lowered(P) for P in starts]
+    programs = int(np.clip(PROGRAMS // proportions.size**2, *PROGRAM_LIMITS))
+    branching = concave.branch(min(seen, key=loss.value), programs)
+    return Found(_ranked(loss, [branching.P, *seen], forms), branching.bound)

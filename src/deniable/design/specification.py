@@ -1,0 +1,389 @@
+"""What is asked of a channel, as a YAML file that a person writes; every fault is told."""
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from deniable.channel.base import Floats, Target
+from deniable.channel_files import read_counts
+from deniable.design.losses import Estimator, LossName
+from deniable.design.requirements import Cost, Requirements
+from deniable.errors import ConfigError, DeniableError
+
+MANUAL = "docs/designing-a-channel.md describes every option"
+SHARE_TOLERANCE = 1e-6  # of the sum of proportions that are written by hand
+
+
+@dataclass(frozen=True, eq=False)
+class Specification:
+    """What `deniable.design.design` is to be asked.
+
+    Attributes
+    ----------
+    categories : tuple of str
+    proportions : array, shape (categories,)
+    requirements : Requirements
+    loss : str
+    records : int or None
+        Of the file or sample, for standard errors; the sum of the counts if these are given.
+    estimator, target : str or None
+        As `deniable.design.design` takes them.
+    """
+
+    categories: tuple[str, ...]
+    proportions: Floats
+    requirements: Requirements
+    loss: LossName
+    records: int | None = None
+    estimator: Estimator | None = None
+    target: Target | None = None
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+_Share = Annotated[float, Field(ge=0, le=1)]
+_Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_Name = Annotated[str, Field(min_length=1)]
+_Floors = _Share | dict[_Name, _Share]
+
+
+class _CostSection(_Section):
+    power: Annotated[float, Field(gt=0, le=10)] | None = None
+    matrix: list[list[_Amount]] | None = None
+    at_most: _Amount | None = None
+
+
+class _RequirementsSection(_Section):
+    epsilon: Annotated[float, Field(ge=0, le=30)] | None = None
+    invariant: bool = False
+    retention: _Floors | None = None
+    change: _Floors | None = None
+    forbidden: list[Annotated[list[_Name], Field(min_length=2, max_length=2)]] = Field(
+        default_factory=list
+    )
+    allowed: dict[_Name, list[_Name]] | None = None
+    cost: _CostSection | None = None
+
+
+class _SpecificationFile(_Section):
+    categories: Annotated[list[_Name], Field(min_length=1)] | None = None
+    proportions: list[_Share] | dict[_Name, _Share] | None = None
+    counts: _Name | dict[_Name, Annotated[int, Field(ge=0)]] | None = None
+    records: Annotated[int, Field(ge=1)] | None = None
+    loss: Literal["trace", "worst_cell", "changed", "distance"] = "trace"
+    estimator: Literal["inverse", "reports"] | None = None
+    target: Literal["population", "file"] | None = None
+    requirements: _RequirementsSection = _RequirementsSection()
+
+
+def read_specification(path: Path | str) -> Specification:
+    """Read a specification.
+
+    Parameters
+    ----------
+    path : path
+        YAML. A file of counts that it names is looked for beside it.
+
+    Raises
+    ------
+    ConfigError
+        With a line for each fault: the option, its value, what is allowed.
+    DataError
+        If the file of counts cannot be read.
+    """
+    file = Path(path)
+    try:
+        given = _SpecificationFile.model_validate(_values(file))
+    except ValidationError as error:
+        raise ConfigError(_message(file, _lines(error.errors()))) from None
+    names, proportions, records = _frequencies(file, given)
+    faults = list(_faults(given, names))
+    if faults:
+        raise ConfigError(_message(file, faults))
+    try:
+        requirements = _requirements(given.requirements, names)
+    except DeniableError as error:
+        raise ConfigError(_message(file, [f"requirements: {error}"])) from None
+    return Specification(
+        names, proportions, requirements, given.loss, records, given.estimator, given.target
+    )
+
+
+def _values(file: Path) -> Mapping[str, Any]:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror or error}; check the path") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{file}: no UTF-8 text; save the specification in UTF-8") from None
+    try:
+        repeated = list(_repeated(yaml.compose(text, Loader=yaml.SafeLoader)))
+        values = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{file}: no YAML: {' '.join(str(error).split())}") from None
+    if repeated:
+        raise ConfigError(_message(file, repeated))
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{file}: no options; give proportions and requirements ({MANUAL})")
+    return values
+
+
+def _repeated(root: yaml.Node | None) -> Iterator[str]:
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, yaml.SequenceNode):
+            pending += node.value
+        elif isinstance(node, yaml.MappingNode):
+            seen: set[str] = set()
+            for key, value in node.value:
+                if isinstance(key, yaml.ScalarNode):
+                    if key.value in seen:
+                        line = key.start_mark.line + 1
+                        yield f"line {line}: {key.value} is given a second time; allowed: once"
+                    seen.add(key.value)
+                pending.append(value)
+
+
+# -- categories and frequencies -------------------------------------------------------------------
+
+
+def _frequencies(
+    file: Path, given: _SpecificationFile
+) -> tuple[tuple[str, ...], Floats, int | None]:
+    """Return categories, proportions and records."""
+    if (given.proportions is None) == (given.counts is None):
+        which = "neither" if given.counts is None else "both"
+        raise ConfigError(_message(file, [f"{which} of proportions and counts; allowed: one"]))
+    if given.counts is not None:
+        names, counts = _counts(file, given)
+        total = int(counts.sum())
+        return names, counts / total, given.records or total
+    if isinstance(given.proportions, list):
+        if given.categories is None:
+            fault = "categories: missing; a list of proportions needs their names"
+            raise ConfigError(_message(file, [fault]))
+        names, shares = tuple(given.categories), list(given.proportions)
+        if len(names) != len(shares):
+            fault = f"proportions: {len(shares)} numbers for {len(names)} categories"
+            raise ConfigError(_message(file, [fault]))
+    else:
+        named = given.proportions or {}
+        names = tuple(given.categories or named)
+        shares = _in_order(file, "proportions", named, names)
+    total_share = float(np.sum(shares))
+    if abs(total_share - 1) > SHARE_TOLERANCE:
+        fault = f"proportions: they sum to {total_share:.9g}; allowed: sum 1, or give counts"
+        raise ConfigError(_message(file, [fault]))
+    return names, np.array(shares) / total_share, given.records
+
+
+def _counts(file: Path, given: _SpecificationFile) -> tuple[tuple[str, ...], Floats]:
+    if isinstance(given.counts, str):
+        table = file.parent / given.counts
+        names = tuple(given.categories or _names_in(table))
+        return names, read_counts(table, names).astype(float)
+    named = given.counts or {}
+    names = tuple(given.categories or named)
+    counts = np.array(_in_order(file, "counts", named, names), dtype=float)
+    if not counts.any():
+        raise ConfigError(_message(file, ["counts: all are 0; allowed: at least one record"]))
+    return names, counts
+
+
+def _names_in(table: Path) -> list[str]:
+    """Return the categories of a file of counts, in the order of its rows."""
+    try:
+        with table.open(encoding="utf-8-sig", newline="") as stream:
+            rows = list(csv.DictReader(stream, skipinitialspace=True))
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return ["?"]  # whoever reads the counts says what is wrong with the file
+    return [(row.get("category") or "").strip() for row in rows] or ["?"]
+
+
+def _in_order(
+    file: Path, option: str, named: Mapping[str, float], names: Sequence[str]
+) -> list[float]:
+    unknown = [name for name in named if name not in names]
+    missing = [name for name in names if name not in named]
+    faults = [f"{option}.{name}: {_unknown(names)}" for name in unknown]
+    faults += [f"{option}: nothing for the category {name!r}; it must be given" for name in missing]
+    if faults:
+        raise ConfigError(_message(file, faults))
+    return [named[name] for name in names]
+
+
+# -- requirements by name -------------------------------------------------------------------------
+
+
+def _faults(given: _SpecificationFile, names: Sequence[str]) -> Iterator[str]:
+    """Yield what is wrong in itself or names categories that do not exist."""
+    asked = given.requirements
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            yield f"categories[{position}]: {name!r} is there twice; allowed: once"
+    if given.loss == "distance" and asked.cost is None:
+        yield "requirements.cost: missing; the loss 'distance' needs a power or a matrix of costs"
+    for option, name, shown in _named(asked):
+        if name not in names:
+            yield f"requirements.{option}: {shown}{_unknown(names)}"
+
+
+def _named(asked: _RequirementsSection) -> Iterator[tuple[str, str, str]]:
+    """Yield where requirements name a category, the name, and how a message shows it."""
+    for option in ("retention", "change"):
+        floors = getattr(asked, option)
+        if isinstance(floors, dict):
+            for name in floors:
+                yield f"{option}.{name}", name, ""
+    for position, pair in enumerate(asked.forbidden):
+        for name in pair:
+            yield f"forbidden[{position}]", name, f"{name!r}, "
+    for name, listed in (asked.allowed or {}).items():
+        yield f"allowed.{name}", name, ""
+        for other in listed:
+            yield f"allowed.{name}", other, f"{other!r}, "
+
+
+def _unknown(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+    return f"no such category; there are {shown}"
+
+
+def _requirements(asked: _RequirementsSection, names: Sequence[str]) -> Requirements:
+    place = {name: position for position, name in enumerate(names)}
+
+    def floors(given: float | dict[str, float] | None) -> float | dict[int, float] | None:
+        if isinstance(given, dict):
+            return {place[name]: floor for name, floor in given.items()}
+        return given
+
+    allowed = None
+    if asked.allowed is not None:
+        allowed = {
+            place[name]: [place[other] for other in listed]
+            for name, listed in asked.allowed.items()
+        }
+    cost = None
+    if asked.cost is not None:
+        cost = Cost(asked.cost.matrix, asked.cost.power, asked.cost.at_most)
+        cost.costs(len(names))
+    return Requirements(
+        epsilon=asked.epsilon,
+        invariant=asked.invariant,
+        retention=floors(asked.retention),
+        forbidden=tuple((place[true], place[reported]) for true, reported in asked.forbidden),
+        allowed=allowed,
+        cost=cost,
+        change=floors(asked.change),
+        categories=tuple(names),
+    )
+
+
+# -- messages -------------------------------------------------------------------------------------
+
+
+def _message(file: Path, lines: Sequence[str]) -> str:
+    faults = "a fault" if len(lines) == 1 else f"{len(lines)} faults"
+    unique = list(dict.fromkeys(lines))
+    return f"{file}: the specification has {faults} ({MANUAL}):\n" + "\n".join(
+        f"  {line}" for line in unique
+    )
+
+
+def _lines(faults: Sequence[ErrorDetails]) -> list[str]:
+    """Return a line for each option at fault; one that may be of two types fails for either."""
+    options = [_option(fault["loc"]) for fault in faults]
+    lines: dict[str, str] = {}
+    for option, fault in zip(options, faults, strict=True):
+        inside = any(other.startswith((f"{option}.", f"{option}[")) for other in options)
+        if inside and fault["type"] in _ALLOWED:
+            continue  # it is of the other type, and at fault further inside
+        line = _line(option, fault)
+        if option in lines and "; allowed: " in lines[option]:
+            line = f"{lines[option]}, or {line.partition('; allowed: ')[2]}"
+        lines[option] = line
+    return list(lines.values())
+
+
+def _line(option: str, fault: ErrorDetails) -> str:
+    value, context = fault["input"], fault.get("ctx", {})
+    match fault["type"]:
+        case "extra_forbidden":
+            return f"{option}: unknown option; allowed here: {_options(fault['loc'])}"
+        case "literal_error":
+            allowed = str(context["expected"]).replace("'", "").replace(" or ", ", ")
+            return f"{option}: {value!r}; allowed: {allowed}"
+        case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal":
+            return f"{option}: {value!r}; allowed: {_bound(fault['type'], context)}"
+        case "string_type":
+            return f"{option}: {value!r}; allowed: a category's name, {_in_quotes(value)}"
+    return f"{option}: {_shown(value)}; allowed: {_ALLOWED.get(fault['type'], fault['msg'])}"
+
+
+_ALLOWED = {
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "list_type": "a list, such as [a, b]",
+    "dict_type": "a section, such as {a: 0.5, b: 0.2}",
+    "model_type": "a section with options of its own",
+    "string_too_short": "text that is not empty",
+    "too_short": "more entries; a forbidden transition is [true category, reported category]",
+    "too_long": "fewer entries; a forbidden transition is [true category, reported category]",
+}
+
+
+def _bound(kind: str, context: Mapping[str, Any]) -> str:
+    key, words = {
+        "greater_than": ("gt", "above"),
+        "greater_than_equal": ("ge", "at least"),
+        "less_than": ("lt", "below"),
+        "less_than_equal": ("le", "at most"),
+    }[kind]
+    return f"{words} {context[key]:g}"
+
+
+def _in_quotes(value: Any) -> str:
+    if isinstance(value, bool):
+        return "in quotes: YAML reads yes and no as true and false"
+    return "in quotes if it looks like a number"
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+_UNION_TAGS = ("float", "constrained-float", "list", "dict", "str", "constrained-str")
+
+
+def _option(location: Sequence[int | str]) -> str:
+    option = ""
+    for part in location:
+        if isinstance(part, int):
+            option += f"[{part}]"
+        elif not part.startswith(_UNION_TAGS) and part != "[key]":
+            option += f".{part}" if option else part
+    return option or "specification"
+
+
+def _options(location: Sequence[int | str]) -> str:
+    model: type[BaseModel] = _SpecificationFile
+    for part in location[:-1]:
+        if part == "requirements":
+            model = _RequirementsSection
+        elif part == "cost":
+            model = _CostSection
+    return ", ".join(model.model_fields)

@@ -1,0 +1,221 @@
+"""Matrices that a search starts from: closed forms, block designs, and the relaxation's reports."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import optimize
+
+from deniable.channel.base import Floats
+from deniable.design.block_designs import vertex_channels
+from deniable.design.losses import Loss, inverse
+from deniable.design.polytope import Polytope
+from deniable.design.relaxation import Relaxation
+from deniable.design.requirements import Requirements
+from deniable.invariant import two_step_with_epsilon
+
+BISECTIONS = 40
+FITS = 1e-12
+FEW_REPORTS = 4  # times the categories: down to which reports are gathered by means, then by pairs
+MEAN_ROUNDS = 6
+TRIED = 6
+
+
+# -- closed forms ---------------------------------------------------------------------------------
+
+
+def generalized(size: int, epsilon: float) -> Floats:
+    """Return the matrix of generalized randomized response of an epsilon, which may be infinite."""
+    odds = np.full((size, size), np.exp(-epsilon))
+    np.fill_diagonal(odds, 1.0)
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def closed_forms(proportions: Floats, requirements: Requirements) -> Iterator[Floats]:
+    """Yield families of closed forms at the epsilon that is allowed; not all meet requirements.
+
+    Generalized randomized response; the invariant two-step matrix; what keeps a record or draws
+    from the proportions; what keeps a record or draws any category; retention at the floors.
+    """
+    size, epsilon = proportions.size, requirements.epsilon
+    yield generalized(size, np.inf if epsilon is None else epsilon)
+    if epsilon is not None and epsilon > 0:
+        yield two_step_with_epsilon(proportions, epsilon).matrix()
+    floors = requirements.retention_floors(size)
+    if size > 1 and floors.any():
+        rest = (1 - floors) / (size - 1)
+        yield np.where(np.eye(size, dtype=bool), floors[:, None], rest[:, None])
+
+
+def feasible_forms(
+    polytope: Polytope, proportions: Floats, requirements: Requirements
+) -> list[Floats]:
+    """Return the closed forms that meet the requirements.
+
+    A family that does not is mixed with what says nothing, all rows the same, as little as makes
+    it meet them, if that does.
+    """
+    found = [np.tile(row, (proportions.size, 1)) for row in _rows(proportions)]
+    found = [P for P in found if polytope.contains(P, FITS)]
+    idle = list(found)
+    for P in closed_forms(proportions, requirements):
+        if polytope.contains(P, FITS):
+            found.append(P)
+            continue
+        found += [_mixed(polytope, P, Q) for Q in idle]
+    for Q in idle:
+        found.append(_mixed(polytope, np.eye(proportions.size), Q))
+    return found
+
+
+def _rows(proportions: Floats) -> list[Floats]:
+    return [proportions, np.full(proportions.size, 1 / proportions.size)]
+
+
+def _mixed(polytope: Polytope, P: Floats, Q: Floats) -> Floats:
+    """Return t P + (1 - t) Q with the largest t that meets the requirements, which Q does."""
+    low, high = 0.0, 1.0
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        if polytope.contains(middle * P + (1 - middle) * Q, FITS):
+            low = middle
+        else:
+            high = middle
+    return np.asarray(low * P + (1 - low) * Q)
+
+
+# -- from the relaxation --------------------------------------------------------------------------
+
+
+def gathered(
+    relaxation: Relaxation, proportions: Floats, generator: np.random.Generator, count: int
+) -> list[Floats]:
+    """Return channels that gather the relaxation's many reports into as many as categories.
+
+    To report one of several reports in their place subtracts from the information J the spread of
+    the gathered columns, each in proportion to its probability. Reports are gathered so that the
+    trace of J^-1 rises little: half of the channels by k-means in the metric of J^-2, half by the
+    best pairs from four times as many.
+
+    Parameters
+    ----------
+    relaxation : Relaxation
+    proportions : array, shape (size,)
+    generator : numpy.random.Generator
+    count : int
+
+    Returns
+    -------
+    list of array, shape (size, size)
+    """
+    columns = relaxation.columns[:, relaxation.columns.sum(axis=0) > 1e-7]
+    size = proportions.size
+    if columns.shape[1] < size:
+        return []
+    shares = proportions @ columns
+    C = np.linalg.inv((columns / shares) @ columns.T)
+    places = (C @ (columns / shares)).T
+    found = []
+    for number in range(count):
+        reports = columns
+        if number % 2 == 0 or columns.shape[1] > FEW_REPORTS * size:
+            groups = size if number % 2 == 0 else FEW_REPORTS * size
+            reports = columns @ _by_means(places, shares, groups, generator)
+        P = _by_pairs(reports[:, reports.any(axis=0)], proportions, generator)
+        if P.shape[1] == size:
+            found.append(P / P.sum(axis=1, keepdims=True))
+    return found
+
+
+def _by_means(
+    places: Floats, weights: Floats, groups: int, generator: np.random.Generator
+) -> Floats:
+    """Return which group each place is in, by weighted k-means from spread-out first means."""
+    chosen = [int(generator.choice(len(weights), p=weights / weights.sum()))]
+    nearest = np.sum((places - places[chosen[0]]) ** 2, axis=1)
+    for _ in range(groups - 1):
+        odds = weights * nearest + 1e-300
+        chosen.append(int(generator.choice(len(weights), p=odds / odds.sum())))
+        nearest = np.minimum(nearest, np.sum((places - places[chosen[-1]]) ** 2, axis=1))
+    means = places[chosen]
+    group = np.zeros((len(places), groups))
+    for _ in range(MEAN_ROUNDS):
+        distances = np.sum(means**2, axis=1) - 2 * places @ means.T
+        group = np.zeros_like(distances)
+        group[np.arange(len(places)), distances.argmin(axis=1)] = 1.0
+        mass = weights @ group
+        occupied = mass > 0
+        means[occupied] = ((group.T * weights) @ places)[occupied] / mass[occupied, None]
+    return group
+
+
+def _by_pairs(columns: Floats, proportions: Floats, generator: np.random.Generator) -> Floats:
+    """Gather the pair of reports that costs the trace least, by and large, until few are left."""
+    while columns.shape[1] > proportions.size:
+        shares = np.asarray(proportions @ columns, dtype=float)
+        X = np.asarray(columns / shares, dtype=float)
+        C = np.asarray(np.linalg.inv(columns @ X.T), dtype=float)
+        joined = shares[:, None] * shares / (shares[:, None] + shares)
+        lost = joined * _squared_distances(X, C)
+        # Of J less joined * d d' the inverse has this much more trace (Sherman and Morrison).
+        cost: Floats = joined * _squared_distances(X, C @ C) / np.maximum(1 - lost, 1e-9)
+        cost *= np.exp(0.5 * generator.standard_normal(cost.shape))
+        cost[np.tril_indices(len(cost))] = np.inf
+        i, j = divmod(int(cost.argmin()), len(cost))
+        columns = np.delete(columns, j, axis=1)
+        columns[:, i] += X[:, j] * shares[j]
+    return columns
+
+
+def _squared_distances(X: Floats, metric: Floats) -> Floats:
+    products = X.T @ metric @ X
+    own = np.diagonal(products)
+    return np.asarray(own[:, None] + own - 2 * products)
+
+
+# -- labels ---------------------------------------------------------------------------------------
+
+
+def labelled(P: Floats, proportions: Floats, polytope: Polytope) -> Floats:
+    """Return a matrix with its reports renamed so that most records are retained.
+
+    Names that a requirement speaks against cost more than any retention is worth.
+    """
+    gains = proportions[:, None] * P  # of giving the name of category u to report v
+    for group in polytope.groups:
+        if group.kind in ("retention", "change"):
+            (v,) = group.categories
+            sign = 1 if group.kind == "retention" else -1
+            floor = group.bound if group.kind == "retention" else 1 - group.bound
+            gains[v] -= 10 * np.maximum(sign * (floor - P[v]), 0.0)
+    if any(group.kind == "cost" for group in polytope.groups):
+        costs = next(group for group in polytope.groups if group.kind == "cost")
+        weighted = costs.left[:, : polytope.entries].toarray().reshape(P.shape)
+        gains -= 10 * weighted.T @ P
+    names, reports = optimize.linear_sum_assignment(-gains)
+    renamed = np.empty_like(P)
+    renamed[:, names] = P[:, reports]
+    return renamed
+
+
+def first_matrices(
+    loss: Loss,
+    polytope: Polytope,
+    proportions: Floats,
+    relaxation: Relaxation | None,
+    generator: np.random.Generator,
+    counts: tuple[int, int],
+) -> list[Floats]:
+    """Return the starts that are no closed forms: of block designs, and of the relaxation.
+
+    Parameters
+    ----------
+    counts : (block designs, gathered channels)
+        At most; of the latter the best of several times as many.
+    """
+    designs, channels = counts
+    found = vertex_channels(proportions, polytope.ratio, designs)
+    if relaxation is not None:
+        tried = gathered(relaxation, proportions, generator, TRIED * channels)
+        tried = [P for P in tried if inverse(P) is not None]
+        found += sorted(tried, key=loss.value)[:channels]
+    return [labelled(P, proportions, polytope) for P in found]
