@@ -13,9 +13,7 @@ class CoverageGrid(Strict):
     """Channels and sizes of files: every combination of the values."""
 
     channel: Annotated[
-        list[
-            Literal["warner", "generalized", "ordinal", "product", "near_singular", "neighbours"]
-        ],
+        list[Literal["warner", "generalized", "ordinal", "product", "near_singular", "neighbours"]],
         Field(min_length=1),
     ]
     records: Annotated[list[Records], Field(min_length=1)]

@@ -219,14 +219,17 @@ def _designed(
     # its own row, which no record goes through, is the mean of theirs. That raises no ratio.
     everything = np.ones(proportions.size, dtype=bool)
     occurring = proportions > 0 if wanted.invariant else everything
-    requirements = Requirements(
-        epsilon=wanted.epsilon, invariant=wanted.invariant, retention=wanted.retention
-    )
     names = (
         None if categories is None else [categories[v] for v in np.flatnonzero(occurring).tolist()]
     )
+    requirements = Requirements(
+        epsilon=wanted.epsilon,
+        invariant=wanted.invariant,
+        retention=wanted.retention,
+        categories=names,
+    )
     shares = proportions[occurring] / proportions[occurring].sum()
-    channel = design(shares, requirements, wanted.loss, categories=names).channel
+    channel = design(shares, requirements, wanted.loss).channel
     if occurring.all():
         return channel
     found = channel.matrix()

@@ -5,15 +5,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deniable.channel.base import Floats
 from deniable.channel_files import NamedChannel, write_channel
 from deniable.cli.answers import INVARIANCE_TOLERANCE, Answers, privacy
 from deniable.cli.channel import matrix_lines, privacy_lines
 from deniable.cli.text import listed, number, to_json
 from deniable.files import write_text
+from deniable.invariant import sampling_covariance
 
 if TYPE_CHECKING:  # at run time only `run` needs them: solvers are slow to import
     from deniable.design import Design
     from deniable.design.specification import Specification
+
+ROUNDING = 1e-12  # what the sums of a matrix in double precision may be off by
 
 
 def run(options: argparse.Namespace) -> None:
@@ -29,7 +33,13 @@ def run(options: argparse.Namespace) -> None:
     from deniable.design.specification import read_specification  # noqa: PLC0415
 
     specification = read_specification(options.specification)
-    found = design(specification.proportions, specification.requirements, loss=specification.loss)
+    found = design(
+        specification.proportions,
+        specification.requirements,
+        specification.loss,
+        estimator=specification.estimator,
+        target=specification.target,
+    )
     named = NamedChannel(tuple(specification.categories), found.channel)
     properties = _properties(specification, found, named)
     stem = options.specification.stem
@@ -46,18 +56,18 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _properties(specification: "Specification", found: "Design", named: NamedChannel) -> Answers:
-    channel, proportions = named.channel, np.asarray(specification.proportions, dtype=float)
+    channel, proportions = named.channel, specification.proportions
     matrix = channel.matrix()
     change = float(np.abs(channel.reported(proportions) - proportions).max())
-    errors = None
-    if specification.records and not channel.singular:
-        covariance = channel.covariance(proportions, specification.records)
-        errors = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
+    covariance = _covariance(specification, found)
+    errors = None if covariance is None else np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
     return {
         **privacy(named),
         "proportions": proportions,
         "matrix": matrix,
-        "objective": specification.loss,
+        "objective": found.loss_name,
+        "estimator": found.estimator,
+        "target": found.target,
         "loss": found.loss,
         "lower_bound": found.lower_bound,
         "optimality": found.optimality,
@@ -66,17 +76,39 @@ def _properties(specification: "Specification", found: "Design", named: NamedCha
         "retention": np.diagonal(matrix),
         "invariant": change <= INVARIANCE_TOLERANCE,
         "records": specification.records,
+        "covariance": covariance,
         "standard_error": errors,
+        "notes": found.notes,
     }
+
+
+def _covariance(specification: "Specification", found: "Design") -> Floats | None:
+    """Return the covariance of the estimated proportions, by the estimator that was designed for.
+
+    None without a number of records, and for a matrix that cannot be inverted.
+    """
+    proportions, records = specification.proportions, specification.records
+    if records is None:
+        return None
+    if found.estimator == "inverse":
+        if found.channel.singular:
+            return None
+        return found.channel.covariance(proportions, records, found.target)
+    # The reports' own shares of an invariant matrix: text 001, (2.4), and (2.5) with sampling.
+    P = found.channel.matrix()
+    randomization = (np.diag(proportions) - (P.T * proportions) @ P) / records
+    if found.target == "file":
+        return randomization
+    return randomization + sampling_covariance(proportions, records)
 
 
 def _text(named: NamedChannel, properties: Answers) -> list[str]:
     worst = max(properties["violations"].values(), default=0.0)
     facts: list[tuple[str, Any, str]] = [
-        ("loss", properties["loss"], str(properties["objective"])),
+        ("loss", properties["loss"], _meaning(properties)),
         ("lower bound", properties["lower_bound"], "no channel that meets them has less"),
         ("optimality", properties["optimality"], ""),
-        ("worst violation", worst, "of a requirement"),
+        ("worst violation", "none" if worst <= ROUNDING else worst, "of a requirement"),
         ("changed records", f"{100 * properties['changed']:.4g} %", "expected"),
         ("invariant", "yes" if properties["invariant"] else "no", ""),
     ]
@@ -84,11 +116,27 @@ def _text(named: NamedChannel, properties: Answers) -> list[str]:
         (category, *row)
         for category, row in zip(named.categories, properties["matrix"].tolist(), strict=True)
     ]
+    errors = properties["standard_error"]
+    if errors is not None:
+        sampling = "with" if properties["target"] == "population" else "without"
+        remark = f"largest of all categories, {properties['records']} records, {sampling} sampling"
+        facts.append(("standard error", float(max(errors)), remark))
     return [
         f"Designed channel over {number(len(rows))} categories",
         *listed(facts),
+        *(f"  note: {note}" for note in properties["notes"]),
         "",
         *matrix_lines("Matrix: a row for each true category", ("", *named.categories), rows),
         "",
         *privacy_lines(properties),
     ]
+
+
+def _meaning(properties: Answers) -> str:
+    if properties["objective"] == "changed":
+        return "changed: expected share of records whose category changes"
+    if properties["objective"] == "distance":
+        return "distance: expected cost of a record"
+    which = "sum" if properties["objective"] == "trace" else "largest"
+    by = "by inversion" if properties["estimator"] == "inverse" else "by the reports' own shares"
+    return f"{properties['objective']}: n times the {which} of the variances, estimated {by}"

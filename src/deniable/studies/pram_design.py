@@ -182,9 +182,9 @@ class Shown:
 
 
 SHOWN = (
-    Shown("marital-status", 0.5, 0, "least trace: reports stand for three categories each"),
-    Shown("education", 2.0, 0, "least trace: thirteen categories in fours, three alone"),
-    Shown("race", 2.0, 3, "invariant, least trace of the reports' own shares"),
+    Shown("marital-status", 0.5, 0, "least trace"),
+    Shown("education", 2.0, 0, "least trace"),
+    Shown("race", 2.0, 3, "invariant, least trace of the reports' shares"),
     Shown("education", 2.0, 6, "invariant, least ordinal distance"),
 )
 
