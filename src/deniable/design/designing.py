@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -157,14 +158,17 @@ def _searched(function: Loss, pi: Floats, requirements: Requirements, seed: int)
     if not isinstance(function, Linear):
         raise TypeError(f"no search for losses of type {type(function).__name__}")
     corner = LinearPrograms(polytope(pi, requirements)).corner(function.weights)
-    solved = least_linear(function.weights, pi, requirements)
-    if corner is None or solved is None:
+    if corner is None:
         raise DeniableError(
-            "the requirements can barely be met: solvers disagree whether they can; relax one of "
-            "them by 1e-6"
+            "the requirements can barely be met: a solver first found that they can, then that "
+            "they cannot; relax one of them by 1e-6"
         )
-    P = min(solved[0], corner.P, key=function.value)
-    return Found([P, corner.P], max(corner.bound, 0.0))
+    matrices = [corner.P]
+    # The bound is the corner's, so that nothing is lost where cvxpy's solver gives up.
+    with suppress(DeniableError):
+        solved = least_linear(function.weights, pi, requirements)
+        matrices += [] if solved is None else [solved[0]]
+    return Found(sorted(matrices, key=function.value), max(corner.bound, 0.0))
 
 
 def _best_exact(

@@ -4,7 +4,8 @@ A solver meets constraints to some 1e-9. Here the constraints that bind are told
 are then solved as equations: entries on the floor or ceiling of their column are exactly the ratio
 apart, zeros are exactly 0.0, rows sum to 1 to the last digit or so. What is claimed without a
 tolerance, epsilon and the floors of retention, is held against exact fractions of what would be
-drawn, with a margin of a few units of rounding that grows until the claim holds.
+drawn, with a margin of a few units of rounding that grows until the claim holds. Where requirements
+leave no room for that, epsilon comes first: a floor is then missed by rounding.
 """
 
 import math
@@ -24,7 +25,7 @@ from deniable.errors import DeniableError
 BINDING = (1e-6, 1e-5, 1e-7, 1e-4, 1e-8)
 """Slack below which a constraint is taken to bind, relative; tried in turn."""
 ABSOLUTE = 1e-10  # what solvers leave of an entry that is on its floor
-SOLVED = 1e-13
+SOLVED = 1e-12
 MARGINS = (0.0, *(4.0**power * 1e-15 for power in range(12)))
 BEYOND_MARGINS = 1e-11  # what is violated by more is not a matter of rounding
 LARGEST_VIOLATION = 1e-9
@@ -68,13 +69,15 @@ def exact_matrix(P: Floats, proportions: Floats, requirements: Requirements) -> 
             if repaired is None:
                 break
             found = Exact(repaired, violations(repaired, proportions, requirements))
-            if best is None or _worst(found) < _worst(best):
+            if best is None or _rank(found) < _rank(best):
                 best = found
-            if _worst(found) <= SOLVED and _claims_hold(found):
+            if _rank(found) <= (False, SOLVED):
                 return found
             if _worst(found) > BEYOND_MARGINS:
                 break
-    if best is None or _worst(best) > LARGEST_VIOLATION or best.violations.get("epsilon", 0.0) > 0:
+    if best is not None and best.violations.get("epsilon", 0.0) > 0:
+        best = _with_smaller_epsilon(best.P, proportions, requirements)
+    if best is None or _worst(best) > LARGEST_VIOLATION:
         raise DeniableError(
             "the design was not brought to meet its requirements within "
             f"{LARGEST_VIOLATION:g}; give them with fewer digits, or relax one by 1e-6"
@@ -82,12 +85,32 @@ def exact_matrix(P: Floats, proportions: Floats, requirements: Requirements) -> 
     return best
 
 
+def _with_smaller_epsilon(
+    P: Floats, proportions: Floats, requirements: Requirements
+) -> Exact | None:
+    """Return a matrix mixed with as little of its mean row as makes the claim of epsilon true.
+
+    For requirements that leave no room: a floor of retention, or a cap of costs, is then missed by
+    that share at most. Zeros stay zeros, and an invariant matrix invariant.
+    """
+    idle = np.tile(proportions @ P, (len(P), 1))
+    for share in MARGINS[1:]:
+        mixed = (1 - share) * P + share * idle
+        mixed = mixed / mixed.sum(axis=1, keepdims=True)
+        found = Exact(mixed, violations(mixed, proportions, requirements))
+        if found.violations["epsilon"] == 0:
+            return found
+    return None
+
+
 def _worst(found: Exact) -> float:
     return max(found.violations.values())
 
 
-def _claims_hold(found: Exact) -> bool:
-    return all(found.violations.get(claim, 0.0) == 0 for claim in ("epsilon", "retention"))
+def _rank(found: Exact) -> tuple[bool, float]:
+    """Return what makes a matrix better than another: claims that hold, then small violations."""
+    missed = any(found.violations.get(claim, 0.0) > 0 for claim in ("epsilon", "retention"))
+    return missed, _worst(found)
 
 
 def violations(P: Floats, proportions: Floats, requirements: Requirements) -> dict[str, float]:

@@ -17,6 +17,7 @@ from deniable.errors import DeniableError
 Sparse = Any
 """A sparse array of SciPy, whose types do not say what can be done with it."""
 
+Highs: Any = highspy.Highs  # whose methods have no types
 TOLERANCE = 1e-10  # the tightest that HiGHS takes
 INFEASIBLE = highspy.HighsModelStatus.kInfeasible
 OPTIMAL = highspy.HighsModelStatus.kOptimal
@@ -57,7 +58,7 @@ class Constraints:
     ) -> None:
         self._left, self._right = left, right
         self._equal_left, self._equal_right = equal_left, equal_right
-        self._solver = highspy.Highs()
+        self._solver = Highs()
         for option, value in (
             ("output_flag", False),
             ("threads", 1),
@@ -126,7 +127,7 @@ class Constraints:
     def _run(self) -> highspy.HighsModelStatus:
         """Solve from where the last program ended; if that fails, from nothing."""
         self._solver.run()
-        status = self._solver.getModelStatus()
+        status: highspy.HighsModelStatus = self._solver.getModelStatus()
         if status not in (OPTIMAL, INFEASIBLE):
             self._solver.clearSolver()
             self._solver.setOptionValue("presolve", "on")

@@ -34,19 +34,28 @@ def least_linear(
     Returns
     -------
     P and its cost, or None if no channel meets the requirements
+
+    Raises
+    ------
+    DeniableError
+        If the solver gives up.
     """
     size = proportions.size
     P, constraints = _channel(size, requirements)
     constraints += _required(P, proportions, requirements)
     objective = cp.Minimize(cp.sum(cp.multiply(costs, P)))
     problem = cp.Problem(objective, constraints)
-    problem.solve(solver=cp.HIGHS, **HIGHS_OPTIONS)
-    if problem.status in ("infeasible", "infeasible_or_unbounded", "infeasible_inaccurate"):
+    try:
+        problem.solve(solver=cp.HIGHS, **HIGHS_OPTIONS)
+        status = problem.status
+    except (cvxpy.error.SolverError, ValueError):  # it raises either where HiGHS gives up
+        status = "given up"
+    if status in ("infeasible", "infeasible_or_unbounded", "infeasible_inaccurate"):
         return None
-    if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+    if status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
         raise DeniableError(
-            f"the linear program of the design was not solved ({problem.status}); round the "
-            "numbers of the requirements, or ask for less"
+            f"the linear program of the design was not solved ({status}); round the numbers of "
+            "the requirements, or ask for less"
         )
     return np.maximum(P.value, 0.0), float(problem.value)
 

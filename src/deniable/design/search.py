@@ -22,7 +22,6 @@ from deniable.design.starts import feasible_forms, first_matrices, labelled
 
 COARSE, FINE = 1e-2, 1e-10
 """Precisions of the descents: of all starts, and of the best."""
-FINALISTS = 3
 CANDIDATES = 3
 BINDS = 1e-6
 TO_CENTRE = 0.05  # a start is mixed with this share of a matrix well inside
@@ -137,6 +136,10 @@ def _corner_count(size: int) -> int:
     return CORNERS if size <= 10 else CORNERS // 2
 
 
+def _finalist_count(size: int) -> int:
+    return 3 if size <= 10 else 2
+
+
 def _counts(size: int) -> tuple[int, int]:
     """Return how many block designs, and how many channels of the relaxation, to start from."""
     return (4, 12) if size <= 10 else (3, 5)
@@ -186,7 +189,9 @@ def _descended(loss: Loss, inside: Interior, starts: Sequence[Floats]) -> list[F
     rough.sort(key=lambda minimum: minimum.value)
     finalists = rough[:1]
     for minimum in rough[1:]:
-        if len(finalists) < FINALISTS and minimum.value > finalists[-1].value * (1 + 1e-6):
+        if len(finalists) < _finalist_count(inside.polytope.size) and minimum.value > finalists[
+            -1
+        ].value * (1 + 1e-6):
             finalists.append(minimum)
     return [descend(loss, inside, minimum.x, FINE, COARSE).P for minimum in finalists]
 

@@ -17,7 +17,7 @@ BISECTIONS = 40
 FITS = 1e-12
 FEW_REPORTS = 4  # times the categories: down to which reports are gathered by means, then by pairs
 MEAN_ROUNDS = 6
-TRIED = 6
+TRIED = 3
 
 
 # -- closed forms ---------------------------------------------------------------------------------
