@@ -59,6 +59,19 @@ def test_margins_of_adult(attribute, epsilon, loss, invariant):
     assert check_not_worse(found, pi, asked) >= 1
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("epsilon", [15.0, 30.0])
+@pytest.mark.parametrize("invariant", [False, True])
+def test_losses_as_small_as_the_tolerance_of_solvers(epsilon, loss, invariant):
+    rare = np.array([0.0039, 0.0877, 6.7e-12, 0.556, 0.3524])
+    for pi in (rare / rare.sum(), np.array([0.5, 0.3, 0.2])):
+        cost = Cost(power=0.5, at_most=0.101)
+        asked = Requirements(epsilon=epsilon, invariant=invariant, cost=cost)
+        found = design(pi, asked, loss)
+        check(found, pi, asked)
+        check_not_worse(found, pi, asked)
+
+
 def test_generalized_randomized_response_is_the_best_where_it_is_known_to_be():
     # Two equal categories: Warner's design; for the share of changed records, any number.
     for size in (2, 3, 6):

@@ -27,6 +27,7 @@ from deniable.design.polytope import polytope
 from deniable.design.programs import least_linear
 from deniable.design.requirements import Requirements
 from deniable.design.search import Found, least_concave, least_variance
+from deniable.design.starts import feasible_forms
 from deniable.errors import DeniableError
 
 LARGEST_LINEAR = 40
@@ -118,7 +119,7 @@ def design(
     --------
     >>> found = design([0.7, 0.2, 0.1], Requirements(epsilon=1.0, invariant=True), "changed")
     >>> found.optimality, round(found.loss, 6)
-    ('global', 0.274089)
+    ('global', 0.348886)
     >>> found.channel.epsilon <= 1.0
     True
     """
@@ -157,13 +158,15 @@ def _searched(function: Loss, pi: Floats, requirements: Requirements, seed: int)
         return least_concave(function, pi, requirements, generator)
     if not isinstance(function, Linear):
         raise TypeError(f"no search for losses of type {type(function).__name__}")
-    corner = LinearPrograms(polytope(pi, requirements)).corner(function.weights)
+    wanted = polytope(pi, requirements)
+    corner = LinearPrograms(wanted).corner(function.weights)
     if corner is None:
         raise DeniableError(
             "the requirements can barely be met: a solver first found that they can, then that "
             "they cannot; relax one of them by 1e-6"
         )
-    matrices = [corner.P]
+    # A closed form can be better by less than a solver's tolerance, which is much of a small loss.
+    matrices = [corner.P, *feasible_forms(wanted, pi, requirements)]
     # The bound is the corner's, so that nothing is lost where cvxpy's solver gives up.
     with suppress(DeniableError):
         solved = least_linear(function.weights, pi, requirements)
