@@ -23,23 +23,15 @@ rule all:
         expand("results/tables/{table}.csv", table=plan.analyses()),
         "results/audit/privacy.csv",
         "results/audit/samplers.csv",
-        expand("results/releases/{release}/protected.parquet", release=plan.releases()),
-        expand("results/releases/{release}/protected.csv", release=plan.releases()),
-        expand("results/releases/{release}/channels.json", release=plan.releases()),
-        expand("results/releases/{release}/estimates.csv", release=plan.releases()),
-        expand("results/releases/{release}/adjusted_weights.csv", release=plan.releases()),
-        expand("results/releases/{release}/adjustment.json", release=plan.releases()),
-        expand("results/releases/{release}/synthetic.parquet", release=plan.releases()),
-        expand("results/releases/{release}/synthetic.csv", release=plan.releases()),
-        expand("results/releases/{release}/matrices.csv", release=plan.pram_releases()),
-        expand("results/releases/{release}/check.csv", release=plan.rehearsals()),
-        expand("results/releases/{release}/synthetic_check.csv", release=plan.rehearsals()),
+        plan.release_files(),
 
 
 include: "workflow/rules/data.smk"
 include: "workflow/rules/release.smk"
+include: "workflow/rules/release_numeric.smk"
 include: "workflow/rules/studies.smk"
 include: "workflow/rules/multirr.smk"
 include: "workflow/rules/pram.smk"
+include: "workflow/rules/idp.smk"
 include: "workflow/rules/audit.smk"
 include: "workflow/rules/report.smk"

@@ -4,16 +4,18 @@ import json
 import math
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import yaml
 
 from deniable.config import Config, refuse_repeated_keys, release_from, validate
 from deniable.config_checks import check_domains
+from deniable.config_releases import IndependentRelease
 from deniable.errors import ConfigError
-from deniable.manifest import load_manifest
+from deniable.manifest import categorical, load_manifest, numeric
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.json"
@@ -55,12 +57,14 @@ def settle(values: dict[str, Any]) -> Config:
     datasets = load_manifest(ROOT / "resources" / "datasets.yaml")
     check_domains(
         config,
-        {name: dataset.domain for name, dataset in datasets.items()},
+        {name: dataset.domain for name, dataset in categorical(datasets).items()},
         {name: dataset.records for name, dataset in datasets.items()},
+        numeric(datasets),
     )
     return config
 
 
+IDP, HISTOGRAMS = "releases[11]", "releases[9]"  # of Census
 WRONG = [
     # what is put where, and what the one line must say of it
     ("seed", -1, "seed: -1; allowed: at least 0"),
@@ -126,7 +130,9 @@ WRONG = [
     ("releases[0].name", 7, "releases[0].name: 7; allowed: text"),
     ("releases[0].name", "adult_rr_joint", "config: two releases are named 'adult_rr_joint'; all"),
     ("releases[0].name", "Adult_RR_Joint", "allowed: names that differ in more than case"),
-    ("releases[0].data", "census", "releases[0].data: 'census'; allowed: adult, adult_numeric"),
+    ("releases[0].data", "census", "releases[0].data: 'census' is a numeric data set, but rr_inde"),
+    ("releases[0].data", "mine", "releases[0].data: 'mine' is no data set of the manifest; allow"),
+    ("releases[0].data", "", "releases[0].data: ''; allowed: text that is not empty"),
     ("releases[0].mechanism", "prim", "releases[0].mechanism: 'prim'; allowed: rr_independent, rr"),
     ("releases[0].mechanism", ..., "releases[0].mechanism: missing; allowed: rr_independent, rr_c"),
     ("releases[0].rehearsal", "yes", "releases[0].rehearsal: 'yes'; allowed: true or false"),
@@ -173,6 +179,18 @@ WRONG = [
     ("releases[5].joint", [["education", "workclass", "marital-status"]],
      "releases[5].joint[0]: education x workclass x marital-status has 1,008 cells for 32,561 "
      "records; allowed: at most 300 cells, and at least 10 records a cell"),
+    (f"{IDP}.data", "adult", f"{IDP}.data: 'adult' is a categorical data set, but idp takes a"),
+    (f"{IDP}.method", "idp", f"{IDP}.method: 'idp'; allowed: dp, dp_um, idp_ls, idp_cbls"),
+    (f"{IDP}.method", "dp", f"{IDP}: k: 10; allowed with method 'dp': no k, for it forms no"),
+    (f"{IDP}.k", ..., f"{IDP}: k is missing; allowed with method 'idp_cbls': k, the size of clust"),
+    (f"{IDP}.k", 2, f"{IDP}.k: 2; allowed: at least 3"),
+    (f"{IDP}.k", 541, f"{IDP}.k: 541; allowed: at most 540, so that the 1080 records form two clu"),
+    (f"{IDP}.epsilon", 0, f"{IDP}.epsilon: 0; allowed: above 0"),
+    (f"{IDP}.domain_factor", 0.5, f"{IDP}.domain_factor: 0.5; allowed: at least 1"),
+    (f"{IDP}.attributes", ["age"], f"{IDP}.attributes[0]: 'age' is no attribute of the data; all"),
+    (f"{IDP}.synthetic", "clusters", f"{IDP}.synthetic: unknown option; allowed here: name, data"),
+    (f"{HISTOGRAMS}.bins", 1, f"{HISTOGRAMS}.bins: 1; allowed: at least 2"),
+    (f"{HISTOGRAMS}.rehearsal", ..., f"{HISTOGRAMS}.rehearsal: missing; it must be given"),
 ]  # fmt: skip
 
 
@@ -255,6 +273,52 @@ def test_attributes_of_a_release_are_those_of_its_data_set(config_values: dict[s
     for release, attribute in zip(config_values["releases"], ("occupation", "age"), strict=True):
         release["attributes"] = [attribute]
     settle(config_values)
+
+
+def test_a_release_takes_data_of_its_kind(config_values: dict[str, Any]) -> None:
+    datasets = load_manifest(ROOT / "resources" / "datasets.yaml")
+    numbers = numeric(datasets)
+    unbounded = replace(numbers["wine"], name="mine", bounds={"pH": (0.0, 14.0)})
+
+    class Numbers(IndependentRelease):
+        data_kind: ClassVar = "numeric"
+        needs_bounds: ClassVar = True
+
+    def faults_of(kind: type[IndependentRelease], data: str, names: list[str] | None) -> list[str]:
+        given = {"mechanism": "rr_independent", "matrix": "keep", "p": 0.5, "rehearsal": True}
+        release = kind(name="r", data="adult", **given).model_copy(
+            update={"data": data, "attributes": names}
+        )
+        config = validate(config_values).model_copy(update={"releases": [release]})
+        domains = {name: dataset.domain for name, dataset in categorical(datasets).items()}
+        records = {name: dataset.records for name, dataset in datasets.items()}
+        try:
+            check_domains(config, domains, records, numbers | {"mine": unbounded})
+        except ConfigError as error:
+            return [line.strip() for line in str(error).splitlines()[1:]]
+        return []
+
+    assert faults_of(IndependentRelease, "census", None) == [
+        "releases[0].data: 'census' is a numeric data set, but rr_independent takes a categorical "
+        "one; allowed: adult, adult_numeric"
+    ]
+    assert faults_of(Numbers, "adult", None) == [
+        "releases[0].data: 'adult' is a categorical data set, but rr_independent takes a numeric "
+        "one; allowed: census, wine, mine"
+    ]
+    assert faults_of(Numbers, "sensus", None) == [
+        "releases[0].data: 'sensus' is no data set of the manifest; allowed: census, wine, mine"
+    ]
+    assert faults_of(Numbers, "census", ["AGI", "sex"]) == [
+        "releases[0].attributes[1]: 'sex' is no attribute of the data; allowed: AFNLWGT, AGI, "
+        "EMCONTRB, FEDTAX, STATETAX, TAXINC, POTHVAL, INTVAL, FICA"
+    ]
+    assert faults_of(Numbers, "mine", ["pH", "density"]) == [
+        "releases[0].attributes: 'density' has no bounds, which rr_independent needs; allowed: "
+        "attributes with bounds: [lower, upper] under 'mine' in resources/datasets.yaml, stated "
+        "from public knowledge"
+    ]
+    assert faults_of(Numbers, "wine", None) == faults_of(IndependentRelease, "adult", None) == []
 
 
 def test_ordinal_attributes_of_a_release_must_be_among_its_own(
@@ -360,9 +424,16 @@ def test_quick_changes_sizes_and_nothing_else(config_values: dict[str, Any]) -> 
     quick = yaml.safe_load((ROOT / "config" / "quick.yaml").read_text(encoding="utf-8"))
     full, small = leaves(config_values), leaves(merged(config_values, quick))
     changed = {path for path in small if small[path] != full.get(path)}
-    sizes = {"replicates", "chunks", "block"}
+    sizes = {"replicates", "chunks", "block", "k", "census_k", "wine_k", "releases", "runs"}
     assert changed
-    assert {path.split(".")[-1] for path in changed} <= sizes
+    # Grids of forests have fewer k, and are else the same.
+    fewer = {path for path in changed if path.endswith(".grids")}
+    assert fewer == {"studies.idp_fig5.grids", "studies.idp_fig6.grids"}
+    for path in fewer:
+        for whole, part in zip(full[path], small[path], strict=True):
+            assert {**whole, "k": 0} == {**part, "k": 0}
+            assert set(part["k"]) <= set(whole["k"])
+    assert {path.split(".")[-1] for path in changed - fewer} <= sizes
     assert set(full) == set(small)
     settle(merged(config_values, quick))
 

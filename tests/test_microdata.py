@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniable import microdata
+from deniable import csv_text, microdata
 from deniable.discretization import Discretization
 from deniable.domain import Attribute, Domain
 from deniable.errors import DataError, DeniableError
@@ -215,7 +215,7 @@ def test_headerless_and_other_delimiters(tmp_path):
 
 
 def test_many_blocks_are_one_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(microdata, "BLOCK_BYTES", 1 << 10)
+    monkeypatch.setattr(csv_text, "BLOCK_BYTES", 1 << 10)
     odd = Domain((Attribute("a", ("x", 'two\n"lines"')), Attribute("b", ("long" * 20, "s"))))
     data = some_data(5000, odd)
     data.write_csv(tmp_path / "d.csv")
@@ -253,7 +253,7 @@ def test_numbers_are_read_into_their_intervals(tmp_path):
     ],
 )
 def test_what_is_no_number_of_an_interval(tmp_path, monkeypatch, value, message):
-    monkeypatch.setattr(microdata, "BLOCK_BYTES", 1 << 10)
+    monkeypatch.setattr(csv_text, "BLOCK_BYTES", 1 << 10)
     file = tmp_path / "d.csv"
     rows = "x;40\n" * MANY
     file.write_text(f"a;b\n{rows}x;{value}\n{rows}x;worse\n", encoding="utf-8")
@@ -346,7 +346,7 @@ MALFORMED = {
 
 @pytest.mark.parametrize("name", MALFORMED)
 def test_malformed_files_give_one_clear_message(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(microdata, "BLOCK_BYTES", 1 << 10)
+    monkeypatch.setattr(csv_text, "BLOCK_BYTES", 1 << 10)
     content, message = MALFORMED[name]
     file = tmp_path / "file.csv"
     file.write_bytes(content)

@@ -1,6 +1,7 @@
 """The page that people read: complete, self-contained, honest about its data."""
 
 import dataclasses
+import html
 import html.parser
 import itertools
 import re
@@ -15,7 +16,8 @@ import pandas as pd
 import pytest
 from jinja2 import Environment, FileSystemBytecodeCache
 
-from deniable import figures, report, report_sections
+import idp_tables
+from deniable import figures, release_numeric, report, report_sections
 from deniable.assessment_audit import audit_assessments, risk_table
 from deniable.claims import CLAIM_COLUMNS
 from deniable.clustering import cluster_attributes
@@ -29,8 +31,14 @@ from deniable.multirr_audit import (
     audit_release_samplers,
     clusters_table,
 )
+from deniable.numeric import NumericMicrodata
 from deniable.release import describe, design, protect, source_for
 from deniable.release_estimates import check_against_truth, coverage_of_redraws, estimate
+from deniable.release_numeric_audit import audit_numeric_release
+from deniable.release_numeric_check import check_numbers, measure_utility
+from deniable.release_numeric_estimates import estimate_numbers
+from deniable.release_numeric_promises import describe as describe_numbers
+from deniable.release_numeric_promises import with_figures
 from deniable.release_synthesis import (
     adjust_reports,
     describe_adjustment,
@@ -45,13 +53,15 @@ from deniable.report import (
     is_run_of_findings,
     render,
 )
+from deniable.report_numeric_releases import NumericReleaseFiles
 from deniable.report_page import SIGN, Origin
 from deniable.report_sections import DRAWN_BY, MADE_BY, PARTS, PICTURES
 from deniable.sources import Source
 from deniable.studies import error_analysis, pram_breaches, pram_variance, secure_sum_trials
 from deniable.studies.example1 import example_1
 from deniable.studies.pram_results import numbered_results
-from deniable.studies.registry import ANALYSES, CLUSTER_QUERY_KEYS, FIGURES, TABLES
+from deniable.studies.registry import ANALYSES, FIGURES, TABLES
+from deniable.studies.registry_multirr import CLUSTER_QUERY_KEYS
 from deniable.studies.secure_assessment import secure_assessments
 from deniable.studies.threshold_trend import threshold_trend
 from deniable.study import agreement
@@ -301,12 +311,41 @@ def write_release(folder: Path, data: Microdata, kind: str) -> dict[str, Any]:
     return described
 
 
+def write_numeric_release(folder: Path, **settings: Any) -> list[str]:
+    """Write the files of a rehearsal of a release of numbers; return their paths."""
+    place = folder / "releases" / f"numbers_{settings['mechanism']}"
+    given = {"name": place.name, "data": "made", "epsilon": 1.0, "rehearsal": True}
+    chosen = release_from(given | settings)
+    drawn = np.random.default_rng(3)
+    values = drawn.gamma(3, 1, (200, 2)).round(1)
+    labels = (values[:, 0] > 2.5).astype(int)
+    data = NumericMicrodata(("width", "height"), values, "size", ("small", "large"), labels)
+    stated = release_numeric.domains(chosen, data, {"width": (0, 20), "height": (0, 20)})
+    protected = release_numeric.protect(
+        chosen, stated, data, release_numeric.noise_for(chosen, 1), 1
+    )
+    audit = audit_numeric_release(chosen, stated, data)
+    estimates = estimate_numbers(chosen, stated, protected)
+    described = describe_numbers(chosen, stated, data, "original")
+    write_json(place / "release.json", with_figures(described, audit.to_dict("records")))
+    tables = {
+        "audit": audit,
+        "estimates": estimates,
+        "check": check_numbers(chosen, stated, data, estimates, drawn, redraws=2),
+        "utility": measure_utility(chosen, data, protected, 1),
+    }
+    for name, table in tables.items():
+        write_table(place / f"{name}.csv", table)
+    return [str(place / name) for name in ("release.json", *(f"{each}.csv" for each in tables))]
+
+
 def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
     """Write all results of a run; return the inputs of the report's rule."""
     tables = studies() | pram_studies() | analyses(data) | {"multirr_claims": claims_table()}
     tables |= {
         name: table.assign(data_source="original") for name, table in pram_analyses(data).items()
     }
+    tables |= idp_tables.all_tables()
     tables["multirr_table1"], tables["multirr_table2"] = results("adult"), results("adult6")
     tables["multirr_sensitivity"] = results("adult").assign(matrix="keep").iloc[:6]
     printed = [tables[f"multirr_{name}"] for name in ("table1", "table2", "sensitivity")]
@@ -348,6 +387,11 @@ def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
         adjustments=[str(release / "adjustment.json")],
         checks=[str(release / "check.csv")],
         synthetic_checks=[str(release / "synthetic_check.csv")],
+        numeric_releases=[
+            *write_numeric_release(folder, mechanism="idp", method="idp_cbls", k=10),
+            *write_numeric_release(folder, mechanism="numeric_dp", bins=5),
+        ],
+        numeric_checks=[],
         sources=[str(folder / "adult.source.json")],
         findings=str(folder / "findings.md"),
     )
@@ -687,7 +731,11 @@ def test_without_the_table_of_claims_nothing_is_said_of_them(contents: Contents)
 def test_a_run_without_releases_and_printed_numbers_has_a_page(contents: Contents) -> None:
     emptied = ("samplers", "multirr_agreement", "multirr_threshold_trend")
     tables = {name: contents.tables[name].iloc[:0] for name in emptied}
-    page = render(dataclasses.replace(contents, releases=[], tables=dict(contents.tables) | tables))
+    page = render(
+        dataclasses.replace(
+            contents, releases=[], numeric_releases=[], tables=dict(contents.tables) | tables
+        )
+    )
     assert "The config names none." in page
     assert "There are no releases to test." in page
 
@@ -922,6 +970,44 @@ def test_a_release_that_is_no_rehearsal_has_no_checks(contents: Contents) -> Non
     assert "weighted reports say as much as" in part
 
 
+def test_a_release_of_numbers_shows_what_is_claimed_proved_and_found(
+    page: str, contents: Contents
+) -> None:
+    part = section(page, "releases")
+    table = part.split("claimed, proved and measured")[1].split("</tbody>")[0]
+    idp, histograms = (re.sub(r"\s+", " ", row) for row in table.split("<tr>")[2:])
+    assert "numbers_idp" in idp
+    assert "<td>infinite</td>" in idp
+    # All centroids together and the records break the claim, each in a cell of its own.
+    assert idp.count('class="fails"') == 3
+    assert "✗ ∞ ×" in idp
+    assert "numbers_numeric_dp" in histograms
+    assert histograms.count('class="holds">✓ 1.00 ×') == 3
+    for files in contents.numeric_releases:
+        assert files.utility is not None
+        sse = files.utility.set_index("measure")["value"]["mean SSE"]
+        assert f"<td>{report.short(float(sse))}</td>" in table
+        for verdict in files.description["privacy"]["verdicts"]:
+            assert verdict["why"] in html.unescape(words(part))
+    assert "over 2 redraws the intervals cover" in words(part)
+    assert "prove, whatever code made them" in words(part)
+    assert "for the owner: audit.csv" in words(part)
+
+
+def test_a_release_of_numbers_that_is_no_rehearsal_shows_no_truth(contents: Contents) -> None:
+    files = contents.numeric_releases[0]
+    said = dict(files.description, rehearsal=False, notice="drawn once")
+    real = NumericReleaseFiles(said, files.audit, files.estimates)
+    changed = dataclasses.replace(contents, numeric_releases=[real], releases=[])
+    part = section(render(changed), "releases")
+    assert "<th>true</th>" not in part
+    assert "utility.csv" not in part
+    assert "redraws" not in part
+    assert "The config names none" not in part
+    empty = dataclasses.replace(contents, numeric_releases=[], releases=[])
+    assert "The config names none" in section(render(empty), "releases")
+
+
 def test_distances_are_means_by_kind_of_table() -> None:
     check = pd.DataFrame(
         [("a", True, 0.1), ("b", True, 0.3), ("a x b", True, 0.5), ("a x c", False, 0.7)],
@@ -958,8 +1044,9 @@ def test_the_findings_are_set_as_text_with_tables(page: str) -> None:
 def test_findings_are_about_a_run_of_their_seed_and_size(
     contents: Contents, findings: str, changes: dict[str, Any], same: bool
 ) -> None:
-    sizes = {"a": pd.DataFrame({"replicates": [1000, 1000]}), "b": pd.DataFrame({"n": [3]})}
-    sizes["c"] = pd.DataFrame({"replicates": [50]})
+    sizes = {"multirr_table1": pd.DataFrame({"replicates": [1000, 1000]})}
+    sizes["pram_weights"] = pd.DataFrame({"replicates": [50]})
+    sizes["multirr_linkage"] = pd.DataFrame({"replicates": [3]})  # filled by no study
     settings = {"tables": sizes, "findings": findings} | changes
     assert is_run_of_findings(dataclasses.replace(contents, **settings)) == same
 
@@ -988,6 +1075,7 @@ def test_a_category_may_be_called_what_others_call_missing(
     files = SimpleNamespace(
         **{name: [] for name in ("figures", "audits", "channels", "estimates", "adjustments")},
         **{name: [] for name in ("checks", "synthetic_checks", "sources")},
+        **{name: [] for name in ("numeric_releases", "numeric_checks")},
         tables=[str(tmp_path / "t.csv")],
         findings=str(tmp_path / "findings.md"),
     )

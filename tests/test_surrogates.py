@@ -21,11 +21,11 @@ from deniable.dependence import absolute_correlation
 from deniable.domain import Attribute, Domain
 from deniable.errors import DataError
 from deniable.files import sha256
-from deniable.manifest import Dataset, load_manifest
+from deniable.manifest import Dataset, categorical, load_manifest
 from deniable.microdata import Microdata
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-MANIFEST = load_manifest(REPOSITORY / "resources" / "datasets.yaml")
+MANIFEST = categorical(load_manifest(REPOSITORY / "resources" / "datasets.yaml"))
 # Of each committed surrogate: mean and largest total variation over pairs. The promise is a mean
 # of .02; the largest of adult_numeric is that of education and hours per week.
 FIDELITY = {"adult": (0.01, 0.04), "adult_numeric": (0.012, 0.06)}

@@ -4,9 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from deniable.config import Config, message
 from deniable.config_releases import (
+    AnyRelease,
     ClustersRelease,
     DesignedMatrix,
     FileMatrix,
+    HistogramRelease,
+    IdpRelease,
     IndependentRelease,
     JointRelease,
     PramRelease,
@@ -15,6 +18,7 @@ from deniable.config_releases import (
 )
 from deniable.domain import Domain
 from deniable.errors import ConfigError, DeniableError
+from deniable.manifest import NumericDataset
 from deniable.multirr import FEWEST_RECORDS_A_CELL, rr_channel, rr_joint
 from deniable.pram_matrices import (
     LARGEST_BLOCK,
@@ -25,14 +29,27 @@ from deniable.pram_matrices import (
 
 
 def check_domains(
-    config: Config, domains: Mapping[str, Domain], records: Mapping[str, int]
+    config: Config,
+    domains: Mapping[str, Domain],
+    records: Mapping[str, int],
+    numeric: Mapping[str, NumericDataset] | None = None,
 ) -> None:
     """Hold the config against the data sets it names, still before anything starts.
+
+    Parameters
+    ----------
+    config : Config
+    domains : mapping of name to Domain
+        Of the categorical data sets.
+    records : mapping of name to int
+        Of all data sets.
+    numeric : mapping of name to NumericDataset, optional
 
     Raises
     ------
     ConfigError
-        With a line for each attribute that a data set does not have, each attribute named twice,
+        With a line for each release whose data are of the other kind than its mechanism takes,
+        each attribute that a data set does not have, each attribute named twice,
         more parties than records,
         each RR-Joint release whose domain is too large for its records, each block or stratum of
         PRAM that does not fit, and each release that could not be estimated from.
@@ -41,10 +58,10 @@ def check_domains(
     adult = domains["adult"]
     for study in type(config.studies).model_fields:
         ordinal = getattr(config.study(study), "ordinal", [])  # not every study has dependences
-        faults += _unknown(f"studies.{study}.ordinal", ordinal, adult)
+        faults += _unknown(f"studies.{study}.ordinal", ordinal, adult.names)
     summed = config.analyses.multirr_secure_sum
     path = "analyses.multirr_secure_sum"
-    faults += _unknown(f"{path}.pair", summed.pair, adult)
+    faults += _unknown(f"{path}.pair", summed.pair, adult.names)
     for option in ("parties", "parties_of_all_pairs", "linkage_parties"):
         if (parties := getattr(summed, option)) > records["adult"]:
             faults.append(
@@ -53,14 +70,20 @@ def check_domains(
             )
     for number, release in enumerate(config.releases):
         path = f"releases[{number}]"
+        misplaced = list(_wrong_data(path, release, domains, numeric or {}))
+        if (
+            misplaced
+            or release.data not in domains
+            or isinstance(release, IdpRelease | HistogramRelease)
+        ):
+            faults += misplaced
+            continue
         domain = domains[release.data]
         chosen = release.attributes or list(domain.names)
-        wrong = _unknown(f"{path}.attributes", chosen, domain)
+        wrong = _unknown(f"{path}.attributes", chosen, domain.names)
         if isinstance(release, ClustersRelease):
             known = [name for name in dict.fromkeys(chosen) if name in domain.names]
-            wrong += _unknown(
-                f"{path}.ordinal", release.ordinal, domain.project(known or domain.names)
-            )
+            wrong += _unknown(f"{path}.ordinal", release.ordinal, known or domain.names)
         if not wrong:
             own = domain.project(chosen)
             if isinstance(release, PramRelease):
@@ -70,6 +93,55 @@ def check_domains(
         faults += wrong
     if faults:
         raise ConfigError(message(faults))
+
+
+def _wrong_data(
+    path: str,
+    release: AnyRelease,
+    domains: Mapping[str, Domain],
+    numeric: Mapping[str, NumericDataset],
+) -> Iterator[str]:
+    """Yield what a release asks of data that are categorical where it takes numbers, or the like.
+
+    A release of numbers says so by the class variable `data_kind`, and by `needs_bounds` that its
+    noise is calibrated by the manifest's bounds.
+    """
+    wanted = release.data_kind
+    kinds = {"categorical": list(domains), "numeric": list(numeric)}
+    allowed = ", ".join(kinds[wanted])
+    if release.data in kinds[wanted]:
+        if wanted == "numeric":
+            yield from _wrong_numbers(path, release, numeric[release.data])
+        return
+    for kind, names in kinds.items():
+        if release.data in names:
+            yield (
+                f"{path}.data: {release.data!r} is a {kind} data set, but {release.mechanism} "
+                f"takes a {wanted} one; allowed: {allowed}"
+            )
+            return
+    yield f"{path}.data: {release.data!r} is no data set of the manifest; allowed: {allowed}"
+
+
+def _wrong_numbers(path: str, release: AnyRelease, dataset: NumericDataset) -> Iterator[str]:
+    given = release.attributes or list(dataset.names)
+    unknown = _unknown(f"{path}.attributes", given, dataset.names)
+    yield from unknown
+    k = getattr(release, "k", None)
+    if k is not None and 2 * k > dataset.records:
+        yield (
+            f"{path}.k: {k}; allowed: at most {dataset.records // 2}, so that the "
+            f"{dataset.records} records form two clusters or more"
+        )
+    if unknown or not getattr(release, "needs_bounds", False):
+        return
+    for name in given:
+        if name not in dataset.bounds:
+            yield (
+                f"{path}.attributes: {name!r} has no bounds, which {release.mechanism} needs; "
+                f"allowed: attributes with bounds: [lower, upper] under {dataset.name!r} in "
+                "resources/datasets.yaml, stated from public knowledge"
+            )
 
 
 def _unusable(
@@ -100,9 +172,9 @@ def _unusable(
 
 def _misfits(path: str, release: PramRelease, domain: Domain, records: int) -> Iterator[str]:
     """Yield what makes a PRAM release impossible whatever its data are."""
-    wrong = _unknown(f"{path}.strata", release.strata, domain)
+    wrong = _unknown(f"{path}.strata", release.strata, domain.names)
     for i, block in enumerate(release.joint):
-        wrong += _unknown(f"{path}.joint[{i}]", block, domain)
+        wrong += _unknown(f"{path}.joint[{i}]", block, domain.names)
         earlier = {name: j for j in range(i) for name in release.joint[j]}
         for j, name in enumerate(block):
             at = f"{path}.joint[{i}][{j}]: {name!r}"
@@ -184,11 +256,11 @@ def _misfiled(path: str, matrix: FileMatrix, blocks: Sequence[Domain]) -> Iterat
             )
 
 
-def _unknown(path: str, names: Sequence[str], domain: Domain) -> list[str]:
+def _unknown(path: str, names: Sequence[str], known: Sequence[str]) -> list[str]:
     lines = [
-        f"{path}[{i}]: {name!r} is no attribute of the data; allowed: {', '.join(domain.names)}"
+        f"{path}[{i}]: {name!r} is no attribute of the data; allowed: {', '.join(known)}"
         for i, name in enumerate(names)
-        if name not in domain.names
+        if name not in known
     ]
     lines += [
         f"{path}[{i}]: {name!r} is named twice; allowed: once"

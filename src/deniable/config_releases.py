@@ -1,7 +1,7 @@
 """What a release can be told, as typed models; `deniable.config` holds them to it."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -12,8 +12,10 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
 
 class _Release(Strict):
+    data_kind: ClassVar[Literal["categorical", "numeric"]] = "categorical"
+
     name: Name
-    data: Literal["adult", "adult_numeric"]
+    data: Annotated[str, Field(min_length=1)]  # of the manifest; `config_checks` looks it up
     attributes: Annotated[list[str], Field(min_length=1)] | None = None
 
 
@@ -133,7 +135,47 @@ class PramRelease(_Release):
         return list(self.matrix.files.values()) if isinstance(self.matrix, FileMatrix) else []
 
 
-AnyRelease = IndependentRelease | ClustersRelease | JointRelease | PramRelease
+class _NumericRelease(_Release):
+    data_kind: ClassVar[Literal["categorical", "numeric"]] = "numeric"
+
+    epsilon: Epsilon
+    rehearsal: bool
+
+
+class IdpRelease(_NumericRelease):
+    """Values with Laplace noise, one by one or as centroids of clusters (text 002)."""
+
+    mechanism: Literal["idp"]
+    method: Literal["dp", "dp_um", "idp_ls", "idp_cbls"]
+    k: Annotated[int, Field(ge=3, le=1_000_000)] | None = None
+    domain_factor: Annotated[float, Field(ge=1, le=1_000)] | None = None
+
+    @model_validator(mode="after")
+    def _clusters_of_a_size(self) -> Self:
+        if (self.k is None) != (self.method == "dp"):
+            given = "k is missing" if self.k is None else f"k: {self.k}"
+            allowed = "no k, for it forms no clusters" if self.k else "k, the size of clusters"
+            raise ValueError(f"{given}; allowed with method {self.method!r}: {allowed}")
+        return self
+
+    @property
+    def needs_bounds(self) -> bool:
+        """Whether domains are the manifest's bounds, and not a multiple of the largest value."""
+        return self.domain_factor is None
+
+
+class HistogramRelease(_NumericRelease):
+    """Synthetic records from histograms with epsilon-differential privacy."""
+
+    needs_bounds: ClassVar[bool] = True
+
+    mechanism: Literal["numeric_dp"]
+    bins: Annotated[int, Field(ge=2, le=1_000)] = 20
+
+
+CategoricalRelease = IndependentRelease | ClustersRelease | JointRelease | PramRelease
+NumericRelease = IdpRelease | HistogramRelease
+AnyRelease = CategoricalRelease | NumericRelease
 Release = Annotated[AnyRelease, Field(discriminator="mechanism")]
 
 RELEASE_MODELS: Mapping[str, type[Strict]] = {
@@ -141,6 +183,8 @@ RELEASE_MODELS: Mapping[str, type[Strict]] = {
     "rr_clusters": ClustersRelease,
     "rr_joint": JointRelease,
     "pram": PramRelease,
+    "idp": IdpRelease,
+    "numeric_dp": HistogramRelease,
 }
 MATRIX_MODELS: Mapping[str, type[Strict]] = {
     "epsilon": EpsilonMatrix,

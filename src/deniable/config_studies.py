@@ -5,6 +5,8 @@ from typing import Self
 from pydantic import model_validator
 
 from deniable.config_basis import Strict, Study
+from deniable.config_idp import ForestStudy, SseStudy
+from deniable.config_idp_audit import IndividualAttacks, IndividualAudit
 from deniable.config_multirr import (
     AdjustedQueryStudy,
     AssessmentStudy,
@@ -33,6 +35,8 @@ AnyStudy = (
     | JointLossStudy
     | WeightsStudy
     | ItemSetStudy
+    | SseStudy
+    | ForestStudy
 )
 
 
@@ -51,6 +55,10 @@ class StudiesConfig(Strict):
     pram_item_sets: ItemSetStudy
     pram_invariant: InvariantStudy
     pram_joint_loss: JointLossStudy
+    idp_fig3: SseStudy
+    idp_fig4: SseStudy
+    idp_fig5: ForestStudy
+    idp_fig6: ForestStudy
 
     @model_validator(mode="after")
     def _tables_are_as_printed(self) -> Self:
@@ -90,3 +98,5 @@ class AnalysesConfig(Strict):
     multirr_secure_sum: SecureSumTrials
     pram_variance: PramVariance
     pram_design: PramDesigns
+    idp_audit: IndividualAudit
+    idp_attacks: IndividualAttacks

@@ -17,7 +17,7 @@ from deniable.download import (
 )
 from deniable.errors import DataError
 from deniable.files import sha256, write_json, written_whole
-from deniable.manifest import Dataset
+from deniable.manifest import Dataset, PublishedFile
 from deniable.microdata import Microdata, read_csv
 from deniable.sources import Found, Source, read_source
 
@@ -61,7 +61,7 @@ def read_original(dataset: Dataset, path: Path | str) -> Microdata:
     return data
 
 
-def from_mirror(dataset: Dataset, mirror: Path, target: Path) -> None:
+def from_mirror(dataset: PublishedFile, mirror: Path, target: Path) -> None:
     """Copy a data set's file from a mirror directory to `target`, verified.
 
     Raises
@@ -101,7 +101,7 @@ def from_mirror(dataset: Dataset, mirror: Path, target: Path) -> None:
 
 
 def resolve_all(
-    datasets: Iterable[Dataset],
+    datasets: Iterable[PublishedFile],
     *,
     source: Wanted,
     mirror: Path | None,
@@ -147,7 +147,7 @@ def resolve_all(
 
 
 def _follow(
-    dataset: Dataset,
+    dataset: PublishedFile,
     first: Source,
     *,
     folder: Path,
@@ -169,7 +169,7 @@ def _follow(
 
 
 def resolve(
-    dataset: Dataset,
+    dataset: PublishedFile,
     *,
     source: Wanted,
     mirror: Path | None,
@@ -186,7 +186,7 @@ def resolve(
 
     Parameters
     ----------
-    dataset : Dataset
+    dataset : PublishedFile
     source : "auto", "mirror", "public" or "surrogate"
     mirror : path or None
         A directory; if it is named, a wrong file in it is an error, never passed over.
@@ -235,7 +235,7 @@ def _write_record(record: Path, found: Source, before: Source | None) -> None:
 
 
 def _obtain(
-    dataset: Dataset,
+    dataset: PublishedFile,
     source: Wanted,
     mirror: Path | None,
     before: Source | None,
@@ -285,7 +285,7 @@ def _obtain(
     return surrogate
 
 
-def _recorded(dataset: Dataset, record: Path, say: Callable[[str], None]) -> Source | None:
+def _recorded(dataset: PublishedFile, record: Path, say: Callable[[str], None]) -> Source | None:
     try:
         before = read_source(record) if record.exists() else None
     except DataError as error:
@@ -295,7 +295,7 @@ def _recorded(dataset: Dataset, record: Path, say: Callable[[str], None]) -> Sou
 
 
 def _hold_mirror_to_its_word(
-    dataset: Dataset, source: Wanted, mirror: Path | None, target: Path
+    dataset: PublishedFile, source: Wanted, mirror: Path | None, target: Path
 ) -> None:
     """Refuse a mirror that is named and wrong, also where its file is not needed any more."""
     if source == "public" or (mirror is None and source != "mirror"):
@@ -313,7 +313,7 @@ def _hold_mirror_to_its_word(
             raise
 
 
-def _has_original(dataset: Dataset, folder: Path, say: Callable[[str], None]) -> bool:
+def _has_original(dataset: PublishedFile, folder: Path, say: Callable[[str], None]) -> bool:
     target = folder / dataset.file
     with disk_errors(target):
         if not target.exists():
@@ -329,11 +329,11 @@ def _has_original(dataset: Dataset, folder: Path, say: Callable[[str], None]) ->
     return False
 
 
-def _original(dataset: Dataset, found: Found, reason: str) -> Source:
+def _original(dataset: PublishedFile, found: Found, reason: str) -> Source:
     return Source(dataset.name, "original", dataset.sha256, found, reason)
 
 
-def _surrogate(dataset: Dataset, manifest_folder: Path, reason: str) -> Source:
+def _surrogate(dataset: PublishedFile, manifest_folder: Path, reason: str) -> Source:
     path = manifest_folder / dataset.surrogate
     if not path.is_file():
         raise DataError(

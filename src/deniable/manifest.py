@@ -1,9 +1,8 @@
 """The manifest of data sets: what each published file must be, and what is read of it."""
 
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -11,11 +10,26 @@ import yaml
 from deniable.discretization import Discretization
 from deniable.domain import Attribute, Domain
 from deniable.errors import DataError, DeniableError
+from deniable.manifest_rules import (
+    ATTRIBUTE_RULES,
+    CLASS_RULES,
+    DATASET_RULES,
+    INTERVAL_RULES,
+    MEASUREMENT_RULES,
+    NUMERIC_DATASET_RULES,
+    OF_A_CSV,
+    OF_THE_FILE,
+    OPTIONAL,
+    Rules,
+    check,
+    is_inner_path,
+    is_text,
+)
 
 
-@dataclass(frozen=True)
-class Dataset:
-    """A published file and what is read of it.
+@dataclass(frozen=True, kw_only=True)
+class PublishedFile:
+    """A published file, whatever is read of it.
 
     Parameters
     ----------
@@ -27,15 +41,13 @@ class Dataset:
     sha256 : str
     records : int
     delimiter : str
+        Empty for a file that is no CSV.
     header : bool
         Whether the first line names the columns; attributes are then found by name.
     positions : tuple of int
         0-based column of each attribute, empty if there is a header.
-    domain : Domain
     surrogate : str
         Path of the surrogate's parameters, relative to the manifest's folder.
-    discretizations : tuple of Discretization
-        Of the numeric attributes, by the edges that the manifest states.
     """
 
     name: str
@@ -48,78 +60,74 @@ class Dataset:
     delimiter: str
     header: bool
     positions: tuple[int, ...]
-    domain: Domain
     surrogate: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset(PublishedFile):
+    """A published file of which categorical attributes are read.
+
+    Parameters
+    ----------
+    domain : Domain
+    discretizations : tuple of Discretization
+        Of the numeric attributes, by the edges that the manifest states.
+    """
+
+    domain: Domain
     discretizations: tuple[Discretization, ...] = ()
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+@dataclass(frozen=True)
+class ClassAttribute:
+    """The attribute that records are classified by.
+
+    Parameters
+    ----------
+    name : str
+    classes : tuple of str
+    at_most : tuple of float
+        If the file has numbers: what each class but the last goes up to. Without, the file has the
+        classes by name.
+    position : int, optional
+        0-based column, if there is no header.
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    at_most: tuple[float, ...] = ()
+    position: int | None = None
 
 
-def _is_count(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+@dataclass(frozen=True, kw_only=True)
+class NumericDataset(PublishedFile):
+    """A published file of which numbers are read, and a class if there is one.
+
+    Parameters
+    ----------
+    format : "csv" or "rda"
+        An rda file (R data) holds one data frame, whose columns have names.
+    names : tuple of str
+        Of the numeric attributes.
+    bounds : mapping of attribute name to (lower, upper)
+        What is publicly known of an attribute's values, for noise that is calibrated without a look
+        at the records; for those attributes alone whose bounds the manifest states.
+    class_attribute : ClassAttribute, optional
+    """
+
+    format: str
+    names: tuple[str, ...]
+    bounds: Mapping[str, tuple[float, float]]
+    class_attribute: ClassAttribute | None = None
 
 
-def _is_number(value: Any) -> bool:
-    # Also no NaN, no infinity, and no whole number beyond all floats.
-    largest = sys.float_info.max
-    return type(value) in (int, float) and -largest <= value <= largest
+AnyDataset = Dataset | NumericDataset
 
 
-def _is_inner_path(value: Any) -> bool:
-    path = PurePosixPath(value) if _is_text(value) else PurePosixPath("/")
-    return not path.is_absolute() and ".." not in path.parts and path.name != ""
-
-
-Rules = Mapping[str, tuple[str, Callable[[Any], bool]]]
-
-_DATASET_RULES: Rules = {
-    "title": ("a text", _is_text),
-    "citation": ("a text", _is_text),
-    "file": ("a file name without a folder", lambda v: _is_inner_path(v) and "/" not in v),
-    "address": (
-        "an http or https address",
-        lambda v: _is_text(v) and v.startswith(("http://", "https://")),
-    ),
-    "sha256": (
-        "64 hexadecimal digits in small letters, in quotes",
-        lambda v: _is_text(v) and len(v) == 64 and not set(v) - set("0123456789abcdef"),
-    ),
-    "records": ("a whole number of at least 1", lambda v: _is_count(v, 1)),
-    "delimiter": (
-        "one ASCII character in quotes",
-        lambda v: isinstance(v, str) and len(v.encode()) == 1,
-    ),
-    "header": ("true or false", lambda v: isinstance(v, bool)),
-    "surrogate": ("a path within the manifest's folder", _is_inner_path),
-    "attributes": ("a list of attributes", lambda v: isinstance(v, list) and bool(v)),
-}
-_ATTRIBUTE_RULES: Rules = {
-    "name": ("a text (in quotes if it looks like a number)", _is_text),
-    "position": ("a whole number, the column from 0", lambda v: _is_count(v, 0)),
-    "scale": ("nominal or ordinal", lambda v: v in ("nominal", "ordinal")),
-    "categories": (
-        "a list of texts, or for numbers `edges` in its place",
-        lambda v: isinstance(v, list) and bool(v),
-    ),
-}
-_NUMERIC_RULES: Rules = {
-    "name": _ATTRIBUTE_RULES["name"],
-    "position": _ATTRIBUTE_RULES["position"],
-    "edges": (
-        "a list of finite numbers that increase (an open end is open_below or open_above)",
-        lambda v: isinstance(v, list) and bool(v) and all(map(_is_number, v)),
-    ),
-    "open_below": ("true or false", lambda v: isinstance(v, bool)),
-    "open_above": ("true or false", lambda v: isinstance(v, bool)),
-}
-_OPTIONAL = ("scale", "open_below", "open_above")
-_OF_THE_FILE = ("address", "sha256", "records", "delimiter", "header")
-
-
-def load_manifest(path: Path | str) -> dict[str, Dataset]:
+def load_manifest(path: Path | str) -> dict[str, AnyDataset]:
     """Read the manifest of data sets.
+
+    A data set with the key `attributes` is categorical, one with `numeric_attributes` is numeric.
 
     Raises
     ------
@@ -141,18 +149,30 @@ def load_manifest(path: Path | str) -> dict[str, Dataset]:
         raise DataError(f"{file}: {line}{problem}; mend the YAML there") from None
     if not isinstance(entries, dict) or not entries:
         raise DataError(f"{file}: no data sets; give each a name with its keys below it")
-    datasets: dict[str, Dataset] = {}
+    datasets: dict[str, AnyDataset] = {}
     for name, entry in entries.items():
-        if not _is_inner_path(name) or "/" in name:
+        if not is_inner_path(name) or "/" in name:
             raise DataError(f"{file}: dataset {name!r}: use a text that can name a file")
-        dataset = _dataset(f"{file}: dataset {name!r}", name, entry)
+        numeric = isinstance(entry, dict) and "numeric_attributes" in entry
+        read = _numeric_dataset if numeric else _dataset
+        dataset = read(f"{file}: dataset {name!r}", name, entry)
         for other in datasets.values():
             _refuse_contradiction(f"{file}: dataset {name!r}", dataset, other)
         datasets[name] = dataset
     return datasets
 
 
-def _refuse_contradiction(where: str, dataset: Dataset, other: Dataset) -> None:
+def categorical(datasets: Mapping[str, AnyDataset]) -> dict[str, Dataset]:
+    """Return the data sets of categorical attributes."""
+    return {name: each for name, each in datasets.items() if isinstance(each, Dataset)}
+
+
+def numeric(datasets: Mapping[str, AnyDataset]) -> dict[str, NumericDataset]:
+    """Return the data sets of numbers."""
+    return {name: each for name, each in datasets.items() if isinstance(each, NumericDataset)}
+
+
+def _refuse_contradiction(where: str, dataset: AnyDataset, other: AnyDataset) -> None:
     """Refuse two data sets that say different things of one file, or share a surrogate."""
     if dataset.surrogate == other.surrogate:
         raise DataError(
@@ -161,7 +181,7 @@ def _refuse_contradiction(where: str, dataset: Dataset, other: Dataset) -> None:
         )
     if dataset.file != other.file:
         return
-    for key in _OF_THE_FILE:
+    for key in OF_THE_FILE:
         here, there = getattr(dataset, key), getattr(other, key)
         if here != there:
             raise DataError(
@@ -171,7 +191,7 @@ def _refuse_contradiction(where: str, dataset: Dataset, other: Dataset) -> None:
 
 
 def _dataset(where: str, name: str, entry: Any) -> Dataset:
-    _check(where, "", entry, _DATASET_RULES)
+    check(where, "", entry, DATASET_RULES)
     attributes: list[Attribute] = []
     discretizations: list[Discretization] = []
     positions: list[int] = []
@@ -194,7 +214,7 @@ def _dataset(where: str, name: str, entry: Any) -> Dataset:
         domain = Domain(tuple(attributes))
     except DeniableError as error:
         raise DataError(f"{where}, key 'attributes': {error}") from None
-    plain = {key: entry[key] for key in _DATASET_RULES if key != "attributes"}
+    plain = {key: entry[key] for key in DATASET_RULES if key != "attributes"}
     return Dataset(
         name=name,
         positions=tuple(positions),
@@ -204,14 +224,81 @@ def _dataset(where: str, name: str, entry: Any) -> Dataset:
     )
 
 
+def _numeric_dataset(where: str, name: str, entry: Any) -> NumericDataset:
+    is_csv = entry.get("format", "csv") != "rda"
+    rules = {
+        key: rule for key, rule in NUMERIC_DATASET_RULES.items() if is_csv or key not in OF_A_CSV
+    }
+    check(where, "", entry, rules, optional=("format", "class"))
+    header = entry.get("header", True)
+    # A header, or a data frame, finds columns by name; a position could only contradict.
+    measured, classified = (
+        {key: rule for key, rule in of.items() if key != "position" or not header}
+        for of in (MEASUREMENT_RULES, CLASS_RULES)
+    )
+    places = {
+        f"numeric_attributes[{i}]": each for i, each in enumerate(entry["numeric_attributes"])
+    }
+    for place, given in places.items():
+        check(where, place, given, measured, optional=OPTIONAL)
+    names = tuple(given["name"] for given in entry["numeric_attributes"])
+    class_attribute = None
+    if "class" in entry:
+        places["class"] = entry["class"]
+        class_attribute = _class_attribute(where, entry["class"], classified)
+    _refuse_same(where, places, "name")
+    if not header:
+        _refuse_same(where, places, "position")
+    taken = ("format", "numeric_attributes", "class", *OF_A_CSV)
+    return NumericDataset(
+        name=name,
+        format="csv" if is_csv else "rda",
+        delimiter=entry.get("delimiter", ""),
+        header=header,
+        positions=() if header else tuple(each["position"] for each in entry["numeric_attributes"]),
+        names=names,
+        bounds={
+            each["name"]: (float(each["bounds"][0]), float(each["bounds"][1]))
+            for each in entry["numeric_attributes"]
+            if "bounds" in each
+        },
+        class_attribute=class_attribute,
+        **{key: entry[key] for key in NUMERIC_DATASET_RULES if key not in taken},
+    )
+
+
+def _class_attribute(where: str, given: Any, rules: Rules) -> ClassAttribute:
+    check(where, "class", given, rules, optional=OPTIONAL)
+    classes, at_most = given["classes"], given.get("at_most")
+    if at_most is not None and len(at_most) != len(classes) - 1:
+        raise DataError(
+            f"{where}, key 'class.at_most': is {at_most!r:.80}; give one number fewer than the "
+            f"{len(classes)} classes, for the last class has no upper end"
+        )
+    ends = tuple(float(end) for end in at_most or ())
+    return ClassAttribute(given["name"], tuple(classes), ends, given.get("position"))
+
+
+def _refuse_same(where: str, places: Mapping[str, Mapping[str, Any]], key: str) -> None:
+    """Refuse two attributes of one name, or of one column."""
+    seen: dict[Any, str] = {}
+    for place, given in places.items():
+        if given[key] in seen:
+            raise DataError(
+                f"{where}, key '{place}.{key}': {given[key]!r} is taken by {seen[given[key]]}; "
+                "give another"
+            )
+        seen[given[key]] = place
+
+
 def _attribute(where: str, key: str, given: Any, *, header: bool) -> Attribute | Discretization:
     """Return an attribute as it is listed, or the intervals that make one of numbers."""
-    rules = _NUMERIC_RULES if isinstance(given, dict) and "edges" in given else _ATTRIBUTE_RULES
+    rules = INTERVAL_RULES if isinstance(given, dict) and "edges" in given else ATTRIBUTE_RULES
     # A header finds columns by name; a position beside it could only contradict.
     rules = {name: rule for name, rule in rules.items() if name != "position" or not header}
-    _check(where, key, given, rules, optional=_OPTIONAL)
+    check(where, key, given, rules, optional=OPTIONAL)
     for category in given.get("categories", []):
-        if not _is_text(category) or category != category.strip():
+        if not is_text(category) or category != category.strip():
             raise DataError(
                 f"{where}, key '{key}.categories': {category!r} is no category; "
                 "give a text in quotes, without white space around it"
@@ -223,24 +310,3 @@ def _attribute(where: str, key: str, given: Any, *, header: bool) -> Attribute |
         return Attribute(given["name"], tuple(given["categories"]), given.get("scale", "nominal"))
     except DeniableError as error:
         raise DataError(f"{where}, key '{key}': {error}") from None
-
-
-def _check(
-    where: str, prefix: str, given: Any, rules: Rules, optional: tuple[str, ...] = ()
-) -> None:
-    if not isinstance(given, dict):
-        place = f", key '{prefix}'" if prefix else ""
-        raise DataError(f"{where}{place}: {given!r:.80} is no mapping; give {', '.join(rules)}")
-    dot = f"{prefix}." if prefix else ""
-    for key, (expected, _) in rules.items():
-        if key not in given and key not in optional:
-            raise DataError(f"{where}, key '{dot}{key}': missing; give {expected}")
-    for key, value in given.items():
-        if key not in rules:
-            raise DataError(
-                f"{where}, key '{dot}{key}': not used here; remove it, or rename it to one of "
-                f"{', '.join(rules)}"
-            )
-        expected, holds = rules[key]
-        if not holds(value):
-            raise DataError(f"{where}, key '{dot}{key}': is {value!r:.80}; give {expected}")

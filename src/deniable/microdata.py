@@ -1,8 +1,6 @@
 """Microdata: coded columns of one domain, in memory and on disk."""
 
-import csv
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from deniable.csv_text import shortened, text_columns
 from deniable.discretization import Discretization
 from deniable.domain import Attribute, Codes, Domain, refuse_foreign_codes
 from deniable.errors import DataError, DeniableError
@@ -21,9 +20,6 @@ from deniable.files import written_whole
 METADATA_KEY = b"deniable"
 LARGEST_COUNTED_DOMAIN = 200_000_000
 CHUNK_RECORDS = 1 << 20
-BLOCK_BYTES = 1 << 24  # of a CSV file, read at a time
-LONGEST_FIRST_LINE = 1 << 20
-LONGEST_QUOTATION = 500  # characters of a file in a message
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
@@ -84,7 +80,9 @@ class Microdata:
     def project(self, names: Sequence[str]) -> "Microdata":
         """Return the records restricted to the named attributes."""
         return Microdata(
-            self.domain.project(names), tuple(self.column(name) for name in names), self.marks
+            self.domain.project(names),
+            tuple(self.column(name) for name in names),
+            self.marks,
         )
 
     def counts(self, names: Sequence[str] | None = None) -> npt.NDArray[np.int64]:
@@ -121,7 +119,10 @@ class Microdata:
             )
             for attribute, column in zip(self.domain, self.columns, strict=True)
         ]
-        about = {"attributes": attributes_to_json(self.domain), "marks": dict(self.marks)}
+        about = {
+            "attributes": attributes_to_json(self.domain),
+            "marks": dict(self.marks),
+        }
         return pa.table(arrays, names=list(self.domain.names)).replace_schema_metadata(
             {METADATA_KEY: json.dumps(about).encode()}
         )
@@ -188,11 +189,11 @@ def _encode_arrow(values: pa.Array, attribute: Attribute, where: str, first_reco
     if codes.null_count:
         bad = int(np.flatnonzero(codes.is_null().to_numpy(zero_copy_only=False))[0])
         value = values[bad].as_py()
-        problem = f"the unknown category '{_shortened(value)}'" if value else "a missing value"
+        problem = f"the unknown category '{shortened(value)}'" if value else "a missing value"
         raise DataError(
             f"{where}: record {first_record + bad}, column {attribute.name!r} has {problem}; "
             f"recode it, or list it as a category (now: "
-            f"{_shortened(', '.join(attribute.categories))})"
+            f"{shortened(', '.join(attribute.categories))})"
         )
     return np.asarray(codes.to_numpy(zero_copy_only=False)).astype(attribute.code_type)
 
@@ -209,7 +210,7 @@ def _encode_numbers(
     fault = intervals.fault(numbers)
     if fault is None and before < len(values):
         text = values[before].as_py()
-        problem = f"has '{_shortened(text)}', which is no number" if text else "has a missing value"
+        problem = f"has '{shortened(text)}', which is no number" if text else "has a missing value"
         fault = before, f"{problem}; give a number, or leave the record out"
     if fault:
         position, problem = fault
@@ -264,62 +265,21 @@ def read_csv(
         read, is no UTF-8 text, lacks a column, has a row of another length, a missing value, an
         unknown category, or a number that is none or in no interval.
     """
-    import pyarrow.compute as pc  # noqa: PLC0415
-    from pyarrow import csv as arrow_csv  # noqa: PLC0415
-
-    file = Path(path)
-    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
-        raise DataError(f"{file}: the delimiter is {delimiter!r}; it must be one ASCII character")
     intervals = _intervals(discretizations, domain)
-    first_row = _first_row(file, delimiter)
-    names = [f"column {position}" for position in range(len(first_row))]
-    if column_positions is None:
-        header = [name.strip() for name in first_row]
-        _refuse_bad_header(file, header, domain)
-        positions = [header.index(name) for name in domain.names]
-    else:
-        positions = list(column_positions)
-        _refuse_bad_positions(file, positions, len(first_row), domain, delimiter)
-    wanted = [names[position] for position in positions]
-    skipped = 1 if column_positions is None else 0
     parsed: list[list[Codes]] = [[] for _ in domain]
-    records = 0
-    try:
-        reader = arrow_csv.open_csv(
-            file,
-            read_options=arrow_csv.ReadOptions(
-                block_size=BLOCK_BYTES,
-                column_names=names,
-                skip_rows=skipped,
-                use_threads=False,  # as fast here, and errors know their row
-            ),
-            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            convert_options=arrow_csv.ConvertOptions(
-                include_columns=wanted,
-                column_types={name: pa.string() for name in wanted},
-                strings_can_be_null=False,
-            ),
-        )
-        for batch in reader:
-            for position, attribute in enumerate(domain):
-                values = pc.utf8_trim_whitespace(batch.column(position))
-                into = intervals.get(attribute.name)
-                place = str(file), records + 1
-                parsed[position].append(
-                    _encode_numbers(values, into, *place)
-                    if into
-                    else _encode_arrow(values, attribute, *place)
-                )
-            records += batch.num_rows
-    except (pa.ArrowInvalid, OSError) as error:
-        if not _only_a_header(file, skipped):
-            raise DataError(
-                f"{file}: {_reason(error, first_row if skipped else names, skipped)}; mend that "
-                f"row, or check that the file is UTF-8 text with the delimiter {delimiter!r}"
-            ) from None
-    if not records:
-        raise DataError(f"{file}: no records; give a file with at least one")
-    return Microdata(domain, tuple(np.concatenate(chunks) for chunks in parsed))
+    chunks = text_columns(
+        path, domain.names, column_positions=column_positions, delimiter=delimiter
+    )
+    for before, columns in chunks:
+        for attribute, values, codes in zip(domain, columns, parsed, strict=True):
+            into = intervals.get(attribute.name)
+            place = str(Path(path)), before + 1
+            codes.append(
+                _encode_numbers(values, into, *place)
+                if into
+                else _encode_arrow(values, attribute, *place)
+            )
+    return Microdata(domain, tuple(np.concatenate(codes) for codes in parsed))
 
 
 def _intervals(
@@ -332,73 +292,6 @@ def _intervals(
                 "its discretization; take the discretization's attribute"
             )
     return {each.name: each for each in discretizations}
-
-
-def _first_row(file: Path, delimiter: str) -> list[str]:
-    try:
-        with file.open("rb") as stream:
-            raw = re.split(rb"[\r\n]", stream.read(LONGEST_FIRST_LINE), maxsplit=1)[0]
-    except OSError as error:
-        raise DataError(f"{file}: {error.strerror or error}; check the path") from None
-    if not raw.strip():
-        raise DataError(f"{file}: the first line is empty; give a file with records")
-    try:
-        return next(csv.reader([raw.decode("utf-8-sig")], delimiter=delimiter))
-    except UnicodeDecodeError:
-        raise DataError(
-            f"{file}: the first line is no UTF-8 text; convert the file to UTF-8"
-        ) from None
-    except csv.Error as error:
-        raise DataError(f"{file}: the first line is no CSV ({error}); check the file") from None
-
-
-def _only_a_header(file: Path, header_rows: int) -> bool:
-    # Arrow takes a header without a line end, and nothing after it, for a fault.
-    with file.open("rb") as stream:
-        start = stream.read(LONGEST_FIRST_LINE).strip()
-    return header_rows == 1 and not re.search(rb"[\r\n]", start)
-
-
-def _reason(error: Exception, columns: Sequence[str], header_rows: int) -> str:
-    # Arrow counts the header as a row; it names columns by their position.
-    text = str(error).splitlines()[0].removeprefix("CSV parse error: ")
-    text = text.replace("CSV conversion error to string: ", "")
-    if text.startswith("straddling"):
-        return f"a record has over {BLOCK_BYTES:,} bytes: likely a quotation mark is left open"
-    if found := re.match(r"(?:In CSV column #(\d+): )?Row #(\d+): ", text):
-        column = f", column {columns[int(found[1])].strip()!r}" if found[1] else ""
-        text = f"record {int(found[2]) - header_rows}{column}: {text[found.end() :]}"
-    return text
-
-
-def _shortened(text: str) -> str:
-    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-    return text if len(text) <= LONGEST_QUOTATION else f"{text[:LONGEST_QUOTATION]} ..."
-
-
-def _refuse_bad_positions(
-    file: Path, positions: list[int], width: int, domain: Domain, delimiter: str
-) -> None:
-    if len(positions) != len(domain):
-        raise DataError(
-            f"{file}: {len(domain)} attributes, but {len(positions)} column positions; one each"
-        )
-    for position in sorted(positions, reverse=True):
-        if not 0 <= position < width:
-            raise DataError(
-                f"{file}: the first line has {width} columns, but column {position} (from 0) is "
-                f"wanted; check the delimiter {delimiter!r} and the file"
-            )
-
-
-def _refuse_bad_header(file: Path, header: list[str], domain: Domain) -> None:
-    for name in domain.names:
-        if header.count(name) != 1:
-            problem = "no column" if name not in header else "more than one column"
-            raise DataError(
-                f"{file}: {problem} {name!r} in the header ({_shortened(', '.join(header))}); "
-                "each attribute needs one column of its name"
-            )
 
 
 def read_parquet(path: Path | str) -> Microdata:

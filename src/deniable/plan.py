@@ -10,7 +10,7 @@ from typing import Any
 from deniable.config import Config, validate
 from deniable.errors import ConfigError
 from deniable.files import read_json
-from deniable.manifest import Dataset, load_manifest
+from deniable.manifest import AnyDataset, categorical, load_manifest, numeric
 from deniable.provenance import code_digest
 from deniable.sources import Source, read_source
 from deniable.studies.registry import ANALYSES, FIGURES, TABLES
@@ -18,6 +18,20 @@ from deniable.studies.registry import ANALYSES, FIGURES, TABLES
 MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
 RAW = Path("results/data/raw")
 RELEASES = Path("results/releases")
+LEFT_BY_ALL = ("protected.parquet", "protected.csv", "estimates.csv")
+LEFT_BY = {
+    "categorical": (
+        *("channels.json", "adjusted_weights.csv", "adjustment.json"),
+        *("synthetic.parquet", "synthetic.csv"),
+    ),
+    "numeric": ("release.json", "audit.csv"),
+}
+"""What a release leaves besides, by its kind of data."""
+CHECKS = {
+    "categorical": ("check.csv", "synthetic_check.csv"),
+    "numeric": ("check.csv", "utility.csv"),
+}
+"""What a rehearsal leaves besides."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +43,13 @@ class Plan:
     config : Config
     root : path
         Folder of the Snakefile.
-    datasets : mapping of name to Dataset
+    datasets : mapping of name to Dataset or NumericDataset
     sources : mapping of name to Source
     """
 
     config: Config
     root: Path
-    datasets: Mapping[str, Dataset]
+    datasets: Mapping[str, AnyDataset]
     sources: Mapping[str, Source]
 
     @classmethod
@@ -57,8 +71,9 @@ class Plan:
         datasets = load_manifest(_resources(root) / "datasets.yaml")
         check_domains(
             config,
-            {name: dataset.domain for name, dataset in datasets.items()},
+            {name: dataset.domain for name, dataset in categorical(datasets).items()},
             {name: dataset.records for name, dataset in datasets.items()},
+            numeric(datasets),
         )
         _refuse_second_draw(config)
         mirror = os.environ.get(MIRROR_VARIABLE) or config.data.mirror
@@ -132,27 +147,43 @@ class Plan:
         not_made = set(TABLES) - set(self.tables())
         return [figure for figure, tables in FIGURES.items() if not not_made & set(tables)]
 
-    def releases(self) -> list[str]:
-        """Return the names of the releases."""
-        return [release.name for release in self.config.releases]
+    def releases(self, kind: str = "categorical", *, rehearsal: bool | None = None) -> list[str]:
+        """Return the names of the releases of a kind of data.
 
-    def pram_releases(self) -> list[str]:
-        """Return the names of the releases whose matrices are written to files of their own."""
-        return [release.name for release in self.config.releases if release.mechanism == "pram"]
+        Parameters
+        ----------
+        kind : "categorical" or "numeric"
+        rehearsal : bool, optional
+            Only those that are rehearsals, or only those that are not.
+        """
+        return [
+            release.name
+            for release in self.config.releases
+            if release.data_kind == kind and rehearsal in (None, release.rehearsal)
+        ]
+
+    def release_files(self) -> list[str]:
+        """Return the files that the releases leave."""
+        return [
+            f"{RELEASES}/{release.name}/{file}"
+            for release in self.config.releases
+            for file in (
+                *LEFT_BY_ALL,
+                *LEFT_BY[release.data_kind],
+                *(["matrices.csv"] if release.mechanism == "pram" else []),
+                *(CHECKS[release.data_kind] if release.rehearsal else []),
+            )
+        ]
 
     def matrix_files(self, release: str) -> list[str]:
         """Return the files of a user's own matrices that a release is designed from."""
         files: list[str] = getattr(self.config.release(release), "matrix_files", [])
         return files
 
-    def names(self, *, rehearsal: bool) -> str:
-        """Return a pattern for the names of the releases that are rehearsals, or that are not."""
-        names = [r.name for r in self.config.releases if r.rehearsal == rehearsal]
-        return "|".join(names) if names else "(?!)"  # nothing matches that
-
-    def rehearsals(self) -> list[str]:
-        """Return the names of the releases that are rehearsals."""
-        return [release.name for release in self.config.releases if release.rehearsal]
+    def names(self, kind: str = "categorical", *, rehearsal: bool | None = None) -> str:
+        """Return a pattern for the names of releases; parameters as those of `releases`."""
+        # Nothing matches the last.
+        return "|".join(self.releases(kind, rehearsal=rehearsal)) or "(?!)"
 
 
 def _resources(root: Path | str) -> Path:
@@ -165,8 +196,10 @@ def _refuse_second_draw(config: Config) -> None:
     A rehearsal may be repeated; it protects nobody.
     """
     for release in config.releases:
-        described = RELEASES / release.name / "channels.json"
-        if release.rehearsal or not described.exists():
+        # Of either kind: also what was drawn from categories is not to be drawn from numbers.
+        files = [RELEASES / release.name / name for name in ("channels.json", "release.json")]
+        described = next((file for file in files if file.exists()), None)
+        if release.rehearsal or described is None:
             continue
         drawn = read_json(described)
         if drawn["rehearsal"] or drawn["parameters"] != release.model_dump():

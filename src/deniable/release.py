@@ -7,6 +7,7 @@ from deniable.channel import ProductChannel
 from deniable.clustering import cluster_attributes
 from deniable.config_releases import (
     AnyRelease,
+    CategoricalRelease,
     ClustersRelease,
     IndependentRelease,
     JointRelease,
@@ -30,7 +31,7 @@ REHEARSAL_MARK = "REHEARSAL: drawn from a seed that is known, so it protects nob
 PRODUCTION_MARK = "drawn from the operating system's cryptographic generator"
 
 
-def design(release: AnyRelease, data: Microdata) -> StratifiedProtocol:
+def design(release: CategoricalRelease, data: Microdata) -> StratifiedProtocol:
     """Return the protocol of a release: its clusters and their channels, by stratum.
 
     Raises
@@ -77,7 +78,9 @@ def _randomized_response(
     return protocol
 
 
-def describe(release: AnyRelease, protocol: StratifiedProtocol, data_source: str) -> dict[str, Any]:
+def describe(
+    release: CategoricalRelease, protocol: StratifiedProtocol, data_source: str
+) -> dict[str, Any]:
     """Return what a release says of itself: data, parameters, privacy, channels."""
     if isinstance(release, PramRelease):
         privacy = pram_privacy(release, protocol)
@@ -96,7 +99,7 @@ def describe(release: AnyRelease, protocol: StratifiedProtocol, data_source: str
     }
 
 
-def _privacy(release: AnyRelease, protocol: StratifiedProtocol) -> dict[str, Any]:
+def _privacy(release: CategoricalRelease, protocol: StratifiedProtocol) -> dict[str, Any]:
     return {
         "unit": "the whole record of one respondent",
         "epsilon": protocol.epsilon,
@@ -122,7 +125,7 @@ def source_for(release: AnyRelease, root_seed: int, step: str | None = None) -> 
 
 
 def protect(
-    release: AnyRelease, protocol: StratifiedProtocol, data: Microdata, source: RandomSource
+    release: CategoricalRelease, protocol: StratifiedProtocol, data: Microdata, source: RandomSource
 ) -> Microdata:
     """Randomize every record of the release's attributes and mark the result."""
     reports = protocol.randomize(data.project(protocol.domain.names), source).reports

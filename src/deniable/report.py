@@ -17,6 +17,11 @@ from markupsafe import Markup
 from deniable.files import read_json
 from deniable.provenance import run_facts
 from deniable.report_multirr import is_as_printed, tally
+from deniable.report_numeric_releases import (
+    NumericReleaseFiles,
+    numeric_releases,
+    read_numeric_releases,
+)
 from deniable.report_page import (
     SIGN,
     Row,
@@ -86,6 +91,7 @@ class Contents:
         Versions.
     seed : int
     config : str
+    numeric_releases : sequence of NumericReleaseFiles
     """
 
     tables: Tables
@@ -96,6 +102,7 @@ class Contents:
     facts: Mapping[str, str]
     seed: int
     config: str
+    numeric_releases: Sequence[NumericReleaseFiles] = ()
 
 
 def gather(files: Any, config: Mapping[str, Any]) -> Contents:
@@ -128,6 +135,7 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
         facts=run_facts(),
         seed=config["seed"],
         config=yaml.safe_dump(dict(config), sort_keys=False, default_flow_style=None, width=100),
+        numeric_releases=read_numeric_releases([*files.numeric_releases, *files.numeric_checks]),
     )
 
 
@@ -225,10 +233,8 @@ def glance(contents: Contents) -> Row:
 
 def _runs(tables: Tables) -> list[int]:
     """Return how many runs stand behind a number, over all studies."""
-    counts = {
-        int(n) for t in tables.values() if "replicates" in t for n in t["replicates"].unique()
-    }
-    return sorted(counts)
+    simulated = [tables[name]["replicates"].dropna() for name in TABLES if name in tables]
+    return sorted({int(n) for replicates in simulated for n in replicates.unique()})
 
 
 def releases(contents: Contents) -> Row:
@@ -247,7 +253,8 @@ def releases(contents: Contents) -> Row:
                 else distances(files.synthetic_check),
             }
             for files in contents.releases
-        ]
+        ],
+        "numeric": numeric_releases(contents.numeric_releases),
     }
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from deniable.claims import FALSE_ALARMS, SIMILAR
 from deniable.report_page import Row, Tables, first_of, groups_of, rows_of
-from deniable.studies.registry import CLUSTER_QUERY_KEYS
+from deniable.studies.registry_multirr import CLUSTER_QUERY_KEYS
 
 METHODS = {
     "rr_independent": "RR-Independent",

@@ -11,6 +11,7 @@ from deniable import report_pram as pram
 from deniable import report_pram_privacy as pram_privacy
 from deniable import report_pram_variance as pram_variance
 from deniable import report_privacy as privacy
+from deniable import report_sections_idp as idp
 from deniable.report_page import Origin, Section
 from deniable.studies.registry import TABLES
 
@@ -202,6 +203,7 @@ PARTS: Mapping[str, tuple[Section, ...]] = {
             pram_privacy.design,
         ),
     ),
+    "Individual differential privacy": idp.SECTIONS,
     "Privacy": (
         Section(
             "audit",
@@ -252,6 +254,7 @@ PICTURES = {
     "pram_breaches": "Bounds on what a report can tell, and priors that come close to them",
     "pram_design": "Losses of designed channels beside generalized RR and two steps, over epsilon",
     "pram_channels": "Designed channels as heat maps, true categories by reported ones",
+    **idp.PICTURES,
 }
 """What each figure shows, for those who hear the page."""
 
@@ -271,6 +274,7 @@ DRAWN_BY: Mapping[str, Origin] = {
     "pram_breaches": Origin("figures.pram:breaches", "draw"),
     "pram_design": Origin("figures.pram_design:design", "draw"),
     "pram_channels": Origin("figures.pram_design:channels", "draw"),
+    **idp.DRAWN_BY,
 }
 
 COMPARED_BY = Origin("study:compare", "collect")
@@ -289,6 +293,7 @@ _SIMULATED_BY = {
     "pram_item_sets": "studies.pram_item_sets:PramItemSets.__call__",
     "pram_invariant": "studies.pram_invariant:InvariantPram.__call__",
     "pram_joint_loss": "studies.pram_joint_loss:JointLoss.__call__",
+    **idp.SIMULATED_BY,
 }
 
 MADE_BY: Mapping[str, Origin] = {
@@ -323,6 +328,7 @@ MADE_BY: Mapping[str, Origin] = {
     "pram_worst_sets": Origin("studies.pram_breaches:worst_set_table", "bound_breaches"),
     "pram_design": Origin("studies.pram_design:design_table", "design_channels"),
     "pram_channels": Origin("studies.pram_design:channel_table", "design_channels"),
+    **idp.MADE_BY,
     "privacy": Origin("multirr_audit:audit_multirr", "audit_privacy"),
     "samplers": Origin("multirr_audit:audit_release_samplers", "audit_samplers"),
 }

@@ -196,13 +196,13 @@ def compare(
     return table[[*keys, *RESULT_COLUMNS]]
 
 
-def plotted(results: pd.DataFrame, keys: Sequence[str], summary: SummaryName) -> pd.DataFrame:
+def plotted(results: pd.DataFrame, keys: Sequence[str], summary: str) -> pd.DataFrame:
     """Return results that no printed number stands beside, as the numbers behind a figure.
 
     Returns
     -------
     DataFrame
-        The key columns, the summary under its own name, ``ci_low``, ``ci_high``, ``replicates``,
+        The key columns, the summary under its name, ``ci_low``, ``ci_high``, ``replicates``,
         ``data_source``, then what else names a cell.
     """
     named = results.rename(columns={"regenerated": summary})

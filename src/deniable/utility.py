@@ -1,11 +1,18 @@
-"""What estimates are good for: count queries and their errors (text 003, 6.5)."""
+"""What estimates are good for: errors of count queries, and distances between whole tables.
+
+Count queries are those of text 003, 6.5, distances those of text 004, 3.2.1. These work on
+the last axis, the cells, and over any leading axes of runs.
+"""
 
 import math
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from deniable.errors import DeniableError
+
+Floats = npt.NDArray[np.float64]
 
 
 def queried_cells(cells: int, coverage: float) -> int:
@@ -48,3 +55,109 @@ def relative_errors(
     errors = absolute_errors(estimated, true)
     empty = np.where(errors > 0, np.inf, 0.0)
     return np.divide(errors, true, out=empty, where=true > 0)
+
+
+def squared_errors(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
+    """Return the sum over cells of squared errors; its mean over runs is the ESE (text 004, 3.2.1).
+
+    Parameters
+    ----------
+    estimated, true : shape (..., cells)
+
+    Examples
+    --------
+    >>> float(squared_errors([3.0, 4.0], [0.0, 0.0]))
+    25.0
+    """
+    errors = np.asarray(estimated, dtype=float) - np.asarray(true, dtype=float)
+    return np.asarray(np.sum(errors**2, axis=-1))
+
+
+def expected_squared_error(estimated: npt.ArrayLike, true: npt.ArrayLike) -> float:
+    """Return the mean over all runs of the sum of squared errors (ESE; text 004, 3.2.1)."""
+    return float(np.mean(squared_errors(estimated, true)))
+
+
+def l2_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
+    """Return the Euclidean distances of tables, in the tables' unit (text 004, 3.2.1).
+
+    Parameters
+    ----------
+    estimated, true : shape (..., cells)
+    """
+    return np.sqrt(squared_errors(estimated, true))
+
+
+def jensen_shannon_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
+    """Return the square roots of the Jensen-Shannon divergences of tables, natural logarithm.
+
+    Text 004 prints the divergence in (2), lacking a D_KL and with logarithms of counts; the numbers
+    of its Tables 4 and 5 are called distances and have the size of the root. At most
+    sqrt(ln 2), which tables without a common cell attain.
+
+    Parameters
+    ----------
+    estimated, true : not negative, shape (..., cells)
+        Counts or proportions: each table is divided by its own sum.
+
+    Raises
+    ------
+    DeniableError
+        For negative cells and empty tables: project the estimate first.
+
+    Examples
+    --------
+    >>> round(float(jensen_shannon_distances([1, 0], [0, 1])), 4)
+    0.8326
+    """
+    first, second = _as_distributions(estimated), _as_distributions(true)
+    middle = (first + second) / 2
+    divergences = special.rel_entr(first, middle) + special.rel_entr(second, middle)
+    # Equal tables can come out a rounding error below 0.
+    return np.asarray(np.sqrt(np.maximum(divergences.sum(axis=-1) / 2, 0.0)))
+
+
+def chi_squared_between(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
+    """Return Pearson's statistic of homogeneity of two tables of counts (text 004, 3.2.1).
+
+    With the totals N and M, the sum over cells of (sqrt(M / N) a - sqrt(N / M) b)^2 / (a + b);
+    cells that are empty in both add nothing. If both were independent samples of one population it
+    would be chi-squared with (cells - 1) degrees of freedom. A noisy table and the true one are
+    not: the statistic is a distance here, and no test.
+
+    Parameters
+    ----------
+    estimated, true : not negative, shape (..., cells)
+
+    Raises
+    ------
+    DeniableError
+        For negative cells and empty tables: project the estimate first.
+
+    Examples
+    --------
+    >>> round(float(chi_squared_between([30, 70], [50, 50])), 12)
+    8.333333333333
+    """
+    first, second = np.broadcast_arrays(_refuse_negative(estimated), _refuse_negative(true))
+    totals = first.sum(axis=-1, keepdims=True), second.sum(axis=-1, keepdims=True)
+    balance = np.sqrt(totals[1] / totals[0])
+    both = first + second
+    terms = np.zeros(both.shape)
+    np.divide((balance * first - second / balance) ** 2, both, out=terms, where=both > 0)
+    return np.asarray(terms.sum(axis=-1))
+
+
+def _as_distributions(tables: npt.ArrayLike) -> Floats:
+    values = _refuse_negative(tables)
+    return np.asarray(values / values.sum(axis=-1, keepdims=True))
+
+
+def _refuse_negative(tables: npt.ArrayLike) -> Floats:
+    values = np.asarray(tables, dtype=float)
+    if values.size and not (values.min() >= 0 and np.all(values.sum(axis=-1) > 0)):
+        raise DeniableError(
+            "a table to compare has a negative cell, one that is no number, or nothing in it; "
+            "project the estimate onto the tables of counts first"
+        )
+    return values

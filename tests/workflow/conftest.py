@@ -1,7 +1,7 @@
 """A small project of its own for whole-workflow tests, run once and then copied.
 
-Nothing here needs a network or the published data: the manifest names a file of 600 records that
-is made here, and its surrogates are the committed ones.
+Nothing here needs a network or the published data: the manifest names a file of 600 records, and
+numeric ones, that are made here; its surrogates are the committed ones.
 """
 
 import fcntl
@@ -18,8 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import rdata
 import yaml
+
+from deniable import copula, numeric_surrogates
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("Snakefile", "workflow", "config", "resources", "docs", "profiles", "src")
@@ -48,6 +52,18 @@ FIGURE_3_GRID = {
 ASSESSMENT_GRID = {"matrix": ["keep"], "method": ["attributes", "secure_sum"], "p": [0.7]}
 INVARIANT_GRID = {"attribute": ["sex"], "records": [200], "method": ["two_step"], "p": [0.5]}
 RELEASE = {"data": "adult", "matrix": "keep", "p": 0.7}
+SSE_GRID = {"method": ["dp", "dp_um", "idp_ls", "idp_cbls", "dp_median"], "epsilon": [1.0]} | {
+    "domain_factor": [1.5]
+}
+FORESTS = {
+    "replicates": 2,
+    "chunks": 1,
+    "domain_factors": [1.5],
+    "grids": [
+        {"method": ["original", "majority"], "epsilon": [0.0], "k": [0]},
+        {"method": ["idp_cbls"], "epsilon": [1.0], "k": [100]},
+    ],
+}
 TINY: dict[str, Any] = {
     "data": {"source": "surrogate"},
     "studies": {
@@ -66,12 +82,19 @@ TINY: dict[str, Any] = {
         "pram_invariant": SIZE | {"grids": [INVARIANT_GRID]},
         "pram_joint_loss": SIZE
         | {"grids": [{"first": ["relationship"], "second": ["sex"], "epsilon": [2.0, 4.0]}]},
+        "idp_fig3": SIZE | {"k": [10, 100], "grids": [SSE_GRID]},
+        "idp_fig4": SIZE | {"k": [10, 100], "grids": [SSE_GRID]},
+        "idp_fig5": FORESTS | {"attribute": "FICA"},
+        "idp_fig6": FORESTS | {"attribute": "alcohol"},
     },
     "analyses": {
         "multirr_secure_sum": {"parties": 50, "parties_of_all_pairs": 5, "fault_trials": 2}
         | {"linkage_parties": 300, "linkage_samples": 3},
         "pram_variance": {"epsilons": [2.0]},
         "pram_design": {"epsilons": [2.0]},
+        "idp_audit": {"census_k": [10, 100], "wine_k": [100], "epsilons": [1.0], "releases": 3}
+        | {"domain_factors": [1.5]},
+        "idp_attacks": {"k": [10], "epsilons": [1.0], "domain_factor": 1.5, "runs": 20},
     },
     "releases": [
         RELEASE
@@ -84,6 +107,10 @@ TINY: dict[str, Any] = {
         {"name": "blurred", "data": "adult", "mechanism": "pram", "strata": ["sex"]}
         | {"attributes": ["race", "relationship", "sex", "income"], "rehearsal": True}
         | {"joint": [["relationship", "income"]], "matrix": {"kind": "two_step", "epsilon": 4.0}},
+        {"name": "masked", "data": "census", "mechanism": "idp", "method": "idp_cbls"}
+        | {"attributes": ["AGI", "FICA"], "k": 50, "epsilon": 1.0, "rehearsal": True},
+        {"name": "counted", "data": "census", "mechanism": "numeric_dp", "bins": 5}
+        | {"attributes": ["AGI", "FICA"], "epsilon": 1.0, "rehearsal": False},
     ],
 }
 
@@ -159,7 +186,9 @@ class Project:
             "audit/*.csv",
             "figures/*",
             "releases/*/channels.json",
+            "releases/*/release.json",
             "releases/tried/*.csv",
+            "releases/masked/*.csv",
             "releases/blurred/**/*.csv",
         )
 
@@ -191,16 +220,20 @@ def set_up(folder: Path) -> None:
             shutil.copy2(ROOT / part, folder)
     manifest = folder / "resources" / "datasets.yaml"
     entries = yaml.safe_load(manifest.read_text(encoding="utf-8"))
-    text = published_file([a for entry in entries.values() for a in entry["attributes"]])
+    coded = {name: entry for name, entry in entries.items() if "attributes" in entry}
+    text = published_file([a for entry in coded.values() for a in entry["attributes"]])
     (folder / "mirror").mkdir()
     (folder / "mirror" / "adult.data").write_text(text, encoding="utf-8")
-    for entry in entries.values():
-        assert entry["file"] == "adult.data"
-        entry |= {
-            "records": RECORDS,
-            "sha256": hashlib.sha256(text.encode()).hexdigest(),
-            "address": "http://127.0.0.1:9/adult.data",  # the discard port: nobody answers
-        }
+    for name, entry in entries.items():
+        if name in coded:
+            assert entry["file"] == "adult.data"
+            entry["records"] = RECORDS
+        else:
+            write_numbers(folder / "mirror" / entry["file"], entry)
+        content = (folder / "mirror" / entry["file"]).read_bytes()
+        # The discard port: nobody answers.
+        entry["address"] = f"http://127.0.0.1:9/{entry['file']}"
+        entry["sha256"] = hashlib.sha256(content).hexdigest()
     manifest.write_text(yaml.safe_dump(entries, sort_keys=False), encoding="utf-8")
     (folder / TINY_FILE).write_text(yaml.safe_dump(TINY), encoding="utf-8")
 
@@ -217,6 +250,19 @@ def published_file(attributes: list[dict[str, Any]]) -> str:
         values = attribute["categories"] if "edges" not in attribute else attribute["edges"]
         rows[:, attribute["position"]] = generator.choice(np.array(values, dtype=str), RECORDS)
     return "".join(", ".join(row) + "\n" for row in rows)
+
+
+def write_numbers(path: Path, entry: dict[str, Any]) -> None:
+    """Write records in the form of a published numeric file, drawn from its surrogate."""
+    model = copula.read(ROOT / "resources" / entry["surrogate"])
+    drawn = numeric_surrogates.sample(model, entry["records"], np.random.default_rng(5))
+    table = pd.DataFrame(drawn.values, columns=list(drawn.names))
+    # Some number of each class: the lowest one's upper end, or one more.
+    table[drawn.class_name] = entry["class"]["at_most"][0] + drawn.labels.astype(int)
+    if entry.get("format") == "rda":
+        rdata.write_rda(path, {path.stem: table})
+    else:
+        table.to_csv(path, sep=entry["delimiter"], index=False)
 
 
 @contextmanager

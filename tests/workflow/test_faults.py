@@ -13,7 +13,7 @@ import yaml
 from deniable.files import write_table
 from deniable.microdata import read_parquet
 from deniable.studies.cluster_queries import ClusterQueries
-from deniable.studies.registry import CLUSTER_QUERY_KEYS
+from deniable.studies.registry_multirr import CLUSTER_QUERY_KEYS
 from deniable.study import simulate_chunk
 
 pytestmark = pytest.mark.workflow

@@ -1,4 +1,4 @@
-# Data: the published file, or records drawn from its surrogate, as coded microdata.
+# Data: the published file, or records drawn from its surrogate, as categorical or numeric microdata.
 
 
 rule prepare_data:

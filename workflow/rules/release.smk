@@ -91,6 +91,8 @@ rule estimate_release:
         "results/releases/{release}/estimates.csv",
     log:
         "results/logs/estimate_release/{release}.log",
+    wildcard_constraints:
+        release=plan.names(),
     params:
         release=lambda wildcards: plan.settings("releases", wildcards.release),
         code=plan.code("estimate_release.py"),
@@ -157,6 +159,8 @@ rule check_rehearsal:
         synthetic="results/releases/{release}/synthetic_check.csv",
     log:
         "results/logs/check_rehearsal/{release}.log",
+    wildcard_constraints:
+        release=plan.names(rehearsal=True),
     params:
         seed=plan.config.seed,
         synthetic=lambda wildcards: plan.config.release(wildcards.release).synthetic,

@@ -12,9 +12,19 @@ rule report:
         channels=expand("results/releases/{release}/channels.json", release=plan.releases()),
         estimates=expand("results/releases/{release}/estimates.csv", release=plan.releases()),
         adjustments=expand("results/releases/{release}/adjustment.json", release=plan.releases()),
-        checks=expand("results/releases/{release}/check.csv", release=plan.rehearsals()),
+        checks=expand("results/releases/{release}/check.csv", release=plan.releases(rehearsal=True)),
         synthetic_checks=expand(
-            "results/releases/{release}/synthetic_check.csv", release=plan.rehearsals()
+            "results/releases/{release}/synthetic_check.csv", release=plan.releases(rehearsal=True)
+        ),
+        numeric_releases=expand(
+            "results/releases/{release}/{file}",
+            release=plan.releases("numeric"),
+            file=["release.json", "audit.csv", "estimates.csv"],
+        ),
+        numeric_checks=expand(
+            "results/releases/{release}/{file}",
+            release=plan.releases("numeric", rehearsal=True),
+            file=["check.csv", "utility.csv"],
         ),
         sources=expand("results/data/raw/{dataset}.source.json", dataset=plan.datasets),
         findings="docs/findings.md",

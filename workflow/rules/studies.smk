@@ -3,7 +3,9 @@
 
 rule simulate:
     input:
-        data="results/data/adult.parquet",
+        data=lambda wildcards: expand(
+            "results/data/{name}.parquet", name=STUDIES[wildcards.study].datasets
+        ),
     output:
         "results/studies/{study}/chunk-{chunk}-of-{chunks}.csv",
     log:

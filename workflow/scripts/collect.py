@@ -16,11 +16,15 @@ with job(snakemake):
     cells = [c for c in cells_of_grids(snakemake.params.study["grids"]) if table.holds(c)]
     found = pd.concat(map(pd.read_csv, snakemake.input.chunks))
     results = in_order(found[[table.holds(row) for row in found.to_dict("records")]], cells)
+    printed = None
     if table.published:
         printed = pd.concat(
             read_published(file, study.published_column) for file in snakemake.input.published
         )
+    if table.finish:
+        results = table.finish(results, printed)
+    elif table.published:
         results = compare(results, printed, table.keys, study.published_replicates)
     else:
-        results = plotted(results, table.keys, study.summary)
+        results = plotted(results, table.keys, table.value or study.summary)
     write_table(snakemake.output[0], results)

@@ -1,9 +1,9 @@
 """Fit the surrogate of a data set to its published file, and say how faithful it is."""
 
-from deniable import bayesian_network, datasets, surrogates
 from deniable.errors import DataError
 from deniable.files import write_table
 from deniable.manifest import load_manifest
+from deniable.preparation import fit_surrogate
 from deniable.randomness import generator_for
 
 from job import job
@@ -15,10 +15,11 @@ with job(snakemake):
             f"{name}: a surrogate is fitted to the published file, which is not here; put it into "
             "a directory and set DENIABLE_DATA_MIRROR to it"
         )
-    dataset = load_manifest(snakemake.input.manifest)[name]
-    data = datasets.read_original(dataset, snakemake.input.origin)
-    network = surrogates.fit(data, sha256=snakemake.params.sha256)
-    generator = generator_for(snakemake.params.seed, {"surrogate": name})
-    drawn = surrogates.sample(network, dataset.records, generator)
-    write_table(snakemake.output.fidelity, surrogates.pairwise_total_variation(data, drawn))
-    bayesian_network.write(snakemake.output.model, network)
+    fidelity = fit_surrogate(
+        load_manifest(snakemake.input.manifest)[name],
+        snakemake.input.origin,
+        snakemake.output.model,
+        sha256=snakemake.params.sha256,
+        generator=generator_for(snakemake.params.seed, {"surrogate": name}),
+    )
+    write_table(snakemake.output.fidelity, fidelity)

@@ -1,8 +1,9 @@
-"""Write a data set as coded microdata, from its published file or from its surrogate."""
+"""Write a data set as microdata, from its published file or from its surrogate."""
 
-from deniable import bayesian_network, datasets, surrogates
+from dataclasses import replace
+
 from deniable.manifest import load_manifest
-from deniable.microdata import Microdata
+from deniable.preparation import draw_surrogate, read_published
 from deniable.randomness import generator_for
 
 from job import job
@@ -11,10 +12,9 @@ with job(snakemake):
     name, kind = snakemake.wildcards.dataset, snakemake.params.kind
     dataset = load_manifest(snakemake.input.manifest)[name]
     if kind == "original":
-        data = datasets.read_original(dataset, snakemake.input.origin)
+        data = read_published(dataset, snakemake.input.origin)
     else:
-        network = bayesian_network.read(snakemake.input.origin, dataset.domain)
         generator = generator_for(snakemake.params.seed, {"surrogate": name})
-        data = surrogates.sample(network, dataset.records, generator)
+        data = draw_surrogate(dataset, snakemake.input.origin, generator)
     marks = {"data_source": kind, "source_sha256": snakemake.params.sha256}
-    Microdata(data.domain, data.columns, marks).write_parquet(snakemake.output[0])
+    replace(data, marks=marks).write_parquet(snakemake.output[0])

@@ -1,16 +1,17 @@
 """Simulate a chunk of a study's cells."""
 
 from deniable.files import write_table
-from deniable.microdata import read_parquet
 from deniable.studies.registry import STUDIES
 from deniable.study import simulate_chunk
+from deniable.true_records import read_true_records
 
 from job import job
 
 with job(snakemake):
     settings = snakemake.params.study
-    data = read_parquet(snakemake.input.data)
     study = STUDIES[snakemake.wildcards.study]
+    records = dict(zip(study.datasets, map(read_true_records, snakemake.input.data), strict=True))
+    data = records if len(records) > 1 else next(iter(records.values()), None)
     results = simulate_chunk(
         study.simulator(data, settings),
         snakemake.wildcards.study,
@@ -22,5 +23,7 @@ with job(snakemake):
         root_seed=snakemake.params.seed,
         summary=study.summary,
     )
-    source = "model" if study.from_model else data.marks["data_source"]
+    sources = {each.marks["data_source"] for each in records.values()}
+    # What comes from a surrogate in part is marked as if it did as a whole.
+    source = "surrogate" if "surrogate" in sources else next(iter(sources), "model")
     write_table(snakemake.output[0], results.assign(data_source=source))

@@ -6,7 +6,7 @@ from functools import partial
 import pandas as pd
 from matplotlib.figure import Figure
 
-from deniable.figures import multirr, pram, pram_design
+from deniable.figures import idp, idp_audit, multirr, pram, pram_design
 from deniable.figures.printed import printed_against_regenerated
 from deniable.figures.style import save
 from deniable.studies.registry import TABLES
@@ -34,6 +34,12 @@ DRAWN: Mapping[str, Callable[..., Figure]] = {
     "pram_breaches": pram.breaches,
     "pram_design": pram_design.design,
     "pram_channels": pram_design.channels,
+    "idp_fig3": idp.fig3,
+    "idp_fig4": idp.fig4,
+    "idp_fig5": idp.fig5,
+    "idp_fig6": idp.fig6,
+    "idp_audit": idp_audit.claimed_and_exact,
+    "idp_attacks": idp_audit.attacks,
 }
 """How each figure of `deniable.studies.registry.FIGURES` is drawn from its tables."""
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from deniable.studies.registry import PRINTED_RUNS
+from deniable.studies.registry_multirr import PRINTED_RUNS
 
 Z_95 = 1.959964
 TREND_COLUMNS = (

@@ -1,0 +1,160 @@
+"""Columns of text from a CSV file, in chunks, with one clear message for whatever is wrong."""
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from deniable.errors import DataError
+
+BLOCK_BYTES = 1 << 24  # of a file, read at a time
+LONGEST_FIRST_LINE = 1 << 20
+LONGEST_QUOTATION = 500  # characters of a file in a message
+
+
+def text_columns(
+    path: Path | str,
+    names: Sequence[str],
+    *,
+    column_positions: Sequence[int] | None = None,
+    delimiter: str = ",",
+) -> Iterator[tuple[int, list[pa.Array]]]:
+    """Yield the columns of a CSV file as text, a chunk of records at a time.
+
+    Parameters
+    ----------
+    path : path
+    names : sequence of str
+        Of the columns to read; further columns are left out.
+    column_positions : sequence of int, one a name, optional
+        0-based column of each name in a file without a header. By default the file has a header
+        and columns are found by name.
+    delimiter : str
+        One character. White space around values is dropped; blank lines are passed over.
+
+    Yields
+    ------
+    tuple of int and list of pyarrow.Array of str
+        Records before this chunk, and its columns in the order of `names`.
+
+    Raises
+    ------
+    DataError
+        One message with file, line or record and remedy, for a file that cannot be read, is no
+        UTF-8 text, lacks a column, has a row of another length or has no records.
+    """
+    import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
+    from pyarrow import csv as arrow_csv  # noqa: PLC0415
+
+    file = Path(path)
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
+        raise DataError(f"{file}: the delimiter is {delimiter!r}; it must be one ASCII character")
+    first_row = _first_row(file, delimiter)
+    # Named by position, for a header may name two columns alike that are not wanted.
+    columns = [f"column {position}" for position in range(len(first_row))]
+    if column_positions is None:
+        header = [name.strip() for name in first_row]
+        _refuse_bad_header(file, header, names)
+        wanted = [columns[header.index(name)] for name in names]
+    else:
+        _refuse_bad_positions(file, column_positions, names, len(first_row), delimiter)
+        wanted = [columns[position] for position in column_positions]
+    skipped = 1 if column_positions is None else 0
+    records = 0
+    try:
+        reader = arrow_csv.open_csv(
+            file,
+            read_options=arrow_csv.ReadOptions(
+                block_size=BLOCK_BYTES,
+                column_names=columns,
+                skip_rows=skipped,
+                use_threads=False,  # as fast here, and errors know their row
+            ),
+            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            convert_options=arrow_csv.ConvertOptions(
+                include_columns=wanted,
+                column_types={name: pa.string() for name in wanted},
+                strings_can_be_null=False,
+            ),
+        )
+        for batch in reader:
+            yield records, [pc.utf8_trim_whitespace(column) for column in batch.columns]
+            records += batch.num_rows
+    except (pa.ArrowInvalid, OSError) as error:
+        if not _only_a_header(file, skipped):
+            raise DataError(
+                f"{file}: {_reason(error, first_row if skipped else columns, skipped)}; mend that "
+                f"row, or check that the file is UTF-8 text with the delimiter {delimiter!r}"
+            ) from None
+    if not records:
+        raise DataError(f"{file}: no records; give a file with at least one")
+
+
+def shortened(text: str) -> str:
+    """Return a file's text as a message can quote it."""
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return text if len(text) <= LONGEST_QUOTATION else f"{text[:LONGEST_QUOTATION]} ..."
+
+
+def _first_row(file: Path, delimiter: str) -> list[str]:
+    try:
+        with file.open("rb") as stream:
+            raw = re.split(rb"[\r\n]", stream.read(LONGEST_FIRST_LINE), maxsplit=1)[0]
+    except OSError as error:
+        raise DataError(f"{file}: {error.strerror or error}; check the path") from None
+    if not raw.strip():
+        raise DataError(f"{file}: the first line is empty; give a file with records")
+    try:
+        return next(csv.reader([raw.decode("utf-8-sig")], delimiter=delimiter))
+    except UnicodeDecodeError:
+        raise DataError(
+            f"{file}: the first line is no UTF-8 text; convert the file to UTF-8"
+        ) from None
+    except csv.Error as error:
+        raise DataError(f"{file}: the first line is no CSV ({error}); check the file") from None
+
+
+def _refuse_bad_header(file: Path, header: Sequence[str], names: Sequence[str]) -> None:
+    for name in names:
+        if header.count(name) != 1:
+            problem = "no column" if name not in header else "more than one column"
+            raise DataError(
+                f"{file}: {problem} {name!r} in the header ({shortened(', '.join(header))}); "
+                "each attribute needs one column of its name"
+            )
+
+
+def _refuse_bad_positions(
+    file: Path, positions: Sequence[int], names: Sequence[str], width: int, delimiter: str
+) -> None:
+    if len(positions) != len(names):
+        raise DataError(
+            f"{file}: {len(names)} attributes, but {len(positions)} column positions; one each"
+        )
+    for position in sorted(positions, reverse=True):
+        if not 0 <= position < width:
+            raise DataError(
+                f"{file}: the first line has {width} columns, but column {position} (from 0) is "
+                f"wanted; check the delimiter {delimiter!r} and the file"
+            )
+
+
+def _only_a_header(file: Path, header_rows: int) -> bool:
+    # Arrow takes a header without a line end, and nothing after it, for a fault.
+    with file.open("rb") as stream:
+        start = stream.read(LONGEST_FIRST_LINE).strip()
+    return header_rows == 1 and not re.search(rb"[\r\n]", start)
+
+
+def _reason(error: Exception, columns: Sequence[str], header_rows: int) -> str:
+    # Arrow counts the header as a row; it names columns by their position.
+    text = str(error).splitlines()[0].removeprefix("CSV parse error: ")
+    text = text.replace("CSV conversion error to string: ", "")
+    if text.startswith("straddling"):
+        return f"a record has over {BLOCK_BYTES:,} bytes: likely a quotation mark is left open"
+    if found := re.match(r"(?:In CSV column #(\d+): )?Row #(\d+): ", text):
+        column = f", column {columns[int(found[1])].strip()!r}" if found[1] else ""
+        text = f"record {int(found[2]) - header_rows}{column}: {text[found.end() :]}"
+    return text

@@ -1,0 +1,248 @@
+"""Microaggregation of numeric attributes by individual ranking (text 002, section 3.1).
+
+Each attribute on its own is sorted and cut into clusters of k consecutive values. The ranking does
+not depend on k or on chance: it is made once and serves every k, every method and every run.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import DeniableError
+
+Floats = npt.NDArray[np.float64]
+Positions = npt.NDArray[np.intp]
+
+
+def cluster_starts(records: int, k: int) -> Positions:
+    """Return where clusters of k consecutive values begin; the remainder joins the last cluster.
+
+    Parameters
+    ----------
+    records : int, >= k
+    k : int, >= 1
+
+    Returns
+    -------
+    array, shape (clusters,)
+        With clusters = records // k: sizes are k, but for the last, which has k to 2 k - 1 values.
+
+    Raises
+    ------
+    DeniableError
+        If k is no whole number from 1 to `records`.
+
+    Examples
+    --------
+    >>> cluster_starts(8, 3)
+    array([0, 3])
+    """
+    if k != int(k) or not 1 <= k <= records:
+        raise DeniableError(
+            f"clusters of k = {k} records cannot be formed of {records} records; "
+            f"k must be a whole number from 1 to {records}"
+        )
+    return np.arange(records // int(k), dtype=np.intp) * int(k)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The values of each attribute in ascending order.
+
+    Attributes
+    ----------
+    order : array, shape (attributes, records)
+        The record at each position. Among equal values the first record comes first.
+    values : array, shape (attributes, records)
+        The value at each position, ascending.
+
+    Examples
+    --------
+    >>> ranking = Ranking.of([[5.0], [1.0], [3.0], [2.0]])
+    >>> ranking.clusters(2).centroids
+    array([[1.5, 4. ]])
+    """
+
+    order: Positions
+    values: Floats
+
+    @classmethod
+    def of(cls, values: npt.ArrayLike) -> "Ranking":
+        """Rank the attributes of records.
+
+        Parameters
+        ----------
+        values : array, shape (records, attributes)
+
+        Raises
+        ------
+        DeniableError
+            If the values are no table, none at all, or not all of them finite numbers.
+        """
+        table = np.asarray(values, dtype=float)
+        if table.ndim != 2 or not table.size:
+            raise DeniableError(
+                f"values to rank have the shape {table.shape}; give a table with a row a record "
+                "and a column an attribute"
+            )
+        if not np.all(np.isfinite(table)):
+            record, attribute = np.argwhere(~np.isfinite(table))[0]
+            raise DeniableError(
+                f"record {record} has the value {table[record, attribute]} in column {attribute}; "
+                "values to rank must be finite numbers"
+            )
+        columns = np.ascontiguousarray(table.T)
+        order = np.argsort(columns, axis=1, kind="stable")
+        return cls(order, np.take_along_axis(columns, order, axis=1))
+
+    @property
+    def attributes(self) -> int:
+        """Number of attributes."""
+        return int(self.order.shape[0])
+
+    @property
+    def records(self) -> int:
+        """Number of records."""
+        return int(self.order.shape[1])
+
+    @cached_property
+    def positions(self) -> Positions:
+        """The position of each record, shape (attributes, records): the inverse of `order`."""
+        positions = np.empty_like(self.order)
+        np.put_along_axis(
+            positions,
+            self.order,
+            np.broadcast_to(np.arange(self.records), self.order.shape),
+            axis=1,
+        )
+        return positions
+
+    def clusters(self, k: int) -> "Clusters":
+        """Cut each attribute into clusters of k consecutive values; see `cluster_starts`."""
+        return Clusters(self, int(k), cluster_starts(self.records, k))
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Clusters of consecutive values of each attribute, formed by individual ranking.
+
+    Attributes
+    ----------
+    ranking : Ranking
+    k : int
+        The least number of values in a cluster.
+    starts : array, shape (clusters,)
+        The position at which each cluster begins, the same for all attributes.
+    """
+
+    ranking: Ranking
+    k: int
+    starts: Positions
+
+    @property
+    def number(self) -> int:
+        """Number of clusters of an attribute."""
+        return int(self.starts.size)
+
+    @cached_property
+    def sizes(self) -> Positions:
+        """Number of values of each cluster, shape (clusters,)."""
+        return np.diff(self.starts, append=self.ranking.records)
+
+    @cached_property
+    def sums(self) -> Floats:
+        """Sum of the values of each cluster, shape (attributes, clusters)."""
+        return np.add.reduceat(self.ranking.values, self.starts, axis=1)
+
+    @cached_property
+    def centroids(self) -> Floats:
+        """Mean of each cluster, shape (attributes, clusters)."""
+        return self.within(self.sums / self.sizes)
+
+    @cached_property
+    def scatter(self) -> Floats:
+        """Sum of squared distances from the mean, shape (attributes, clusters)."""
+        apart = self.ranking.values - np.repeat(self.centroids, self.sizes, axis=1)
+        return np.add.reduceat(apart * apart, self.starts, axis=1)
+
+    def smallest(self, nth: int = 1) -> Floats:
+        """Return the n-th smallest value of each cluster (n <= k), shape (attributes, clusters).
+
+        Equal values count each: of 3, 3, 4 the second smallest is 3.
+        """
+        self._refuse_beyond(nth)
+        return self.ranking.values[:, self.starts + (nth - 1)]
+
+    def largest(self, nth: int = 1) -> Floats:
+        """Return the n-th largest value of each cluster (n <= k), shape (attributes, clusters)."""
+        self._refuse_beyond(nth)
+        return self.ranking.values[:, self.starts + self.sizes - nth]
+
+    def within(self, means: Floats) -> Floats:
+        """Return means of clusters, kept between their smallest and largest value.
+
+        Rounding could take them out; the mean of equal values is so exactly that value.
+        """
+        return np.clip(means, self.smallest(), self.largest())
+
+    @cached_property
+    def memberships(self) -> Positions:
+        """The cluster of each record, shape (attributes, records)."""
+        return np.minimum(self.ranking.positions // self.k, self.number - 1)
+
+    def expand(self, of_clusters: Floats) -> Floats:
+        """Give each record the value of its cluster.
+
+        Parameters
+        ----------
+        of_clusters : array, shape (..., attributes, clusters)
+
+        Returns
+        -------
+        array, shape (..., records, attributes)
+            The records are in their original order.
+        """
+        given = np.asarray(of_clusters, dtype=float)
+        expected = (self.ranking.attributes, self.number)
+        if given.shape[-2:] != expected:
+            raise DeniableError(
+                f"values of clusters have the shape {given.shape}; the last two axes must be "
+                f"attributes and clusters, {expected}"
+            )
+        flat = given.reshape(*given.shape[:-2], -1)
+        return np.take(flat, self._places, axis=-1)
+
+    @cached_property
+    def _places(self) -> Positions:
+        """Where each record's value stands, shape (records, attributes), attribute by attribute."""
+        first = np.arange(self.ranking.attributes)[:, None] * self.number
+        return np.ascontiguousarray((self.memberships + first).T)
+
+    def _refuse_beyond(self, nth: int) -> None:
+        if not 1 <= nth <= self.k:
+            raise DeniableError(
+                f"a cluster of at least {self.k} values need not have a value number {nth}"
+            )
+
+
+def microaggregate(values: npt.ArrayLike, k: int) -> Floats:
+    """Replace each value by the mean of its cluster, attribute by attribute.
+
+    Parameters
+    ----------
+    values : array, shape (records, attributes)
+    k : int, from 1 to the number of records
+
+    Returns
+    -------
+    array, shape (records, attributes)
+
+    Examples
+    --------
+    >>> microaggregate([[5.0], [1.0], [3.0], [2.0]], 2).ravel()
+    array([4. , 1.5, 4. , 1.5])
+    """
+    clusters = Ranking.of(values).clusters(k)
+    return clusters.expand(clusters.centroids)

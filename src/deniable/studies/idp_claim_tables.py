@@ -1,0 +1,135 @@
+"""The tables that the claims of text 002 are held against, as rows to compare.
+
+A row is a mapping with ``median`` (the estimate, here a mean), ``ci_low`` and ``ci_high``: what the
+tests of `deniable.claims` take.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from deniable.claims import Outcome, Pair
+from deniable.numeric import NumericMicrodata
+
+Row = Mapping[Any, Any]
+Tests = Iterator[tuple[str, Callable[[], Outcome]]]
+"""Ids of claims, and what decides them; a `LookupError` says that the tables lack what it takes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """What the claims on a data set are held against.
+
+    Attributes
+    ----------
+    dataset : str
+        "census" or "wine": some claims are made of one of them.
+    data : NumericMicrodata
+    sse : DataFrame
+        idp_fig3 or idp_fig4: method, epsilon, domain_factor, k, mean_sse, ci_low, ci_high.
+    forests : DataFrame
+        idp_fig5 or idp_fig6: the same with class and f_measure; epsilon, domain_factor and k are 0
+        where they do not apply.
+    """
+
+    dataset: str
+    data: NumericMicrodata
+    sse: pd.DataFrame
+    forests: pd.DataFrame
+
+    @cached_property
+    def errors(self) -> dict[tuple[str, float, float, int], Row]:
+        """The mean SSE by method, epsilon, domain factor and k."""
+        return {
+            (row["method"], row["epsilon"], row["domain_factor"], int(row["k"])): as_row(
+                row, "mean_sse"
+            )
+            for row in self.sse.to_dict("records")
+        }
+
+    @cached_property
+    def measures(self) -> dict[tuple[str, float, float, int], Row]:
+        """The mean of the F-measures over the classes, by the same.
+
+        Errors of the two classes add: their F-measures come from the same forests.
+        """
+        keys = ["method", "epsilon", "domain_factor", "k"]
+        named = self.forests.rename(columns={"f_measure": "median"})
+        means = named.groupby(keys)[["median", "ci_low", "ci_high"]].mean()
+        return {
+            (key[0], key[1], key[2], int(key[3])): row
+            for key, row in zip(means.index, means.to_dict("records"), strict=True)
+        }
+
+    def of_class(self, name: str) -> dict[tuple[str, float, float, int], Row]:
+        """Return the F-measures of one class, by the same."""
+        part = self.forests[self.forests["class"] == name]
+        return {
+            (row["method"], row["epsilon"], row["domain_factor"], int(row["k"])): as_row(
+                row, "f_measure"
+            )
+            for row in part.to_dict("records")
+        }
+
+    @property
+    def settings(self) -> list[tuple[float, float]]:
+        """The epsilons and domain factors of the SSE, in order."""
+        return sorted({(epsilon, factor) for _, epsilon, factor, _ in self.errors})
+
+    @property
+    def k(self) -> list[int]:
+        """The k of the SSE, in order."""
+        return sorted({k for *_, k in self.errors})
+
+
+def as_row(row: Row, value: str) -> Row:
+    """Return a row of a table as a row to compare."""
+    return {"median": row[value], "ci_low": row["ci_low"], "ci_high": row["ci_high"]}
+
+
+def some(pairs: Sequence[Pair]) -> Sequence[Pair]:
+    """Return pairs to compare, if there are any."""
+    if not pairs:
+        raise LookupError("the tables have nothing to compare")
+    return pairs
+
+
+def number(value: float) -> Row:
+    """Return a number without error as a row."""
+    return {"median": value, "ci_low": value, "ci_high": value}
+
+
+def times_row(row: Row, factor: float) -> Row:
+    """Return a row multiplied by a factor."""
+    return {name: factor * value for name, value in row.items()}
+
+
+def range_of(values: Iterable[float]) -> str:
+    """Return the range of numbers, as a reader wants it."""
+    found = list(values)
+    return f"{min(found):.3g} to {max(found):.3g}"
+
+
+def ratios_of(pairs: Iterable[Pair]) -> str:
+    """Return the range of the ratios of pairs."""
+    return range_of(first["median"] / second["median"] for first, second in pairs)
+
+
+def counted(flags: Iterable[bool], figure: str) -> Outcome:
+    """Return the outcome of comparisons without chance."""
+    found = [bool(flag) for flag in flags]
+    return Outcome(len(found), sum(found), len(found) - sum(found), figure)
+
+
+def logarithm(row: Row) -> Row:
+    """Return a row on the log scale."""
+    return {name: math.log(value) if value > 0 else -math.inf for name, value in row.items()}
+
+
+def shifted(row: Row, by: float) -> Row:
+    """Return a row shifted by a number."""
+    return {name: value + by for name, value in row.items()}

@@ -1,0 +1,87 @@
+"""Releases of numbers in the workflow: marked, drawn once, silent about what is for the owner."""
+
+import csv
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deniable.numeric import read_numeric_parquet
+from deniable.release import REHEARSAL_MARK
+from deniable.release_numeric import SAMPLER_MARK
+
+pytestmark = pytest.mark.workflow
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_releases_of_numbers_are_marked(finished: Any) -> None:
+    folder = finished[0].folder / "results" / "releases"
+    for name, mark in (("masked", REHEARSAL_MARK), ("counted", SAMPLER_MARK)):
+        rehearsal = name == "masked"
+        said = json.loads((folder / name / "release.json").read_text("utf-8"))
+        assert said["notice"] == mark
+        assert said["rehearsal"] == rehearsal
+        assert said["data_source"] == "surrogate"
+        # The audit's figures tell of the records: a rehearsal has none to protect.
+        assert ("audit_of_these_records" in said) == rehearsal
+        assert len(said["privacy"]["verdicts"]) == (4 if rehearsal else 1)
+        marks = read_numeric_parquet(folder / name / "protected.parquet").marks
+        assert marks["notice"] == mark
+        assert marks["data_source"] == "surrogate"
+        protected = rows(folder / name / "protected.csv")
+        assert {row.get("rehearsal") for row in protected} == {"yes" if rehearsal else None}
+        assert {row.get("synthetic") for row in protected} == {None if rehearsal else "yes"}
+        assert {row["ERNVAL"] for row in protected} == {"<=30K", ">30K"}
+        for table in ("estimates.csv", "audit.csv"):
+            written = rows(folder / name / table)
+            assert {row["rehearsal"] for row in written} == {str(rehearsal)}
+            assert {row["data_source"] for row in written} == {"surrogate"}
+        checks = {file.name for file in (folder / name).iterdir()} & {"check.csv", "utility.csv"}
+        assert len(checks) == (2 if rehearsal else 0)
+
+
+def test_the_report_shows_releases_of_numbers(finished: Any) -> None:
+    page = (finished[0].folder / "results" / "report.html").read_text("utf-8")
+    assert "Releases of numbers" in page
+    for name in ("masked", "counted"):
+        assert f"results/releases/{name}/" in page
+
+
+def test_a_release_of_numbers_is_drawn_once(project: Any) -> None:
+    kept = ("releases/counted/protected.*", "releases/counted/release.json")
+    drawn = project.results(*kept)
+    assert len(drawn) == 3
+    for module in ("release_numeric.py", "numeric_dp.py", "idp_audit.py"):
+        with (project.folder / "src" / "deniable" / module).open("a") as stream:
+            stream.write("\n# changed\n")
+    for file in ("results/data/census.parquet", "resources/datasets.yaml"):
+        os.utime(project.folder / file)
+    project.made("--cores", "2", "results/releases/counted/estimates.csv", "--config", "seed=5")
+    assert "draw_numeric_release" not in project.would_run("--config", "seed=5")
+    assert project.results(*kept) == drawn
+    project.edit("tiny.yaml", "bins: 5", "bins: 6")
+    assert "'counted' is in results/releases/counted already" in project.refused("-n")
+
+
+def test_a_rehearsal_of_numbers_is_repeated_and_a_release_is_not(
+    project: Any, finished: Any
+) -> None:
+    before = finished[0].results("releases/*/protected.csv")
+    paths = [f"results/releases/{name}/protected.csv" for name in ("masked", "counted")]
+    for path in paths:
+        (project.folder / path).unlink()
+    project.made("--cores", "2", *paths)
+    after = project.results("releases/*/protected.csv")
+    assert after[paths[0]] == before[paths[0]]
+    assert after[paths[1]] != before[paths[1]]
+
+
+def test_other_bounds_make_rehearsals_anew(project: Any) -> None:
+    project.edit("resources/datasets.yaml", "- 100000", "- 120000")
+    assert {"design_numeric_release", "prepare_data"} <= set(project.would_run())

@@ -1,0 +1,26 @@
+"""Write the networks of text 004 from the installed pgmpy to resources/networks.
+
+Run it again when pgmpy brings other tables: the files that are drawn from the networks then change,
+and `deniable.networks.FILES` has to record their new digests.
+"""
+
+import sys
+from pathlib import Path
+
+from deniable.bayesian_network import write
+from deniable.networks import NETWORKS, from_pgmpy
+
+FOLDER = Path(__file__).resolve().parent.parent / "resources" / "networks"
+
+
+def main() -> int:
+    """Write a file a network."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in NETWORKS:
+        write(FOLDER / f"{name}.json", from_pgmpy(name))
+        print(f"wrote {FOLDER / name}.json")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

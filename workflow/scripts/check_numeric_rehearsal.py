@@ -1,0 +1,28 @@
+"""Set the estimates of a rehearsal beside the truth, and measure what the file keeps and shows."""
+
+import pandas as pd
+
+from deniable.config import release_from
+from deniable.files import read_json, write_table
+from deniable.numeric import read_numeric_parquet
+from deniable.randomness import generator_for
+from deniable.release_numeric import Domains
+from deniable.release_numeric_check import check_numbers, measure_utility
+
+from job import job
+
+with job(snakemake):
+    settings = release_from(snakemake.params.release)
+    stated = Domains.from_json(read_json(snakemake.input.described)["domains"])
+    data = read_numeric_parquet(snakemake.input.data)
+    protected = read_numeric_parquet(snakemake.input.protected)
+    estimates = pd.read_csv(snakemake.input.estimates, keep_default_na=False, na_values=[""])
+    key = {"release": settings.name, "check": "redraws"}
+    generator = generator_for(snakemake.params.seed, key)
+    checked = check_numbers(settings, stated, data, estimates, generator)
+    write_table(snakemake.output.estimates, checked)
+    forests = int(generator_for(snakemake.params.seed, key | {"check": "forests"}).integers(2**31))
+    measured = measure_utility(settings, data, protected, forests)
+    measured["rehearsal"] = True
+    measured["data_source"] = data.marks["data_source"]
+    write_table(snakemake.output.utility, measured)

@@ -1,0 +1,23 @@
+"""Decide what text 002 claims in words, from the tables of this run."""
+
+import pandas as pd
+
+from deniable.files import write_table
+from deniable.numeric import read_numeric_parquet
+from deniable.studies.idp_claim_tables import Tables
+from deniable.studies.idp_claims import claims
+
+from job import job
+
+with job(snakemake):
+    found = snakemake.input
+    tables = [
+        Tables(
+            name,
+            read_numeric_parquet(found[name]),
+            pd.read_csv(found[f"{name}_sse"]),
+            pd.read_csv(found[f"{name}_forests"]),
+        )
+        for name in ("census", "wine")
+    ]
+    write_table(snakemake.output[0], pd.concat(map(claims, tables)))
