@@ -98,7 +98,7 @@ def _worst(audit: pd.DataFrame, units: Sequence[str], reading: str | None = None
         return None
     holds = set(rows["holds"].astype(str))
     verdict = False if "False" in holds else True if "True" in holds else None
-    worst = rows.loc[rows["times_claimed"].idxmax()]
+    worst = rows.iloc[int(rows["times_claimed"].to_numpy().argmax())]
     return {
         "times": float(worst["times_claimed"]),
         "attribute": worst["attribute"],

@@ -145,9 +145,7 @@ def test_the_keys_of_a_table_name_one_row(
     assert len(set(keys)) == len(keys) > 0
 
 
-def test_no_number_is_simulated_for_no_table(
-    config: Config, data_of: Callable[[str], Any]
-) -> None:
+def test_no_number_is_simulated_for_no_table(config: Config, data_of: Callable[[str], Any]) -> None:
     for name, study in STUDIES.items():
         settings = config.study(name)
         simulator = study.simulator(data_of(name), settings.model_dump())

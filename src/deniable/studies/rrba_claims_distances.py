@@ -41,8 +41,8 @@ def about_distances(table: pd.DataFrame) -> Tests:
         yield "lower_jensen_shannon", scale, partial(_below, js, laplace)
     for method in ("rrba", "laplace"):
         printed = table[(table["method"] == method) & table["published"].notna()]
-        for (reading, file), part in printed.groupby(["reading", "file"], sort=False):
-            what = f"{method}, {reading} tables, {file}"
+        for key, part in printed.groupby(["reading", "file"], sort=False):
+            what = f"{method}, {key[0]} tables, {key[1]}"
             yield "printed_numbers", what, partial(_agrees, part)
             yield "printed_numbers", f"{what}, any set", partial(_any_agrees, part)
 

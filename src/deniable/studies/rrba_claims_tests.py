@@ -69,7 +69,7 @@ def _printed(table: pd.DataFrame) -> Outcome:
     found = {}
     for k, part in ours.groupby("k"):
         settings = part.groupby(["n", "effect", "sampled_tables"])["verdict"]
-        found[k] = bool(settings.agg(lambda verdicts: (verdicts == "agrees").all()).any())
+        found[k] = bool(settings.agg(lambda verdicts: bool((verdicts == "agrees").all())).any())
     names = ", ".join(f"k = {k} {'yes' if agrees else 'no'}" for k, agrees in found.items())
     return counted(found.values(), f"some setting agrees: {names}")
 
