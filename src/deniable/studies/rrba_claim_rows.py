@@ -77,6 +77,8 @@ def ratios(pairs: Sequence[Pair], what: str) -> str:
 
 
 def range_of(values: Iterable[float]) -> str:
-    """Return the range of numbers."""
+    """Return the range of numbers; a `LookupError` says that there are none."""
     found = list(values)
+    if not found:
+        raise LookupError("no numbers")
     return f"{min(found):.3g} to {max(found):.3g}"
