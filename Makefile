@@ -69,7 +69,7 @@ surrogates: $(ENVIRONMENT) ## refit the surrogates from the original data, into 
 environment: $(ENVIRONMENT) ## .venv only
 
 clean: ## remove results and Snakemake's records, keep .venv
-	@! grep -ls '"rehearsal": false' results/releases/*/channels.json results/releases/*/release.json || { echo "clean: the releases above are no rehearsals and cannot be drawn again; move them elsewhere first" >&2; exit 1; }
+	@! grep -ls '"rehearsal": false' results/releases/*/channels.json || { echo "clean: the releases above are no rehearsals and cannot be drawn again; move them elsewhere first" >&2; exit 1; }
 	rm -rf results .snakemake
 
 distclean: clean ## also remove .venv

@@ -24,9 +24,6 @@ from deniable.config_pram import (
     PramVariance,
     WeightsStudy,
 )
-from deniable.config_rrba import ConvergenceStudy, RrbaEpsilon
-from deniable.config_rrba_tables import EqualEpsilonStudy, PrintedTablesStudy
-from deniable.config_rrba_tests import PowerStudy, Table3Study
 
 AnyStudy = (
     ClusterQueryStudy
@@ -40,11 +37,6 @@ AnyStudy = (
     | ItemSetStudy
     | SseStudy
     | ForestStudy
-    | ConvergenceStudy
-    | Table3Study
-    | PowerStudy
-    | PrintedTablesStudy
-    | EqualEpsilonStudy
 )
 
 
@@ -67,12 +59,6 @@ class StudiesConfig(Strict):
     idp_fig4: SseStudy
     idp_fig5: ForestStudy
     idp_fig6: ForestStudy
-    rrba_fig5: ConvergenceStudy
-    rrba_fig6: ConvergenceStudy
-    rrba_table3: Table3Study
-    rrba_power: PowerStudy
-    rrba_tables: PrintedTablesStudy
-    rrba_equal: EqualEpsilonStudy
 
     @model_validator(mode="after")
     def _tables_are_as_printed(self) -> Self:
@@ -114,4 +100,3 @@ class AnalysesConfig(Strict):
     pram_design: PramDesigns
     idp_audit: IndividualAudit
     idp_attacks: IndividualAttacks
-    rrba_epsilon: RrbaEpsilon

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from deniable.config import Config, validate
-from deniable.config_releases import NETWORK_FILES
-from deniable.domain import Domain
 from deniable.errors import ConfigError
 from deniable.files import read_json
 from deniable.manifest import AnyDataset, categorical, load_manifest, numeric
@@ -20,24 +18,18 @@ from deniable.studies.registry import ANALYSES, FIGURES, TABLES
 MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
 RAW = Path("results/data/raw")
 RELEASES = Path("results/releases")
-PROTECTED = ("protected.parquet", "protected.csv", "estimates.csv")
+LEFT_BY_ALL = ("protected.parquet", "protected.csv", "estimates.csv")
 LEFT_BY = {
     "categorical": (
-        *PROTECTED,
         *("channels.json", "adjusted_weights.csv", "adjustment.json"),
         *("synthetic.parquet", "synthetic.csv"),
     ),
-    "numeric": (*PROTECTED, "release.json", "audit.csv"),
-    "collection": (
-        *("release.json", "views.json", "clients.csv", "collection.csv", "tables.csv"),
-        *("consistent.csv", "margins.csv", "two_step.csv", "independence.csv"),
-    ),
+    "numeric": ("release.json", "audit.csv"),
 }
-"""What a release leaves, by its lane."""
+"""What a release leaves besides, by its kind of data."""
 CHECKS = {
     "categorical": ("check.csv", "synthetic_check.csv"),
     "numeric": ("check.csv", "utility.csv"),
-    "collection": ("check.csv",),
 }
 """What a rehearsal leaves besides."""
 
@@ -80,9 +72,8 @@ class Plan:
         check_domains(
             config,
             {name: dataset.domain for name, dataset in categorical(datasets).items()},
-            {name: dataset.records for name, dataset in datasets.items()} | drawn_records(),
+            {name: dataset.records for name, dataset in datasets.items()},
             numeric(datasets),
-            drawn_domains(config, _resources(root) / "networks"),
         )
         _refuse_second_draw(config)
         mirror = os.environ.get(MIRROR_VARIABLE) or config.data.mirror
@@ -149,8 +140,7 @@ class Plan:
 
     def compared_tables(self) -> list[str]:
         """Return the ids of the tables that stand beside printed numbers."""
-        compared = {name for name, table in TABLES.items() if table.published and not table.finish}
-        return [table for table in self.tables() if table in compared]
+        return [table for table in self.tables() if TABLES[table].published]
 
     def figures(self) -> list[str]:
         """Return the ids of the figures whose tables are made."""
@@ -158,18 +148,18 @@ class Plan:
         return [figure for figure, tables in FIGURES.items() if not not_made & set(tables)]
 
     def releases(self, kind: str = "categorical", *, rehearsal: bool | None = None) -> list[str]:
-        """Return the names of the releases that the same rules make.
+        """Return the names of the releases of a kind of data.
 
         Parameters
         ----------
-        kind : "categorical", "numeric" or "collection"
+        kind : "categorical" or "numeric"
         rehearsal : bool, optional
             Only those that are rehearsals, or only those that are not.
         """
         return [
             release.name
             for release in self.config.releases
-            if release.lane == kind and rehearsal in (None, release.rehearsal)
+            if release.data_kind == kind and rehearsal in (None, release.rehearsal)
         ]
 
     def release_files(self) -> list[str]:
@@ -178,9 +168,10 @@ class Plan:
             f"{RELEASES}/{release.name}/{file}"
             for release in self.config.releases
             for file in (
-                *LEFT_BY[release.lane],
+                *LEFT_BY_ALL,
+                *LEFT_BY[release.data_kind],
                 *(["matrices.csv"] if release.mechanism == "pram" else []),
-                *(CHECKS[release.lane] if release.rehearsal else []),
+                *(CHECKS[release.data_kind] if release.rehearsal else []),
             )
         ]
 
@@ -188,16 +179,6 @@ class Plan:
         """Return the files of a user's own matrices that a release is designed from."""
         files: list[str] = getattr(self.config.release(release), "matrix_files", [])
         return files
-
-    def network_of(self, release: str) -> list[str]:
-        """Return the network that a release's data are drawn from, if they are."""
-        from deniable.networks import FILES  # noqa: PLC0415 - seldom needed
-
-        data = self.config.release(release).data
-        if not data.startswith(NETWORK_FILES):
-            return []
-        network = FILES[data.removeprefix(NETWORK_FILES)].network
-        return [str(Path("resources") / "networks" / f"{network}.json")]
 
     def names(self, kind: str = "categorical", *, rehearsal: bool | None = None) -> str:
         """Return a pattern for the names of releases; parameters as those of `releases`."""
@@ -209,30 +190,13 @@ def _resources(root: Path | str) -> Path:
     return Path(root) / "resources"
 
 
-def drawn_records() -> dict[str, int]:
-    """Return the numbers of records of the files drawn from networks, by the names of data."""
-    from deniable.networks import FILES  # noqa: PLC0415 - seldom needed, as below
-
-    return {f"{NETWORK_FILES}{name}": file.records for name, file in FILES.items()}
-
-
-def drawn_domains(config: Config, folder: Path) -> dict[str, Domain]:
-    """Return the domains of all files drawn from networks, if a release names such a file."""
-    if not any(release.data.startswith(NETWORK_FILES) for release in config.releases):
-        return {}
-    from deniable.networks import FILES, NETWORKS, from_resources  # noqa: PLC0415
-
-    domains = {name: from_resources(name, folder).domain for name in NETWORKS}
-    return {f"{NETWORK_FILES}{name}": domains[file.network] for name, file in FILES.items()}
-
-
 def _refuse_second_draw(config: Config) -> None:
     """Refuse to draw a release anew: two draws from the same records together tell more.
 
     A rehearsal may be repeated; it protects nobody.
     """
     for release in config.releases:
-        # Of any kind: also what was drawn from categories is not to be drawn from numbers.
+        # Of either kind: also what was drawn from categories is not to be drawn from numbers.
         files = [RELEASES / release.name / name for name in ("channels.json", "release.json")]
         described = next((file for file in files if file.exists()), None)
         if release.rehearsal or described is None:

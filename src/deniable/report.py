@@ -40,13 +40,11 @@ from deniable.report_page import (
     typeset,
 )
 from deniable.report_privacy import by_kind
-from deniable.report_rrba_release import CollectionFiles, collections, read_collections
 from deniable.report_sections import COMPARED_BY, DRAWN_BY, FOLDERS, MADE_BY, PARTS, PICTURES
 from deniable.sources import Source, read_source
 from deniable.studies.registry import TABLES
 
-# Cells of other tables are counted in their own sections.
-PRINTED = [name for name, table in TABLES.items() if table.published and not table.finish]
+PRINTED = [name for name, table in TABLES.items() if table.published]
 """The tables that have printed numbers beside ours."""
 SUMMED_UP = ("pram_results", "pram_coverage", "pram_variance", "pram_design")
 """The sections of PRAM that have a card at a glance."""
@@ -94,7 +92,6 @@ class Contents:
     seed : int
     config : str
     numeric_releases : sequence of NumericReleaseFiles
-    collections : sequence of CollectionFiles
     """
 
     tables: Tables
@@ -106,7 +103,6 @@ class Contents:
     seed: int
     config: str
     numeric_releases: Sequence[NumericReleaseFiles] = ()
-    collections: Sequence[CollectionFiles] = ()
 
 
 def gather(files: Any, config: Mapping[str, Any]) -> Contents:
@@ -140,7 +136,6 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
         seed=config["seed"],
         config=yaml.safe_dump(dict(config), sort_keys=False, default_flow_style=None, width=100),
         numeric_releases=read_numeric_releases([*files.numeric_releases, *files.numeric_checks]),
-        collections=read_collections([*files.collections, *files.collection_checks]),
     )
 
 
@@ -260,7 +255,6 @@ def releases(contents: Contents) -> Row:
             for files in contents.releases
         ],
         "numeric": numeric_releases(contents.numeric_releases),
-        "collections": collections(contents.collections),
     }
 
 

@@ -12,7 +12,6 @@ from deniable import report_pram_privacy as pram_privacy
 from deniable import report_pram_variance as pram_variance
 from deniable import report_privacy as privacy
 from deniable import report_sections_idp as idp
-from deniable import report_sections_rrba as rrba
 from deniable.report_page import Origin, Section
 from deniable.studies.registry import TABLES
 
@@ -205,7 +204,6 @@ PARTS: Mapping[str, tuple[Section, ...]] = {
         ),
     ),
     "Individual differential privacy": idp.SECTIONS,
-    "Randomized response block aggregation": rrba.SECTIONS,
     "Privacy": (
         Section(
             "audit",
@@ -257,7 +255,6 @@ PICTURES = {
     "pram_design": "Losses of designed channels beside generalized RR and two steps, over epsilon",
     "pram_channels": "Designed channels as heat maps, true categories by reported ones",
     **idp.PICTURES,
-    **rrba.PICTURES,
 }
 """What each figure shows, for those who hear the page."""
 
@@ -278,7 +275,6 @@ DRAWN_BY: Mapping[str, Origin] = {
     "pram_design": Origin("figures.pram_design:design", "draw"),
     "pram_channels": Origin("figures.pram_design:channels", "draw"),
     **idp.DRAWN_BY,
-    **rrba.DRAWN_BY,
 }
 
 COMPARED_BY = Origin("study:compare", "collect")
@@ -298,7 +294,6 @@ _SIMULATED_BY = {
     "pram_invariant": "studies.pram_invariant:InvariantPram.__call__",
     "pram_joint_loss": "studies.pram_joint_loss:JointLoss.__call__",
     **idp.SIMULATED_BY,
-    **rrba.SIMULATED_BY,
 }
 
 MADE_BY: Mapping[str, Origin] = {
@@ -334,7 +329,6 @@ MADE_BY: Mapping[str, Origin] = {
     "pram_design": Origin("studies.pram_design:design_table", "design_channels"),
     "pram_channels": Origin("studies.pram_design:channel_table", "design_channels"),
     **idp.MADE_BY,
-    **rrba.MADE_BY,
     "privacy": Origin("multirr_audit:audit_multirr", "audit_privacy"),
     "samplers": Origin("multirr_audit:audit_release_samplers", "audit_samplers"),
 }

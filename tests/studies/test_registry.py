@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from deniable.errors import ConfigError
 from deniable.figures import DRAWN
 from deniable.grid import cells_of_grids
 from deniable.microdata import Microdata
-from deniable.networks import drawn_from_resources
 from deniable.numeric import NumericMicrodata
 from deniable.plan import Plan
 from deniable.published import read_published
@@ -39,12 +38,6 @@ def numbers() -> NumericMicrodata:
     return NumericMicrodata(("FICA", "alcohol", "width"), values, "size", ("s", "l"), labels)
 
 
-@cache
-def network_file(name: str) -> Microdata:
-    """Return a file of text 004 as its rule draws it."""
-    return drawn_from_resources(name, ROOT / "resources" / "networks")
-
-
 @pytest.fixture
 def data_of(small_data: Microdata, adult_like: Microdata) -> Callable[[str], Any]:
     """Return records that a study takes: those of text 001 are about attributes of Adult."""
@@ -52,9 +45,6 @@ def data_of(small_data: Microdata, adult_like: Microdata) -> Callable[[str], Any
     def found(study: str) -> Any:
         if study.startswith("idp_"):
             return numbers()
-        if study.startswith("rrba_"):
-            names = [name.rpartition("/")[2] for name in STUDIES[study].datasets]
-            return {name: network_file(name) for name in names} or None
         return adult_like if study.startswith("pram_") else small_data
 
     return found
@@ -89,13 +79,9 @@ def table_of(table: StudyTable, config: Config, data: Any) -> pd.DataFrame:
         summary=study.summary,
     ).assign(data_source="original")
     results = in_order(results[[table.holds(r) for r in results.to_dict("records")]], [first])
-    printed = None
-    if table.published:
-        printed = read_published(PUBLISHED / f"{table.published[0]}.csv", study.published_column)
-    if table.finish:
-        return table.finish(results, printed)
-    if printed is None:
+    if not table.published:
         return plotted(results, table.keys, table.value or study.summary)
+    printed = read_published(PUBLISHED / f"{table.published[0]}.csv", study.published_column)
     return compare(results, printed, table.keys, study.published_replicates)
 
 
@@ -135,21 +121,14 @@ def test_every_printed_table_is_there_to_be_read() -> None:
         study = STUDIES[table.study]
         for name in table.published:
             printed = read_published(PUBLISHED / f"{name}.csv", study.published_column)
-            text_004 = table.id.startswith("rrba_")
-            assert len(printed) == {"rrba_table3": 18, "rrba_table4": 16, "rrba_table5": 24}.get(
-                table.id, 36
-            )
-            about = {"published", "half_unit", "epsilon_claimed"}
-            assert set(printed) - about <= set(table.keys)
-            assert study.published_replicates == (100 if text_004 else 1000)
+            assert len(printed) == 36
+            assert set(printed) - {"published", "half_unit"} <= set(table.keys)
+            assert study.published_replicates == 1000
     # What is drawn only has no printed numbers to be held against.
     assert {t.id for t in TABLES.values() if t.published} == {
         "multirr_table1",
         "multirr_table2",
         "multirr_sensitivity",
-        "rrba_table3",
-        "rrba_table4",
-        "rrba_table5",
     }
 
 
@@ -161,12 +140,8 @@ def test_the_keys_of_a_table_name_one_row(
     config: Config, data_of: Callable[[str], Any], name: str
 ) -> None:
     table = TABLES[name]
-    if table.finish:  # which may give it rows and columns of its own
-        made = table_of(table, config, data_of(table.study))
-        keys = list(made[list(table.keys)].itertuples(index=False, name=None))
-    else:
-        rows = rows_of(table, config, data_of(table.study))
-        keys = [tuple(row[key] for key in table.keys) for row in rows]
+    rows = rows_of(table, config, data_of(table.study))
+    keys = [tuple(row[key] for key in table.keys) for row in rows]
     assert len(set(keys)) == len(keys) > 0
 
 
@@ -187,8 +162,7 @@ def test_the_keys_are_the_first_columns_of_what_is_made(
 ) -> None:
     table = TABLES[name]
     made = table_of(table, config, data_of(table.study))
-    if not table.finish:
-        assert list(made)[: len(table.keys)] == list(table.keys)
+    assert list(made)[: len(table.keys)] == list(table.keys)
     number = "regenerated" if table.published else table.value or STUDIES[table.study].summary
     assert {number, "ci_low", "ci_high", "replicates", "data_source"} <= set(made)
     assert not made.duplicated(list(table.keys)).any()

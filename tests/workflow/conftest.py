@@ -64,17 +64,6 @@ FORESTS = {
         {"method": ["idp_cbls"], "epsilon": [1.0], "k": [100]},
     ],
 }
-CONVERGENCE_GRID = {"dataset": ["survey"], "probability": [0.224], "block_size": [50]} | {
-    "p": [0.5],
-    "update": ["printed", "pooled"],
-}
-TESTS = {"sampled_tables": [39], "small_cells": ["ignore"]}
-POWER_GRID = {"k": [2], "margins": ["uniform"], "pattern": ["all"], "n": [500]} | {
-    "effect": [0.0, 0.2],
-    "epsilon": [2.0],
-    **TESTS,
-}
-RELEASED_GRID = {"file": ["survey_8000", "alarm_8000"], "k": [2], "epsilon_claimed": [0.5]}
 TINY: dict[str, Any] = {
     "data": {"source": "surrogate"},
     "studies": {
@@ -97,14 +86,6 @@ TINY: dict[str, Any] = {
         "idp_fig4": SIZE | {"k": [10, 100], "grids": [SSE_GRID]},
         "idp_fig5": FORESTS | {"attribute": "FICA"},
         "idp_fig6": FORESTS | {"attribute": "alcohol"},
-        "rrba_fig5": SIZE | {"blocks": 20, "grids": [CONVERGENCE_GRID]},
-        "rrba_fig6": SIZE | {"blocks": 20, "grids": [CONVERGENCE_GRID]},
-        "rrba_table3": SIZE | {"grids": [{"k": [2], "n": [172], "effect": [0.5]} | TESTS]},
-        "rrba_power": SIZE | {"grids": [POWER_GRID]},
-        "rrba_tables": SIZE
-        | {"subsets": 2, "grids": [RELEASED_GRID | {"p": [p]} for p in (0.4, 0.5)]},
-        "rrba_equal": SIZE
-        | {"subsets": 2, "grids": [{"file": ["survey_8000"], "k": [2], "epsilon": [1.0]}]},
     },
     "analyses": {
         "multirr_secure_sum": {"parties": 50, "parties_of_all_pairs": 5, "fault_trials": 2}
@@ -113,7 +94,6 @@ TINY: dict[str, Any] = {
         "pram_design": {"epsilons": [2.0]},
         "idp_audit": {"census_k": [10, 100], "wine_k": [100], "epsilons": [1.0], "releases": 3}
         | {"domain_factors": [1.5]},
-        "rrba_epsilon": {"probabilities": [0.5], "floors": [0.1], "rounds": [2]},
         "idp_attacks": {"k": [10], "epsilons": [1.0], "domain_factor": 1.5, "runs": 20},
     },
     "releases": [
@@ -131,10 +111,6 @@ TINY: dict[str, Any] = {
         | {"attributes": ["AGI", "FICA"], "k": 50, "epsilon": 1.0, "rehearsal": True},
         {"name": "counted", "data": "census", "mechanism": "numeric_dp", "bins": 5}
         | {"attributes": ["AGI", "FICA"], "epsilon": 1.0, "rehearsal": False},
-        {"name": "asked", "data": "networks/survey", "mechanism": "rrba", "p": 0.5}
-        | {"update": "pooled", "floor": 0.2, "block": 200, "rehearsal": True},
-        {"name": "answered", "data": "adult", "mechanism": "rrba", "epsilon": 1.0}
-        | {"attributes": ["race", "sex", "income"], "answers": "table", "rehearsal": False},
     ],
 }
 
@@ -211,10 +187,8 @@ class Project:
             "figures/*",
             "releases/*/channels.json",
             "releases/*/release.json",
-            "releases/*/views.json",
             "releases/tried/*.csv",
             "releases/masked/*.csv",
-            "releases/asked/*.csv",
             "releases/blurred/**/*.csv",
         )
 

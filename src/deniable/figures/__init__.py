@@ -6,16 +6,7 @@ from functools import partial
 import pandas as pd
 from matplotlib.figure import Figure
 
-from deniable.figures import (
-    idp,
-    idp_audit,
-    multirr,
-    pram,
-    pram_design,
-    rrba,
-    rrba_independence,
-    rrba_tables,
-)
+from deniable.figures import idp, idp_audit, multirr, pram, pram_design
 from deniable.figures.printed import printed_against_regenerated
 from deniable.figures.style import save
 from deniable.studies.registry import TABLES
@@ -25,10 +16,6 @@ __all__ = ["DRAWN", "draw", "printed_against_regenerated", "save"]
 
 def _printed(table: str) -> Callable[[pd.DataFrame], Figure]:
     return partial(printed_against_regenerated, title=TABLES[table].title)
-
-
-def _tables_4_and_5(table_4: pd.DataFrame, table_5: pd.DataFrame) -> Figure:
-    return rrba_tables.tables_4_and_5(pd.concat([table_4, table_5], ignore_index=True))
 
 
 DRAWN: Mapping[str, Callable[..., Figure]] = {
@@ -53,14 +40,6 @@ DRAWN: Mapping[str, Callable[..., Figure]] = {
     "idp_fig6": idp.fig6,
     "idp_audit": idp_audit.claimed_and_exact,
     "idp_attacks": idp_audit.attacks,
-    "rrba_fig4": rrba.figure_4,
-    "rrba_fig5": rrba.figure_5,
-    "rrba_fig6": rrba.figure_6,
-    "rrba_fig7": rrba_tables.figure_7,
-    "rrba_tables": _tables_4_and_5,
-    "rrba_equal": rrba_tables.equal_epsilon,
-    "rrba_table3": rrba_independence.table_3,
-    "rrba_power": rrba_independence.power,
 }
 """How each figure of `deniable.studies.registry.FIGURES` is drawn from its tables."""
 

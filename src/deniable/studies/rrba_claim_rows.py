@@ -77,8 +77,6 @@ def ratios(pairs: Sequence[Pair], what: str) -> str:
 
 
 def range_of(values: Iterable[float]) -> str:
-    """Return the range of numbers; a `LookupError` says that there are none."""
+    """Return the range of numbers."""
     found = list(values)
-    if not found:
-        raise LookupError("no numbers")
     return f"{min(found):.3g} to {max(found):.3g}"
