@@ -1085,3 +1085,8 @@ def test_a_category_may_be_called_what_others_call_missing(
     assert table["a"].tolist()[:2] == ["NA", "None"]
     assert table["a"].isna().tolist() == [False, False, True]
     assert table["b"].tolist() == [1, np.inf, 2]
+
+
+def test_no_object_is_shown_by_its_address(page: str) -> None:
+    # A key such as "update" is a method of a row where a template asks for it with a dot.
+    assert not re.search(r" at 0x[0-9a-f]{6,}|built-in method|&lt;bound method", page)
