@@ -11,12 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from hypothesis import settings
 
 from deniable import bayesian_network, surrogates
 from deniable.domain import Attribute, Domain
 from deniable.microdata import Microdata
 
 ROOT = Path(__file__).resolve().parent.parent
+# The same examples in every run, with no deadline: machines are shared. To look for others:
+#   pytest --hypothesis-profile=default --hypothesis-seed=N
+settings.register_profile("deniable", derandomize=True, deadline=None)
+settings.load_profile("deniable")
 
 
 @pytest.fixture
