@@ -288,7 +288,7 @@ def test_a_row_has_the_columns_of_the_table() -> None:
     claim = Claim("an_id", "6.5", "what is printed", "what is compared")
     outcome = Outcome(3, 2, 0, "a figure")
     found = dict(
-        zip(CLAIM_COLUMNS, claim_row(claim, "joint", "clip", outcome, "original"), strict=True)
+        zip(CLAIM_COLUMNS, claim_row(claim, ("joint", "clip"), outcome, "original"), strict=True)
     )
     assert found == {
         "claim": "an_id", "section": "6.5", "printed": "what is printed", "mechanism": "joint",
@@ -301,7 +301,7 @@ def test_a_row_has_the_columns_of_the_table() -> None:
     "outcome", [Outcome(1, 1, 0, ""), Outcome(1, 0, 1, ""), Outcome(0, 0, 0, "")]
 )
 def test_surrogate_data_decide_nothing(outcome: Outcome) -> None:
-    found = claim_row(Claim("a", "b", "c", "d"), "joint", "clip", outcome, "surrogate")
+    found = claim_row(Claim("a", "b", "c", "d"), ("joint", "clip"), outcome, "surrogate")
     assert found[-2:] == ("surrogate", "surrogate")
 
 

@@ -11,11 +11,14 @@ from typing import Any, ClassVar
 import pytest
 import yaml
 
+from deniable import config_checks
 from deniable.config import Config, refuse_repeated_keys, release_from, validate
 from deniable.config_checks import check_domains
-from deniable.config_releases import IndependentRelease
+from deniable.config_releases import CollectionRelease, IndependentRelease
+from deniable.domain import Attribute, Domain
 from deniable.errors import ConfigError
 from deniable.manifest import categorical, load_manifest, numeric
+from deniable.plan import Plan, drawn_domains, drawn_records
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.json"
@@ -58,8 +61,9 @@ def settle(values: dict[str, Any]) -> Config:
     check_domains(
         config,
         {name: dataset.domain for name, dataset in categorical(datasets).items()},
-        {name: dataset.records for name, dataset in datasets.items()},
+        {name: dataset.records for name, dataset in datasets.items()} | drawn_records(),
         numeric(datasets),
+        drawn_domains(config, ROOT / "resources" / "networks"),
     )
     return config
 
@@ -321,6 +325,72 @@ def test_a_release_takes_data_of_its_kind(config_values: dict[str, Any]) -> None
     assert faults_of(Numbers, "wine", None) == faults_of(IndependentRelease, "adult", None) == []
 
 
+def test_collections_are_held_against_their_data(
+    config_values: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deniable.datasets.resolve_all", lambda *_, **__: {})
+
+    def faults_of(**changes: Any) -> list[str]:
+        given = {"name": "c", "data": "networks/alarm", "mechanism": "rrba", "p": 0.5}
+        asked = {"rehearsal": True} | given | changes
+        values = config_values | {"releases": [{k: v for k, v in asked.items() if v is not ...}]}
+        try:
+            Plan.prepare(values, ROOT)
+        except ConfigError as error:
+            return [line.strip() for line in str(error).splitlines()[1:]]
+        return []
+
+    assert faults_of() == faults_of(data="adult", size=3) == faults_of(p=..., epsilon=1.0) == []
+    assert faults_of(update="pooled", floor=0.1) == faults_of(data="networks/child_8000") == []
+    (line,) = faults_of(data="networks/alarms")
+    assert line.startswith("releases[0].data: 'networks/alarms' is no data set of the manifest")
+    assert faults_of(data="census") == [
+        "releases[0].data: 'census' is a numeric data set, but rrba takes a categorical one; "
+        "allowed: adult, adult_numeric"
+    ]
+    assert faults_of(epsilon=1.0) == [
+        "releases[0]: both of p and epsilon given; allowed: p, the probability of a true answer, "
+        "or the epsilon of an answer about one table"
+    ]
+    assert faults_of(p=...)[0].startswith("releases[0]: neither of p and epsilon given")
+    assert faults_of(update="pooled") == [
+        "releases[0]: floor is missing; allowed with update 'pooled': a floor, which bounds epsilon"
+    ]
+    assert faults_of(floor=0.1) == ["releases[0]: floor: 0.1; allowed with update 'uniform': none"]
+    assert faults_of(floor=0.0, update="pooled") == ["releases[0].floor: 0.0; allowed: above 0.0"]
+    assert faults_of(size=1) == ["releases[0].size: 1; allowed: at least 2"]
+    assert faults_of(size=3) == [
+        "releases[0].size: 7,770 tables of 3 attributes have 176,632 cells; allowed: at most "
+        "50,000; name fewer attributes"
+    ]
+    assert faults_of(data="networks/survey", size=7) == [
+        "releases[0].size: 7; allowed: at most 6, the attributes"
+    ]
+    assert faults_of(block=1) == [
+        "releases[0].block: 1 makes 10,000 blocks, which report 1,447,027 cells; allowed: larger "
+        "blocks, of at most 1,000,000 cells"
+    ]
+    (line,) = faults_of(attributes=["HR", "PULSE"])
+    assert line.startswith("releases[0].attributes[1]: 'PULSE' is no attribute of the data")
+    # Only collections may ask what was drawn from a network.
+    other = {"mechanism": "rr_independent", "matrix": "keep"}
+    assert faults_of(**other)[0].startswith("releases[0].data: 'networks/alarm' is no data set")
+
+
+def test_a_collection_needs_as_many_clients_as_questions() -> None:
+    domain = Domain(tuple(Attribute(name, ("0", "1")) for name in "abcdef"))
+    release = CollectionRelease(
+        name="c", data="x", mechanism="rrba", p=0.5, answers="table", rehearsal=True
+    )
+    found = list(config_checks._uncollectable("releases[0]", release, domain, 14))
+    assert found == [
+        "releases[0].answers: 14 clients for 15 tables; allowed: at least one client each; name "
+        "fewer attributes"
+    ]
+    assert not list(config_checks._uncollectable("releases[0]", release, domain, 15))
+    assert config_checks.cells_of_tables(domain, 3) == 20 * 8
+
+
 def test_ordinal_attributes_of_a_release_must_be_among_its_own(
     config_values: dict[str, Any],
 ) -> None:
@@ -425,6 +495,7 @@ def test_quick_changes_sizes_and_nothing_else(config_values: dict[str, Any]) -> 
     full, small = leaves(config_values), leaves(merged(config_values, quick))
     changed = {path for path in small if small[path] != full.get(path)}
     sizes = {"replicates", "chunks", "block", "k", "census_k", "wine_k", "releases", "runs"}
+    sizes |= {"subsets"}
     assert changed
     # Grids of forests have fewer k, and are else the same.
     fewer = {path for path in changed if path.endswith(".grids")}

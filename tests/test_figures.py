@@ -184,6 +184,18 @@ def of_assessment(
     return [numbers("method matrix p measure t_v t_d", cells, "mean")]
 
 
+def of_sweep(
+    records: Any = (1000, 5000, 32561, 195366, 1000000),
+    p: Any = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95),
+    t_v: Any = (1, 20, 50, 100, 300),
+    t_d: Any = (0.05, 0.2, 0.35, 0.5),
+    projections: Any = ("clip",),
+) -> Tables:
+    cells = itertools.product(records, ["keep"], ["kronecker"], projections, p, t_v, t_d)
+    names = "records matrix mechanism projection p t_v t_d"
+    return [numbers(names, cells, "median_relative_error")]
+
+
 FULL: dict[str, Callable[[], Tables]] = {
     "multirr_table1": of_table,
     "multirr_table2": of_table,
@@ -193,6 +205,7 @@ FULL: dict[str, Callable[[], Tables]] = {
     "multirr_fig3_ours": of_figure_3,
     "multirr_pairs": of_pairs,
     "multirr_assessment": of_assessment,
+    "multirr_sweep": of_sweep,
 }
 NEW = [figure for figure in FULL if not figure.startswith("multirr_table")]
 OF_DATA = [figure for figure in NEW if figure != "multirr_fig1"]
@@ -203,6 +216,7 @@ SMALL = FULL | {
     "multirr_fig3_ours": lambda: of_figure_3((0.3, 0.7), ["joint"]),
     "multirr_pairs": lambda: of_pairs((0.1, 0.5), ESTIMATORS[:4], (0.1, 0.5)),
     "multirr_assessment": lambda: of_assessment(matrices=["keep"], t_v=(50, 300)),
+    "multirr_sweep": lambda: of_sweep((1000,), (0.1, 0.7), (1, 50)),
 }
 FEW = [
     # what a config may leave out
@@ -220,6 +234,12 @@ FEW = [
         ("multirr_pairs", "one p", lambda: of_pairs([0.7])),
         ("multirr_pairs", "two estimators", lambda: of_pairs((0.1, 0.5), ESTIMATORS[1:3])),
         ("multirr_pairs", "other coverages", lambda: of_pairs(sigmas=(0.25,))),
+        ("multirr_sweep", "one cell", lambda: of_sweep([1000], [0.7], [50], [0.1])),
+        (
+            "multirr_sweep",
+            "two projections",
+            lambda: of_sweep([1000], [0.3, 0.7], [1, 50], [0.1], ["simplex", "clip"]),
+        ),
         ("multirr_assessment", "one p", lambda: of_assessment([0.5], ["keep"])),
         ("multirr_assessment", "two methods", lambda: of_assessment(methods=ASSESSED[::4])),
         ("multirr_assessment", "one T_v", lambda: of_assessment(t_v=[100])),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from deniable.errors import DataError
 from deniable.microdata import Microdata, read_parquet
-from deniable.numeric import NumericMicrodata, read_numeric_parquet, write_numeric_parquet
+from deniable.numeric import NumericMicrodata, read_numeric_parquet
 
 
 def small(**changes: Any) -> NumericMicrodata:
@@ -116,7 +116,7 @@ def test_files_read_back_to_the_same(
     labels = draw.draw(st.lists(st.integers(0, 1), min_size=len(rows), max_size=len(rows)))
     about = ("sex", ("f", "m"), labels) if classified else ()
     data = NumericMicrodata(("a", "b"), np.array(rows), *about)
-    write_numeric_parquet(data, path)
+    data.write_parquet(path)
     again = read_numeric_parquet(path)
     assert again.values.tobytes() == data.values.tobytes()
     assert again.labels.tolist() == data.labels.tolist()

@@ -17,7 +17,8 @@ import pytest
 from jinja2 import Environment, FileSystemBytecodeCache
 
 import idp_tables
-from deniable import figures, release_numeric, report, report_sections
+import rrba_tables
+from deniable import figures, release_numeric, release_rrba, report, report_sections
 from deniable.assessment_audit import audit_assessments, risk_table
 from deniable.claims import CLAIM_COLUMNS
 from deniable.clustering import cluster_attributes
@@ -39,6 +40,9 @@ from deniable.release_numeric_check import check_numbers, measure_utility
 from deniable.release_numeric_estimates import estimate_numbers
 from deniable.release_numeric_promises import describe as describe_numbers
 from deniable.release_numeric_promises import with_figures
+from deniable.release_rrba_check import check_collection
+from deniable.release_rrba_estimates import estimate_tables, fit_in_two_steps, make_consistent
+from deniable.release_rrba_independence import independence_tests
 from deniable.release_synthesis import (
     adjust_reports,
     describe_adjustment,
@@ -55,6 +59,7 @@ from deniable.report import (
 )
 from deniable.report_numeric_releases import NumericReleaseFiles
 from deniable.report_page import SIGN, Origin
+from deniable.report_rrba_release import CollectionFiles
 from deniable.report_sections import DRAWN_BY, MADE_BY, PARTS, PICTURES
 from deniable.sources import Source
 from deniable.studies import error_analysis, pram_breaches, pram_variance, secure_sum_trials
@@ -147,6 +152,16 @@ def studies() -> dict[str, pd.DataFrame]:
             p=PROBABILITIES,
             t_d=[0.1],
             t_v=[1, 50],
+        ),
+        "multirr_sweep": simulated(
+            "median_relative_error",
+            records=[1000, 5000],
+            matrix=["keep"],
+            mechanism=["kronecker"],
+            projection=["clip"],
+            p=PROBABILITIES,
+            t_v=[1, 50],
+            t_d=[0.1, 0.3],
         ),
     }
 
@@ -339,13 +354,34 @@ def write_numeric_release(folder: Path, **settings: Any) -> list[str]:
     return [str(place / name) for name in ("release.json", *(f"{each}.csv" for each in tables))]
 
 
+def write_collection(folder: Path, data: Microdata) -> list[str]:
+    """Write the files of a rehearsal of a collection that the page shows; return their paths."""
+    place = folder / "releases" / "collected"
+    given = {"name": "collected", "data": "made", "mechanism": "rrba", "p": 0.5}
+    chosen = release_from(given | {"block": 200, "rehearsal": True})
+    asked = release_rrba.design_collection(chosen, data.domain)
+    answers, _ = release_rrba.collect_answers(chosen, asked, data, source_for(chosen, 1))
+    tables = estimate_tables(asked, answers, len(data))
+    consistent, margins = make_consistent(asked, tables)
+    tests = independence_tests(asked, answers, np.random.default_rng(1), 19)
+    fitted = fit_in_two_steps(asked, tables)
+    checked = check_collection(asked, data, tables, consistent, fitted, tests)
+    # As of a network in which every other table is independent.
+    checked["dependent"] = np.arange(len(checked)) % 2 == 0
+    write_json(place / "release.json", release_rrba.describe(chosen, asked, data))
+    written = {"margins": margins, "independence": tests, "check": checked}
+    for name, table in written.items():
+        write_table(place / f"{name}.csv", table)
+    return [str(place / name) for name in ("release.json", *(f"{each}.csv" for each in written))]
+
+
 def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
     """Write all results of a run; return the inputs of the report's rule."""
     tables = studies() | pram_studies() | analyses(data) | {"multirr_claims": claims_table()}
     tables |= {
         name: table.assign(data_source="original") for name, table in pram_analyses(data).items()
     }
-    tables |= idp_tables.all_tables()
+    tables |= idp_tables.all_tables() | rrba_tables.all_tables()
     tables["multirr_table1"], tables["multirr_table2"] = results("adult"), results("adult6")
     tables["multirr_sensitivity"] = results("adult").assign(matrix="keep").iloc[:6]
     printed = [tables[f"multirr_{name}"] for name in ("table1", "table2", "sensitivity")]
@@ -392,6 +428,8 @@ def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
             *write_numeric_release(folder, mechanism="numeric_dp", bins=5),
         ],
         numeric_checks=[],
+        collections=write_collection(folder, data),
+        collection_checks=[],
         sources=[str(folder / "adult.source.json")],
         findings=str(folder / "findings.md"),
     )
@@ -733,7 +771,11 @@ def test_a_run_without_releases_and_printed_numbers_has_a_page(contents: Content
     tables = {name: contents.tables[name].iloc[:0] for name in emptied}
     page = render(
         dataclasses.replace(
-            contents, releases=[], numeric_releases=[], tables=dict(contents.tables) | tables
+            contents,
+            releases=[],
+            numeric_releases=[],
+            collections=[],
+            tables=dict(contents.tables) | tables,
         )
     )
     assert "The config names none." in page
@@ -998,14 +1040,50 @@ def test_a_release_of_numbers_that_is_no_rehearsal_shows_no_truth(contents: Cont
     files = contents.numeric_releases[0]
     said = dict(files.description, rehearsal=False, notice="drawn once")
     real = NumericReleaseFiles(said, files.audit, files.estimates)
-    changed = dataclasses.replace(contents, numeric_releases=[real], releases=[])
+    changed = dataclasses.replace(contents, numeric_releases=[real], releases=[], collections=[])
     part = section(render(changed), "releases")
     assert "<th>true</th>" not in part
     assert "utility.csv" not in part
     assert "redraws" not in part
     assert "The config names none" not in part
-    empty = dataclasses.replace(contents, numeric_releases=[], releases=[])
+    empty = dataclasses.replace(contents, numeric_releases=[], releases=[], collections=[])
     assert "The config names none" in section(render(empty), "releases")
+
+
+def test_a_collection_shows_what_is_claimed_and_what_is_exact(
+    page: str, contents: Contents
+) -> None:
+    part = words(section(page, "releases"))
+    (files,) = contents.collections
+    privacy = files.description["privacy"]
+    assert "Collections by RRBA" in part
+    assert f"{privacy['epsilon']:.3f} at most" in part
+    for row in privacy["by_cells"]:
+        assert f"{row['cells']} cells: exact {row['epsilon']:.3f}, claimed 0.693" in part
+    assert files.check is not None
+    dependent = files.check["dependent"]
+    rejected = files.check["rejected"]
+    assert f"Of {(~dependent).sum()} tables that are independent in the network" in part
+    both = (rejected & ~dependent).sum(), (rejected & dependent).sum()
+    assert f"{both[0]} and {both[1]} by each test by itself" in part
+    assert f"{report.short(files.check['l2_consistent'].mean())} consistent" in part
+    assert f"{rejected.sum()} rejected at 5 % by each test by itself" in part
+
+
+def test_a_collection_that_is_no_rehearsal_shows_no_truth(contents: Contents) -> None:
+    (files,) = contents.collections
+    said = dict(files.description, rehearsal=False, notice="drawn once")
+    real = CollectionFiles(said, files.margins, files.independence)
+    changed = dataclasses.replace(contents, collections=[real], releases=[], numeric_releases=[])
+    part = section(render(changed), "releases")
+    assert "tables beside the truth" not in part
+    assert "check.csv" not in part
+    assert "The config names none" not in part
+    # Of a user's own file nobody knows the population.
+    unknown = dataclasses.replace(files, check=files.check.assign(dependent=np.nan))
+    part = section(render(dataclasses.replace(contents, collections=[unknown])), "releases")
+    assert "tables beside the truth" in part
+    assert "tests against the population" not in part
 
 
 def test_distances_are_means_by_kind_of_table() -> None:
@@ -1076,6 +1154,7 @@ def test_a_category_may_be_called_what_others_call_missing(
         **{name: [] for name in ("figures", "audits", "channels", "estimates", "adjustments")},
         **{name: [] for name in ("checks", "synthetic_checks", "sources")},
         **{name: [] for name in ("numeric_releases", "numeric_checks")},
+        **{name: [] for name in ("collections", "collection_checks")},
         tables=[str(tmp_path / "t.csv")],
         findings=str(tmp_path / "findings.md"),
     )

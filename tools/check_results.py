@@ -1,6 +1,7 @@
 """Check what a run left behind: every table, figure, the audit and the report, none of them empty.
 
-Called by ``make check`` after a run. Says all that is missing, a line each, and exits 1.
+Called by ``make check`` after a run. Holds every result against its record of provenance. Says all
+that is missing or damaged, a line each, and exits 1.
 """
 
 import csv
@@ -9,8 +10,9 @@ from pathlib import Path
 from typing import get_args
 
 import check_findings
+import check_provenance
 
-from deniable.studies.registry import ANALYSES, FIGURES, TABLES
+from deniable.studies.registry import ANALYSES, FIGURES, ON_REQUEST, TABLES
 from deniable.study import RESULT_COLUMNS, Verdict
 
 RESULTS = Path("results")
@@ -47,11 +49,13 @@ def faults_of_table(path: Path, columns: set[str]) -> list[str]:
 def main() -> int:
     """Check everything, print the faults or what was found."""
     faults = []
-    for table in TABLES.values():
+    asked = {name: table for name, table in TABLES.items() if name not in ON_REQUEST}
+    drawn = [name for name, tables in FIGURES.items() if not set(tables) & set(ON_REQUEST)]
+    for table in asked.values():
         faults += faults_of_table(table_path(table.id), COMPARED if table.published else DRAWN)
     for name in ANALYSES:
         faults += faults_of_table(table_path(name), set())
-    files = [RESULTS / "figures" / f"{name}.{kind}" for name in FIGURES for kind in ("svg", "png")]
+    files = [RESULTS / "figures" / f"{name}.{kind}" for name in drawn for kind in ("svg", "png")]
     files.append(RESULTS / "report.html")
     for path in files:
         if not path.is_file() or path.stat().st_size == 0:
@@ -59,14 +63,17 @@ def main() -> int:
     audit = RESULTS / "audit" / "privacy.csv"
     if not rows(audit):
         faults.append(f"{audit}: missing or empty")
+    damaged, results = check_provenance.faults_of_files(RESULTS)
+    wanted = [str(path) for path in (*map(table_path, (*asked, *ANALYSES)), *files, audit)]
+    faults += damaged + check_provenance.faults_of_ancestry(wanted, results)
     if faults:
         print("\n".join(faults), file=sys.stderr)
         return 1
-    found = {row["data_source"] for name in TABLES for row in rows(table_path(name))}
+    found = {row["data_source"] for name in asked for row in rows(table_path(name))}
     sources = sorted(found - {"model"})  # a study may draw from a model of its own
     print(
-        f"results: {len(TABLES) + len(ANALYSES)} tables, {len(FIGURES)} figures, the audit and the "
-        f"report are there; data: {', '.join(sources)}"
+        f"results: {len(asked) + len(ANALYSES)} tables, {len(drawn)} figures, the audit and the "
+        f"report are there; {len(results)} files are what was made; data: {', '.join(sources)}"
     )
     whole = sources == ["original"] and {
         row["replicates"] for row in rows(table_path("multirr_table1"))

@@ -18,7 +18,7 @@ from deniable.audit import (
 )
 from deniable.clustering import Clusters
 from deniable.domain import Domain
-from deniable.multirr_audit import Setting
+from deniable.multirr_audit import Setting, audit_row
 from deniable.readings import CLUSTER_MECHANISMS, READINGS, ClusterMechanism, Reading
 
 SUMMED = "all attributes, pairs composed"
@@ -105,33 +105,17 @@ def audit_assessments(
 
 def _assessment_rows(domain: Domain, setting: Setting) -> Iterator[dict[str, Any]]:
     once = _Changes(domain, setting, "kronecker").alone(domain.names)
-    yield _row("assessment attributes", setting, "record", "all attributes", once)
+    yield audit_row("assessment attributes", setting, "record", "all attributes", once)
     for mechanism in CLUSTER_MECHANISMS:
         changes = _Changes(domain, setting, mechanism)
         name, summed = f"assessment pairs_{mechanism}", changes.record(changes.pairs)
-        yield _row(name, setting, "record", SUMMED, summed)
+        yield audit_row(name, setting, "record", SUMMED, summed)
         waived = Finding(once.claimed, summed.exact, summed.shipped)
-        yield _row(name, setting, "record", WAIVED, waived)
+        yield audit_row(name, setting, "record", WAIVED, waived)
         for attribute in domain.names:
             told = changes.attribute(changes.pairs, attribute)
             waived = Finding(changes.of((attribute,)).claimed, told.exact, told.shipped)
-            yield _row(name, setting, "attribute", f"{attribute}, as if released once", waived)
-
-
-def _row(mechanism: str, setting: Setting, unit: str, of: str, finding: Finding) -> dict[str, Any]:
-    return {
-        "mechanism": mechanism,
-        "matrix": setting.reading,
-        "p": float(setting.p),
-        "t_v": None,
-        "unit": unit,
-        "of": of,
-        "claimed_epsilon": finding.claimed,
-        "exact_epsilon": finding.exact,
-        "shipped_epsilon": finding.shipped,
-        "kind": "exact",
-        "holds": finding.holds,
-    }
+            yield audit_row(name, setting, "attribute", f"{attribute}, as if released once", waived)
 
 
 # -- all that is spent -----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 
 from deniable.domain import Domain, refuse_foreign_codes
 from deniable.errors import DataError, DeniableError
-from deniable.files import read_json, write_text
+from deniable.files import read_fitted, write_text
 from deniable.microdata import attributes_to_json, domain_from_json
 
 Configuration = tuple[int, ...]
@@ -210,14 +210,7 @@ def read(path: Path | str, domain: Domain | None = None) -> BayesianNetwork:
     DataError
         Naming the file and what is wrong with it.
     """
-    try:
-        network = from_json(read_json(path))
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror or error}; check the path") from None
-    except DeniableError as error:
-        raise DataError(f"{path}: {error}") from None
-    except (ValueError, OverflowError, RecursionError) as error:
-        raise DataError(f"{path}: no JSON ({error}); restore the file or fit it again") from None
+    network = read_fitted(path, from_json)
     if domain is not None and network.domain != domain:
         raise DataError(
             f"{path}: its attributes or categories are not those of the manifest; restore the "

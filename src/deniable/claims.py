@@ -16,9 +16,9 @@ not: their medians rise and fall together, which makes these tests conservative.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -29,22 +29,10 @@ FALSE_ALARMS = 0.05
 SIMILAR = 1.2
 """Medians within this factor of each other count as "no difference" where a claim says that."""
 
-CLAIM_COLUMNS = (
-    "claim",
-    "section",
-    "printed",
-    "mechanism",
-    "projection",
-    "test",
-    "figure",
-    "comparisons",
-    "support",
-    "contradict",
-    "verdict",
-    "data_source",
-)
 Decision = Literal["holds", "fails", "undecided", "surrogate"]
-Pair = tuple[Mapping[Any, Any], Mapping[Any, Any]]
+Row = Mapping[Any, Any]
+"""What is compared: ``median`` (of some tables a mean), ``ci_low``, ``ci_high``."""
+Pair = tuple[Row, Row]
 
 
 @dataclass(frozen=True)
@@ -93,6 +81,14 @@ class Outcome:
         return "holds" if self.support else "undecided"
 
 
+Decide = Callable[[], Outcome]
+"""Decides a claim; a `LookupError` says that the tables lack what it takes."""
+Named = TypeVar("Named")
+
+
+# -- comparisons that chance has a part in ---------------------------------------------------------
+
+
 def z_score(pair: Pair) -> float:
     """Return how many standard errors the first median lies above the second.
 
@@ -124,7 +120,7 @@ def alike(pairs: Sequence[Pair], figure: str, picked_from: int = 1) -> Outcome:
     picked_from : int
         As in `near`.
     """
-    logs = [(_logarithms(first), _logarithms(second)) for first, second in pairs]
+    logs = [(logarithms(first), logarithms(second)) for first, second in pairs]
     return near(logs, math.log(SIMILAR), figure, picked_from)
 
 
@@ -146,13 +142,13 @@ def near(pairs: Sequence[Pair], most: float, figure: str, picked_from: int = 1) 
     return Outcome(len(pairs), support, contradict, figure)
 
 
-def ratio(first: Mapping[Any, Any], second: Mapping[Any, Any]) -> dict[str, float]:
+def ratio(first: Row, second: Row) -> dict[str, float]:
     """Return the ratio of two independent medians with its interval, on the log scale.
 
     To 0 the ratio is infinite, of 0 to 0 not a number; where an interval reaches 0, that of the
     ratio is from 0 to infinity.
     """
-    error = _common_error((_logarithms(first), _logarithms(second)))
+    error = _common_error((logarithms(first), logarithms(second)))
     if second["median"]:
         value = float(first["median"]) / float(second["median"])
     else:
@@ -161,6 +157,14 @@ def ratio(first: Mapping[Any, Any], second: Mapping[Any, Any]) -> dict[str, floa
         return {"median": value, "ci_low": 0.0, "ci_high": math.inf}
     spread = math.exp(Z_95 * error)
     return {"median": value, "ci_low": value / spread, "ci_high": value * spread}
+
+
+def logarithms(row: Row) -> dict[str, float]:
+    """Return a row on the log scale."""
+    return {
+        name: math.log(row[name]) if row[name] > 0 else -math.inf
+        for name in ("median", "ci_low", "ci_high")
+    }
 
 
 def _limit(comparisons: int) -> float:
@@ -182,24 +186,112 @@ def _error(low: float, high: float) -> float:
     return 0.0 if low == high else (float(high) - float(low)) / (2 * Z_95)
 
 
-def _logarithms(row: Mapping[Any, Any]) -> dict[str, float]:
-    return {
-        name: math.log(row[name]) if row[name] > 0 else -math.inf
-        for name in ("median", "ci_low", "ci_high")
-    }
+# -- what is known without error, and nothing ------------------------------------------------------
+
+
+def known(value: float) -> Row:
+    """Return a number without error as a row."""
+    return {"median": value, "ci_low": value, "ci_high": value}
+
+
+def counted(decisions: Iterable[bool], figure: str) -> Outcome:
+    """Return the outcome of decisions without error: each supports or contradicts.
+
+    Raises
+    ------
+    LookupError
+        If there are none.
+    """
+    found = [bool(decision) for decision in decisions]
+    if not found:
+        raise LookupError("nothing to decide")
+    return Outcome(len(found), sum(found), len(found) - sum(found), figure)
+
+
+def some(pairs: Sequence[Pair]) -> Sequence[Pair]:
+    """Return pairs to compare; a `LookupError` says that there are none."""
+    if not pairs:
+        raise LookupError("the tables have nothing to compare")
+    return pairs
+
+
+# -- as a reader wants it --------------------------------------------------------------------------
+
+
+def listed(values: Mapping[str, float]) -> str:
+    """Return numbers by name."""
+    return ", ".join(f"{name}: {value:.3g}" for name, value in values.items())
+
+
+def range_of(values: Iterable[float], style: str = ".3g") -> str:
+    """Return the range of numbers; a `LookupError` says that there are none.
+
+    Examples
+    --------
+    >>> range_of([3, 1, 2.5])
+    '1 to 3'
+    """
+    found = list(values)
+    if not found:
+        raise LookupError("no numbers")
+    return f"{min(found):{style}} to {max(found):{style}}"
+
+
+def ratios_of(pairs: Iterable[Pair]) -> str:
+    """Return the range of the ratios of first to second, as far as they are finite."""
+    return range_of(
+        first["median"] / second["median"] for first, second in pairs if second["median"]
+    )
+
+
+# -- rows of tables --------------------------------------------------------------------------------
+
+
+def by(table: pd.DataFrame, column: str) -> dict[float, Row]:
+    """Return the rows of a table by the value of a column."""
+    return {row[column]: row for row in table.to_dict("records")}
+
+
+def decided(tests: Iterable[tuple[Named, Decide]]) -> Iterator[tuple[Named, Outcome]]:
+    """Yield what is decided, as far as the config asked for the cells that it takes."""
+    for claim, decide in tests:
+        try:
+            outcome = decide()
+        except LookupError:
+            continue
+        yield claim, outcome
+
+
+def claim_columns(*settings: str) -> tuple[str, ...]:
+    """Return the columns of a table of claims, with those of the settings they are decided for."""
+    return (
+        "claim",
+        "section",
+        "printed",
+        *settings,
+        "test",
+        "figure",
+        "comparisons",
+        "support",
+        "contradict",
+        "verdict",
+        "data_source",
+    )
+
+
+CLAIM_COLUMNS = claim_columns("mechanism", "projection")
 
 
 def claim_row(
-    claim: Claim, mechanism: str, projection: str, outcome: Outcome, source: str
+    claim: Claim, settings: Sequence[str], outcome: Outcome, source: str
 ) -> tuple[Any, ...]:
-    """Return the row of a claim, in the order of `CLAIM_COLUMNS`."""
+    """Return the row of a claim, in the order of `claim_columns`."""
     verdict = "surrogate" if source == "surrogate" else outcome.verdict
     return (
         claim.id,
         claim.section,
         claim.printed,
-        mechanism,
-        projection,
+        *settings,
         claim.test,
         outcome.figure,
         outcome.comparisons,
@@ -210,11 +302,11 @@ def claim_row(
     )
 
 
-def by(table: pd.DataFrame, column: str) -> dict[float, Mapping[Any, Any]]:
-    """Return the rows of a table by the value of a column."""
-    return {row[column]: row for row in table.to_dict("records")}
-
-
-def listed(values: Mapping[str, float]) -> str:
-    """Return numbers by name, as a reader wants them."""
-    return ", ".join(f"{name}: {value:.3g}" for name, value in values.items())
+def in_order_of_text(
+    rows: Sequence[tuple[Any, ...]], columns: Sequence[str], ids: Iterable[str]
+) -> pd.DataFrame:
+    """Return rows of claims as a table, in the order of the claims' ids."""
+    place = {name: number for number, name in enumerate(ids)}
+    table = pd.DataFrame(rows, columns=list(columns))
+    ordered = table.sort_values("claim", key=lambda names: names.map(place), kind="stable")
+    return ordered.reset_index(drop=True)

@@ -13,6 +13,7 @@ from deniable.config_basis import Strict
 from deniable.config_releases import MATRIX_MODELS, RELEASE_MODELS, AnyRelease, Release
 from deniable.config_studies import AnalysesConfig, AnyStudy, StudiesConfig
 from deniable.errors import ConfigError
+from deniable.yaml_text import repeated_keys
 
 
 class DataConfig(Strict):
@@ -67,30 +68,11 @@ def refuse_repeated_keys(path: Path | str) -> None:
         With a line for each option that is repeated, and where.
     """
     try:
-        root = yaml.compose(Path(path).read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+        lines = [f"{path}: {line}" for line in repeated_keys(Path(path).read_text("utf-8"))]
     except (OSError, ValueError, yaml.YAMLError):
         return  # whoever reads the file for its values says what is wrong with it
-    lines = [
-        f"{path}: line {key.start_mark.line + 1}: {key.value} is given a second time; allowed: once"
-        for key in _repeated_keys(root)
-    ]
     if lines:
         raise ConfigError(message(lines))
-
-
-def _repeated_keys(root: yaml.Node | None) -> Iterator[yaml.ScalarNode]:
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, yaml.SequenceNode):
-            pending += node.value
-        elif isinstance(node, yaml.MappingNode):
-            seen: set[str] = set()
-            for key, value in node.value:
-                if isinstance(key, yaml.ScalarNode) and key.value in seen:
-                    yield key
-                seen.add(str(key.value))
-                pending.append(value)
 
 
 def validate(values: Mapping[str, Any]) -> Config:

@@ -1,11 +1,13 @@
 """What a config must agree with besides itself: the data sets that it names."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from deniable.config import Config, message
 from deniable.config_releases import (
     AnyRelease,
     ClustersRelease,
+    CollectionRelease,
     DesignedMatrix,
     FileMatrix,
     HistogramRelease,
@@ -26,6 +28,12 @@ from deniable.pram_matrices import (
     channel_of_retention,
     matrix_from_file,
 )
+from deniable.views import fewest_views
+
+LARGEST_COLLECTION = 50_000
+"""Cells of all tables that are made consistent with each other."""
+LARGEST_FILE = 1_000_000
+"""Cells of all tables that blocks report."""
 
 
 def check_domains(
@@ -33,6 +41,7 @@ def check_domains(
     domains: Mapping[str, Domain],
     records: Mapping[str, int],
     numeric: Mapping[str, NumericDataset] | None = None,
+    drawn: Mapping[str, Domain] | None = None,
 ) -> None:
     """Hold the config against the data sets it names, still before anything starts.
 
@@ -44,6 +53,8 @@ def check_domains(
     records : mapping of name to int
         Of all data sets.
     numeric : mapping of name to NumericDataset, optional
+    drawn : mapping of name to Domain, optional
+        Of the files drawn from networks, that releases by `rrba` may collect from.
 
     Raises
     ------
@@ -52,7 +63,8 @@ def check_domains(
         each attribute that a data set does not have, each attribute named twice,
         more parties than records,
         each RR-Joint release whose domain is too large for its records, each block or stratum of
-        PRAM that does not fit, and each release that could not be estimated from.
+        PRAM that does not fit, each collection with too few clients or too many tables, and each
+        release that could not be estimated from.
     """
     faults = []
     adult = domains["adult"]
@@ -70,29 +82,51 @@ def check_domains(
             )
     for number, release in enumerate(config.releases):
         path = f"releases[{number}]"
-        misplaced = list(_wrong_data(path, release, domains, numeric or {}))
+        collected = dict(drawn or {}) if isinstance(release, CollectionRelease) else {}
+        known = {**domains, **collected}
+        misplaced = list(_wrong_data(path, release, known, numeric or {}))
         if (
             misplaced
-            or release.data not in domains
+            or release.data not in known
             or isinstance(release, IdpRelease | HistogramRelease)
         ):
             faults += misplaced
             continue
-        domain = domains[release.data]
+        domain = known[release.data]
         chosen = release.attributes or list(domain.names)
         wrong = _unknown(f"{path}.attributes", chosen, domain.names)
         if isinstance(release, ClustersRelease):
-            known = [name for name in dict.fromkeys(chosen) if name in domain.names]
-            wrong += _unknown(f"{path}.ordinal", release.ordinal, known or domain.names)
+            there = [name for name in dict.fromkeys(chosen) if name in domain.names]
+            wrong += _unknown(f"{path}.ordinal", release.ordinal, there or domain.names)
         if not wrong:
             own = domain.project(chosen)
-            if isinstance(release, PramRelease):
+            if isinstance(release, CollectionRelease):
+                wrong += _uncollectable(path, release, own, records[release.data])
+            elif isinstance(release, PramRelease):
                 wrong += _misfits(path, release, own, records[release.data])
             else:
                 wrong += _unusable(path, release, own, records[release.data])
         faults += wrong
     if faults:
         raise ConfigError(message(faults))
+
+
+def cells_of_tables(domain: Domain, size: int) -> int:
+    """Return the number of cells of the tables of all combinations of `size` attributes.
+
+    Examples
+    --------
+    >>> from deniable.domain import Attribute
+    >>> few = Domain(tuple(Attribute(name, ("0", "1")) for name in "abc"))
+    >>> cells_of_tables(few, 2)
+    12
+    """
+    # The elementary symmetric polynomial of the numbers of categories.
+    sums = [1] + [0] * size
+    for categories in domain.shape:
+        for k in range(size, 0, -1):
+            sums[k] += sums[k - 1] * categories
+    return sums[size]
 
 
 def _wrong_data(
@@ -168,6 +202,36 @@ def _unusable(
         for attribute in domain:
             if rr_channel(attribute.size, release.p, release.matrix).singular:
                 yield f"{setting} the attribute {attribute.name!r} {singular}"
+
+
+def _uncollectable(
+    path: str, release: CollectionRelease, domain: Domain, records: int
+) -> Iterator[str]:
+    """Yield what makes a collection impossible whatever its data are."""
+    if release.size > len(domain):
+        yield f"{path}.size: {release.size}; allowed: at most {len(domain)}, the attributes"
+        return
+    tables, cells = math.comb(len(domain), release.size), cells_of_tables(domain, release.size)
+    if cells > LARGEST_COLLECTION:
+        yield (
+            f"{path}.size: {tables:,} tables of {release.size} attributes have {cells:,} cells; "
+            f"allowed: at most {LARGEST_COLLECTION:,}; name fewer attributes"
+        )
+        return
+    questions = tables if release.answers == "table" else fewest_views(len(domain), release.size)
+    if records < questions:
+        yield (
+            f"{path}.answers: {records:,} clients for {questions:,} {release.answers}s; allowed: "
+            "at least one client each; name fewer attributes"
+        )
+    # Each block reports all tables, or at least one for each of its clients.
+    blocks = -(-records // release.block)
+    reported = blocks * cells * min(1, release.block / questions)
+    if reported > LARGEST_FILE:
+        yield (
+            f"{path}.block: {release.block:,} makes {blocks:,} blocks, which report "
+            f"{reported:,.0f} cells; allowed: larger blocks, of at most {LARGEST_FILE:,} cells"
+        )
 
 
 def _misfits(path: str, release: PramRelease, domain: Domain, records: int) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """What the studies of Multi-Dimensional Randomized Response can be told, as typed models."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from deniable.config_basis import Coverage, Probability, Share, Strict, Study
 from deniable.readings import (
@@ -15,6 +15,8 @@ from deniable.readings import (
 
 # A cluster is audited cell by cell in exact arithmetic, which bounds its size.
 StudiedCells = Annotated[int, Field(ge=1, le=400)]
+# Records are held in memory, 8 bytes each.
+SweptRecords = Annotated[int, Field(ge=10, le=10_000_000)]
 
 
 class ClusterQueryGrid(Strict):
@@ -100,6 +102,36 @@ class AssessmentStudy(Study):
     t_d: Annotated[list[Share], Field(min_length=1)]
     ordinal: list[str] = Field(default_factory=list)
     grids: Annotated[list[AssessmentGrid], Field(min_length=1)]
+
+
+class ThresholdGrid(Strict):
+    """Settings at which all thresholds are tried: every combination of the values."""
+
+    records: Annotated[list[SweptRecords], Field(min_length=1)]
+    matrix: Annotated[list[Reading], Field(min_length=1)]
+    mechanism: Annotated[list[ClusterMechanism], Field(min_length=1)]
+    projection: Annotated[list[Projection], Field(min_length=1)]
+    p: Annotated[list[Probability], Field(min_length=1)]
+
+
+class ThresholdStudy(Study):
+    """A sweep of RR-Clusters over p, T_v, T_d and the number of records; none without a grid."""
+
+    coverage: Coverage = 0.1
+    ordinal: list[str] = Field(default_factory=list)
+    t_v: list[StudiedCells] = Field(default_factory=list)
+    t_d: list[Share] = Field(default_factory=list)
+    subset_seed: Annotated[int, Field(ge=0)] = 2024
+    grids: list[ThresholdGrid]
+
+    @model_validator(mode="after")
+    def _thresholds_for_a_grid(self) -> Self:
+        for name, values in (("t_v", self.t_v), ("t_d", self.t_d)):
+            if self.grids and not values:
+                raise ValueError(f"{name}: []; allowed: a list with at least one entry")
+            if len(set(values)) < len(values):
+                raise ValueError(f"{name}: {values}; allowed: each value once")
+        return self
 
 
 class SecureSumTrials(Strict):

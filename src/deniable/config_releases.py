@@ -5,14 +5,19 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from deniable.config_basis import Epsilon, Probability, Share, Strict
+from deniable.config_basis import Coverage, Epsilon, Probability, Share, Strict
 from deniable.readings import ClusterMechanism, Reading
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
+NETWORK_FILES = "networks/"
+"""What the names of data begin with that are drawn from a network (`deniable.networks.FILES`)."""
+
 
 class _Release(Strict):
     data_kind: ClassVar[Literal["categorical", "numeric"]] = "categorical"
+    lane: ClassVar[Literal["categorical", "numeric", "collection"]] = "categorical"
+    """Which rules make it, and so which files it leaves."""
 
     name: Name
     data: Annotated[str, Field(min_length=1)]  # of the manifest; `config_checks` looks it up
@@ -137,6 +142,7 @@ class PramRelease(_Release):
 
 class _NumericRelease(_Release):
     data_kind: ClassVar[Literal["categorical", "numeric"]] = "numeric"
+    lane: ClassVar[Literal["categorical", "numeric", "collection"]] = "numeric"
 
     epsilon: Epsilon
     rehearsal: bool
@@ -173,9 +179,43 @@ class HistogramRelease(_NumericRelease):
     bins: Annotated[int, Field(ge=2, le=1_000)] = 20
 
 
+class CollectionRelease(_Release):
+    """Tables collected from clients in blocks, through channels of their own (text 004)."""
+
+    lane: ClassVar[Literal["categorical", "numeric", "collection"]] = "collection"
+
+    mechanism: Literal["rrba"]
+    size: Annotated[int, Field(ge=2, le=8)] = 2
+    answers: Literal["view", "table"] = "view"
+    p: Probability | None = None
+    epsilon: Epsilon | None = None
+    update: Literal["uniform", "pooled"] = "uniform"
+    floor: Coverage | None = None
+    block: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
+    rehearsal: bool
+
+    @model_validator(mode="after")
+    def _one_probability(self) -> Self:
+        if (self.p is None) == (self.epsilon is None):
+            given = "neither" if self.p is None else "both"
+            raise ValueError(
+                f"{given} of p and epsilon given; allowed: p, the probability of a true answer, or "
+                "the epsilon of an answer about one table"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _a_floor_where_tables_move(self) -> Self:
+        if (self.floor is None) != (self.update == "uniform"):
+            given = "floor is missing" if self.floor is None else f"floor: {self.floor:g}"
+            allowed = "a floor, which bounds epsilon" if self.floor is None else "none"
+            raise ValueError(f"{given}; allowed with update {self.update!r}: {allowed}")
+        return self
+
+
 CategoricalRelease = IndependentRelease | ClustersRelease | JointRelease | PramRelease
 NumericRelease = IdpRelease | HistogramRelease
-AnyRelease = CategoricalRelease | NumericRelease
+AnyRelease = CategoricalRelease | NumericRelease | CollectionRelease
 Release = Annotated[AnyRelease, Field(discriminator="mechanism")]
 
 RELEASE_MODELS: Mapping[str, type[Strict]] = {
@@ -185,6 +225,7 @@ RELEASE_MODELS: Mapping[str, type[Strict]] = {
     "pram": PramRelease,
     "idp": IdpRelease,
     "numeric_dp": HistogramRelease,
+    "rrba": CollectionRelease,
 }
 MATRIX_MODELS: Mapping[str, type[Strict]] = {
     "epsilon": EpsilonMatrix,

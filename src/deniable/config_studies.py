@@ -13,6 +13,7 @@ from deniable.config_multirr import (
     ClusterQueryStudy,
     PairQueryStudy,
     SecureSumTrials,
+    ThresholdStudy,
     WiderQueryStudy,
 )
 from deniable.config_pram import (
@@ -24,12 +25,16 @@ from deniable.config_pram import (
     PramVariance,
     WeightsStudy,
 )
+from deniable.config_rrba import ConvergenceStudy, RrbaEpsilon
+from deniable.config_rrba_tables import EqualEpsilonStudy, PrintedTablesStudy
+from deniable.config_rrba_tests import PowerStudy, Table3Study
 
 AnyStudy = (
     ClusterQueryStudy
     | PairQueryStudy
     | AdjustedQueryStudy
     | AssessmentStudy
+    | ThresholdStudy
     | CoverageStudy
     | InvariantStudy
     | JointLossStudy
@@ -37,6 +42,11 @@ AnyStudy = (
     | ItemSetStudy
     | SseStudy
     | ForestStudy
+    | ConvergenceStudy
+    | Table3Study
+    | PowerStudy
+    | PrintedTablesStudy
+    | EqualEpsilonStudy
 )
 
 
@@ -59,6 +69,14 @@ class StudiesConfig(Strict):
     idp_fig4: SseStudy
     idp_fig5: ForestStudy
     idp_fig6: ForestStudy
+    rrba_fig5: ConvergenceStudy
+    rrba_fig6: ConvergenceStudy
+    rrba_table3: Table3Study
+    rrba_power: PowerStudy
+    rrba_tables: PrintedTablesStudy
+    rrba_equal: EqualEpsilonStudy
+    # A sweep that config/sweep.yaml asks for; without cells it makes nothing.
+    multirr_sweep: ThresholdStudy = ThresholdStudy(replicates=1000, grids=[])
 
     @model_validator(mode="after")
     def _tables_are_as_printed(self) -> Self:
@@ -100,3 +118,4 @@ class AnalysesConfig(Strict):
     pram_design: PramDesigns
     idp_audit: IndividualAudit
     idp_attacks: IndividualAttacks
+    rrba_epsilon: RrbaEpsilon

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import DataError, DeniableError
-from deniable.files import read_json, write_text
+from deniable.files import read_fitted, write_text
 
 Floats = npt.NDArray[np.float64]
 
@@ -238,11 +238,4 @@ def read(path: Path | str) -> Copula:
     DataError
         Naming the file and what is wrong with it.
     """
-    try:
-        return from_json(read_json(path))
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror or error}; check the path") from None
-    except DeniableError as error:
-        raise DataError(f"{path}: {error}") from None
-    except (ValueError, OverflowError, RecursionError) as error:
-        raise DataError(f"{path}: no JSON ({error}); restore the file or fit it again") from None
+    return read_fitted(path, from_json)

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.errors import DataError
@@ -12,6 +14,7 @@ from deniable.errors import DataError
 BLOCK_BYTES = 1 << 24  # of a file, read at a time
 LONGEST_FIRST_LINE = 1 << 20
 LONGEST_QUOTATION = 500  # characters of a file in a message
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 def text_columns(
@@ -90,6 +93,21 @@ def text_columns(
             ) from None
     if not records:
         raise DataError(f"{file}: no records; give a file with at least one")
+
+
+def leading_numbers(texts: pa.Array) -> npt.NDArray[np.float64]:
+    """Return the numbers that texts are, up to the first text that is none."""
+    import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
+
+    legible = pc.match_substring_regex(texts, NUMBER).to_numpy(zero_copy_only=False)
+    before = len(texts) if legible.all() else int(legible.argmin())
+    plain = pc.utf8_ltrim(texts[:before], "+")  # Arrow takes no plus sign
+    return np.asarray(pc.cast(plain, pa.float64()).to_numpy(), dtype=np.float64)
+
+
+def no_number(text: str) -> str:
+    """Return what is wrong with a text in the place of a number."""
+    return f"has '{shortened(text)}', which is no number" if text else "has a missing value"
 
 
 def shortened(text: str) -> str:

@@ -53,11 +53,7 @@ def read_original(dataset: Dataset, path: Path | str) -> Microdata:
         column_positions=None if dataset.header else dataset.positions,
         delimiter=dataset.delimiter,
     )
-    if len(data) != dataset.records:
-        raise DataError(
-            f"{path}: {len(data):,} records, but the manifest says {dataset.records:,} for "
-            f"{dataset.name!r}; get the published file again from {dataset.address}"
-        )
+    dataset.refuse_other_number(len(data), path)
     return data
 
 

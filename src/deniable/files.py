@@ -3,14 +3,19 @@
 import hashlib
 import json
 import os
+import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from deniable.errors import DataError, DeniableError
 
 if TYPE_CHECKING:  # not at run time: this room is imported wherever a file is written
     import pandas as pd
+
+Fitted = TypeVar("Fitted")
 
 SIGNIFICANT_DIGITS = 9
 
@@ -32,6 +37,19 @@ def written_whole(path: Path | str) -> Iterator[Path]:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def remove_leftovers(path: Path | str) -> None:
+    """Remove temporary files that `written_whole` left beside `path` when it was killed.
+
+    For whoever alone writes `path`: what another process is writing goes too.
+    """
+    target = Path(path)
+    if target.parent.is_dir():
+        ours = re.compile(rf"\.{re.escape(target.name)}\.[a-z0-9_]{{8}}")
+        for file in target.parent.iterdir():
+            if ours.fullmatch(file.name):
+                file.unlink(missing_ok=True)
 
 
 def _umask() -> int:
@@ -56,6 +74,30 @@ def read_json(path: Path | str) -> Any:
     return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
+def read_fitted(path: Path | str, from_json: Callable[[Any], Fitted]) -> Fitted:
+    """Read a file of fitted parameters as what they are parameters of.
+
+    Parameters
+    ----------
+    path : path
+    from_json : callable
+        Takes the JSON values; what it raises is `DeniableError`.
+
+    Raises
+    ------
+    DataError
+        Naming the file and what is wrong with it.
+    """
+    try:
+        return from_json(read_json(path))
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror or error}; check the path") from None
+    except DeniableError as error:
+        raise DataError(f"{path}: {error}") from None
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise DataError(f"{path}: no JSON ({error}); restore the file or fit it again") from None
+
+
 def write_table(path: Path | str, table: "pd.DataFrame") -> None:
     """Write `table` as CSV, numbers with 9 significant digits: equal results are equal bytes."""
     with written_whole(path) as temporary:
@@ -66,6 +108,15 @@ def write_table(path: Path | str, table: "pd.DataFrame") -> None:
             lineterminator="\n",
             encoding="utf-8",
         )
+
+
+def read_table(path: Path | str, **options: Any) -> "pd.DataFrame":
+    """Read a table that `write_table` wrote; further options are those of `pandas.read_csv`."""
+    import pandas as pd  # noqa: PLC0415 - seldom needed, slow to import
+
+    # A category may be called "NA" or "None"; what is missing is written as nothing.
+    table: pd.DataFrame = pd.read_csv(path, keep_default_na=False, na_values=[""], **options)
+    return table
 
 
 def sha256(path: Path | str) -> str:

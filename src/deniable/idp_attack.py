@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from deniable.exact_intervals import clopper_pearson
 from deniable.idp_changes import Floats, Positions
 
 BLOCK = 200  # releases that are drawn together
@@ -42,13 +43,8 @@ class Accuracy:
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Return the Clopper-Pearson interval, which covers with at least that confidence."""
-        alpha = (1 - confidence) / 2
-        low, high = 0.0, 1.0
-        if self.right:
-            low = float(special.betaincinv(self.right, self.tried - self.right + 1, alpha))
-        if self.right < self.tried:
-            high = float(special.betaincinv(self.right + 1, self.tried - self.right, 1 - alpha))
-        return low, high
+        low, high = clopper_pearson(self.right, self.tried, confidence)
+        return float(low), float(high)
 
     def epsilon(self, confidence: float = 0.95) -> float:
         """Return the lower bound on epsilon that the lower end of the interval proves."""

@@ -62,6 +62,14 @@ class PublishedFile:
     positions: tuple[int, ...]
     surrogate: str
 
+    def refuse_other_number(self, records: int, path: Path | str) -> None:
+        """Raise `DataError` unless a file has as many records as the published one."""
+        if records != self.records:
+            raise DataError(
+                f"{path}: {records:,} records, but the manifest says {self.records:,} for "
+                f"{self.name!r}; get the published file again from {self.address}"
+            )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset(PublishedFile):

@@ -9,18 +9,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from deniable.csv_text import shortened, text_columns
+from deniable import arrow_tables
+from deniable.arrow_tables import (
+    CATEGORICAL_KEY,
+    read_parquet_table,
+    refuse_missing_columns,
+    text_codes,
+)
+from deniable.csv_text import leading_numbers, no_number, shortened, text_columns
 from deniable.discretization import Discretization
 from deniable.domain import Attribute, Codes, Domain, refuse_foreign_codes
 from deniable.errors import DataError, DeniableError
-from deniable.files import written_whole
 
-METADATA_KEY = b"deniable"
 LARGEST_COUNTED_DOMAIN = 200_000_000
 CHUNK_RECORDS = 1 << 20
-NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,13 +127,12 @@ class Microdata:
             "marks": dict(self.marks),
         }
         return pa.table(arrays, names=list(self.domain.names)).replace_schema_metadata(
-            {METADATA_KEY: json.dumps(about).encode()}
+            {CATEGORICAL_KEY: json.dumps(about).encode()}
         )
 
     def write_parquet(self, path: Path | str) -> None:
         """Write the records as Parquet; domain and marks go into the schema's metadata."""
-        with written_whole(path) as temporary:
-            pq.write_table(self.to_arrow(), temporary, compression="zstd")
+        arrow_tables.write_parquet(path, self.to_arrow())
 
     def write_csv(self, path: Path | str, notes: Mapping[str, str] | None = None) -> None:
         """Write the records as CSV with a header, categories as text.
@@ -141,14 +143,7 @@ class Microdata:
         notes : mapping of column name to text, optional
             Further columns, the same in every record: a CSV file has no other place for marks.
         """
-        from pyarrow import csv as arrow_csv  # noqa: PLC0415 - seldom needed, slow to import
-
-        with written_whole(path) as temporary:
-            plain = self.to_arrow()
-            plain = plain.cast(pa.schema([(name, pa.string()) for name in plain.column_names]))
-            for name, text in (notes or {}).items():
-                plain = plain.append_column(name, pa.array([text] * len(self)))
-            arrow_csv.write_csv(plain, temporary)
+        arrow_tables.write_csv(path, self.to_arrow(), notes)
 
 
 def attributes_to_json(domain: Domain) -> list[dict[str, Any]]:
@@ -183,11 +178,8 @@ def encode(values: Iterator[str] | Sequence[str], attribute: Attribute, where: s
 
 
 def _encode_arrow(values: pa.Array, attribute: Attribute, where: str, first_record: int) -> Codes:
-    import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
-
-    codes = pc.index_in(values, value_set=pa.array(attribute.categories, type=pa.string()))
-    if codes.null_count:
-        bad = int(np.flatnonzero(codes.is_null().to_numpy(zero_copy_only=False))[0])
+    codes, bad = text_codes(values, attribute.categories)
+    if bad is not None:
         value = values[bad].as_py()
         problem = f"the unknown category '{shortened(value)}'" if value else "a missing value"
         raise DataError(
@@ -195,23 +187,17 @@ def _encode_arrow(values: pa.Array, attribute: Attribute, where: str, first_reco
             f"recode it, or list it as a category (now: "
             f"{shortened(', '.join(attribute.categories))})"
         )
-    return np.asarray(codes.to_numpy(zero_copy_only=False)).astype(attribute.code_type)
+    return codes.astype(attribute.code_type)
 
 
 def _encode_numbers(
     values: pa.Array, intervals: Discretization, where: str, first_record: int
 ) -> Codes:
-    import pyarrow.compute as pc  # noqa: PLC0415
-
-    legible = pc.match_substring_regex(values, NUMBER).to_numpy(zero_copy_only=False)
-    before = len(values) if legible.all() else int(legible.argmin())
-    texts = pc.utf8_ltrim(values[:before], "+")  # Arrow takes no plus sign
-    numbers = pc.cast(texts, pa.float64()).to_numpy()
+    numbers = leading_numbers(values)
     fault = intervals.fault(numbers)
-    if fault is None and before < len(values):
-        text = values[before].as_py()
-        problem = f"has '{shortened(text)}', which is no number" if text else "has a missing value"
-        fault = before, f"{problem}; give a number, or leave the record out"
+    if fault is None and len(numbers) < len(values):
+        problem = no_number(values[len(numbers)].as_py())
+        fault = len(numbers), f"{problem}; give a number, or leave the record out"
     if fault:
         position, problem = fault
         raise DataError(
@@ -303,30 +289,21 @@ def read_parquet(path: Path | str) -> Microdata:
         If the file is absent, is no Parquet, does not say what its domain is, or lacks a column.
     """
     file = Path(path)
-    try:
-        table = pq.read_table(file)
-    except (OSError, pa.ArrowInvalid) as error:
-        reason = str(error).splitlines()[0]
-        raise DataError(f"{file}: not readable as Parquet ({reason}); make it again") from None
+    table = read_parquet_table(file)
     metadata = table.schema.metadata or {}
-    if METADATA_KEY not in metadata:
+    if CATEGORICAL_KEY not in metadata:
         raise DataError(
             f"{file}: has no domain in its metadata, so codes have no meaning; "
             "read the records with read_csv and a domain, and write them again"
         )
     try:
-        about = json.loads(metadata[METADATA_KEY])
+        about = json.loads(metadata[CATEGORICAL_KEY])
         domain, marks = domain_from_json(about["attributes"]), dict(about["marks"])
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(
             f"{file}: its metadata describe no domain ({error}); make the file again"
         ) from None
-    for name in domain.names:
-        if table.column_names.count(name) != 1:
-            raise DataError(
-                f"{file}: the domain has the attribute {name!r}, but the columns are "
-                f"{', '.join(table.column_names)}; make the file again"
-            )
+    refuse_missing_columns(file, table, domain.names, "the domain has")
     columns = tuple(
         encode(table.column(a.name).cast(pa.string()).combine_chunks(), a, str(file))
         for a in domain

@@ -89,8 +89,8 @@ def clusters_table(
 def _independent(domain: Domain, setting: Setting) -> Iterator[dict[str, Any]]:
     for attribute in domain:
         finding = audit_attribute(attribute.size, setting.p, setting.reading)
-        yield _row("rr_independent", setting, "attribute", attribute.name, finding)
-    yield _row("rr_independent", setting, "record", "all attributes", _record(domain, setting))
+        yield audit_row("rr_independent", setting, "attribute", attribute.name, finding)
+    yield audit_row("rr_independent", setting, "record", "all attributes", _record(domain, setting))
 
 
 def _record(domain: Domain, setting: Setting) -> Finding:
@@ -120,12 +120,12 @@ def _clusters(
                 continue
             sizes = domain.project(cluster).shape
             finding = audit_cluster(sizes, setting.p, setting.reading, mechanism)
-            yield _row(name, setting, "cluster", " x ".join(cluster), finding, t_v)
+            yield audit_row(name, setting, "cluster", " x ".join(cluster), finding, t_v)
             for position, attribute in enumerate(cluster):
                 finding = audit_cluster(sizes, setting.p, setting.reading, mechanism, position)
                 inside = f"{attribute} in {' x '.join(cluster)}"
-                yield _row(name, setting, ATTRIBUTE_IN_CLUSTER, inside, finding, t_v)
-        yield _row(name, setting, "record", "all attributes", _record(domain, setting), t_v)
+                yield audit_row(name, setting, ATTRIBUTE_IN_CLUSTER, inside, finding, t_v)
+        yield audit_row(name, setting, "record", "all attributes", _record(domain, setting), t_v)
 
 
 def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
@@ -157,13 +157,13 @@ def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
                 defined.exact,
                 column_epsilon(matrix, cells_by_others(sizes, position)),
             )
-            rows.append(_row(name, setting, "attribute", attribute, finding, t_v))
+            rows.append(audit_row(name, setting, "attribute", attribute, finding, t_v))
     finding = Finding(privacy["epsilon"], exact, shipped)
-    rows.append(_row(name, setting, "record", "all attributes", finding, t_v))
+    rows.append(audit_row(name, setting, "record", "all attributes", finding, t_v))
     return pd.DataFrame(rows).astype({"t_v": "Int64"})
 
 
-def _row(
+def audit_row(
     mechanism: str,
     setting: Setting,
     unit: str,
@@ -171,6 +171,7 @@ def _row(
     finding: Finding,
     t_v: int | None = None,
 ) -> dict[str, Any]:
+    """Return a row of the audit: what is claimed of a matrix and what is exact."""
     return {
         "mechanism": mechanism,
         "matrix": setting.reading,

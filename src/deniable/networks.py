@@ -325,6 +325,17 @@ def drawn_file(name: str, network_of: Callable[[str], BayesianNetwork] = from_pg
     return Microdata(drawn.domain, drawn.columns, {"data_source": "network", "sha256": found})
 
 
+def drawn_from_resources(name: str, folder: Path | str) -> Microdata:
+    """Draw one of `FILES` from the committed networks.
+
+    Raises
+    ------
+    DeniableError
+        As `drawn_file` and `from_resources`.
+    """
+    return drawn_file(name, lambda network: from_resources(network, folder))
+
+
 def digest(microdata: Microdata) -> str:
     """Return the SHA-256 of names, categories and codes, column by column."""
     state = hashlib.sha256()

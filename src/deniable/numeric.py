@@ -9,16 +9,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from deniable import arrow_tables
+from deniable.arrow_tables import (
+    CATEGORICAL_KEY,
+    NUMERIC_KEY,
+    read_parquet_table,
+    refuse_missing_columns,
+    text_codes,
+)
 from deniable.errors import DataError
-from deniable.files import written_whole
 
 Floats = npt.NDArray[np.float64]
 ClassCodes = npt.NDArray[np.int8]
 
-METADATA_KEY = b"deniable_numeric"
-CATEGORICAL_KEY = b"deniable"  # of deniable.microdata
 TRAINING_SHARE = 0.66  # text 002, section 4.2
 MOST_CLASSES = 127
 
@@ -169,13 +173,12 @@ class NumericMicrodata:
             "marks": dict(self.marks),
         }
         return pa.table(columns, names=names).replace_schema_metadata(
-            {METADATA_KEY: json.dumps(about).encode()}
+            {NUMERIC_KEY: json.dumps(about).encode()}
         )
 
     def write_parquet(self, path: Path | str) -> None:
         """Write the records as Parquet; names, classes and marks go into the metadata."""
-        with written_whole(path) as temporary:
-            pq.write_table(self.to_arrow(), temporary, compression="zstd")
+        arrow_tables.write_parquet(path, self.to_arrow())
 
     def write_csv(self, path: Path | str, notes: Mapping[str, str] | None = None) -> None:
         """Write the records as CSV with a header; numbers read back to the same floats.
@@ -186,16 +189,7 @@ class NumericMicrodata:
         notes : mapping of column name to text, optional
             Further columns, the same in every record: a CSV file has no other place for marks.
         """
-        from pyarrow import csv as arrow_csv  # noqa: PLC0415 - seldom needed, slow to import
-
-        with written_whole(path) as temporary:
-            table = self.to_arrow()
-            if self.classes:
-                text = table.column(self.class_name).cast(pa.string())
-                table = table.set_column(len(self.names), self.class_name, text)
-            for name, note in (notes or {}).items():
-                table = table.append_column(name, pa.array([note] * len(self)))
-            arrow_csv.write_csv(table, temporary)
+        arrow_tables.write_csv(path, self.to_arrow(), notes)
 
 
 def _refuse_bad_names(data: NumericMicrodata) -> None:
@@ -260,11 +254,6 @@ def _class_codes(
     return labels.astype(np.int8)
 
 
-def write_numeric_parquet(data: NumericMicrodata, path: Path | str) -> None:
-    """Write numeric microdata as Parquet; the file is whole or absent."""
-    data.write_parquet(path)
-
-
 def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
     """Read numeric microdata that `NumericMicrodata.write_parquet` wrote.
 
@@ -275,18 +264,10 @@ def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
         column, or holds a value that is no finite number or a class that is not in its list.
     """
     file = Path(path)
-    try:
-        table = pq.read_table(file)
-    except (OSError, pa.ArrowInvalid) as error:
-        reason = str(error).splitlines()[0]
-        raise DataError(f"{file}: not readable as Parquet ({reason}); make it again") from None
+    table = read_parquet_table(file)
     about = _about(file, table)
-    for name in (*about["attributes"], *([about["class"]] if about["class"] else [])):
-        if table.column_names.count(name) != 1:
-            raise DataError(
-                f"{file}: the metadata have the attribute {name!r}, but the columns are "
-                f"{', '.join(table.column_names)}; make the file again"
-            )
+    named = [*about["attributes"], *([about["class"]] if about["class"] else [])]
+    refuse_missing_columns(file, table, named, "the metadata have")
     columns = [_floats(file, name, table.column(name)) for name in about["attributes"]]
     labels = np.empty(0, dtype=np.int8)
     if about["class"]:
@@ -308,13 +289,13 @@ def _about(file: Path, table: pa.Table) -> dict[str, Any]:
     metadata = table.schema.metadata or {}
     if CATEGORICAL_KEY in metadata:
         raise DataError(f"{file}: holds categorical microdata; give the file of a numeric data set")
-    if METADATA_KEY not in metadata:
+    if NUMERIC_KEY not in metadata:
         raise DataError(
             f"{file}: does not say which attributes are numeric; read the records with "
             "read_numeric_csv, and write them again"
         )
     try:
-        about = json.loads(metadata[METADATA_KEY])
+        about = json.loads(metadata[NUMERIC_KEY])
         attributes, classes = about["attributes"], about["classes"]
         if not all(isinstance(name, str) for name in (*attributes, *classes, about["class"])):
             raise TypeError("a name is no text")
@@ -336,17 +317,14 @@ def _floats(file: Path, name: str, column: pa.ChunkedArray) -> Floats:
 
 
 def _labels(file: Path, name: str, classes: Sequence[str], column: pa.ChunkedArray) -> ClassCodes:
-    import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
-
     try:
         texts = column.cast(pa.string())
     except pa.ArrowException:
         raise DataError(f"{file}: column {name!r} is no text; make the file again") from None
-    codes = pc.index_in(texts, value_set=pa.array(classes, type=pa.string()))
-    if codes.null_count:
-        bad = int(np.flatnonzero(codes.is_null().to_numpy(zero_copy_only=False))[0])
+    codes, bad = text_codes(texts, classes)
+    if bad is not None:
         raise DataError(
             f"{file}: record {bad + 1}, column {name!r} has {texts[bad].as_py()!r}, which is no "
             f"class; the classes are {', '.join(classes)}; make the file again"
         )
-    return np.asarray(codes.to_numpy(zero_copy_only=False)).astype(np.int8)
+    return codes.astype(np.int8)

@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from deniable.csv_text import shortened, text_columns
+from deniable.arrow_tables import text_codes
+from deniable.csv_text import leading_numbers, no_number, shortened, text_columns
 from deniable.errors import DataError
 from deniable.manifest import ClassAttribute, NumericDataset
 from deniable.numeric import ClassCodes, Floats, NumericMicrodata
-
-NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 def read_original(dataset: NumericDataset, path: Path | str) -> NumericMicrodata:
@@ -36,11 +35,7 @@ def read_original(dataset: NumericDataset, path: Path | str) -> NumericMicrodata
             column_positions=None if dataset.header else dataset.positions,
             delimiter=dataset.delimiter,
         )
-    if len(data) != dataset.records:
-        raise DataError(
-            f"{path}: {len(data):,} records, but the manifest says {dataset.records:,} for "
-            f"{dataset.name!r}; get the published file again from {dataset.address}"
-        )
+    dataset.refuse_other_number(len(data), path)
     return data
 
 
@@ -117,16 +112,9 @@ def _numeric_microdata(
 
 
 def _numbers(texts: pa.Array, where: str, name: str, first_record: int) -> Floats:
-    import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
-
-    legible = pc.match_substring_regex(texts, NUMBER).to_numpy(zero_copy_only=False)
-    if not legible.all():
-        bad = int(legible.argmin())
-        text = texts[bad].as_py()
-        problem = f"has '{shortened(text)}', which is no number" if text else "has a missing value"
-        raise DataError(_fault(where, first_record + bad, name, problem))
-    plain = pc.utf8_ltrim(texts, "+")  # Arrow takes no plus sign
-    numbers = np.asarray(pc.cast(plain, pa.float64()).to_numpy(), dtype=np.float64)
+    numbers = leading_numbers(texts)
+    if (bad := len(numbers)) < len(texts):
+        raise DataError(_fault(where, first_record + bad, name, no_number(texts[bad].as_py())))
     finite = np.isfinite(numbers)
     if not finite.all():
         bad = int(finite.argmin())
@@ -146,21 +134,18 @@ def _classes(
     texts: pa.Array, class_attribute: ClassAttribute, where: str, first_record: int
 ) -> ClassCodes:
     """Return the codes of classes that the file has by name, or as numbers."""
-    import pyarrow.compute as pc  # noqa: PLC0415
-
     name = class_attribute.name
     if class_attribute.at_most:
         return _class_of(_numbers(texts, where, name, first_record), class_attribute)
-    codes = pc.index_in(texts, value_set=pa.array(class_attribute.classes, type=pa.string()))
-    if codes.null_count:
-        bad = int(np.flatnonzero(codes.is_null().to_numpy(zero_copy_only=False))[0])
+    codes, bad = text_codes(texts, class_attribute.classes)
+    if bad is not None:
         text = texts[bad].as_py()
         problem = f"the unknown class '{shortened(text)}'" if text else "a missing value"
         raise DataError(
             f"{where}: record {first_record + bad}, column {name!r} has {problem}; recode it, or "
             f"list it as a class (now: {', '.join(class_attribute.classes)})"
         )
-    return np.asarray(codes.to_numpy(zero_copy_only=False)).astype(np.int8)
+    return codes.astype(np.int8)
 
 
 def _class_of(numbers: Floats, class_attribute: ClassAttribute) -> ClassCodes:

@@ -8,28 +8,38 @@ from pathlib import Path
 from typing import Any
 
 from deniable.config import Config, validate
-from deniable.errors import ConfigError
+from deniable.config_releases import NETWORK_FILES
+from deniable.domain import Domain
+from deniable.errors import ConfigError, DataError
 from deniable.files import read_json
 from deniable.manifest import AnyDataset, categorical, load_manifest, numeric
 from deniable.provenance import code_digest
+from deniable.results_folder import check_writable, locked
 from deniable.sources import Source, read_source
-from deniable.studies.registry import ANALYSES, FIGURES, TABLES
+from deniable.studies.registry import ANALYSES, FIGURES, ON_REQUEST, TABLES
 
 MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
+RESULTS = Path("results")
 RAW = Path("results/data/raw")
 RELEASES = Path("results/releases")
-LEFT_BY_ALL = ("protected.parquet", "protected.csv", "estimates.csv")
+PROTECTED = ("protected.parquet", "protected.csv", "estimates.csv")
 LEFT_BY = {
     "categorical": (
+        *PROTECTED,
         *("channels.json", "adjusted_weights.csv", "adjustment.json"),
         *("synthetic.parquet", "synthetic.csv"),
     ),
-    "numeric": ("release.json", "audit.csv"),
+    "numeric": (*PROTECTED, "release.json", "audit.csv"),
+    "collection": (
+        *("release.json", "views.json", "clients.csv", "collection.csv", "tables.csv"),
+        *("consistent.csv", "margins.csv", "two_step.csv", "independence.csv"),
+    ),
 }
-"""What a release leaves besides, by its kind of data."""
+"""What a release leaves, by its lane."""
 CHECKS = {
     "categorical": ("check.csv", "synthetic_check.csv"),
     "numeric": ("check.csv", "utility.csv"),
+    "collection": ("check.csv",),
 }
 """What a rehearsal leaves besides."""
 
@@ -72,12 +82,14 @@ class Plan:
         check_domains(
             config,
             {name: dataset.domain for name, dataset in categorical(datasets).items()},
-            {name: dataset.records for name, dataset in datasets.items()},
+            {name: dataset.records for name, dataset in datasets.items()} | drawn_records(),
             numeric(datasets),
+            drawn_domains(config, _resources(root) / "networks"),
         )
         _refuse_second_draw(config)
+        check_writable(RESULTS)
         mirror = os.environ.get(MIRROR_VARIABLE) or config.data.mirror
-        sources = resolve_all(
+        sources = _of_a_run_at_work(datasets) or resolve_all(
             datasets.values(),
             source=config.data.source,
             mirror=Path(mirror) if mirror else None,
@@ -117,6 +129,11 @@ class Plan:
     def chunks(self, table: str) -> list[str]:
         """Return the files of results that a table is collected from."""
         study = TABLES[table].study
+        if not self.config.study(study).cells():
+            raise ConfigError(
+                f"table {table}: studies.{study} has no cells; name a config that gives it grids "
+                "(for multirr_sweep: --configfile config/sweep.yaml)"
+            )
         number = min(self.config.study(study).chunks, len(self.config.study(study).cells()))
         return [f"results/studies/{study}/chunk-{i}-of-{number}.csv" for i in range(number)]
 
@@ -135,12 +152,13 @@ class Plan:
     def analyses(self) -> list[str]:
         """Return the ids of the tables that no study fills."""
         # Claims are held against all tables of the paper, or not at all.
-        whole = set(self.tables()) == set(TABLES)
+        whole = set(TABLES) - set(self.tables()) <= set(ON_REQUEST)
         return [table for table in ANALYSES if whole or table != "multirr_claims"]
 
     def compared_tables(self) -> list[str]:
         """Return the ids of the tables that stand beside printed numbers."""
-        return [table for table in self.tables() if TABLES[table].published]
+        compared = {name for name, table in TABLES.items() if table.published and not table.finish}
+        return [table for table in self.tables() if table in compared]
 
     def figures(self) -> list[str]:
         """Return the ids of the figures whose tables are made."""
@@ -148,18 +166,18 @@ class Plan:
         return [figure for figure, tables in FIGURES.items() if not not_made & set(tables)]
 
     def releases(self, kind: str = "categorical", *, rehearsal: bool | None = None) -> list[str]:
-        """Return the names of the releases of a kind of data.
+        """Return the names of the releases that the same rules make.
 
         Parameters
         ----------
-        kind : "categorical" or "numeric"
+        kind : "categorical", "numeric" or "collection"
         rehearsal : bool, optional
             Only those that are rehearsals, or only those that are not.
         """
         return [
             release.name
             for release in self.config.releases
-            if release.data_kind == kind and rehearsal in (None, release.rehearsal)
+            if release.lane == kind and rehearsal in (None, release.rehearsal)
         ]
 
     def release_files(self) -> list[str]:
@@ -168,10 +186,9 @@ class Plan:
             f"{RELEASES}/{release.name}/{file}"
             for release in self.config.releases
             for file in (
-                *LEFT_BY_ALL,
-                *LEFT_BY[release.data_kind],
+                *LEFT_BY[release.lane],
                 *(["matrices.csv"] if release.mechanism == "pram" else []),
-                *(CHECKS[release.data_kind] if release.rehearsal else []),
+                *(CHECKS[release.lane] if release.rehearsal else []),
             )
         ]
 
@@ -180,14 +197,55 @@ class Plan:
         files: list[str] = getattr(self.config.release(release), "matrix_files", [])
         return files
 
+    def network_of(self, release: str) -> list[str]:
+        """Return the network that a release's data are drawn from, if they are."""
+        from deniable.networks import FILES  # noqa: PLC0415 - seldom needed
+
+        data = self.config.release(release).data
+        if not data.startswith(NETWORK_FILES):
+            return []
+        network = FILES[data.removeprefix(NETWORK_FILES)].network
+        return [str(Path("resources") / "networks" / f"{network}.json")]
+
     def names(self, kind: str = "categorical", *, rehearsal: bool | None = None) -> str:
         """Return a pattern for the names of releases; parameters as those of `releases`."""
         # Nothing matches the last.
         return "|".join(self.releases(kind, rehearsal=rehearsal)) or "(?!)"
 
 
+def _of_a_run_at_work(datasets: Mapping[str, AnyDataset]) -> dict[str, Source] | None:
+    """Return the sources that a run in this folder works with, if one is at work or was killed.
+
+    To decide anew would change the data under the hands of its jobs. Snakemake then refuses the
+    second run; what it allows beside the first, a dry run or a report, shows things as they are.
+    """
+    if not locked():
+        return None
+    try:
+        return {name: read_source(RAW / f"{name}.source.json") for name in datasets}
+    except DataError:
+        return None
+
+
 def _resources(root: Path | str) -> Path:
     return Path(root) / "resources"
+
+
+def drawn_records() -> dict[str, int]:
+    """Return the numbers of records of the files drawn from networks, by the names of data."""
+    from deniable.networks import FILES  # noqa: PLC0415 - seldom needed, as below
+
+    return {f"{NETWORK_FILES}{name}": file.records for name, file in FILES.items()}
+
+
+def drawn_domains(config: Config, folder: Path) -> dict[str, Domain]:
+    """Return the domains of all files drawn from networks, if a release names such a file."""
+    if not any(release.data.startswith(NETWORK_FILES) for release in config.releases):
+        return {}
+    from deniable.networks import FILES, NETWORKS, from_resources  # noqa: PLC0415
+
+    domains = {name: from_resources(name, folder).domain for name in NETWORKS}
+    return {f"{NETWORK_FILES}{name}": domains[file.network] for name, file in FILES.items()}
 
 
 def _refuse_second_draw(config: Config) -> None:
@@ -196,7 +254,7 @@ def _refuse_second_draw(config: Config) -> None:
     A rehearsal may be repeated; it protects nobody.
     """
     for release in config.releases:
-        # Of either kind: also what was drawn from categories is not to be drawn from numbers.
+        # Of any kind: also what was drawn from categories is not to be drawn from numbers.
         files = [RELEASES / release.name / name for name in ("channels.json", "release.json")]
         described = next((file for file in files if file.exists()), None)
         if release.rehearsal or described is None:

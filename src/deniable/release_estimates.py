@@ -12,6 +12,7 @@ from scipy import special
 from deniable.channel import Channel, KeepOrReplace, Target
 from deniable.channel.base import Counts, Floats
 from deniable.domain import Domain
+from deniable.files import read_table
 from deniable.microdata import Microdata
 from deniable.pram import Block, StratifiedProtocol, cell_labels, label
 from deniable.pram_estimation import Part, Reduced, combined, own_share_part, unbiased_part
@@ -90,9 +91,7 @@ def estimate(
 
 def read_estimates(path: Path | str) -> pd.DataFrame:
     """Read what was written of `estimate`: an empty stratum is "", another empty field NaN."""
-    table = pd.read_csv(
-        path, keep_default_na=False, na_values=[""], dtype=dict.fromkeys(TEXTS, str)
-    )
+    table = read_table(path, dtype=dict.fromkeys(TEXTS, str))
     return table.fillna({"stratum": ""})
 
 

@@ -14,7 +14,7 @@ import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from deniable.files import read_json
+from deniable.files import read_json, read_table
 from deniable.provenance import run_facts
 from deniable.report_multirr import is_as_printed, tally
 from deniable.report_numeric_releases import (
@@ -40,11 +40,13 @@ from deniable.report_page import (
     typeset,
 )
 from deniable.report_privacy import by_kind
+from deniable.report_rrba_release import CollectionFiles, collections, read_collections
 from deniable.report_sections import COMPARED_BY, DRAWN_BY, FOLDERS, MADE_BY, PARTS, PICTURES
 from deniable.sources import Source, read_source
 from deniable.studies.registry import TABLES
 
-PRINTED = [name for name, table in TABLES.items() if table.published]
+# Cells of other tables are counted in their own sections.
+PRINTED = [name for name, table in TABLES.items() if table.published and not table.finish]
 """The tables that have printed numbers beside ours."""
 SUMMED_UP = ("pram_results", "pram_coverage", "pram_variance", "pram_design")
 """The sections of PRAM that have a card at a glance."""
@@ -92,6 +94,7 @@ class Contents:
     seed : int
     config : str
     numeric_releases : sequence of NumericReleaseFiles
+    collections : sequence of CollectionFiles
     """
 
     tables: Tables
@@ -103,6 +106,7 @@ class Contents:
     seed: int
     config: str
     numeric_releases: Sequence[NumericReleaseFiles] = ()
+    collections: Sequence[CollectionFiles] = ()
 
 
 def gather(files: Any, config: Mapping[str, Any]) -> Contents:
@@ -118,15 +122,15 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
     checks, synthetic = _by_folder(files.checks), _by_folder(files.synthetic_checks)
     estimates, adjustments = _by_folder(files.estimates), _by_folder(files.adjustments)
     return Contents(
-        tables={Path(path).stem: _table(path) for path in [*files.tables, *files.audits]},
+        tables={Path(path).stem: read_table(path) for path in [*files.tables, *files.audits]},
         figures={Path(path).stem: Path(path).read_text(encoding="utf-8") for path in files.figures},
         releases=[
             ReleaseFiles(
                 description=read_json(path),
-                estimates=_table(estimates[name]),
+                estimates=read_table(estimates[name]),
                 adjustment=read_json(adjustments[name]),
-                check=_table(checks[name]) if name in checks else None,
-                synthetic_check=_table(synthetic[name]) if name in synthetic else None,
+                check=read_table(checks[name]) if name in checks else None,
+                synthetic_check=read_table(synthetic[name]) if name in synthetic else None,
             )
             for name, path in _by_folder(files.channels).items()
         ],
@@ -136,12 +140,8 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
         seed=config["seed"],
         config=yaml.safe_dump(dict(config), sort_keys=False, default_flow_style=None, width=100),
         numeric_releases=read_numeric_releases([*files.numeric_releases, *files.numeric_checks]),
+        collections=read_collections([*files.collections, *files.collection_checks]),
     )
-
-
-def _table(path: str) -> pd.DataFrame:
-    # A category may be called "NA" or "None"; what is missing is written as nothing.
-    return pd.read_csv(path, keep_default_na=False, na_values=[""])
 
 
 def _by_folder(paths: Sequence[str]) -> dict[str, str]:
@@ -255,6 +255,7 @@ def releases(contents: Contents) -> Row:
             for files in contents.releases
         ],
         "numeric": numeric_releases(contents.numeric_releases),
+        "collections": collections(contents.collections),
     }
 
 

@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from deniable.files import read_json
-from deniable.report_page import Row, rows_of
+from deniable.report_page import Row, read_folders, rows_of
 
 FROZEN, AS_IT_RUNS, FIXED = "scale frozen", "as it runs", "fixed"
 """As the audit has them; the report needs to import nothing that computes."""
@@ -45,20 +43,8 @@ def read_numeric_releases(paths: Sequence[str]) -> list[NumericReleaseFiles]:
     paths : sequence of str
         Each release's in a folder of its own.
     """
-    folders: dict[Path, dict[str, Path]] = {}
-    for path in map(Path, paths):
-        folders.setdefault(path.parent, {})[path.stem] = path
-    return [
-        NumericReleaseFiles(
-            read_json(files["release"]),
-            **{
-                name: pd.read_csv(files[name], keep_default_na=False, na_values=[""])
-                for name in ("audit", "estimates", "check", "utility")
-                if name in files
-            },
-        )
-        for files in folders.values()
-    ]
+    tables = ("audit", "estimates", "check", "utility")
+    return [NumericReleaseFiles(**files) for files in read_folders(paths, tables)]
 
 
 def numeric_releases(releases: Sequence[NumericReleaseFiles]) -> list[Row]:

@@ -7,12 +7,14 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
+from deniable.files import read_json, read_table
 from deniable.provenance import PACKAGE
 
 Tables = Mapping[str, pd.DataFrame]
@@ -67,6 +69,25 @@ class Section:
     def possible(self, tables: Tables) -> bool:
         """Return whether the tables that it needs were made, and are not empty."""
         return all(name in tables and len(tables[name]) for name in self.needs)
+
+
+def read_folders(paths: Iterable[str], tables: Collection[str]) -> list[dict[str, Any]]:
+    """Read what releases left behind, each in a folder of its own.
+
+    Returns
+    -------
+    list of dict
+        For each release ``description``, its release.json, and of the named tables those that it
+        has.
+    """
+    folders: dict[Path, dict[str, Path]] = {}
+    for path in map(Path, paths):
+        folders.setdefault(path.parent, {})[path.stem] = path
+    return [
+        {"description": read_json(files["release"])}
+        | {name: read_table(files[name]) for name in tables if name in files}
+        for files in folders.values()
+    ]
 
 
 def rows_of(table: pd.DataFrame) -> list[Row]:

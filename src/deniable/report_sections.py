@@ -7,11 +7,13 @@ from collections.abc import Mapping
 
 from deniable import report_multirr as multirr
 from deniable import report_multirr_analysis as analysis
+from deniable import report_multirr_sweep as multirr_sweep
 from deniable import report_pram as pram
 from deniable import report_pram_privacy as pram_privacy
 from deniable import report_pram_variance as pram_variance
 from deniable import report_privacy as privacy
 from deniable import report_sections_idp as idp
+from deniable import report_sections_rrba as rrba
 from deniable.report_page import Origin, Section
 from deniable.studies.registry import TABLES
 
@@ -120,6 +122,14 @@ PARTS: Mapping[str, tuple[Section, ...]] = {
             ("multirr_pairs",),
             analysis.pairs,
         ),
+        Section(
+            "sweep",
+            "Beyond the paper: thresholds, p and the number of records",
+            "A sweep",
+            "multirr/sweep",
+            ("multirr_sweep",),
+            multirr_sweep.sweep,
+        ),
     ),
     "PRAM and the theory of channels": (
         Section(
@@ -204,6 +214,7 @@ PARTS: Mapping[str, tuple[Section, ...]] = {
         ),
     ),
     "Individual differential privacy": idp.SECTIONS,
+    "Randomized response block aggregation": rrba.SECTIONS,
     "Privacy": (
         Section(
             "audit",
@@ -247,6 +258,7 @@ PICTURES = {
     "multirr_table2": "Table 2 as a picture: printed values beside ours",
     "multirr_pairs": "Errors of estimated pairs over p, and which estimator wins where",
     "multirr_assessment": "How well assessed dependences keep ranks and clusters, over p",
+    "multirr_sweep": "Relative errors over p and both thresholds, for several numbers of records",
     "pram_coverage": "How often intervals of estimates hold the truth, by channel",
     "pram_variance": "Variance inflation of randomized response and invariant PRAM over epsilon",
     "pram_invariant": "Variances claimed for invariant PRAM over true ones, and coverage",
@@ -255,6 +267,7 @@ PICTURES = {
     "pram_design": "Losses of designed channels beside generalized RR and two steps, over epsilon",
     "pram_channels": "Designed channels as heat maps, true categories by reported ones",
     **idp.PICTURES,
+    **rrba.PICTURES,
 }
 """What each figure shows, for those who hear the page."""
 
@@ -267,6 +280,7 @@ DRAWN_BY: Mapping[str, Origin] = {
     "multirr_table2": Origin("figures.printed:printed_against_regenerated", "draw"),
     "multirr_pairs": Origin("figures.multirr:pairs", "draw"),
     "multirr_assessment": Origin("figures.multirr:assessment", "draw"),
+    "multirr_sweep": Origin("figures.sweep:thresholds", "draw"),
     "pram_coverage": Origin("figures.pram:coverage", "draw"),
     "pram_variance": Origin("figures.pram:variance", "draw"),
     "pram_invariant": Origin("figures.pram:invariant", "draw"),
@@ -275,6 +289,7 @@ DRAWN_BY: Mapping[str, Origin] = {
     "pram_design": Origin("figures.pram_design:design", "draw"),
     "pram_channels": Origin("figures.pram_design:channels", "draw"),
     **idp.DRAWN_BY,
+    **rrba.DRAWN_BY,
 }
 
 COMPARED_BY = Origin("study:compare", "collect")
@@ -288,12 +303,14 @@ _SIMULATED_BY = {
     "multirr_fig3": "studies.adjusted_queries:AdjustedQueries.__call__",
     "multirr_pairs": "studies.pair_queries:PairQueries.__call__",
     "multirr_assessment": "studies.dependence_assessment:DependenceAssessment.__call__",
+    "multirr_sweep": "studies.threshold_sweep:ThresholdSweep.__call__",
     "pram_coverage": "studies.pram_coverage:PramCoverage.__call__",
     "pram_weights": "studies.pram_weights:PramWeights.__call__",
     "pram_item_sets": "studies.pram_item_sets:PramItemSets.__call__",
     "pram_invariant": "studies.pram_invariant:InvariantPram.__call__",
     "pram_joint_loss": "studies.pram_joint_loss:JointLoss.__call__",
     **idp.SIMULATED_BY,
+    **rrba.SIMULATED_BY,
 }
 
 MADE_BY: Mapping[str, Origin] = {
@@ -329,6 +346,7 @@ MADE_BY: Mapping[str, Origin] = {
     "pram_design": Origin("studies.pram_design:design_table", "design_channels"),
     "pram_channels": Origin("studies.pram_design:channel_table", "design_channels"),
     **idp.MADE_BY,
+    **rrba.MADE_BY,
     "privacy": Origin("multirr_audit:audit_multirr", "audit_privacy"),
     "samplers": Origin("multirr_audit:audit_release_samplers", "audit_samplers"),
 }

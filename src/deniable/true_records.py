@@ -5,8 +5,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from deniable.arrow_tables import NUMERIC_KEY
 from deniable.microdata import Microdata, read_parquet
-from deniable.numeric import METADATA_KEY, NumericMicrodata, read_numeric_parquet
+from deniable.numeric import NumericMicrodata, read_numeric_parquet
 
 
 def read_true_records(path: Path | str) -> Microdata | NumericMicrodata:
@@ -21,4 +22,4 @@ def read_true_records(path: Path | str) -> Microdata | NumericMicrodata:
         metadata = pq.read_schema(path).metadata or {}
     except (OSError, pa.ArrowInvalid):
         metadata = {}  # whoever reads the records says what is wrong with the file
-    return read_numeric_parquet(path) if METADATA_KEY in metadata else read_parquet(path)
+    return read_numeric_parquet(path) if NUMERIC_KEY in metadata else read_parquet(path)

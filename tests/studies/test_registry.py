@@ -2,13 +2,14 @@
 
 import inspect
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from deniable.config import Config, validate
 from deniable.config_studies import StudiesConfig
@@ -16,10 +17,18 @@ from deniable.errors import ConfigError
 from deniable.figures import DRAWN
 from deniable.grid import cells_of_grids
 from deniable.microdata import Microdata
+from deniable.networks import drawn_from_resources
 from deniable.numeric import NumericMicrodata
 from deniable.plan import Plan
 from deniable.published import read_published
-from deniable.studies.registry import ANALYSES, FIGURES, STUDIES, TABLES, StudyTable
+from deniable.studies.registry import (
+    ANALYSES,
+    FIGURES,
+    ON_REQUEST,
+    STUDIES,
+    TABLES,
+    StudyTable,
+)
 from deniable.study import compare, in_order, plotted, simulate_chunk
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,11 +40,26 @@ def config(config_values: dict[str, Any]) -> Config:
     return validate(config_values)
 
 
+@pytest.fixture
+def whole_config(config_values: dict[str, Any]) -> Config:
+    """Return a config with the cells of what is made on request only, of a grid that is small."""
+    sweep = yaml.safe_load((ROOT / "config" / "sweep.yaml").read_text("utf-8"))
+    sweep["studies"]["multirr_sweep"]["grids"][0] |= {"records": [50, 200], "p": [0.3, 0.7]}
+    config_values["studies"] |= sweep["studies"]
+    return validate(config_values)
+
+
 def numbers() -> NumericMicrodata:
     """Return records with the attributes that Figures 5 and 6 of text 002 look at."""
     values = np.random.default_rng(5).gamma(2, 1, (500, 3)).round(2)
     labels = (values.sum(axis=1) > 6).astype(int)
     return NumericMicrodata(("FICA", "alcohol", "width"), values, "size", ("s", "l"), labels)
+
+
+@cache
+def network_file(name: str) -> Microdata:
+    """Return a file of text 004 as its rule draws it."""
+    return drawn_from_resources(name, ROOT / "resources" / "networks")
 
 
 @pytest.fixture
@@ -45,6 +69,9 @@ def data_of(small_data: Microdata, adult_like: Microdata) -> Callable[[str], Any
     def found(study: str) -> Any:
         if study.startswith("idp_"):
             return numbers()
+        if study.startswith("rrba_"):
+            names = [name.rpartition("/")[2] for name in STUDIES[study].datasets]
+            return {name: network_file(name) for name in names} or None
         return adult_like if study.startswith("pram_") else small_data
 
     return found
@@ -79,9 +106,13 @@ def table_of(table: StudyTable, config: Config, data: Any) -> pd.DataFrame:
         summary=study.summary,
     ).assign(data_source="original")
     results = in_order(results[[table.holds(r) for r in results.to_dict("records")]], [first])
-    if not table.published:
+    printed = None
+    if table.published:
+        printed = read_published(PUBLISHED / f"{table.published[0]}.csv", study.published_column)
+    if table.finish:
+        return table.finish(results, printed)
+    if printed is None:
         return plotted(results, table.keys, table.value or study.summary)
-    printed = read_published(PUBLISHED / f"{table.published[0]}.csv", study.published_column)
     return compare(results, printed, table.keys, study.published_replicates)
 
 
@@ -121,14 +152,21 @@ def test_every_printed_table_is_there_to_be_read() -> None:
         study = STUDIES[table.study]
         for name in table.published:
             printed = read_published(PUBLISHED / f"{name}.csv", study.published_column)
-            assert len(printed) == 36
-            assert set(printed) - {"published", "half_unit"} <= set(table.keys)
-            assert study.published_replicates == 1000
+            text_004 = table.id.startswith("rrba_")
+            assert len(printed) == {"rrba_table3": 18, "rrba_table4": 16, "rrba_table5": 24}.get(
+                table.id, 36
+            )
+            about = {"published", "half_unit", "epsilon_claimed"}
+            assert set(printed) - about <= set(table.keys)
+            assert study.published_replicates == (100 if text_004 else 1000)
     # What is drawn only has no printed numbers to be held against.
     assert {t.id for t in TABLES.values() if t.published} == {
         "multirr_table1",
         "multirr_table2",
         "multirr_sensitivity",
+        "rrba_table3",
+        "rrba_table4",
+        "rrba_table5",
     }
 
 
@@ -137,17 +175,23 @@ def test_every_printed_table_is_there_to_be_read() -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_the_keys_of_a_table_name_one_row(
-    config: Config, data_of: Callable[[str], Any], name: str
+    whole_config: Config, data_of: Callable[[str], Any], name: str
 ) -> None:
     table = TABLES[name]
-    rows = rows_of(table, config, data_of(table.study))
-    keys = [tuple(row[key] for key in table.keys) for row in rows]
+    if table.finish:  # which may give it rows and columns of its own
+        made = table_of(table, whole_config, data_of(table.study))
+        keys = list(made[list(table.keys)].itertuples(index=False, name=None))
+    else:
+        rows = rows_of(table, whole_config, data_of(table.study))
+        keys = [tuple(row[key] for key in table.keys) for row in rows]
     assert len(set(keys)) == len(keys) > 0
 
 
-def test_no_number_is_simulated_for_no_table(config: Config, data_of: Callable[[str], Any]) -> None:
+def test_no_number_is_simulated_for_no_table(
+    whole_config: Config, data_of: Callable[[str], Any]
+) -> None:
     for name, study in STUDIES.items():
-        settings = config.study(name)
+        settings = whole_config.study(name)
         simulator = study.simulator(data_of(name), settings.model_dump())
         tables = [table for table in TABLES.values() if table.study == name]
         for cell in settings.cells():
@@ -158,11 +202,12 @@ def test_no_number_is_simulated_for_no_table(config: Config, data_of: Callable[[
 
 @pytest.mark.parametrize("name", TABLES)
 def test_the_keys_are_the_first_columns_of_what_is_made(
-    config: Config, data_of: Callable[[str], Any], name: str
+    whole_config: Config, data_of: Callable[[str], Any], name: str
 ) -> None:
     table = TABLES[name]
-    made = table_of(table, config, data_of(table.study))
-    assert list(made)[: len(table.keys)] == list(table.keys)
+    made = table_of(table, whole_config, data_of(table.study))
+    if not table.finish:
+        assert list(made)[: len(table.keys)] == list(table.keys)
     number = "regenerated" if table.published else table.value or STUDIES[table.study].summary
     assert {number, "ci_low", "ci_high", "replicates", "data_source"} <= set(made)
     assert not made.duplicated(list(table.keys)).any()
@@ -239,8 +284,10 @@ def test_a_table_holds_what_its_conditions_say() -> None:
 
 def test_the_committed_config_asks_for_everything(config: Config) -> None:
     plan = plan_of(config)
-    assert plan.tables() == list(TABLES)
-    assert plan.figures() == list(FIGURES)
+    assert plan.tables() == [name for name in TABLES if name not in ON_REQUEST]
+    assert plan.figures() == [
+        figure for figure, tables in FIGURES.items() if not set(tables) & set(ON_REQUEST)
+    ]
     assert plan.analyses() == list(ANALYSES)
     assert plan.printed_tables() == ["multirr_table1", "multirr_table2"]
     assert plan.compared_tables() == ["multirr_table1", "multirr_table2", "multirr_sensitivity"]
@@ -261,9 +308,10 @@ def test_what_a_config_leaves_out_is_not_made(
     for grid in config_values["studies"][study]["grids"]:
         grid.update(changes)
     plan = plan_of(validate(config_values))
-    assert set(TABLES) - set(plan.tables()) == without
+    left_out = without | set(ON_REQUEST)
+    assert set(TABLES) - set(plan.tables()) == left_out
     assert set(FIGURES) - set(plan.figures()) == {
-        figure for figure, tables in FIGURES.items() if without & set(tables)
+        figure for figure, tables in FIGURES.items() if left_out & set(tables)
     }
     # Claims are held against all tables, or not at all.
     assert set(ANALYSES) - set(plan.analyses()) == {"multirr_claims"}

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.transforms import Bbox
-from scipy import stats
 
 from deniable.channel import KeepOrReplace
 from deniable.errors import DeniableError
@@ -25,7 +24,6 @@ from deniable.studies.rrba_independence import (
     Table3,
     accuracies,
     counted,
-    exact_interval,
     keep_for,
     proportions,
 )
@@ -227,14 +225,6 @@ def test_no_text_of_the_figures_is_cut_off_or_hidden(
     assert (banner is not None) == (source == "surrogate")
     for text, box in found.items():
         assert not (banner and Bbox.intersection(banner, box)), text
-
-
-def test_exact_intervals() -> None:
-    events, trials = np.array([0, 3, 100]), np.array([100, 100, 100])
-    low, high = exact_interval(events, trials)
-    for e, lower, upper in zip(events, low, high, strict=True):
-        known = stats.binomtest(int(e), 100).proportion_ci(0.95, "exact")
-        assert (lower, upper) == pytest.approx((known.low, known.high), abs=1e-12)
 
 
 def test_a_thousand_sampled_tables_take_seconds() -> None:

@@ -24,6 +24,7 @@ import rdata
 import yaml
 
 from deniable import copula, numeric_surrogates
+from deniable.provenance_file import SUFFIX
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("Snakefile", "workflow", "config", "resources", "docs", "profiles", "src")
@@ -50,6 +51,7 @@ FIGURE_3_GRID = {
     "best": ["both"],
 }
 ASSESSMENT_GRID = {"matrix": ["keep"], "method": ["attributes", "secure_sum"], "p": [0.7]}
+SWEEP_GRID = PAIR_GRID | {"records": [200, 1200], "mechanism": ["kronecker"]}
 INVARIANT_GRID = {"attribute": ["sex"], "records": [200], "method": ["two_step"], "p": [0.5]}
 RELEASE = {"data": "adult", "matrix": "keep", "p": 0.7}
 SSE_GRID = {"method": ["dp", "dp_um", "idp_ls", "idp_cbls", "dp_median"], "epsilon": [1.0]} | {
@@ -64,6 +66,17 @@ FORESTS = {
         {"method": ["idp_cbls"], "epsilon": [1.0], "k": [100]},
     ],
 }
+CONVERGENCE_GRID = {"dataset": ["survey"], "probability": [0.224], "block_size": [50]} | {
+    "p": [0.5],
+    "update": ["printed", "pooled"],
+}
+TESTS = {"sampled_tables": [39], "small_cells": ["ignore"]}
+POWER_GRID = {"k": [2], "margins": ["uniform"], "pattern": ["all"], "n": [500]} | {
+    "effect": [0.0, 0.2],
+    "epsilon": [2.0],
+    **TESTS,
+}
+RELEASED_GRID = {"file": ["survey_8000", "alarm_8000"], "k": [2], "epsilon_claimed": [0.5]}
 TINY: dict[str, Any] = {
     "data": {"source": "surrogate"},
     "studies": {
@@ -75,6 +88,7 @@ TINY: dict[str, Any] = {
         "multirr_fig3": SIZE | {"chunks": 2, "grids": [FIGURE_3_GRID]},
         "multirr_pairs": SIZE | {"grids": [PAIR_GRID]},
         "multirr_assessment": SIZE | {"grids": [ASSESSMENT_GRID]},
+        "multirr_sweep": SIZE | {"chunks": 2, "t_v": [1, 50], "t_d": [0.1], "grids": [SWEEP_GRID]},
         "pram_coverage": SIZE | {"grids": [{"channel": ["warner", "ordinal"], "records": [500]}]},
         "pram_weights": SIZE
         | {"grids": [{"design": ["pps"], "channel": ["warner"], "records": [500]}]},
@@ -86,6 +100,14 @@ TINY: dict[str, Any] = {
         "idp_fig4": SIZE | {"k": [10, 100], "grids": [SSE_GRID]},
         "idp_fig5": FORESTS | {"attribute": "FICA"},
         "idp_fig6": FORESTS | {"attribute": "alcohol"},
+        "rrba_fig5": SIZE | {"blocks": 20, "grids": [CONVERGENCE_GRID]},
+        "rrba_fig6": SIZE | {"blocks": 20, "grids": [CONVERGENCE_GRID]},
+        "rrba_table3": SIZE | {"grids": [{"k": [2], "n": [172], "effect": [0.5]} | TESTS]},
+        "rrba_power": SIZE | {"grids": [POWER_GRID]},
+        "rrba_tables": SIZE
+        | {"subsets": 2, "grids": [RELEASED_GRID | {"p": [p]} for p in (0.4, 0.5)]},
+        "rrba_equal": SIZE
+        | {"subsets": 2, "grids": [{"file": ["survey_8000"], "k": [2], "epsilon": [1.0]}]},
     },
     "analyses": {
         "multirr_secure_sum": {"parties": 50, "parties_of_all_pairs": 5, "fault_trials": 2}
@@ -94,6 +116,7 @@ TINY: dict[str, Any] = {
         "pram_design": {"epsilons": [2.0]},
         "idp_audit": {"census_k": [10, 100], "wine_k": [100], "epsilons": [1.0], "releases": 3}
         | {"domain_factors": [1.5]},
+        "rrba_epsilon": {"probabilities": [0.5], "floors": [0.1], "rounds": [2]},
         "idp_attacks": {"k": [10], "epsilons": [1.0], "domain_factor": 1.5, "runs": 20},
     },
     "releases": [
@@ -111,6 +134,10 @@ TINY: dict[str, Any] = {
         | {"attributes": ["AGI", "FICA"], "k": 50, "epsilon": 1.0, "rehearsal": True},
         {"name": "counted", "data": "census", "mechanism": "numeric_dp", "bins": 5}
         | {"attributes": ["AGI", "FICA"], "epsilon": 1.0, "rehearsal": False},
+        {"name": "asked", "data": "networks/survey", "mechanism": "rrba", "p": 0.5}
+        | {"update": "pooled", "floor": 0.2, "block": 200, "rehearsal": True},
+        {"name": "answered", "data": "adult", "mechanism": "rrba", "epsilon": 1.0}
+        | {"attributes": ["race", "sex", "income"], "answers": "table", "rehearsal": False},
     ],
 }
 
@@ -158,25 +185,28 @@ class Project:
         jobs = {rule: int(n) for rule, n in re.findall(r"^(\w+) +(\d+)$", table, re.MULTILINE)}
         return {rule: n for rule, n in jobs.items() if rule not in ("all", "total")}
 
-    def popen(self, *arguments: str) -> subprocess.Popen[str]:
-        """Start Snakemake with the tiny config, in a process group of its own."""
+    def popen(self, *arguments: str, output: Path | None = None) -> subprocess.Popen[str]:
+        """Start Snakemake with the tiny config, in a process group of its own.
+
+        What it says goes into a file, or into a pipe that the caller reads.
+        """
         return subprocess.Popen(
             [sys.executable, "-m", "snakemake", *arguments, "--configfile", TINY_FILE],
             cwd=self.folder,
             env=self.environment(self.folder / "src"),
-            stdout=subprocess.PIPE,
+            stdout=output.open("w", encoding="utf-8") if output else subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
         )
 
     def results(self, *patterns: str) -> dict[str, bytes]:
-        """Return the bytes of the results that match, by path."""
+        """Return the bytes of the results that match, by path; without what is recorded of them."""
         return {
             path.relative_to(self.folder).as_posix(): path.read_bytes()
             for pattern in patterns
             for path in sorted((self.folder / "results").glob(pattern))
-            if path.is_file()
+            if path.is_file() and path.name.endswith(SUFFIX) == pattern.endswith(SUFFIX)
         }
 
     def comparable(self) -> dict[str, bytes]:
@@ -187,8 +217,10 @@ class Project:
             "figures/*",
             "releases/*/channels.json",
             "releases/*/release.json",
+            "releases/*/views.json",
             "releases/tried/*.csv",
             "releases/masked/*.csv",
+            "releases/asked/*.csv",
             "releases/blurred/**/*.csv",
         )
 
@@ -260,7 +292,8 @@ def write_numbers(path: Path, entry: dict[str, Any]) -> None:
     # Some number of each class: the lowest one's upper end, or one more.
     table[drawn.class_name] = entry["class"]["at_most"][0] + drawn.labels.astype(int)
     if entry.get("format") == "rda":
-        rdata.write_rda(path, {path.stem: table})
+        # Not gzip, which notes the time.
+        rdata.write_rda(path, {path.stem: table}, compression="bzip2")
     else:
         table.to_csv(path, sep=entry["delimiter"], index=False)
 

@@ -6,6 +6,11 @@ rule audit_privacy:
         dependences=rules.measure_dependences.output.dependences,
         data="results/data/adult.parquet",
         channels=expand("results/releases/{release}/channels.json", release=plan.releases()),
+        collections=expand(
+            "results/releases/{release}/{file}",
+            release=plan.releases("collection"),
+            file=["release.json", "views.json", "collection.csv"],
+        ),
     output:
         report(
             "results/audit/privacy.csv",
@@ -15,6 +20,8 @@ rule audit_privacy:
         ),
     log:
         "results/logs/audit_privacy.log",
+    benchmark:
+        "results/benchmarks/audit_privacy.tsv"
     params:
         study=plan.settings("studies", "multirr_tables"),
         code=plan.code("audit_privacy.py"),
@@ -36,6 +43,8 @@ rule audit_samplers:
         ),
     log:
         "results/logs/audit_samplers.log",
+    benchmark:
+        "results/benchmarks/audit_samplers.tsv"
     params:
         seed=plan.config.seed,
         code=plan.code("audit_samplers.py"),

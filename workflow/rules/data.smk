@@ -9,6 +9,8 @@ rule prepare_data:
         "results/data/{dataset}.parquet",
     log:
         "results/logs/prepare_data/{dataset}.log",
+    benchmark:
+        "results/benchmarks/prepare_data/{dataset}.tsv"
     params:
         kind=lambda wildcards: plan.sources[wildcards.dataset].kind,
         sha256=lambda wildcards: plan.sources[wildcards.dataset].sha256,
@@ -30,6 +32,8 @@ rule fit_surrogate:
         fidelity="results/surrogates/{dataset}_fidelity.csv",
     log:
         "results/logs/fit_surrogate/{dataset}.log",
+    benchmark:
+        "results/benchmarks/fit_surrogate/{dataset}.tsv"
     params:
         kind=lambda wildcards: plan.sources[wildcards.dataset].kind,
         sha256=lambda wildcards: plan.sources[wildcards.dataset].sha256,

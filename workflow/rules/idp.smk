@@ -9,6 +9,8 @@ rule audit_individual:
         clusters="results/audit/idp/{dataset}_clusters.csv",
     log:
         "results/logs/audit_individual/{dataset}.log",
+    benchmark:
+        "results/benchmarks/audit_individual/{dataset}.tsv"
     wildcard_constraints:
         dataset="census|wine",
     params:
@@ -29,6 +31,8 @@ rule attack_individual:
         protection="results/audit/idp/{dataset}_protection.csv",
     log:
         "results/logs/attack_individual/{dataset}.log",
+    benchmark:
+        "results/benchmarks/attack_individual/{dataset}.tsv"
     wildcard_constraints:
         dataset="census|wine",
     params:
@@ -57,6 +61,8 @@ rule join_individual:
         protection="results/tables/idp_protection.csv",
     log:
         "results/logs/join_individual.log",
+    benchmark:
+        "results/benchmarks/join_individual.tsv"
     params:
         code=plan.code("join_individual.py"),
     message:
@@ -77,6 +83,8 @@ rule decide_individual_claims:
         "results/tables/idp_claims.csv",
     log:
         "results/logs/decide_individual_claims.log",
+    benchmark:
+        "results/benchmarks/decide_individual_claims.tsv"
     params:
         code=plan.code("decide_individual_claims.py"),
     message:

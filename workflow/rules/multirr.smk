@@ -9,6 +9,8 @@ rule measure_dependences:
         clusters="results/tables/multirr_clusters.csv",
     log:
         "results/logs/measure_dependences.log",
+    benchmark:
+        "results/benchmarks/measure_dependences.tsv"
     params:
         study=plan.settings("studies", "multirr_tables"),
         code=plan.code("measure_dependences.py"),
@@ -31,6 +33,8 @@ rule assess_threshold_trend:
         ),
     log:
         "results/logs/assess_threshold_trend.log",
+    benchmark:
+        "results/benchmarks/assess_threshold_trend.tsv"
     params:
         code=plan.code("assess_threshold_trend.py"),
     message:
@@ -49,6 +53,8 @@ rule bound_errors:
         order="results/tables/multirr_order.csv",
     log:
         "results/logs/bound_errors.log",
+    benchmark:
+        "results/benchmarks/bound_errors.tsv"
     params:
         study=plan.settings("studies", "multirr_tables"),
         code=plan.code("bound_errors.py"),
@@ -63,6 +69,8 @@ rule work_example:
         "results/tables/multirr_example1.csv",
     log:
         "results/logs/work_example.log",
+    benchmark:
+        "results/benchmarks/work_example.tsv"
     params:
         code=plan.code("work_example.py"),
     message:
@@ -81,6 +89,8 @@ rule sum_securely:
         linkage="results/tables/multirr_linkage.csv",
     log:
         "results/logs/sum_securely.log",
+    benchmark:
+        "results/benchmarks/sum_securely.tsv"
     params:
         seed=plan.config.seed,
         trials=plan.config.analyses.multirr_secure_sum.model_dump(),
@@ -100,6 +110,8 @@ rule compare_risks:
         waiver="results/tables/multirr_waiver.csv",
     log:
         "results/logs/compare_risks.log",
+    benchmark:
+        "results/benchmarks/compare_risks.tsv"
     params:
         study=plan.settings("studies", "multirr_tables"),
         code=plan.code("compare_risks.py"),
@@ -132,6 +144,8 @@ rule decide_claims:
         ),
     log:
         "results/logs/decide_claims.log",
+    benchmark:
+        "results/benchmarks/decide_claims.tsv"
     params:
         code=plan.code("decide_claims.py"),
     message:

@@ -11,6 +11,8 @@ rule check_numbered_results:
         ),
     log:
         "results/logs/check_numbered_results.log",
+    benchmark:
+        "results/benchmarks/check_numbered_results.tsv"
     params:
         code=plan.code("check_numbered_results.py"),
     message:
@@ -27,6 +29,8 @@ rule compare_variances:
         whole_file="results/tables/pram_whole_file.csv",
     log:
         "results/logs/compare_variances.log",
+    benchmark:
+        "results/benchmarks/compare_variances.tsv"
     params:
         epsilons=plan.config.analyses.pram_variance.epsilons,
         code=plan.code("compare_variances.py"),
@@ -47,6 +51,8 @@ rule bound_breaches:
         worst_sets="results/tables/pram_worst_sets.csv",
     log:
         "results/logs/bound_breaches.log",
+    benchmark:
+        "results/benchmarks/bound_breaches.tsv"
     params:
         code=plan.code("bound_breaches.py"),
     message:
@@ -63,6 +69,8 @@ rule design_channels:
         channels="results/tables/pram_channels.csv",
     log:
         "results/logs/design_channels.log",
+    benchmark:
+        "results/benchmarks/design_channels.tsv"
     params:
         epsilons=plan.config.analyses.pram_design.epsilons,
         code=plan.code("design_channels.py"),

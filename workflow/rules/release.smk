@@ -14,6 +14,8 @@ rule design_release:
         "results/releases/{release}/channels.json",
     log:
         "results/logs/design_release/{release}.log",
+    benchmark:
+        "results/benchmarks/design_release/{release}.tsv"
     params:
         release=lambda wildcards: plan.settings("releases", wildcards.release),
         code=lambda wildcards: (
@@ -35,6 +37,8 @@ rule write_matrices:
         folder=directory("results/releases/{release}/matrices"),
     log:
         "results/logs/write_matrices/{release}.log",
+    benchmark:
+        "results/benchmarks/write_matrices/{release}.tsv"
     params:
         code=plan.code("write_matrices.py"),
     message:
@@ -52,6 +56,8 @@ rule protect_release:
         csv="results/releases/{release}/protected.csv",
     log:
         "results/logs/protect_release/{release}.log",
+    benchmark:
+        "results/benchmarks/protect_release/{release}.tsv"
     wildcard_constraints:
         release=plan.names(rehearsal=True),
     params:
@@ -91,6 +97,8 @@ rule estimate_release:
         "results/releases/{release}/estimates.csv",
     log:
         "results/logs/estimate_release/{release}.log",
+    benchmark:
+        "results/benchmarks/estimate_release/{release}.tsv"
     wildcard_constraints:
         release=plan.names(),
     params:
@@ -113,6 +121,8 @@ rule adjust_release:
         adjustment="results/releases/{release}/adjustment.json",
     log:
         "results/logs/adjust_release/{release}.log",
+    benchmark:
+        "results/benchmarks/adjust_release/{release}.tsv"
     params:
         code=plan.code("adjust_release.py"),
     message:
@@ -134,6 +144,8 @@ rule synthesize_release:
         csv="results/releases/{release}/synthetic.csv",
     log:
         "results/logs/synthesize_release/{release}.log",
+    benchmark:
+        "results/benchmarks/synthesize_release/{release}.tsv"
     params:
         release=lambda wildcards: plan.settings("releases", wildcards.release),
         synthetic=lambda wildcards: plan.config.release(wildcards.release).synthetic,
@@ -159,6 +171,8 @@ rule check_rehearsal:
         synthetic="results/releases/{release}/synthetic_check.csv",
     log:
         "results/logs/check_rehearsal/{release}.log",
+    benchmark:
+        "results/benchmarks/check_rehearsal/{release}.tsv"
     wildcard_constraints:
         release=plan.names(rehearsal=True),
     params:

@@ -14,6 +14,8 @@ rule design_numeric_release:
         audit="results/releases/{release}/audit.csv",
     log:
         "results/logs/design_numeric_release/{release}.log",
+    benchmark:
+        "results/benchmarks/design_numeric_release/{release}.tsv"
     wildcard_constraints:
         release=plan.names(kind="numeric"),
     params:
@@ -36,6 +38,8 @@ rule protect_numeric_release:
         csv="results/releases/{release}/protected.csv",
     log:
         "results/logs/protect_numeric_release/{release}.log",
+    benchmark:
+        "results/benchmarks/protect_numeric_release/{release}.tsv"
     wildcard_constraints:
         release=plan.names(kind="numeric", rehearsal=True),
     params:
@@ -74,6 +78,8 @@ rule estimate_numeric_release:
         "results/releases/{release}/estimates.csv",
     log:
         "results/logs/estimate_numeric_release/{release}.log",
+    benchmark:
+        "results/benchmarks/estimate_numeric_release/{release}.tsv"
     wildcard_constraints:
         release=plan.names(kind="numeric"),
     params:
@@ -97,6 +103,8 @@ rule check_numeric_rehearsal:
         utility="results/releases/{release}/utility.csv",
     log:
         "results/logs/check_numeric_rehearsal/{release}.log",
+    benchmark:
+        "results/benchmarks/check_numeric_rehearsal/{release}.tsv"
     wildcard_constraints:
         release=plan.names(kind="numeric", rehearsal=True),
     params:

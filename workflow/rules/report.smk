@@ -26,6 +26,15 @@ rule report:
             release=plan.releases("numeric", rehearsal=True),
             file=["check.csv", "utility.csv"],
         ),
+        collections=expand(
+            "results/releases/{release}/{file}",
+            release=plan.releases("collection"),
+            file=["release.json", "margins.csv", "independence.csv"],
+        ),
+        collection_checks=expand(
+            "results/releases/{release}/check.csv",
+            release=plan.releases("collection", rehearsal=True),
+        ),
         sources=expand("results/data/raw/{dataset}.source.json", dataset=plan.datasets),
         findings="docs/findings.md",
         templates=sorted(str(file) for file in TEMPLATES.rglob("*.*")),
@@ -33,6 +42,8 @@ rule report:
         "results/report.html",
     log:
         "results/logs/report.log",
+    benchmark:
+        "results/benchmarks/report.tsv"
     params:
         config=plan.config.model_dump(exclude={"data"}),
         code=plan.code("report.py"),

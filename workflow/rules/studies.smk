@@ -37,6 +37,8 @@ rule collect:
         ),
     log:
         "results/logs/collect/{table}.log",
+    benchmark:
+        "results/benchmarks/collect/{table}.tsv"
     wildcard_constraints:
         table="|".join(TABLES),
     params:
@@ -61,6 +63,8 @@ rule draw:
         png="results/figures/{figure}.png",
     log:
         "results/logs/draw/{figure}.log",
+    benchmark:
+        "results/benchmarks/draw/{figure}.tsv"
     wildcard_constraints:
         figure="|".join(FIGURES),
     # What a newcomer waits for comes first.
@@ -85,6 +89,8 @@ rule summarize_agreement:
         ),
     log:
         "results/logs/summarize_agreement.log",
+    benchmark:
+        "results/benchmarks/summarize_agreement.tsv"
     params:
         code=plan.code("summarize_agreement.py"),
     message:

@@ -8,6 +8,7 @@ from deniable.grid import values_of
 from deniable.microdata import read_parquet
 from deniable.multirr_audit import audit_multirr
 from deniable.release_audit import audit_release
+from deniable.release_rrba_audit import audit_collection
 
 from job import job
 
@@ -21,6 +22,12 @@ with job(snakemake):
     )
     assessed = audit_assessments(data.domain, values_of(grids, "p"))
     releases = [audit_release(read_json(file)) for file in snakemake.input.channels]
-    audited = pd.concat([audited, assessed, *releases], ignore_index=True)
+    # release.json, views.json and collection.csv of one collection after another.
+    asked = zip(*[iter(snakemake.input.collections)] * 3, strict=True)
+    collections = [
+        audit_collection(read_json(described), read_json(views), pd.read_csv(answers))
+        for described, views, answers in asked
+    ]
+    audited = pd.concat([audited, assessed, *releases, *collections], ignore_index=True)
     # Which clusters there are to audit depends on the data.
     write_table(snakemake.output[0], audited.assign(data_source=data.marks["data_source"]))

@@ -10,7 +10,9 @@ from job import job
 with job(snakemake):
     settings = snakemake.params.study
     study = STUDIES[snakemake.wildcards.study]
-    records = dict(zip(study.datasets, map(read_true_records, snakemake.input.data), strict=True))
+    files = map(read_true_records, snakemake.input.data)
+    names = (name.rpartition("/")[2] for name in study.datasets)
+    records = dict(zip(names, files, strict=True))
     data = records if len(records) > 1 else next(iter(records.values()), None)
     results = simulate_chunk(
         study.simulator(data, settings),

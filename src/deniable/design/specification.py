@@ -16,6 +16,7 @@ from deniable.channel_files import read_counts
 from deniable.design.losses import Estimator, LossName
 from deniable.design.requirements import Cost, Requirements
 from deniable.errors import ConfigError, DeniableError
+from deniable.yaml_text import repeated_keys
 
 MANUAL = "docs/designing-a-channel.md describes every option"
 SHARE_TOLERANCE = 1e-6  # of the sum of proportions that are written by hand
@@ -126,7 +127,7 @@ def _values(file: Path) -> Mapping[str, Any]:
     except UnicodeDecodeError:
         raise ConfigError(f"{file}: no UTF-8 text; save the specification in UTF-8") from None
     try:
-        repeated = list(_repeated(yaml.compose(text, Loader=yaml.SafeLoader)))
+        repeated = list(repeated_keys(text))
         values = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ConfigError(f"{file}: no YAML: {' '.join(str(error).split())}") from None
@@ -135,23 +136,6 @@ def _values(file: Path) -> Mapping[str, Any]:
     if not isinstance(values, Mapping):
         raise ConfigError(f"{file}: no options; give proportions and requirements ({MANUAL})")
     return values
-
-
-def _repeated(root: yaml.Node | None) -> Iterator[str]:
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, yaml.SequenceNode):
-            pending += node.value
-        elif isinstance(node, yaml.MappingNode):
-            seen: set[str] = set()
-            for key, value in node.value:
-                if isinstance(key, yaml.ScalarNode):
-                    if key.value in seen:
-                        line = key.start_mark.line + 1
-                        yield f"line {line}: {key.value} is given a second time; allowed: once"
-                    seen.add(key.value)
-                pending.append(value)
 
 
 # -- categories and frequencies -------------------------------------------------------------------

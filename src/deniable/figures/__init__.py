@@ -6,7 +6,17 @@ from functools import partial
 import pandas as pd
 from matplotlib.figure import Figure
 
-from deniable.figures import idp, idp_audit, multirr, pram, pram_design
+from deniable.figures import (
+    idp,
+    idp_audit,
+    multirr,
+    pram,
+    pram_design,
+    rrba,
+    rrba_independence,
+    rrba_tables,
+    sweep,
+)
 from deniable.figures.printed import printed_against_regenerated
 from deniable.figures.style import save
 from deniable.studies.registry import TABLES
@@ -18,6 +28,10 @@ def _printed(table: str) -> Callable[[pd.DataFrame], Figure]:
     return partial(printed_against_regenerated, title=TABLES[table].title)
 
 
+def _tables_4_and_5(table_4: pd.DataFrame, table_5: pd.DataFrame) -> Figure:
+    return rrba_tables.tables_4_and_5(pd.concat([table_4, table_5], ignore_index=True))
+
+
 DRAWN: Mapping[str, Callable[..., Figure]] = {
     "multirr_table1": _printed("multirr_table1"),
     "multirr_table2": _printed("multirr_table2"),
@@ -27,6 +41,7 @@ DRAWN: Mapping[str, Callable[..., Figure]] = {
     "multirr_fig3_ours": partial(multirr.figure_3, best="ours"),
     "multirr_pairs": multirr.pairs,
     "multirr_assessment": multirr.assessment,
+    "multirr_sweep": sweep.thresholds,
     "pram_coverage": pram.coverage,
     "pram_variance": pram.variance,
     "pram_invariant": pram.invariant,
@@ -40,6 +55,14 @@ DRAWN: Mapping[str, Callable[..., Figure]] = {
     "idp_fig6": idp.fig6,
     "idp_audit": idp_audit.claimed_and_exact,
     "idp_attacks": idp_audit.attacks,
+    "rrba_fig4": rrba.figure_4,
+    "rrba_fig5": rrba.figure_5,
+    "rrba_fig6": rrba.figure_6,
+    "rrba_fig7": rrba_tables.figure_7,
+    "rrba_tables": _tables_4_and_5,
+    "rrba_equal": rrba_tables.equal_epsilon,
+    "rrba_table3": rrba_independence.table_3,
+    "rrba_power": rrba_independence.power,
 }
 """How each figure of `deniable.studies.registry.FIGURES` is drawn from its tables."""
 

@@ -20,7 +20,7 @@ from deniable.figures.style import (
     canvas,
     heading,
     line_with_band,
-    surrogate_banner,
+    mark_surrogate,
 )
 
 NOT_APPLICABLE = 0
@@ -209,8 +209,7 @@ def _finish(
         left=0.8 / width, right=1 - 0.12 / width, top=1 - 1.1 / height, bottom=1.15 / height,
         wspace=0.08, hspace=0.22,
     )  # fmt: skip
-    if (table["data_source"] == "surrogate").any():
-        surrogate_banner(figure)
+    mark_surrogate(figure, table)
 
 
 def _plain_ticks(axis: Axes, ticks: Sequence[float]) -> None:

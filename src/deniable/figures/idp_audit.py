@@ -17,7 +17,7 @@ from deniable.figures.style import (
     STYLE,
     canvas,
     heading,
-    surrogate_banner,
+    mark_surrogate,
 )
 
 METHODS: Mapping[str, tuple[str, str, str]] = {
@@ -84,7 +84,7 @@ def claimed_and_exact(table: pd.DataFrame) -> Figure:
         figure.subplots_adjust(
             left=0.12, right=0.985, top=1 - 1.0 / height, bottom=1.05 / height, wspace=0.06
         )
-        _mark(figure, table)
+        mark_surrogate(figure, table)
         return figure
 
 
@@ -195,7 +195,7 @@ def attacks(table: pd.DataFrame) -> Figure:
         figure.subplots_adjust(
             left=0.12, right=0.985, top=1 - 1.1 / height, bottom=0.95 / height, wspace=0.06
         )
-        _mark(figure, table)
+        mark_surrogate(figure, table)
         return figure
 
 
@@ -224,8 +224,3 @@ def _accuracies(axis: Axes, part: pd.DataFrame) -> None:
     axis.xaxis.set_minor_locator(NullLocator())
     axis.grid(axis="y", color=GRID, linewidth=0.5)
     axis.set_axisbelow(True)
-
-
-def _mark(figure: Figure, table: pd.DataFrame) -> None:
-    if (table["data_source"] == "surrogate").any():
-        surrogate_banner(figure)

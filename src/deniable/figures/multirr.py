@@ -20,7 +20,7 @@ from deniable.figures.style import (
     canvas,
     heading,
     line_with_band,
-    surrogate_banner,
+    mark_surrogate,
 )
 
 LineStyle = tuple[str, Literal["-", "--", ":"], str]
@@ -142,7 +142,7 @@ def figure_2(table: pd.DataFrame) -> Figure:
             f"medians of {table['replicates'].max():,} runs with 95 % bands",
         )
         figure.subplots_adjust(left=0.08, right=0.99, top=0.82, bottom=0.22, wspace=0.22)
-        _mark(figure, table)
+        mark_surrogate(figure, table)
         return figure
 
 
@@ -205,7 +205,7 @@ def figure_3(table: pd.DataFrame, best: str) -> Figure:
             left=0.97 / width, right=0.99, top=1 - 0.95 / height, bottom=0.95 / height, wspace=0.07,
             hspace=0.22,
         )  # fmt: skip
-        _mark(figure, table)
+        mark_surrogate(figure, table)
         return figure
 
 
@@ -257,7 +257,7 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
         figure.subplots_adjust(
             left=0.075, right=0.99, top=0.88, bottom=0.17, hspace=0.33, wspace=0.16
         )
-        _mark(figure, table)
+        mark_surrogate(figure, table)
         return figure
 
 
@@ -370,7 +370,7 @@ def assessment(table: pd.DataFrame) -> Figure:
             left=0.88 / width, right=0.99, top=1 - 1.15 / height, bottom=1.05 / height, wspace=0.06,
             hspace=0.22,
         )  # fmt: skip
-        _mark(figure, table)
+        mark_surrogate(figure, table)
         return figure
 
 
@@ -433,10 +433,5 @@ def _nothing(title: str, table: pd.DataFrame) -> Figure:
     with mpl.rc_context(STYLE):
         figure = canvas(NARROWEST, 1.2)
         heading(figure, title, "nothing to draw: the config asks for none of it")
-        _mark(figure, table)
+        mark_surrogate(figure, table)
         return figure
-
-
-def _mark(figure: Figure, table: pd.DataFrame) -> None:
-    if (table["data_source"] == "surrogate").any():
-        surrogate_banner(figure)

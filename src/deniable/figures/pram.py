@@ -25,7 +25,7 @@ from deniable.figures.style import (
     canvas,
     heading,
     line_with_band,
-    surrogate_banner,
+    mark_surrogate,
 )
 
 LineStyle = tuple[str, Literal["-", "--", ":"], str]
@@ -139,7 +139,7 @@ def coverage(table: pd.DataFrame) -> Figure:
         figure.subplots_adjust(
             left=0.19, right=0.985, top=1 - 0.95 / height, bottom=0.85 / height, wspace=0.05
         )
-        _mark(figure, table)
+        mark_surrogate(figure, table)
         return figure
 
 
@@ -187,7 +187,7 @@ def variance(table: pd.DataFrame) -> Figure:
         figure.subplots_adjust(
             left=0.75 / width, right=0.99, top=1 - 0.95 / height, bottom=1.15 / height, wspace=0.06
         )
-        _mark(figure, table)
+        mark_surrogate(figure, table)
         return figure
 
 
@@ -248,7 +248,7 @@ def invariant(table: pd.DataFrame) -> Figure:
         figure.subplots_adjust(
             left=0.27, right=0.985, top=1 - 0.95 / height, bottom=0.72 / height, wspace=0.05
         )
-        _mark(figure, table)
+        mark_surrogate(figure, table)
         return figure
 
 
@@ -304,7 +304,7 @@ def joint_loss(table: pd.DataFrame) -> Figure:
             left=0.72 / width, right=0.985, top=1 - 0.95 / height, bottom=1.0 / height,
             wspace=0.07, hspace=0.1,
         )  # fmt: skip
-        _mark(figure, table)
+        mark_surrogate(figure, table)
         return figure
 
 
@@ -388,8 +388,3 @@ def _lines(styles: Mapping[str, LineStyle]) -> list[Line2D]:
         Line2D([], [], color=colour, linestyle=line, linewidth=2, label=label)
         for colour, line, label in styles.values()
     ]
-
-
-def _mark(figure: Figure, table: pd.DataFrame) -> None:
-    if (table["data_source"] == "surrogate").any():
-        surrogate_banner(figure)

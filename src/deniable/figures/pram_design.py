@@ -10,7 +10,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from deniable.figures.style import GRID, INK, NARROWEST, STYLE, canvas, heading, surrogate_banner
+from deniable.figures.style import GRID, INK, NARROWEST, STYLE, canvas, heading, mark_surrogate
 
 COMPETITORS: Mapping[str, tuple[str, str, str]] = {
     # colour (safe for colour-blind readers), marker, label
@@ -73,7 +73,7 @@ def design(table: pd.DataFrame) -> Figure:
             left=1.15 / width, right=0.985, top=1 - 0.95 / height, bottom=0.95 / height,
             wspace=0.06, hspace=0.32,
         )  # fmt: skip
-        _mark(figure, table)
+        mark_surrogate(figure, table)
         return figure
 
 
@@ -136,7 +136,7 @@ def channels(table: pd.DataFrame) -> Figure:
         if image is not None:
             bar = figure.add_axes((1 - 0.55 / width, 0.3, 0.12 / width, 0.4))
             figure.colorbar(image, cax=bar)
-        _mark(figure, table)
+        mark_surrogate(figure, table)
         return figure
 
 
@@ -159,8 +159,3 @@ def _heat_map(axis: Axes, part: pd.DataFrame) -> mpl.image.AxesImage:
     for spine in axis.spines.values():
         spine.set_visible(False)
     return image
-
-
-def _mark(figure: Figure, table: pd.DataFrame) -> None:
-    if (table["data_source"] == "surrogate").any():
-        surrogate_banner(figure)

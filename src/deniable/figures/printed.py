@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator, PercentFormatter
 
-from deniable.figures.style import GRID, INK, STYLE, surrogate_banner
+from deniable.figures.style import GRID, INK, STYLE, mark_surrogate
 
 MECHANISM_STYLE: Mapping[str, tuple[str, str, str]] = {
     # colour (safe for colour-blind readers), marker, label
@@ -53,8 +53,7 @@ def printed_against_regenerated(table: pd.DataFrame, title: str) -> Figure:
         )
         figure.legend(handles=_legend(table), loc="lower center", ncols=4, frameon=False)
         figure.subplots_adjust(left=0.075, right=0.99, top=0.84, bottom=0.22, wspace=0.08)
-        if (table["data_source"] == "surrogate").any():
-            surrogate_banner(figure)
+        mark_surrogate(figure, table)
         return figure
 
 

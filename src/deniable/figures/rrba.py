@@ -18,7 +18,7 @@ from deniable.figures.style import (
     STYLE,
     canvas,
     heading,
-    surrogate_banner,
+    mark_surrogate,
 )
 
 CELL_COLOURS = {2: "#56b4e9", 4: "#0072b2", 8: "#009e73", 16: "#e69f00"}
@@ -64,7 +64,7 @@ def figure_4(table: pd.DataFrame) -> Figure:
             "epsilons add",
         )
         figure.subplots_adjust(left=0.08, right=0.98, top=0.84, bottom=0.12)
-        _mark(figure, table)
+        mark_surrogate(figure, table)
         return figure
 
 
@@ -163,7 +163,7 @@ def _convergence(
             wspace=0.08,
             hspace=0.1,
         )
-        _mark(figure, table)
+        mark_surrogate(figure, table)
         return figure
 
 
@@ -217,8 +217,3 @@ def _legend(probabilities: Sequence[float], colours: Any) -> list[Line2D]:
         for probability, colour in zip(probabilities, colours, strict=True)
     ]
     return [*lines, Line2D([], [], color=GRID, linewidth=5, label="all answers of 200 blocks")]
-
-
-def _mark(figure: Figure, table: pd.DataFrame) -> None:
-    if "data_source" in table and (table["data_source"] == "surrogate").any():
-        surrogate_banner(figure)

@@ -19,7 +19,7 @@ from deniable.figures.style import (
     canvas,
     heading,
     line_with_band,
-    surrogate_banner,
+    mark_surrogate,
 )
 
 TEST_STYLE: Mapping[str, tuple[str, Literal["-", "--"], str]] = {
@@ -77,7 +77,7 @@ def table_3(table: pd.DataFrame) -> Figure:
         figure.subplots_adjust(
             left=1.15 / width, right=0.985, top=1 - 1.15 / height, bottom=1.02 / height, wspace=0.07
         )
-        _mark(figure, table)
+        mark_surrogate(figure, table)
         return figure
 
 
@@ -187,7 +187,7 @@ def power(table: pd.DataFrame) -> Figure:
             left=0.62 / width, right=0.985, top=1 - 0.95 / height, bottom=1.15 / height,
             wspace=0.07, hspace=0.22,
         )  # fmt: skip
-        _mark(figure, table)
+        mark_surrogate(figure, table)
         return figure
 
 
@@ -211,8 +211,3 @@ def _power_panel(axis: Axes, part: pd.DataFrame, methods: list[str], largest: fl
     axis.yaxis.set_major_locator(MultipleLocator(25))
     axis.grid(color=GRID, linewidth=0.6)
     axis.set_axisbelow(True)
-
-
-def _mark(figure: Figure, table: pd.DataFrame) -> None:
-    if (table["data_source"] == "surrogate").any():
-        surrogate_banner(figure)

@@ -19,7 +19,7 @@ from deniable.figures.style import (
     canvas,
     heading,
     line_with_band,
-    surrogate_banner,
+    mark_surrogate,
 )
 
 METHOD_STYLE: Mapping[str, tuple[str, str]] = {
@@ -95,7 +95,7 @@ def tables_4_and_5(table: pd.DataFrame) -> Figure:
             hspace=0.45,
             wspace=0.2,
         )
-        _mark(figure, table)
+        mark_surrogate(figure, table)
         return figure
 
 
@@ -200,7 +200,7 @@ def figure_7(table: pd.DataFrame) -> Figure:
             hspace=0.62,
             wspace=0.2,
         )
-        _mark(figure, table)
+        mark_surrogate(figure, table)
         return figure
 
 
@@ -277,7 +277,7 @@ def equal_epsilon(table: pd.DataFrame) -> Figure:
             hspace=0.1,
             wspace=0.08,
         )
-        _mark(figure, table)
+        mark_surrogate(figure, table)
         return figure
 
 
@@ -305,8 +305,3 @@ def _curves(axis: Axes, part: pd.DataFrame, epsilons: Sequence[float]) -> None:
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.grid(color=GRID, linewidth=0.5)
     axis.set_axisbelow(True)
-
-
-def _mark(figure: Figure, table: pd.DataFrame) -> None:
-    if "data_source" in table and (table["data_source"] == "surrogate").any():
-        surrogate_banner(figure)

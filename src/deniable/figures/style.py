@@ -79,6 +79,15 @@ def surrogate_banner(figure: Figure) -> None:
     )
 
 
+def mark_surrogate(figure: Figure, table: pd.DataFrame) -> None:
+    """Put the banner on a figure if a row of its table comes of surrogate data.
+
+    A table without the column ``data_source`` is of no data, but of exact values alone.
+    """
+    if "data_source" in table and (table["data_source"] == "surrogate").any():
+        surrogate_banner(figure)
+
+
 def save(figure: Figure, svg: Path | str, png: Path | str) -> None:
     """Write a figure as SVG and as PNG; the same figure gives the same bytes."""
     with mpl.rc_context(STYLE):

@@ -95,11 +95,11 @@ class ClusterQueries:
         generator: np.random.Generator,
         runs: int,
     ) -> Floats:
-        true = self._counts(names).reshape(-1) * copies
+        true = self.counts(names).reshape(-1) * copies
         estimated = np.ones((runs, *(1 for _ in names)))
         for cluster in protocol.clusters:
             if set(cluster) & set(names):
-                margin = self._estimated_margin(
+                margin = self.estimated_margin(
                     protocol, cluster, names, copies, projection, generator, runs
                 )
                 estimated = estimated * margin
@@ -107,7 +107,7 @@ class ClusterQueries:
         shares = np.sum(estimated.reshape(runs, -1), axis=1, where=queries)
         return relative_errors(true.sum() * shares, queries @ true.astype(float))
 
-    def _estimated_margin(
+    def estimated_margin(
         self,
         protocol: Protocol,
         cluster: tuple[str, ...],
@@ -122,7 +122,7 @@ class ClusterQueries:
         The result has an axis for each of the names, of length 1 for one outside the cluster.
         """
         channel = protocol.channel_of(cluster)
-        true = self._counts(cluster).reshape(-1) * copies
+        true = self.counts(cluster).reshape(-1) * copies
         reports = channel.randomize_counts(np.broadcast_to(true, (runs, true.size)), generator)
         domain = self.data.domain.project(cluster)
         joint = PROJECTIONS[projection](reports, channel).reshape(runs, *domain.shape)
@@ -131,7 +131,7 @@ class ClusterQueries:
         shape = [domain[name].size if name in cluster else 1 for name in names]
         return np.asarray(joint.sum(axis=outside).reshape(runs, *shape))
 
-    def _counts(self, names: tuple[str, ...]) -> Counts:
+    def counts(self, names: tuple[str, ...]) -> Counts:
         if names not in self._tables:
             self._tables[names] = self.data.counts(names)
         return self._tables[names]

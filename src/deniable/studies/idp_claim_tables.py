@@ -4,20 +4,17 @@ A row is a mapping with ``median`` (the estimate, here a mean), ``ci_low`` and `
 tests of `deniable.claims` take.
 """
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import pandas as pd
 
-from deniable.claims import Outcome, Pair
+from deniable.claims import Decide, Row
 from deniable.numeric import NumericMicrodata
 
-Row = Mapping[Any, Any]
-Tests = Iterator[tuple[str, Callable[[], Outcome]]]
-"""Ids of claims, and what decides them; a `LookupError` says that the tables lack what it takes."""
+Tests = Iterator[tuple[str, Decide]]
+"""Ids of claims, and what decides them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,43 +88,9 @@ def as_row(row: Row, value: str) -> Row:
     return {"median": row[value], "ci_low": row["ci_low"], "ci_high": row["ci_high"]}
 
 
-def some(pairs: Sequence[Pair]) -> Sequence[Pair]:
-    """Return pairs to compare, if there are any."""
-    if not pairs:
-        raise LookupError("the tables have nothing to compare")
-    return pairs
-
-
-def number(value: float) -> Row:
-    """Return a number without error as a row."""
-    return {"median": value, "ci_low": value, "ci_high": value}
-
-
 def times_row(row: Row, factor: float) -> Row:
     """Return a row multiplied by a factor."""
     return {name: factor * value for name, value in row.items()}
-
-
-def range_of(values: Iterable[float]) -> str:
-    """Return the range of numbers, as a reader wants it."""
-    found = list(values)
-    return f"{min(found):.3g} to {max(found):.3g}"
-
-
-def ratios_of(pairs: Iterable[Pair]) -> str:
-    """Return the range of the ratios of pairs."""
-    return range_of(first["median"] / second["median"] for first, second in pairs)
-
-
-def counted(flags: Iterable[bool], figure: str) -> Outcome:
-    """Return the outcome of comparisons without chance."""
-    found = [bool(flag) for flag in flags]
-    return Outcome(len(found), sum(found), len(found) - sum(found), figure)
-
-
-def logarithm(row: Row) -> Row:
-    """Return a row on the log scale."""
-    return {name: math.log(value) if value > 0 else -math.inf for name, value in row.items()}
 
 
 def shifted(row: Row, by: float) -> Row:

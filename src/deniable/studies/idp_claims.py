@@ -8,39 +8,20 @@ Cells of two domain factors share the forest's seed, and cells of ``dp`` their r
 tests between them conservative. For the tests see `deniable.claims`.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-
 import numpy as np
 import pandas as pd
 
-from deniable.claims import Claim, Outcome
+from deniable.claims import Outcome, claim_columns, claim_row, counted, decided, range_of
 from deniable.idp import METHODS, domain_bounds, masking
 from deniable.microaggregation import Ranking
 from deniable.numeric import NumericMicrodata
 from deniable.numeric_utility import expected_squares, expected_sse, masking_sse, sample_variances
-from deniable.studies.idp_claim_tables import (
-    Tables,
-    Tests,
-    counted,
-    range_of,
-)
+from deniable.studies.idp_claim_tables import Tables, Tests
 from deniable.studies.idp_claim_texts import CLAIMS
 from deniable.studies.idp_claims_forests import about_conclusions, about_forests
 from deniable.studies.idp_claims_sse import about_cluster_based_sse, about_sse
 
-CLAIM_COLUMNS = (
-    "claim",
-    "section",
-    "printed",
-    "dataset",
-    "test",
-    "figure",
-    "comparisons",
-    "support",
-    "contradict",
-    "verdict",
-    "data_source",
-)
+CLAIM_COLUMNS = claim_columns("dataset")
 
 
 def claims(tables: Tables) -> pd.DataFrame:
@@ -52,25 +33,10 @@ def claims(tables: Tables) -> pd.DataFrame:
         A row a claim: `CLAIM_COLUMNS`. Claims about cells that the tables lack are left out.
     """
     source = str(tables.sse["data_source"].iloc[0])
-    rows = []
-    for name, outcome in _decided(_tests(tables)):
-        claim: Claim = CLAIMS[name]
-        verdict = "surrogate" if source == "surrogate" else outcome.verdict
-        rows.append(
-            (
-                claim.id,
-                claim.section,
-                claim.printed,
-                tables.dataset,
-                claim.test,
-                outcome.figure,
-                outcome.comparisons,
-                outcome.support,
-                outcome.contradict,
-                verdict,
-                source,
-            )
-        )
+    rows = [
+        claim_row(CLAIMS[name], (tables.dataset,), outcome, source)
+        for name, outcome in decided(_tests(tables))
+    ]
     return pd.DataFrame(rows, columns=list(CLAIM_COLUMNS))
 
 
@@ -80,14 +46,6 @@ def _tests(tables: Tables) -> Tests:
     yield from about_cluster_based_sse(tables)
     yield from about_forests(tables)
     yield from about_conclusions(tables)
-
-
-def _decided(tests: Iterable[tuple[str, Callable[[], Outcome]]]) -> Iterator[tuple[str, Outcome]]:
-    for name, decide in tests:
-        try:
-            yield name, decide()
-        except LookupError:  # cells that the config did not ask for
-            continue
 
 
 def _about_groups(tables: Tables) -> Tests:

@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 from functools import partial
 
-from deniable.claims import Outcome, Pair, below, near, ratio
-from deniable.studies.idp_claim_tables import (
+from deniable.claims import (
+    Outcome,
+    Pair,
     Row,
-    Tables,
-    Tests,
-    number,
+    below,
+    known,
+    near,
     range_of,
+    ratio,
     ratios_of,
-    shifted,
     some,
-    times_row,
 )
+from deniable.studies.idp_claim_tables import Tables, Tests, shifted, times_row
 from deniable.studies.idp_claims_sse import ORDERS
 
 TRUE_DP = ("dp_synthetic", "dp_naive_bayes", "dp_rule")
@@ -60,7 +61,7 @@ def about_forests(tables: Tables) -> Tests:
         printed = SHORTFALLS[method][epsilon]
         found = ratio(best(method, epsilon, factors[0]), upper)
         return near(
-            [(found, number(1 - printed))],
+            [(found, known(1 - printed))],
             SHORTFALL_TOLERANCE,
             f"{1 - found['median']:.1%} below the bound ({printed:.0%} in the text)",
             picked_from=len(sizes),

@@ -1,21 +1,24 @@
 """Claims of text 002, section 4.1, on the mean SSE (Figures 3 and 4)."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from deniable.claims import Outcome, Pair, alike, below, near, ratio
-from deniable.idp import METHODS
-from deniable.studies.idp_claim_tables import (
+from deniable.claims import (
+    Outcome,
+    Pair,
     Row,
-    Tables,
-    Tests,
-    logarithm,
+    alike,
+    below,
+    logarithms,
+    near,
     range_of,
+    ratio,
     ratios_of,
     some,
-    times_row,
 )
+from deniable.idp import METHODS
+from deniable.studies.idp_claim_tables import Tables, Tests, times_row
 
 CLUSTERED = METHODS[1:]
 BEST_K = (5, 15)
@@ -47,13 +50,9 @@ def about_sse(tables: Tables) -> Tests:
             pairs, f"dp at epsilon {max(epsilons):g} over {min(epsilons):g}: {ratios_of(pairs)}"
         )
 
-    def local_alike() -> Outcome:
+    def local(test: Callable[[Sequence[Pair], str], Outcome]) -> Outcome:
         pairs = over(lambda e, c, k: (errors["idp_ls", e, c, k], errors["dp_um", e, c, k]))
-        return alike(pairs, f"idp_ls over dp_um: {ratios_of(pairs)}")
-
-    def local_lower() -> Outcome:
-        pairs = over(lambda e, c, k: (errors["idp_ls", e, c, k], errors["dp_um", e, c, k]))
-        return below(pairs, f"idp_ls over dp_um: {ratios_of(pairs)}")
+        return test(pairs, f"idp_ls over dp_um: {ratios_of(pairs)}")
 
     def falls() -> Outcome:
         steps = list(zip(sizes[1:], sizes, strict=False))
@@ -93,8 +92,8 @@ def about_sse(tables: Tables) -> Tests:
 
     yield "dp_highest", highest
     yield "dp_barely_falls", barely
-    yield "local_and_global_alike", local_alike
-    yield "local_below_global", local_lower
+    yield "local_and_global_alike", partial(local, alike)
+    yield "local_below_global", partial(local, below)
     yield "falls_with_k", falls
     yield "gap_grows_with_epsilon", grows
     yield "gap_stays_proportional", proportional
@@ -128,9 +127,8 @@ def about_cluster_based_sse(tables: Tables) -> Tests:
     def stronger(epsilon: float) -> Outcome:
         pairs = [(best(epsilon, c, sizes), errors[m, 1.0, c, max(sizes)])
                  for c in factors for m in ("dp_um", "idp_ls")]  # fmt: skip
-        logs = [tuple(logarithm(row) for row in pair) for pair in pairs]
         return near(
-            [(a, b) for a, b in logs],
+            [(logarithms(a), logarithms(b)) for a, b in pairs],
             math.log(SIMILAR_SSE),
             f"idp_cbls over the others at 1: {ratios_of(pairs)}",
             picked_from=len(sizes),

@@ -1,26 +1,31 @@
 """What text 003 claims in words (section 6.5), held against the tables of this run."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from math import comb
-from typing import Any
 
 import pandas as pd
 
 from deniable.claims import (
     CLAIM_COLUMNS,
     Claim,
+    Decide,
     Outcome,
     Pair,
+    Row,
     alike,
     below,
     by,
     claim_row,
+    decided,
+    in_order_of_text,
     listed,
     near,
+    range_of,
     ratio,
+    some,
 )
 
 OTHERS = ("rr_clusters", "rr_independent_adjustment", "rr_clusters_adjustment")
@@ -28,10 +33,6 @@ METHODS = ("rr_independent", *OTHERS)
 STRONG, WEAK = (0.1, 0.3), (0.5, 0.7)
 SMALLER, LARGEST = (50, 100), 300
 """The p and T_v of the text: a claim that names them is not held against others."""
-
-Row = Mapping[Any, Any]
-Decide = Callable[[], Outcome]
-"""Decides a claim; a `LookupError` says that the tables lack what it takes."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def claims(tables: Tables) -> pd.DataFrame:
         `CLAIM_COLUMNS`. Claims about cells that the tables lack are left out.
     """
     rows = [
-        claim_row(claim, mechanism, projection, outcome, str(table["data_source"].iloc[0]))
+        claim_row(claim, (mechanism, projection), outcome, str(table["data_source"].iloc[0]))
         for table, about in (
             (tables.gains, _about_figure_2),
             (tables.thresholds, _about_tables),
@@ -79,28 +80,14 @@ def claims(tables: Tables) -> pd.DataFrame:
             (tables.attributes, _about_attributes),
         )
         for mechanism, projection, part in _parts(table)
-        for claim, outcome in _decided(about(part))
+        for claim, outcome in decided(about(part))
     ]
     source = str(tables.clusters["data_source"].iloc[0])
     rows += [
-        claim_row(claim, "any", "any", outcome, source)
-        for claim, outcome in _decided(_about_clusters(tables.clusters))
+        claim_row(claim, ("any", "any"), outcome, source)
+        for claim, outcome in decided(_about_clusters(tables.clusters))
     ]
-    order = {claim.id: number for number, claim in enumerate(CLAIMS)}
-    table = pd.DataFrame(rows, columns=list(CLAIM_COLUMNS))
-    return table.sort_values("claim", key=lambda ids: ids.map(order), kind="stable").reset_index(
-        drop=True
-    )
-
-
-def _decided(tests: Iterable[tuple[Claim, Decide]]) -> Iterator[tuple[Claim, Outcome]]:
-    """Yield what is decided, as far as the config asked for the cells that it takes."""
-    for claim, decide in tests:
-        try:
-            outcome = decide()
-        except LookupError:
-            continue
-        yield claim, outcome
+    return in_order_of_text(rows, CLAIM_COLUMNS, (claim.id for claim in CLAIMS))
 
 
 def _parts(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
@@ -109,13 +96,6 @@ def _parts(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
         printed = printed.assign(mechanism="any")
     for (mechanism, projection), part in printed.groupby(["mechanism", "projection"], sort=False):
         yield str(mechanism), str(projection), part
-
-
-def _some(pairs: Sequence[Pair]) -> Sequence[Pair]:
-    """Return pairs to compare, if there are any."""
-    if not pairs:
-        raise LookupError("the tables have nothing to compare")
-    return pairs
 
 
 def _share(first: Row, second: Row) -> float:
@@ -162,18 +142,18 @@ def _about_figure_2(table: pd.DataFrame) -> Iterator[tuple[Claim, Decide]]:
 
     def gain() -> Outcome:
         raw_relative = medians("randomized", "relative_error")
-        pairs = _some(
+        pairs = some(
             [(row, raw[sigma]) for sigma, row in absolute.items()]
             + [(row, raw_relative[sigma]) for sigma, row in relative.items()]
         )
         cuts = [_share(theirs, ours) for ours, theirs in pairs]
-        return below(pairs, f"error cut by a factor of {min(cuts):.2g} to {max(cuts):.2g}")
+        return below(pairs, f"error cut by a factor of {range_of(cuts, '.2g')}")
 
     def peak() -> Outcome:
         half = absolute[0.5]
         top = max(absolute, key=lambda sigma: absolute[sigma]["median"])
         return below(
-            _some([(row, half) for sigma, row in absolute.items() if sigma != 0.5]),
+            some([(row, half) for sigma, row in absolute.items() if sigma != 0.5]),
             f"highest at sigma = {top:g}: {absolute[top]['median']:.0f} records, "
             f"{half['median']:.0f} at .5",
         )
@@ -186,12 +166,12 @@ def _about_figure_2(table: pd.DataFrame) -> Iterator[tuple[Claim, Decide]]:
             if sigma < 0.5 and round(1 - sigma, 9) in rows
         ]
         return alike(
-            _some(mirrored),
+            some(mirrored),
             f"{absolute[0.4]['median']:.0f} records at .4, {absolute[0.6]['median']:.0f} at .6",
         )
 
     def falling() -> Outcome:
-        pairs = _some([(relative[b], relative[a]) for a, b in pairwise(sorted(relative))])
+        pairs = some([(relative[b], relative[a]) for a, b in pairwise(sorted(relative))])
         first, last = min(relative), max(relative)
         return below(
             pairs,
@@ -263,12 +243,12 @@ def _about_tables(table: pd.DataFrame) -> Iterator[tuple[Claim, Decide]]:
         }
         shares = {f"p = {p:g}": _share(second, first) for p, (first, second) in pairs.items()}
         figure = f"T_v = {LARGEST} / {SMALLER[0]}: {listed(shares)}"
-        return replace(below(_some([*pairs.values()]), figure), as_a_rule=True)
+        return replace(below(some([*pairs.values()]), figure), as_a_rule=True)
 
     def shrinks() -> Outcome:
-        pairs = _some([(cells["adult6", *each], cells["adult", *each]) for each in settings])
+        pairs = some([(cells["adult6", *each], cells["adult", *each]) for each in settings])
         shares = [_share(*pair) for pair in pairs]
-        return below(pairs, f"ratios Adult6 / Adult from {min(shares):.2f} to {max(shares):.2f}")
+        return below(pairs, f"ratios Adult6 / Adult from {range_of(shares, '.2f')}")
 
     def small_gain() -> Outcome:
         return below(
@@ -405,11 +385,11 @@ def _about_figure_3(table: pd.DataFrame) -> Iterator[tuple[Claim, Decide]]:
             for sigma in sigmas
             for other in OTHERS
         ]
-        return below(_some(pairs), "sigma = .1: " + _medians(at_narrowest(p)))
+        return below(some(pairs), "sigma = .1: " + _medians(at_narrowest(p)))
 
     def extremes() -> tuple[Sequence[Pair], str]:
         wide = [sigma for sigma in sigmas if sigma >= 0.3]
-        pairs = _some(
+        pairs = some(
             [_extremes([cells[p, sigma, m] for m in METHODS]) for p in WEAK for sigma in wide]
         )
         return pairs, (
@@ -434,7 +414,7 @@ def _about_figure_3(table: pd.DataFrame) -> Iterator[tuple[Claim, Decide]]:
             for better, worse in comparisons
         ]
         ratios = [_share(*pair) for pair in pairs]
-        return below(pairs, f"ratios of medians from {min(ratios):.2f} to {max(ratios):.2f}")
+        return below(pairs, f"ratios of medians from {range_of(ratios, '.2f')}")
 
     def little() -> Outcome:
         found = at_narrowest(STRONG[0])
@@ -488,9 +468,9 @@ def _about_attributes(table: pd.DataFrame) -> Iterator[tuple[Claim, Decide]]:
 
     def more_attributes() -> Outcome:
         settings = sorted({(p, t_v) for p, t_v, _ in cells if t_v in (1, SMALLER[0])})
-        pairs = _some([(cells[*each, k], cells[*each, 2]) for each in settings for k in (3, 4)])
+        pairs = some([(cells[*each, k], cells[*each, 2]) for each in settings for k in (3, 4)])
         ratios = [_share(*pair) for pair in pairs]
-        return alike(pairs, f"ratios to two attributes from {min(ratios):.2f} to {max(ratios):.2f}")
+        return alike(pairs, f"ratios to two attributes from {range_of(ratios, '.2f')}")
 
     yield MORE_ATTRIBUTES, more_attributes
 

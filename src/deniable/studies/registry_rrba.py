@@ -18,6 +18,7 @@ TABLE_3_KEYS = ("method", "k", "n", "effect", "epsilon_exact", "hypothesis", "re
 POWER_KEYS = ("method", "k", "margins", "pattern", "n", "effect", "epsilon", "epsilon_exact",
               "measure", "rejected", "trials", "sampled_tables", "small_cells")  # fmt: skip
 CONVERGENCE_KEYS = ("dataset", "probability", "block_size", "p", "update", "criterion", "measure")
+RELEASED_KEYS = ("metric", "dataset", "k", "method", "p", "file", "reading", "trust")
 PRINTED_TRIALS = 100  # text 004, 7.3 and 7.4
 
 
@@ -129,7 +130,7 @@ TABLES = {
             "rrba_table4",
             "rrba_tables",
             "Table 4 of text 004: distances of noisy tables, p = .4",
-            ("metric", "dataset", "k", "method", "p"),
+            RELEASED_KEYS,
             ("rrba_table4",),
             {"p": 0.4},
             finish=_released,
@@ -138,7 +139,7 @@ TABLES = {
             "rrba_table5",
             "rrba_tables",
             "Table 5 of text 004: distances of noisy tables, p = .5",
-            ("metric", "dataset", "k", "method", "p"),
+            RELEASED_KEYS,
             ("rrba_table5",),
             {"p": 0.5},
             finish=_released,
@@ -147,7 +148,7 @@ TABLES = {
             "rrba_equal",
             "rrba_equal",
             "Tables at equal exact epsilon: adapted, uniform, and Laplace noise",
-            ("file", "k", "epsilon", "metric", "method"),
+            ("metric", "dataset", "k", "epsilon", "method", "reading", "trust", "file"),
             finish=_at_equal_epsilon,
         ),
     )

@@ -1,14 +1,14 @@
-"""What the tests of the claims of text 004 share: rows to compare, counted decisions."""
+"""What the tests of the claims of text 004 share: rows to compare."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
 
-from deniable.claims import Outcome, Pair
+from deniable.claims import Decide, Pair, Row
 
-Row = Mapping[Any, Any]
-Tests = Iterator[tuple[str, str, Callable[[], Outcome]]]
+Tests = Iterator[tuple[str, str, Decide]]
+"""Id of a claim, reading, and what decides it."""
 
 
 def rows_of(table: pd.DataFrame, **where: Any) -> list[dict[Any, Any]]:
@@ -55,28 +55,3 @@ def paired(
     if not pairs:
         raise LookupError(f"nothing to compare {first} with {second}")
     return pairs
-
-
-def known(value: float) -> Row:
-    """Return a number without error."""
-    return {"median": value, "ci_low": value, "ci_high": value}
-
-
-def counted(decisions: Iterable[bool], figure: str) -> Outcome:
-    """Return the outcome of decisions without error: each supports or contradicts."""
-    found = list(decisions)
-    if not found:
-        raise LookupError("nothing to decide")
-    return Outcome(len(found), sum(found), len(found) - sum(found), figure)
-
-
-def ratios(pairs: Sequence[Pair], what: str) -> str:
-    """Return the range of ratios of first to second, as a reader wants it."""
-    found = [first["median"] / second["median"] for first, second in pairs if second["median"]]
-    return f"{what}: {range_of(found)}"
-
-
-def range_of(values: Iterable[float]) -> str:
-    """Return the range of numbers."""
-    found = list(values)
-    return f"{min(found):.3g} to {max(found):.3g}"

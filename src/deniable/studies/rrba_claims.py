@@ -6,34 +6,19 @@ rows, told apart by ``reading``. For the tests see `deniable.claims`; they take 
 Methods of one trial share their true tables: this makes tests between them conservative.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
-from deniable.claims import Outcome
+from deniable.claims import claim_columns, claim_row, decided, in_order_of_text
+from deniable.studies.rrba_claim_rows import Tests
 from deniable.studies.rrba_claim_texts import CLAIMS
 from deniable.studies.rrba_claims_convergence import about_convergence
 from deniable.studies.rrba_claims_distances import about_distances, about_equal_epsilon
 from deniable.studies.rrba_claims_exact import about_privacy, about_the_coins
 from deniable.studies.rrba_claims_tests import about_power, about_table_3
 
-CLAIM_COLUMNS = (
-    "claim",
-    "section",
-    "printed",
-    "reading",
-    "test",
-    "figure",
-    "comparisons",
-    "support",
-    "contradict",
-    "verdict",
-    "data_source",
-)
-Tests = Iterable[tuple[str, str, Callable[[], Outcome]]]
-"""Id of a claim, reading, and what decides it; a `LookupError` says that the tables lack cells."""
+CLAIM_COLUMNS = claim_columns("reading")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,35 +67,13 @@ def claims(tables: Tables) -> pd.DataFrame:
         (_source(tables.table_3), about_table_3(tables.table_3)),
         (_source(tables.power), about_power(tables.power)),
     ]
-    rows = [row for source, tests in parts for row in _rows(tests, source)]
-    order = {name: number for number, name in enumerate(CLAIMS)}
-    table = pd.DataFrame(rows, columns=list(CLAIM_COLUMNS))
-    return table.sort_values("claim", key=lambda ids: ids.map(order), kind="stable").reset_index(
-        drop=True
-    )
+    rows = [
+        claim_row(CLAIMS[name], (reading,), outcome, source)
+        for source, tests in parts
+        for (name, reading), outcome in decided(((test[0], test[1]), test[2]) for test in tests)
+    ]
+    return in_order_of_text(rows, CLAIM_COLUMNS, CLAIMS)
 
 
 def _source(table: pd.DataFrame) -> str:
     return str(table["data_source"].iloc[0]) if len(table) else "none"
-
-
-def _rows(tests: Tests, source: str) -> Iterator[Mapping[str, Any]]:
-    for name, reading, decide in tests:
-        try:
-            outcome = decide()
-        except LookupError:  # cells that the config did not ask for
-            continue
-        claim = CLAIMS[name]
-        yield {
-            "claim": claim.id,
-            "section": claim.section,
-            "printed": claim.printed,
-            "reading": reading,
-            "test": claim.test,
-            "figure": outcome.figure,
-            "comparisons": outcome.comparisons,
-            "support": outcome.support,
-            "contradict": outcome.contradict,
-            "verdict": "surrogate" if source == "surrogate" else outcome.verdict,
-            "data_source": source,
-        }

@@ -1,7 +1,7 @@
 """Claims of text 004, section 7.2, held against Figures 5 and 6."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import combinations, pairwise
 from typing import Any
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.claims import Outcome, alike, below
-from deniable.studies.rrba_claim_rows import Tests, counted, known, paired, range_of, rows_of
-from deniable.studies.rrba_independence import exact_interval
+from deniable.claims import Decide, Outcome, alike, below, counted, known, range_of, ratios_of
+from deniable.exact_intervals import clopper_pearson
+from deniable.studies.rrba_claim_rows import Tests, paired, rows_of
 
 READINGS = (
     # name, update, criterion
@@ -43,7 +43,7 @@ def about_convergence(figure_5: pd.DataFrame, figure_6: pd.DataFrame) -> Tests:
             table[(table["update"] == update) & (table["criterion"] == criterion)]
             for table in (figure_5, figure_6)
         )
-        found: list[tuple[str, Callable[[], Outcome]]] = [
+        found: list[tuple[str, Decide]] = [
             ("alike_in_all_data", partial(_alike, five)),
             ("small_blocks_early", partial(_small_blocks, five)),
             ("blocks_of_table_size_suffice", partial(_suffice, five)),
@@ -76,8 +76,7 @@ def _small_blocks(table: pd.DataFrame) -> Outcome:
         for small, large in pairwise(sorted(set(tuples["block_size"])))
         for pair in paired(tuples, ["dataset", "probability", "p"], "block_size", small, large)
     ]
-    ratios = [first["median"] / second["median"] for first, second in pairs]
-    return below(pairs, f"answers over those at the next larger block: {range_of(ratios)}")
+    return below(pairs, f"answers over those at the next larger block: {ratios_of(pairs)}")
 
 
 def _suffice(table: pd.DataFrame) -> Outcome:
@@ -147,7 +146,7 @@ def _shares(table: pd.DataFrame, measure: str) -> list[dict[Any, Any]]:
     """Return shares of runs with exact intervals: Student's have no width if all runs agree."""
     shown = table[table["measure"] == measure]
     runs = shown["replicates"].to_numpy(dtype=int)
-    low, high = exact_interval(np.rint(shown["mean"].to_numpy() * runs).astype(int), runs)
+    low, high = clopper_pearson(np.rint(shown["mean"].to_numpy() * runs).astype(int), runs)
     return rows_of(shown.assign(ci_low=low, ci_high=high))
 
 

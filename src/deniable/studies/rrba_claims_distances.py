@@ -5,8 +5,8 @@ from functools import partial
 
 import pandas as pd
 
-from deniable.claims import Outcome, below
-from deniable.studies.rrba_claim_rows import Tests, counted, paired, ratios, rows_of
+from deniable.claims import Outcome, below, counted, range_of, ratios_of
+from deniable.studies.rrba_claim_rows import Tests, paired, rows_of
 
 SCALES = (("printed scale", "laplace"), ("honest scale", "laplace_honest"))
 HIGHER_K = (3, 4)
@@ -54,8 +54,7 @@ def _below(table: pd.DataFrame, laplace: str) -> Outcome:
         for row, other in pairs
         if row["median"] >= other["median"]
     ]
-    figure = ratios(pairs, "RRBA over Laplace")
-    return below(pairs, f"{figure}; not below: {_some(lost)}")
+    return below(pairs, f"RRBA over Laplace: {ratios_of(pairs)}; not below: {_some(lost)}")
 
 
 def _some(names: Sequence[str], most: int = 6) -> str:
@@ -69,7 +68,7 @@ def _agrees(table: pd.DataFrame) -> Outcome:
     found = [row["regenerated"] / row["published"] for row in rows]
     return counted(
         (row["verdict"] == "agrees" for row in rows),
-        f"regenerated over printed: {min(found):.3g} to {max(found):.3g}",
+        f"regenerated over printed: {range_of(found)}",
     )
 
 
@@ -103,4 +102,4 @@ def about_equal_epsilon(table: pd.DataFrame) -> Tests:
 
 def _against(table: pd.DataFrame, method: str, other: str) -> Outcome:
     pairs = paired(table, ["metric", "file", "k", "epsilon"], "method", method, other)
-    return below(pairs, ratios(pairs, f"over {other}"))
+    return below(pairs, f"over {other}: {ratios_of(pairs)}")

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from deniable.claims import Outcome
+from deniable.claims import Outcome, counted, range_of
 from deniable.rrba import printed_estimate
 from deniable.rrba_examples import two_coins, two_coins_estimate
 from deniable.rrba_privacy import (
@@ -18,7 +18,7 @@ from deniable.rrba_privacy import (
     repeated_epsilon,
     variance_inflation,
 )
-from deniable.studies.rrba_claim_rows import Tests, counted, range_of
+from deniable.studies.rrba_claim_rows import Tests
 from deniable.studies.rrba_convergence import expected_tuples
 
 KEEPS = tuple(round(0.1 * step, 1) for step in range(1, 10))

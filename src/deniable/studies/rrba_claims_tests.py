@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.claims import Outcome, Pair, below
-from deniable.studies.rrba_claim_rows import Row, Tests, counted, known, paired, ratios, rows_of
+from deniable.claims import Outcome, Pair, Row, below, counted, known, range_of, ratios_of
+from deniable.studies.rrba_claim_rows import Tests, paired, rows_of
 from deniable.studies.rrba_independence import HYPOTHESES
 
 SETTING = ("k", "n", "effect", "sampled_tables")
@@ -77,7 +77,7 @@ def _printed(table: pd.DataFrame) -> Outcome:
 def _better(right: pd.DataFrame, other: str) -> Outcome:
     pairs = paired(right, SETTING, "method", other, "rrba")
     gains = [ours["median"] - theirs["median"] for theirs, ours in pairs]
-    return below(pairs, f"accuracy above by {min(gains):.3g} to {max(gains):.3g} points")
+    return below(pairs, f"accuracy above by {range_of(gains)} points")
 
 
 def _robust(right: pd.DataFrame) -> Outcome:
@@ -110,7 +110,7 @@ def _sparse(right: pd.DataFrame) -> Outcome:
     ours = rows_of(sparse, method="rrba")
     pairs += [(known(RIGHT), row) for row in ours]
     shares = [row["median"] for row in ours]
-    return below(pairs, f"right in {min(shares):.3g} to {max(shares):.3g} % of trials")
+    return below(pairs, f"right in {range_of(shares)} % of trials")
 
 
 def about_power(table: pd.DataFrame) -> Tests:
@@ -135,4 +135,4 @@ def about_power(table: pd.DataFrame) -> Tests:
 def _powerful(table: pd.DataFrame, keys: Sequence[str], other: str) -> Outcome:
     pairs = paired(table, keys, "method", other, "rrba")
     inverse: list[Pair] = [(ours, theirs) for theirs, ours in pairs]
-    return below(pairs, ratios(inverse, f"power over that of {other}"))
+    return below(pairs, f"power over that of {other}: {ratios_of(inverse)}")

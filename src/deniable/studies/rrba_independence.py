@@ -32,11 +32,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from deniable.channel import KeepOrReplace
 from deniable.channel.base import Counts, Floats
 from deniable.errors import DeniableError
+from deniable.exact_intervals import clopper_pearson
 from deniable.independence import Bools, ChannelTest, channel_test
 from deniable.independence_monte_carlo import (
     LaplaceRelease,
@@ -273,34 +273,12 @@ def counted(results: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
     """
     trials = results["replicates"].to_numpy(dtype=int)
     rejected = np.rint(results["regenerated"].to_numpy() * trials / PERCENT).astype(int)
-    low, high = exact_interval(rejected, trials, confidence)
+    low, high = clopper_pearson(rejected, trials, confidence)
     table = results.assign(ci_low=PERCENT * low, ci_high=PERCENT * high)
     place = list(table.columns).index("regenerated")
     table.insert(place, "rejected", rejected)
     table.insert(place + 1, "trials", trials)
     return table
-
-
-def exact_interval(
-    events: Counts, trials: Counts, confidence: float = 0.95
-) -> tuple[Floats, Floats]:
-    """Return Clopper and Pearson's interval of a probability.
-
-    Parameters
-    ----------
-    events, trials : arrays of int, 0 <= events <= trials, trials >= 1
-
-    Examples
-    --------
-    >>> low, high = exact_interval(np.array([0]), np.array([100]))
-    >>> low.round(4).tolist(), high.round(4).tolist()
-    ([0.0], [0.0362])
-    """
-    tail = (1 - confidence) / 2
-    with np.errstate(invalid="ignore"):
-        low = special.betaincinv(events, trials - events + 1, tail)
-        high = special.betaincinv(events + 1, trials - events, 1 - tail)
-    return np.where(events == 0, 0.0, low), np.where(events == trials, 1.0, high)
 
 
 def accuracies(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:

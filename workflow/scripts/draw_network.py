@@ -1,0 +1,12 @@
+"""Draw a file of text 004 from its Bayesian network: the same records each time."""
+
+from pathlib import Path
+
+from deniable.networks import drawn_from_resources
+
+from job import job
+
+with job(snakemake):
+    folder = Path(snakemake.input.networks[0]).parent
+    drawn = drawn_from_resources(snakemake.wildcards.file, folder)
+    drawn.write_parquet(snakemake.output[0])

@@ -1,0 +1,29 @@
+"""Tabulate the distances of single trials behind Tables 4 and 5: Figure 7 of text 004."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from deniable.files import write_table
+from deniable.grid import cells_of_grids
+from deniable.microdata import read_parquet
+from deniable.published import read_published
+from deniable.studies.registry import STUDIES
+from deniable.studies.rrba_table_results import figure_7_cells, figure_7_table
+
+from job import job
+
+with job(snakemake):
+    settings, study = snakemake.params.study, STUDIES["rrba_tables"]
+    files = {Path(file).stem: read_parquet(file) for file in snakemake.input.data}
+    printed = [read_published(each, study.published_column) for each in snakemake.input.published]
+    table = figure_7_table(
+        study.simulator(files, settings),
+        figure_7_cells(cells_of_grids(settings["grids"])),
+        study="rrba_tables",
+        root_seed=snakemake.params.seed,
+        replicates=settings["replicates"],
+        block=settings["block"],
+        published=pd.concat(printed),
+    )
+    write_table(snakemake.output[0], table.assign(data_source="network"))
