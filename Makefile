@@ -12,6 +12,11 @@ SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 # Which config `make report` is to report on.
 LAST := .snakemake/last_config
 LOCK_FLAGS :=
+# What a sweep makes, and what `make plan` plans of a config that has sweep in its name.
+SWEEP := $(addprefix results/,tables/multirr_sweep.csv figures/multirr_sweep.svg)
+TARGETS := $(if $(findstring sweep,$(notdir $(CONFIG))),$(SWEEP))
+# Runs that `make costs` measures, FOLDER:CONFIG each; the last one here, if there is none.
+RUNS := $(addprefix .:,$(CONFIG))
 
 # One BLAS thread a job: the same bytes on any number of cores, and jobs do not compete.
 export OMP_NUM_THREADS := 1
@@ -22,11 +27,12 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce quick report check test bench lint lock surrogates environment clean distclean
+.PHONY: help reproduce quick report check baseline compare test test-slurm bench lint lock surrogates environment clean distclean
+.PHONY: plan sweep costs times
 
 help: ## list the targets
 	@echo "make TARGET [CORES=n] [PYTHON=python3.x]    CORES is $(CORES) here"
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  \1@\2/p' Makefile | awk -F@ '{ printf "%-14s%s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1@\2/p' Makefile | awk -F@ '{ printf "%-14s%s\n", $$1, $$2 }'
 
 reproduce: $(ENVIRONMENT) ## every table and figure at full size, and the report
 	@mkdir -p $(dir $(LAST)) && echo config/config.yaml >$(LAST)
@@ -44,8 +50,34 @@ report: $(ENVIRONMENT) ## results/report.html and Snakemake's own report, of the
 check: $(ENVIRONMENT) ## that the last run left every table, figure, the audit and the report
 	$(BIN)/python tools/check_results.py
 
+compare: $(ENVIRONMENT) ## the last quick run with tests/baseline, within Monte Carlo error: results/comparison.md
+	$(BIN)/python tools/compare_baseline.py
+
+plan: $(ENVIRONMENT) ## what a run will cost, before it starts: CONFIG=config/quick.yaml, TARGETS=results/tables/...
+	$(BIN)/python tools/plan_run.py --cores $(CORES) --configfile $(or $(CONFIG),config/config.yaml) $(TARGETS)
+
+sweep: $(ENVIRONMENT) ## the sweep of config/sweep.yaml, or of CONFIG; docs/sweeps.md
+	$(SNAKEMAKE) --configfile $(or $(CONFIG),config/sweep.yaml) -- $(SWEEP)
+
+costs: $(ENVIRONMENT) ## measure the costs that `make plan` counts with: of the last run, or of CONFIG's
+	$(BIN)/python tools/measure_costs.py $(RUNS)
+
+times: $(ENVIRONMENT) ## where the time of the last run went (or of CONFIG's): results/benchmarks/
+	$(BIN)/python tools/time_of_run.py $(CONFIG)
+
+baseline: $(ENVIRONMENT) ## make the last quick run the baseline: rewrites tests/baseline
+	$(BIN)/python tools/compare_baseline.py --write
+
 test: $(ENVIRONMENT) ## the tests, on all cores
 	$(BIN)/python -m pytest -n $(CORES)
+
+test-slurm: $(ENVIRONMENT) ## the quick study on a Slurm of its own, same bytes, faults too; as root; INSTALL=1 installs Slurm
+	$(BIN)/python tools/slurm/check.py $(if $(INSTALL),--install)
+
+KILLS := 20
+SEED := 20211121
+test-kills: $(ENVIRONMENT) ## kill a whole run at KILLS random moments (drawn from SEED): the same bytes
+	DENIABLE_KILLS=$(KILLS) DENIABLE_KILLS_SEED=$(SEED) $(BIN)/python -m pytest -s -k again_and_again tests/workflow/test_kills.py
 
 bench: $(ENVIRONMENT) ## the benchmarks
 	$(BIN)/python benchmarks/run.py
@@ -64,12 +96,12 @@ lock: $(ENVIRONMENT) ## requirements.lock and environment.yml from pyproject.tom
 
 surrogates: $(ENVIRONMENT) ## refit the surrogates from the original data, into resources/surrogates/
 	$(BIN)/snakemake --cores 1 fit_surrogates
-	cp results/surrogates/*.json resources/surrogates/
+	for file in results/surrogates/*.json; do case $$file in *.provenance.json) ;; *) cp $$file resources/surrogates/;; esac; done
 
 environment: $(ENVIRONMENT) ## .venv only
 
 clean: ## remove results and Snakemake's records, keep .venv
-	@! grep -ls '"rehearsal": false' results/releases/*/channels.json || { echo "clean: the releases above are no rehearsals and cannot be drawn again; move them elsewhere first" >&2; exit 1; }
+	@! grep -ls '"rehearsal": false' results/releases/*/channels.json results/releases/*/release.json || { echo "clean: the releases above are no rehearsals and cannot be drawn again; move them elsewhere first" >&2; exit 1; }
 	rm -rf results .snakemake
 
 distclean: clean ## also remove .venv

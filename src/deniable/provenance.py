@@ -13,6 +13,10 @@ import deniable
 PACKAGE = Path(deniable.__file__).parent
 COMPUTING_PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib")
 REPORTED_PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib", "snakemake", "pydantic")
+RECORDED_PACKAGES = (
+    *REPORTED_PACKAGES,
+    *("cvxpy", "highspy", "numba", "opendp", "pgmpy", "rdata", "scikit-learn"),
+)
 
 
 def code_digest(script: Path | str) -> str:
@@ -96,3 +100,9 @@ def run_facts() -> dict[str, str]:
     facts["python"] = platform.python_version()
     facts.update({name: metadata.version(name) for name in REPORTED_PACKAGES})
     return facts
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of library, Python and packages, as they are recorded of a result."""
+    packages = {name: metadata.version(name) for name in RECORDED_PACKAGES}
+    return {"deniable": deniable.__version__, "python": platform.python_version()} | packages

@@ -1,20 +1,10 @@
 """What goes wrong in a run: one clear message, nothing half-written, and the next run mends it."""
 
-import contextlib
-import os
-import signal
-import time
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from deniable.files import write_table
-from deniable.microdata import read_parquet
-from deniable.studies.cluster_queries import ClusterQueries
-from deniable.studies.registry_multirr import CLUSTER_QUERY_KEYS
-from deniable.study import simulate_chunk
+from deniable.provenance_file import SUFFIX
 
 pytestmark = pytest.mark.workflow
 
@@ -30,8 +20,51 @@ def test_a_wrong_file_in_the_mirror_is_refused_before_anything_starts(project: A
     assert len(list((project.folder / "results/data/raw/refused").iterdir())) == 1
 
 
-def test_a_broken_intermediate_file_is_named(project: Any) -> None:
-    (project.folder / "results/data/adult.parquet").write_bytes(b"PAR1 no more")
+def test_a_damaged_copy_of_the_published_file_is_obtained_anew(project: Any) -> None:
+    arguments = ("results/data/adult.parquet", "--config", "data={source: auto}")
+    mirror = {"DENIABLE_DATA_MIRROR": str(project.mirror)}
+    project.would_run(*arguments, **mirror)
+    copy = project.folder / "results/data/raw/adult.data"
+    whole = copy.read_bytes()
+    copy.write_bytes(whole[:-100])
+    said = project.made("-n", *arguments, **mirror)
+    assert "it was moved to results/data/raw/refused/adult.data." in said
+    assert copy.read_bytes() == whole
+
+
+def test_a_damaged_intermediate_file_is_detected_by_its_reader(project: Any, finished: Any) -> None:
+    # A digit: as a table it would pass.
+    file = project.folder / "results/studies/multirr_sensitivity/chunk-0-of-1.csv"
+    text = file.read_text("utf-8")
+    digit = next(character for character in reversed(text) if character.isdigit())
+    file.write_text(text.replace(digit, str((int(digit) + 1) % 10)), encoding="utf-8")
+    target = "results/tables/multirr_sensitivity.csv"
+    (project.folder / target).unlink()
+    said = project.refused("--cores", "1", target)
+    (line,) = {line for line in said.splitlines() if line.startswith("collect: ")}
+    name = file.relative_to(project.folder)
+    assert line.startswith(f"collect: DataError: {name}: damaged or edited since it was made (SHA")
+    assert line.endswith("; delete it and start again: Snakemake makes it again")
+    assert not (project.folder / target).exists()
+    file.unlink()
+    project.made("--cores", "1", target)
+    assert project.comparable() == finished[0].comparable()
+
+
+def test_a_damaged_draw_is_to_be_restored(project: Any) -> None:
+    file = project.folder / "results/releases/real/protected.parquet"
+    file.chmod(0o644)
+    file.write_bytes(file.read_bytes()[:-1])
+    (project.folder / "results/releases/real/estimates.csv").unlink()
+    said = project.refused("--cores", "1", "results/releases/real/estimates.csv")
+    assert "real/protected.parquet: damaged or edited since it was made" in said
+    assert "drawn once: restore it from a copy" in said
+
+
+def test_a_file_without_a_record_is_still_read_with_care(project: Any) -> None:
+    file = project.folder / "results/data/adult.parquet"
+    file.write_bytes(b"PAR1 no more")
+    file.with_name(f"{file.name}{SUFFIX}").unlink()
     target = "results/tables/multirr_dependences.csv"
     said = project.refused("--cores", "1", target)
     assert "DataError: results/data/adult.parquet: not readable as Parquet" in said
@@ -51,64 +84,3 @@ def test_a_malformed_manifest_is_named(project: Any) -> None:
     project.edit("resources/datasets.yaml", "records: 600", "records: many")
     said = project.refused("-n")
     assert said.count("dataset 'adult', key 'records': is 'many'") == 1
-
-
-def children(pid: int, word: str) -> list[int]:
-    """Return the processes under `pid` whose command line holds a word."""
-    found, pending = [], [pid]
-    while pending:
-        parent = pending.pop()
-        # Processes come and go meanwhile.
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            for task in Path(f"/proc/{parent}/task").glob("*/children"):
-                for child in map(int, task.read_text().split()):
-                    pending.append(child)
-                    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                        command = Path(f"/proc/{child}/cmdline").read_bytes().decode()
-                        if word in command and "snakemake\0" not in command:
-                            found.append(child)
-    return found
-
-
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds processes in /proc")
-@pytest.mark.parametrize("victim", ["job", "snakemake"])
-def test_what_is_killed_in_mid_run_is_mended_by_the_next(
-    project: Any, tmp_path: Path, victim: str
-) -> None:
-    # Long enough to be met at work; the bytes to reach are those of a run that nobody disturbs.
-    project.edit("tiny.yaml", "block: 4", "block: 100")
-    project.edit("tiny.yaml", "replicates: 9", "replicates: 4000")
-    target = "results/studies/multirr_sensitivity/chunk-0-of-1.csv"
-    with project.popen("--cores", "1", target) as run:
-        deadline = time.monotonic() + 60
-        while not (found := children(run.pid, "simulate.py")):
-            assert run.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        if victim == "job":
-            os.kill(found[0], signal.SIGKILL)
-        else:
-            os.killpg(run.pid, signal.SIGKILL)
-        said, _ = run.communicate(timeout=60)
-    assert run.returncode != 0, said
-    assert project.temporary_files() == []
-    if victim == "snakemake":
-        project.made("--unlock")
-    else:
-        assert not (project.folder / target).exists()
-    project.made("--cores", "1", target)
-    studies = yaml.safe_load((project.folder / "tiny.yaml").read_text("utf-8"))["studies"]
-    (grid,) = studies["multirr_sensitivity"]["grids"]
-    queries = ClusterQueries(read_parquet(project.folder / "results/data/adult.parquet"), 0.1)
-    expected = simulate_chunk(
-        queries,
-        "multirr_sensitivity",
-        [{key: grid[key] for key in CLUSTER_QUERY_KEYS}],
-        chunk=0,
-        chunks=1,
-        replicates=4000,
-        block=100,
-        root_seed=20211121,
-    )
-    write_table(tmp_path / "expected.csv", expected.assign(data_source="surrogate"))
-    assert (project.folder / target).read_bytes() == (tmp_path / "expected.csv").read_bytes()

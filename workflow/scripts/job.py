@@ -1,34 +1,59 @@
-"""What every script of the workflow shares: its log, and one clear message when it fails."""
+"""What every script of the workflow shares: checked inputs, a log, provenance, clear messages."""
 
 import sys
 import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from deniable.errors import DeniableError
+from deniable.provenance_file import Making, recorded
+from deniable.results_folder import remedy
 
 
 @contextmanager
 def job(snakemake: Any) -> Iterator[None]:
-    """Send warnings to the job's log and turn errors that a user can mend into one message."""
+    """Run a script between the check of its inputs and the record of its outputs.
+
+    Warnings go to the job's log; errors that a user can mend become one message.
+    """
     log_file = Path(snakemake.log[0])
-    log_file.parent.mkdir(parents=True, exist_ok=True)
-    with log_file.open("w", encoding="utf-8") as log:
 
-        def show(message: Any, category: type[Warning], *_: Any) -> None:
-            print(f"{category.__name__}: {message}", file=log, flush=True)
+    def note(text: str) -> None:
+        # Nothing is lost with a full disk but the log.
+        with suppress(OSError), log_file.open("a", encoding="utf-8") as log:
+            print(text, file=log)
 
-        warnings.showwarning = show  # type: ignore[assignment]
-        try:
+    def show(message: Any, category: type[Warning], *_: Any) -> None:
+        note(f"{category.__name__}: {message}")
+
+    warnings.showwarning = show  # type: ignore[assignment]
+    try:
+        log_file.parent.mkdir(parents=True, exist_ok=True)
+        log_file.write_text("", encoding="utf-8")
+        with recorded(_making(snakemake)):
             yield
-        except (DeniableError, OSError) as error:
-            message = f"{type(error).__name__}: {error}"
-            print(message, file=log)
-            print(f"{snakemake.rule}: {message}", file=sys.stderr)
-            sys.exit(1)
-        except Exception:
-            traceback.print_exc(file=log)
-            raise
+    except (DeniableError, OSError) as error:
+        message = f"{type(error).__name__}: {error}"
+        message += remedy(error) if isinstance(error, OSError) else ""
+        note(message)
+        print(f"{snakemake.rule}: {message}", file=sys.stderr)
+        sys.exit(1)
+    except Exception:
+        note(traceback.format_exc())
+        raise
+
+
+def _making(snakemake: Any) -> Making:
+    # Snakemake runs a copy: .snakemake/scripts/tmpXXXX.<script>.
+    script = Path(sys.argv[0]).name.partition(".")[2]
+    return Making(
+        rule=snakemake.rule,
+        inputs=tuple(map(str, snakemake.input)),
+        outputs=tuple(map(str, snakemake.output)),
+        params=dict(snakemake.params.items()),
+        config=snakemake.config,
+        script=Path(__file__).with_name(script),
+    )

@@ -1,0 +1,34 @@
+# The project with every package of requirements.lock, hashes checked, for a user without rights.
+#
+#   docker build --tag deniable .
+#   docker run --rm --volume "$PWD/results:/deniable/results" deniable quick
+#
+# podman and buildah take the same file; docs/elsewhere.md says more, and what was checked.
+FROM docker.io/library/debian:12-slim
+
+# Debian 12's own Python is 3.11. `make` builds the environment as it does anywhere else.
+# hadolint ignore=DL3008 # Debian's archive has no older versions to pin.
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends ca-certificates make python3 python3-venv \
+    && rm -rf /var/lib/apt/lists/*
+
+RUN useradd --create-home --uid 1000 deniable \
+    && install --directory --owner=deniable --group=deniable /deniable /deniable/results
+# By number: Kubernetes can tell that this is not root.
+USER 1000
+WORKDIR /deniable
+
+# First what the packages depend on: a change of the code does not install them again.
+COPY --chown=deniable:deniable Makefile pyproject.toml requirements.lock README.md LICENSE ./
+COPY --chown=deniable:deniable tools/make_environment.sh tools/
+COPY --chown=deniable:deniable src/deniable/__init__.py src/deniable/
+RUN make environment PYTHON=python3 && rm -rf ~/.cache
+
+COPY --chown=deniable:deniable . .
+# The code of the project, compiled once as the packages were.
+RUN .venv/bin/python -m compileall -q src
+
+ENV PATH=/deniable/.venv/bin:$PATH
+# A make target: quick, reproduce, report, check. For anything else: --entrypoint snakemake
+ENTRYPOINT ["make"]
+CMD ["help"]

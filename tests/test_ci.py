@@ -1,0 +1,83 @@
+"""The GitHub workflow: it runs make targets that exist, may do little, and comments once."""
+
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from deniable.baseline_report import MARK
+
+ROOT = Path(__file__).resolve().parent.parent
+WORKFLOW = ROOT / ".github" / "workflows" / "regenerate.yml"
+JOBS: dict[str, Any] = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]
+OWN_SCRIPTS = {"quick": "GITHUB_STEP_SUMMARY", "comment": "comparison.md"}
+
+GH = """#!/bin/sh
+echo "$@" >> "$CALLS"
+case "$*" in *--paginate*) cat "$FOUND" ;; esac
+"""
+
+
+def scripts(job: str) -> list[str]:
+    return [step["run"] for step in JOBS[job]["steps"] if "run" in step]
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_job_runs_make_targets(job: str) -> None:
+    targets = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for script in scripts(job):
+        if OWN_SCRIPTS.get(job, "no script") in script:
+            continue
+        found = re.fullmatch(r"(?:sudo env \S+ )?make ([a-z-]+)(?: [A-Z]+=\w+)*", script.strip())
+        assert found, script
+        assert re.search(rf"^{found[1]}:", targets, re.MULTILINE), found[1]
+
+
+def test_only_the_comment_may_write_and_it_runs_no_code_of_the_pull_request() -> None:
+    workflow = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))
+    assert workflow["permissions"] == {"contents": "read"}
+    assert {name for name in JOBS if "permissions" in JOBS[name]} == {"comment"}
+    assert JOBS["comment"]["permissions"] == {"pull-requests": "write"}
+    assert not any("checkout" in step.get("uses", "") for step in JOBS["comment"]["steps"])
+    assert "head.repo.full_name == github.repository" in JOBS["comment"]["if"]
+
+
+@pytest.mark.parametrize(
+    ("comments", "call"),
+    [
+        ([], "--method POST repos/o/r/issues/7/comments --field body=@comparison.md --silent"),
+        (
+            [(1, "User", MARK), (2, "Bot", "other"), (3, "Bot", MARK + "\nold"), (4, "Bot", MARK)],
+            "--method PATCH repos/o/r/issues/comments/3 --field body=@comparison.md --silent",
+        ),
+    ],
+)
+def test_a_comment_is_written_once(
+    tmp_path: Path, comments: list[tuple[int, str, str]], call: str
+) -> None:
+    if shutil.which("jq") is None:
+        pytest.skip("no jq")
+    gh = tmp_path / "gh"
+    gh.write_text(GH, encoding="utf-8")
+    gh.chmod(gh.stat().st_mode | stat.S_IXUSR)
+    (tmp_path / "comparison.md").write_text(f"{MARK}\n\nnew\n", encoding="utf-8")
+    found = [{"id": i, "user": {"type": kind}, "body": body} for i, kind, body in comments]
+    (tmp_path / "found").write_text(json.dumps(found), encoding="utf-8")
+    environment = os.environ | {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "CALLS": str(tmp_path / "calls"),
+        "FOUND": str(tmp_path / "found"),
+        "COMMENTS": "repos/o/r/issues/7/comments",
+        "OF_REPOSITORY": "repos/o/r/issues/comments",
+    }
+    (script,) = scripts("comment")
+    subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env=environment, check=True)
+    calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
+    assert calls == ["api --paginate repos/o/r/issues/7/comments", f"api {call}"]

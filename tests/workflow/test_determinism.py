@@ -1,0 +1,94 @@
+"""The records of provenance are the same bytes however a run goes, and hold all results."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deniable.provenance_file import SUFFIX, content_digest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import check_provenance  # noqa: E402
+
+pytestmark = pytest.mark.workflow
+
+TARGETS = (
+    "results/tables/multirr_sensitivity.csv",
+    "results/releases/tried/estimates.csv",
+    "results/releases/masked/estimates.csv",
+)
+
+
+def records(project: Any) -> dict[str, Any]:
+    """Return all records of a project, by the paths of their results."""
+    found = project.results(f"**/*{SUFFIX}")
+    return {path.removesuffix(SUFFIX): json.loads(text) for path, text in found.items()}
+
+
+def test_every_result_is_what_its_record_says(
+    finished: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(finished[0].folder)
+    faults, files = check_provenance.faults_of_files(Path("results"))
+    assert faults == []
+    assert check_provenance.faults_of_ancestry(files, files) == []
+    assert set(finished[0].comparable()) - set(files) == {
+        path for path in finished[0].comparable() if "/matrices/" in path
+    }
+    assert "results/releases/blurred/matrices" in files
+    for path, record in records(finished[0]).items():
+        if not path.startswith("results/data/releases/"):
+            assert record["file"] == path
+            assert record["unrecorded"] == []
+            assert record["sha256"] == content_digest(path)
+
+
+def test_records_name_no_machine_and_say_what_data_they_rest_on(finished: Any) -> None:
+    for path, content in finished[0].results(f"**/*{SUFFIX}").items():
+        assert str(finished[0].folder).encode() not in content
+        record = json.loads(content)
+        assert all(not name.startswith("/") for name in record["inputs"]), path
+    found = records(finished[0])
+    report = found["results/report.html"]
+    assert {entry["kind"] for entry in report["data"].values()} == {"surrogate", "network"}
+    assert set(found["results/tables/multirr_table1.csv"]["data"]) == {
+        "resources/surrogates/adult.json"
+    }
+    assert found["results/tables/multirr_example1.csv"]["data"] == {}
+    assert len({record["config"] for record in found.values()}) == 1
+
+
+def test_no_release_that_is_no_rehearsal_tells_a_hash_of_its_records(finished: Any) -> None:
+    found = records(finished[0])
+    true = {entry["sha256"] for entry in found["results/report.html"]["data"].values()}
+    prepared = finished[0].results("data/*.parquet", "data/networks/*.parquet")
+    true |= {found[path]["sha256"] for path in prepared}
+    assert len(true) > 5
+    for name in ("real", "counted", "answered"):
+        texts = finished[0].results(f"releases/{name}/*{SUFFIX}")
+        assert len(texts) >= 5
+        for path, text in texts.items():
+            assert not any(digest.encode() in text for digest in true), path
+    kept = found["results/data/releases/real/protected.csv"]
+    assert kept["inputs"]["results/data/adult.parquet"] in true
+
+
+def test_one_core_leaves_the_same_records(untouched: Any, finished: Any) -> None:
+    untouched.made("--cores", "1", *TARGETS)
+    first, second = (each.results(f"**/*{SUFFIX}") for each in (finished[0], untouched))
+    assert {f"{target}{SUFFIX}" for target in TARGETS} <= set(second)
+    assert second == {path: first[path] for path in second}
+
+
+def test_a_resumed_run_leaves_the_same_records(project: Any, finished: Any) -> None:
+    for target in (*TARGETS, "results/studies/multirr_sensitivity/chunk-0-of-1.csv"):
+        (project.folder / target).unlink()
+        (project.folder / f"{target}{SUFFIX}").unlink()
+    project.made("--cores", "2", *TARGETS)
+    first, second = (each.results(f"**/*{SUFFIX}") for each in (finished[0], project))
+    assert second == first
+    assert project.comparable() == finished[0].comparable()

@@ -1,0 +1,68 @@
+"""Check every result against the record of provenance beside it. Part of ``make check``."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from deniable.errors import DataError
+from deniable.files import read_json
+from deniable.provenance_file import SUFFIX, WITHHELD, Verified, provenance_path, verified
+
+# What no job makes, or makes for no other: notes on data, the owner's copies of records, logs,
+# times, Snakemake's own page.
+APART = ("data/raw/", "data/releases/", "logs/", "benchmarks/", "snakemake-report.html")
+
+
+def results(folder: Path) -> Iterator[Path]:
+    """Yield what jobs made in a folder: files, and folders that are a result as a whole."""
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not provenance_path(path).exists():
+            yield from results(path)
+        elif not path.name.endswith(SUFFIX) and not path.name.startswith("."):
+            yield path
+
+
+def drawn_for_good(path: Path) -> bool:
+    """Return whether a file belongs to a release that is no rehearsal."""
+    described = (path.parent / name for name in ("channels.json", "release.json"))
+    return any(file.is_file() and not read_json(file)["rehearsal"] for file in described)
+
+
+def faults_of_files(folder: Path) -> tuple[list[str], dict[str, Verified]]:
+    """Hold every result against its record.
+
+    Returns
+    -------
+    list of str
+        A line for each result that is not what its record says, or that has none.
+    dict of path to Verified
+        The others.
+    """
+    faults, sound = [], {}
+    for path in results(folder) if folder.is_dir() else ():
+        if path.relative_to(folder).as_posix().startswith(APART):
+            continue
+        try:
+            (file,) = verified([str(path)])
+        except DataError as error:
+            faults.append(str(error))
+            continue
+        # A release may be older than these records, and is not to be drawn again for them.
+        if file.record is None and not drawn_for_good(path):
+            faults.append(f"{path}: has no {provenance_path(path).name}; delete it, run make again")
+        sound[file.label] = file
+    return faults, sound
+
+
+def faults_of_ancestry(wanted: Iterable[str], files: dict[str, Verified]) -> list[str]:
+    """Return which results, or inputs behind them, were made from another state of an input."""
+    faults, seen, pending = [], set(), list(wanted)
+    while pending:
+        path = pending.pop()
+        if path in seen or path not in files:
+            continue
+        seen.add(path)
+        for name, digest in (files[path].record or {"inputs": {}})["inputs"].items():
+            if name in files and digest not in (WITHHELD, files[name].sha256):
+                faults.append(f"{path}: made from another state of {name}; run make again")
+            pending.append(name)
+    return sorted(faults)

@@ -1,0 +1,47 @@
+"""Hold the last quick run against the committed baseline, or make it the baseline.
+
+Called by ``make compare``, which writes results/comparison.md and exits 1 if the run does not
+reproduce tests/baseline, and by ``make baseline`` (with ``--write``), which writes tests/baseline.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from workflow_config import read_config
+
+from deniable import baseline
+from deniable.baseline_comparison import compare
+from deniable.baseline_report import markdown, summary
+from deniable.errors import DeniableError
+from deniable.files import write_text
+
+RESULTS = Path("results")
+BASELINE = Path("tests/baseline")
+REPORT = RESULTS / "comparison.md"
+QUICK = Path("config/quick.yaml")
+
+
+def main() -> int:
+    """Write or compare; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="make the last run the baseline")
+    wanted = parser.parse_args()
+    try:
+        run = baseline.of_run(RESULTS, read_config(QUICK))
+        if wanted.write:
+            files = baseline.write(run, BASELINE)
+            size = sum(file.stat().st_size for file in files)
+            print(f"{BASELINE}: {len(files)} files, {size / 1000:,.0f} kB")
+            return 0
+        found = compare(baseline.read(BASELINE, run), run)
+    except DeniableError as error:
+        print(error, file=sys.stderr)
+        return 2
+    write_text(REPORT, markdown(found))
+    print(f"{REPORT}: {summary(found)}")
+    return int(found.fails)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,212 @@
+"""Runs of the pipeline in copies of the project, and what they leave."""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from cluster import ClusterError, run, wait_for
+
+ROOT = Path(__file__).resolve().parents[2]
+PARTS = ("Snakefile", "workflow", "config", "resources", "docs", "src", "profiles")
+QUICK = "config/quick.yaml"
+# Short looks at the queue, and groups that suit chunks of seconds.
+ON_SLURM = (
+    *("--profile", "profiles/slurm", "--configfile", QUICK),
+    *("--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "10"),
+    *("--group-components", "data=20", "designs=10", "releases=8", "analyses=6"),
+    *("chunks=8", "tables=15", "conclusions=1"),
+)
+COMPARED = ("tables", "audit", "figures", "studies", "data", "releases")
+OF_RELEASES_DRAWN_ONCE = ("channels.json", "release.json", "views.json")
+
+
+@dataclass(frozen=True)
+class Project:
+    """A copy of the project in a folder of its own; the library is the one that is installed."""
+
+    folder: Path
+
+    @classmethod
+    def copy(cls, folder: Path, data: Path | None = None) -> "Project":
+        """Copy what a run reads; `data` is a results/data whose files are taken over."""
+        folder.mkdir(parents=True)
+        for part in PARTS:
+            if (ROOT / part).is_dir():
+                ignore = shutil.ignore_patterns("__pycache__")
+                shutil.copytree(ROOT / part, folder / part, ignore=ignore)
+            else:
+                shutil.copy2(ROOT / part, folder)
+        if data is not None and data.is_dir():
+            shutil.copytree(data, folder / "results" / "data")
+        return cls(folder)
+
+    @property
+    def results(self) -> Path:
+        """The folder of results."""
+        return self.folder / "results"
+
+    def start(self, log: str, *arguments: str) -> "Run":
+        """Start Snakemake; what it says goes to the file `log` in the folder."""
+        command = [sys.executable, "-m", "snakemake", *arguments]
+        with (self.folder / log).open("wb") as stream:
+            process = subprocess.Popen(
+                command,
+                cwd=self.folder,
+                env=environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                start_new_session=True,
+            )
+        return Run(process, self.folder / log)
+
+    def queue(self, what: str = "%i") -> list[str]:
+        """Return the ids, or what else squeue can say, of this folder's jobs in the queue."""
+        said = run("squeue", "--noheader", f"--format={what}|%Z")
+        lines = [line.partition("|") for line in said.splitlines()]
+        return [told.strip() for told, _, folder in lines if Path(folder) == self.folder]
+
+    def working(self, output: str) -> int:
+        """Wait for the process that simulates a chunk; return its id."""
+        study, chunk = re.fullmatch(
+            r"results/studies/(\w+)/chunk-(\d+)-of-\d+\.csv", output
+        ).groups()  # type: ignore[union-attr]
+        log = self.folder / f"results/logs/simulate/{study}-{chunk}-of-"
+        found: list[int] = []
+
+        def look() -> bool:
+            found.extend(
+                pid
+                for pid in python_processes(f"{self.folder}/.snakemake/scripts/")
+                if holds(pid, log)
+            )
+            return bool(found)
+
+        wait_for(f"a job on {output}", 400, look)
+        return found[0]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of Snakemake that was started."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def said(self) -> str:
+        """Return what it has said so far."""
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def ends(self, *, well: bool, seconds: float = 900) -> str:
+        """Wait for its end, which must be good or must not; return what it said."""
+        try:
+            status = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.interrupt()
+            raise ClusterError(f"still running after {seconds:g} s: {self.tail()}") from None
+        if (status == 0) != well:
+            raise ClusterError(f"ended {'badly' if well else 'well'} ({status}): {self.tail()}")
+        return self.said()
+
+    def interrupt(self) -> None:
+        """Do what Ctrl-C does, to Snakemake alone."""
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(signal.SIGINT)
+
+    def tail(self) -> str:
+        """Return the end of what it said, and where the rest is."""
+        return "\n".join([str(self.log), *self.said().splitlines()[-25:]])
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a run: the installed library, one thread, no other profile."""
+    kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    folder = str(Path(sys.executable).parent)
+    path = folder + os.pathsep + kept.get("PATH", "")
+    threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
+    return kept | threads | {"PATH": path}
+
+
+def python_processes(word: str) -> list[int]:
+    """Return the Python processes that run a script in whose path the word stands."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        # Processes come and go meanwhile.
+        with contextlib.suppress(OSError):
+            command = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            if "python" in Path(command[0]).name and len(command) > 1 and word in command[1]:
+                found.append(int(folder.name))
+    return found
+
+
+def holds(pid: int, path: Path) -> bool:
+    """Return whether a process has a file open whose path begins so."""
+    with contextlib.suppress(OSError):
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                if str(link.readlink()).startswith(str(path)):
+                    return True
+    return False
+
+
+def slurm_job(pid: int) -> str:
+    """Return the id of the Slurm job that a process belongs to."""
+    variables = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0")
+    return next(each.partition("=")[2] for each in variables if each.startswith("SLURM_JOB_ID="))
+
+
+def current(folder: Path) -> bool:
+    """Return whether a folder holds the results of its quick run, and none is out of date."""
+    last = folder / ".snakemake" / "last_config"
+    if not last.is_file() or last.read_text(encoding="utf-8").strip() != QUICK:
+        return False
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--cores", "1", "--dry-run", "--configfile", QUICK],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode == 0 and "Nothing to be done" in done.stdout + done.stderr
+
+
+def comparable(results: Path) -> dict[str, bytes]:
+    """Return the results that must be the same bytes wherever they are made, by path."""
+    found = {}
+    for part in COMPARED:
+        for path in sorted((results / part).rglob("*")):
+            name = path.relative_to(results).as_posix()
+            # What Snakemake marks, and what is the source's own.
+            if not path.is_file() or path.name.startswith(".") or name.startswith("data/raw/"):
+                continue
+            if part == "releases" and drawn_once(path) and path.name not in OF_RELEASES_DRAWN_ONCE:
+                continue
+            found[name] = path.read_bytes()
+    return found
+
+
+def drawn_once(path: Path) -> bool:
+    """Return whether a file belongs to a release whose randomness nobody can repeat."""
+    folder = path
+    while folder.parent.name != "releases":
+        folder = folder.parent
+    described = [folder / name for name in ("channels.json", "release.json")]
+    return any(
+        '"rehearsal": false' in file.read_text("utf-8") for file in described if file.exists()
+    )
+
+
+def differences(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
+    """Return a line for each file that is not the same in both."""
+    return [
+        f"{name}: {'missing' if name not in other or name not in one else 'other bytes'}"
+        for name in sorted(one.keys() | other.keys())
+        if one.get(name) != other.get(name)
+    ]
