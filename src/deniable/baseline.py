@@ -198,7 +198,7 @@ def of_run(results: Path, config: Config) -> Run:
     # Tables that do not say it rest on Adult, or on nothing.
     otherwise = read_source(results / "data" / "raw" / "adult.source.json").kind
     tables = {name: kept(name, path_of(name, results)) for name in names_of_tables()}
-    for name in tables.keys() & TABLES.keys():
+    for name in (name for name in TABLES if name in tables):
         asked = config.study(TABLES[name].study).replicates
         found = max(map(int, tables[name].rows["replicates"]), default=0)
         if found != asked:
