@@ -27,7 +27,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce quick report check baseline compare test test-slurm bench lint lock surrogates environment clean distclean
+.PHONY: help reproduce quick report check baseline compare test test-kills test-slurm bench lint lock surrogates environment clean distclean
 .PHONY: plan sweep costs times
 
 help: ## list the targets

@@ -42,6 +42,12 @@ CHECKS = {
     "collection": ("check.csv",),
 }
 """What a rehearsal leaves besides."""
+DRAWN_ONCE = {
+    "categorical": ("channels.json", "protected.parquet", "protected.csv"),
+    "numeric": ("release.json", "audit.csv", "protected.parquet", "protected.csv"),
+    "collection": ("release.json", "views.json", "collection.csv", "clients.csv"),
+}
+"""What a release that is no rehearsal keeps for good, once all of it is there."""
 
 
 @dataclass(frozen=True)
@@ -209,8 +215,26 @@ class Plan:
 
     def names(self, kind: str = "categorical", *, rehearsal: bool | None = None) -> str:
         """Return a pattern for the names of releases; parameters as those of `releases`."""
-        # Nothing matches the last.
-        return "|".join(self.releases(kind, rehearsal=rehearsal)) or "(?!)"
+        return _pattern(self.releases(kind, rehearsal=rehearsal))
+
+    def to_draw(self, kind: str = "categorical", *, rehearsals: bool = False) -> str:
+        """Return a pattern for the names of releases that are not drawn for good yet.
+
+        The rules that design and draw know no others: what no rule makes is not made again, by no
+        option of Snakemake's and no trigger.
+
+        Parameters
+        ----------
+        kind : "categorical", "numeric" or "collection"
+        rehearsals : bool, optional
+            Whether rehearsals, which may always be repeated, are among them.
+        """
+        open_ones = [
+            name
+            for name in self.releases(kind, rehearsal=False)
+            if not all((RELEASES / name / file).exists() for file in DRAWN_ONCE[kind])
+        ]
+        return _pattern(open_ones + (self.releases(kind, rehearsal=True) if rehearsals else []))
 
 
 def _of_a_run_at_work(datasets: Mapping[str, AnyDataset]) -> dict[str, Source] | None:
@@ -229,6 +253,10 @@ def _of_a_run_at_work(datasets: Mapping[str, AnyDataset]) -> dict[str, Source] |
 
 def _resources(root: Path | str) -> Path:
     return Path(root) / "resources"
+
+
+def _pattern(names: list[str]) -> str:
+    return "|".join(names) or "(?!)"  # which nothing matches
 
 
 def drawn_records() -> dict[str, int]:

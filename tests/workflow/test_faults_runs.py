@@ -56,13 +56,6 @@ def set_times(project: Any, seconds: float) -> None:
         os.utime(file, (time.time() + seconds,) * 2)
 
 
-def test_scripts_that_are_newer_than_results_make_nothing_again(project: Any) -> None:
-    # As after a checkout. Snakemake by itself would make all again, and draw what is drawn once.
-    for file in (project.folder / "workflow").rglob("*"):
-        os.utime(file)
-    assert project.would_run() == {}
-
-
 def test_results_of_a_clock_that_was_slow_are_kept(project: Any) -> None:
     set_times(project, -20 * 365 * DAY)
     # Inputs are newer now, but what is small is compared by its content.

@@ -16,6 +16,8 @@ rule design_release:
         "results/logs/design_release/{release}.log",
     benchmark:
         "results/benchmarks/design_release/{release}.tsv"
+    wildcard_constraints:
+        release=plan.to_draw(rehearsals=True),
     params:
         release=lambda wildcards: plan.settings("releases", wildcards.release),
         code=lambda wildcards: (
@@ -82,7 +84,7 @@ use rule protect_release as draw_release with:
         parquet=protected("results/releases/{release}/protected.parquet"),
         csv=protected("results/releases/{release}/protected.csv"),
     wildcard_constraints:
-        release=plan.names(rehearsal=False),
+        release=plan.to_draw(),
     params:
         release=lambda wildcards: plan.settings("releases", wildcards.release),
         seed=None,

@@ -17,7 +17,7 @@ rule design_numeric_release:
     benchmark:
         "results/benchmarks/design_numeric_release/{release}.tsv"
     wildcard_constraints:
-        release=plan.names(kind="numeric"),
+        release=plan.to_draw("numeric", rehearsals=True),
     params:
         release=lambda wildcards: plan.settings("releases", wildcards.release),
         code=lambda wildcards: (
@@ -63,7 +63,7 @@ use rule protect_numeric_release as draw_numeric_release with:
         parquet=protected("results/releases/{release}/protected.parquet"),
         csv=protected("results/releases/{release}/protected.csv"),
     wildcard_constraints:
-        release=plan.names(kind="numeric", rehearsal=False),
+        release=plan.to_draw("numeric"),
     params:
         release=lambda wildcards: plan.settings("releases", wildcards.release),
         seed=None,

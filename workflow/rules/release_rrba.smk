@@ -14,7 +14,7 @@ rule design_collection:
     benchmark:
         "results/benchmarks/design_collection/{release}.tsv"
     wildcard_constraints:
-        release=plan.names(kind="collection"),
+        release=plan.to_draw("collection", rehearsals=True),
     params:
         release=lambda wildcards: plan.settings("releases", wildcards.release),
         code=lambda wildcards: (
@@ -60,7 +60,7 @@ use rule run_collection as draw_collection with:
         collection=protected("results/releases/{release}/collection.csv"),
         clients=protected("results/releases/{release}/clients.csv"),
     wildcard_constraints:
-        release=plan.names(kind="collection", rehearsal=False),
+        release=plan.to_draw("collection"),
     params:
         release=lambda wildcards: plan.settings("releases", wildcards.release),
         seed=None,
