@@ -102,7 +102,7 @@ def snakemake(environment: Environment) -> Callable[..., subprocess.CompletedPro
             capture_output=True,
             text=True,
             check=False,
-            timeout=300,
+            timeout=1200,
         )
 
     return run

@@ -8,8 +8,11 @@ from deniable.files import read_json
 from deniable.provenance_file import SUFFIX, WITHHELD, Verified, provenance_path, verified
 
 # What no job makes, or makes for no other: notes on data, the owner's copies of records, logs,
-# times, Snakemake's own page.
-APART = ("data/raw/", "data/releases/", "logs/", "benchmarks/", "snakemake-report.html")
+# times, Snakemake's own page, what `make compare` says.
+APART = (
+    *("data/raw/", "data/releases/", "logs/", "benchmarks/"),
+    *("snakemake-report.html", "comparison.md"),
+)
 
 
 def results(folder: Path) -> Iterator[Path]:

@@ -70,7 +70,8 @@ def main() -> int:
         print("\n".join(faults), file=sys.stderr)
         return 1
     found = {row["data_source"] for name in asked for row in rows(table_path(name))}
-    sources = sorted(found - {"model"})  # a study may draw from a model of its own
+    # A study may draw from a model of its own, or a file from a network.
+    sources = sorted(found - {"model", "network"})
     print(
         f"results: {len(asked) + len(ANALYSES)} tables, {len(drawn)} figures, the audit and the "
         f"report are there; {len(results)} files are what was made; data: {', '.join(sources)}"
@@ -78,8 +79,10 @@ def main() -> int:
     whole = sources == ["original"] and {
         row["replicates"] for row in rows(table_path("multirr_table1"))
     } == {"1000"}
-    # On surrogate data, or with fewer runs, other numbers are right.
-    return check_findings.main(RESULTS) if whole else 0
+    if whole:
+        return check_findings.main(RESULTS)
+    print("findings: not held against the tables; they quote a full-size run on the published data")
+    return 0
 
 
 if __name__ == "__main__":
