@@ -264,6 +264,9 @@ def main() -> int:
     parser.add_argument("--install", action="store_true", help="apt-get install what is missing")
     parser.add_argument("--possible", action="store_true", help="only say whether it can run here")
     asked = parser.parse_args()
+    # A shell that runs this in the background ignores Ctrl-C, also for what is started here.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     if asked.install:
         install()
     # Secure for munge, and without a space in its name.

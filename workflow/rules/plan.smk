@@ -5,7 +5,7 @@ from snakemake.exceptions import WorkflowError
 
 from deniable.config import refuse_repeated_keys
 from deniable.errors import DeniableError
-from deniable.plan import Plan
+from deniable.plan import RAW, Plan
 from deniable.studies.registry import FIGURES, STUDIES, TABLES
 
 # Jobs run side by side, and more threads inside one would change the order of floating sums.
@@ -15,7 +15,9 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 try:
     for file in workflow.configfiles:
         refuse_repeated_keys(file)
-    settle = Plan.prepare if workflow.is_main_process else Plan.recall
+    # A job that shares no files with the process that submits it finds nothing to recall.
+    recorded = any(RAW.glob("*.source.json"))
+    settle = Plan.recall if recorded and not workflow.is_main_process else Plan.prepare
     plan = settle(config, workflow.basedir)
 except DeniableError as error:
     raise WorkflowError(str(error)) from None
