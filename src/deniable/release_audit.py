@@ -1,7 +1,7 @@
 """The audit of releases: what they state of their privacy, and whether it is so."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -50,26 +50,40 @@ def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
     privacy = description["privacy"]
     claims = privacy["epsilon_by_changed_attribute"]
     rows = [
-        ("attribute", name, float(claims[name]), _worst(protocol, name))
+        ("attribute", name, Finding(float(claims[name]), *_worst(protocol, name)))
         for name in protocol.randomized.names
     ]
-    rows.append(("record", "all attributes", float(privacy["epsilon"]), _worst(protocol, None)))
+    whole = Finding(float(privacy["epsilon"]), *_worst(protocol, None))
+    rows.append(("record", "all attributes", whole))
+    return released(description["release"], description["parameters"]["matrix"]["kind"], rows)
+
+
+def released(release: str, matrix: str, rows: Sequence[tuple[str, str, Finding]]) -> pd.DataFrame:
+    """Return findings on a release as rows of the audit.
+
+    Parameters
+    ----------
+    release : str
+    matrix : str
+        Of which kind its channels are.
+    rows : sequence of (unit, of, Finding)
+    """
     return pd.DataFrame(
         [
             {
-                "mechanism": f"release {description['release']}",
-                "matrix": description["parameters"]["matrix"]["kind"],
+                "mechanism": f"release {release}",
+                "matrix": matrix,
                 "p": math.nan,
                 "t_v": None,
                 "unit": unit,
                 "of": of,
-                "claimed_epsilon": claimed,
-                "exact_epsilon": exact,
-                "shipped_epsilon": shipped,
+                "claimed_epsilon": finding.claimed,
+                "exact_epsilon": finding.exact,
+                "shipped_epsilon": finding.shipped,
                 "kind": "exact",
-                "holds": Finding(claimed, exact, shipped).holds,
+                "holds": finding.holds,
             }
-            for unit, of, claimed, (exact, shipped) in rows
+            for unit, of, finding in rows
         ]
     ).astype({"t_v": "Int64"})
 

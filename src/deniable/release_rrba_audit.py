@@ -10,6 +10,7 @@ import pandas as pd
 
 from deniable.audit import Finding, column_epsilon, exact_epsilon
 from deniable.channel.base import Floats
+from deniable.release_audit import released
 from deniable.release_rrba import BETWEEN, CollectionDesign
 from deniable.rrba import table_channel
 
@@ -61,24 +62,7 @@ def audit_collection(
         max(sum(shipped for _, shipped in question) for question in asked),
     )
     rows.append(("record", "all answers of a client", record))
-    return pd.DataFrame(
-        [
-            {
-                "mechanism": f"release {description['release']}",
-                "matrix": "rrba",
-                "p": math.nan,
-                "t_v": None,
-                "unit": unit,
-                "of": of,
-                "claimed_epsilon": finding.claimed,
-                "exact_epsilon": finding.exact,
-                "shipped_epsilon": finding.shipped,
-                "kind": "exact",
-                "holds": finding.holds,
-            }
-            for unit, of, finding in rows
-        ]
-    ).astype({"t_v": "Int64"})
+    return released(description["release"], "rrba", rows)
 
 
 def _worst(findings: Sequence[Finding]) -> Finding:
