@@ -6,14 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from jinja2 import (
-    BytecodeCache,
-    Environment,
-    FileSystemBytecodeCache,
-    PackageLoader,
-    StrictUndefined,
-    select_autoescape,
-)
+from jinja2 import BytecodeCache, FileSystemBytecodeCache
 
 from deniable import config_idp, idp_audit, report_idp, report_idp_overview, report_idp_privacy
 from deniable.figures import idp as drawn
@@ -35,9 +28,10 @@ from deniable.report_idp import (
 )
 from deniable.report_idp_overview import overview
 from deniable.report_idp_privacy import AUDITED, audit, judged, shown
-from deniable.report_page import SIGN, Origin, between, joined, percent, plain, short, thousands
+from deniable.report_page import SIGN, Origin, short
 from deniable.studies import idp_attacks, idp_forests, idp_sse
 from idp_tables import EPSILONS, FACTORS, SIZES, all_tables, claims_table, forest_table, sse_table
+from section_page import render_section
 
 COMPILED: list[BytecodeCache] = []
 PREPARE = {
@@ -72,31 +66,9 @@ def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 def render(name: str, tables: dict[str, pd.DataFrame], surrogate: bool = False) -> str:
     """Return a section as the report shows it."""
-    environment = Environment(
-        loader=PackageLoader("deniable"),
-        autoescape=select_autoescape(["html", "j2"]),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        bytecode_cache=COMPILED[-1],
-    )
-    filters = (short, percent, thousands, plain, between, joined)
-    environment.filters.update({each.__name__: each for each in filters})
     origin = Origin("studies.idp_audit:audit_table", "join_individual")
-    environment.globals.update(
-        short=short,
-        percent=percent,
-        plain=plain,
-        tables=tables,
-        svg={},
-        made_by=dict.fromkeys(tables, origin),
-        folders={},
-        printed=(),
-        sign=SIGN,
-        surrogate=surrogate,
-    )
-    template = environment.get_template(f"idp/{name}.html.j2")
-    return template.render(PREPARE[name](tables))
+    content = PREPARE[name](tables)
+    return render_section(f"idp/{name}", content, tables, origin, COMPILED[-1], surrogate=surrogate)
 
 
 def words(part: str) -> str:

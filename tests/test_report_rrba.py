@@ -8,25 +8,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from jinja2 import (
-    BytecodeCache,
-    Environment,
-    FileSystemBytecodeCache,
-    PackageLoader,
-    StrictUndefined,
-    select_autoescape,
-)
+from jinja2 import BytecodeCache, FileSystemBytecodeCache
 
 from deniable import report_rrba as rrba
 from deniable import report_rrba_privacy as privacy
 from deniable import report_rrba_tests as independence_tests
 from deniable.figures import rrba_independence as drawn_tests
 from deniable.figures import rrba_tables as drawn_tables
-from deniable.report_page import SIGN, Origin, between, joined, percent, plain, short, thousands
+from deniable.report_page import SIGN, Origin
 from deniable.report_sections_rrba import DRAWN_BY, MADE_BY, PICTURES, SECTIONS, SIMULATED_BY
 from deniable.studies import rrba_consistency, rrba_independence, rrba_tables
 from deniable.studies.registry_rrba import TABLES
 from rrba_tables import all_tables
+from section_page import render_section
 
 COMPILED: list[BytecodeCache] = []
 SECTION = {section.id: section for section in SECTIONS}
@@ -46,32 +40,11 @@ def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 def render(name: str, tables: Tables) -> str:
     """Return a section as the report shows it."""
-    environment = Environment(
-        loader=PackageLoader("deniable"),
-        autoescape=select_autoescape(["html", "j2"]),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        bytecode_cache=COMPILED[-1],
-    )
-    filters = (short, percent, thousands, plain, between, joined)
-    environment.filters.update({each.__name__: each for each in filters})
-    origin = Origin("studies.rrba_epsilon:epsilon_table", "bound_blocks")
-    environment.globals.update(
-        short=short,
-        percent=percent,
-        plain=plain,
-        tables=tables,
-        svg={},
-        made_by=dict.fromkeys(tables, origin),
-        folders={},
-        printed=(),
-        sign=SIGN,
-        surrogate=False,
-    )
     section = SECTION[name]
     assert section.possible(tables)
-    return environment.get_template(f"{section.template}.html.j2").render(section.prepare(tables))
+    origin = Origin("studies.rrba_epsilon:epsilon_table", "bound_blocks")
+    content = section.prepare(tables)
+    return render_section(section.template, content, tables, origin, COMPILED[-1])
 
 
 def words(part: str) -> str:
