@@ -1,8 +1,8 @@
 """What a result came from: the code that a script runs, and the versions it ran with."""
 
-import ast
 import hashlib
 import platform
+import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import metadata
@@ -67,18 +67,28 @@ def _closure(start: Path) -> set[Path]:
 def _imports(file: Path) -> frozenset[Path]:
     return frozenset(
         path
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        for name in _imported_names(node)
+        for name in _imported_names(file.read_text(encoding="utf-8"))
         for path in _module_files(name, file.parent)
     )
 
 
-def _imported_names(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Import):
-        yield from (alias.name for alias in node.names)
-    elif isinstance(node, ast.ImportFrom) and node.module:
-        yield node.module
-        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+# By the text, not by its syntax tree: every start of Snakemake reads some two hundred files. A line
+# of a docstring that looks like one is taken for one; more in a digest does no harm.
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)|import[ \t]+([^\n]*))",
+    re.MULTILINE,
+)
+_COMMENT = re.compile(r"#[^\n]*")
+
+
+def _imported_names(code: str) -> Iterator[str]:
+    """Yield the modules that code imports, and what it imports from them."""
+    for module, taken, modules in _IMPORT.findall(_COMMENT.sub("", code)):
+        names = (taken or modules).strip("() \t").split(",")
+        imported = [name.split()[0] for name in names if name.strip()]
+        if module:
+            yield module
+        yield from (f"{module}.{name}" if module else name for name in imported)
 
 
 def _module_files(name: str, beside: Path) -> Iterator[Path]:

@@ -6,20 +6,13 @@
 import json
 import os
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from kill_trial import Trial, moments, results_there, scripts_at_work
+from kill_trial import Gate, Trial, moments, results_there
 
-from deniable.files import write_table
-from deniable.microdata import read_parquet
 from deniable.provenance_file import SUFFIX
-from deniable.studies.cluster_queries import ClusterQueries
-from deniable.studies.registry_multirr import CLUSTER_QUERY_KEYS
-from deniable.study import simulate_chunk
 
 pytestmark = [
     pytest.mark.workflow,
@@ -36,45 +29,26 @@ DRAWN_ANEW = ("results/releases/real/", "results/releases/counted/", "results/re
 
 @pytest.mark.parametrize("victim", ["job", "snakemake"])
 def test_what_is_killed_in_mid_run_is_mended_by_the_next(
-    project: Any, tmp_path: Path, victim: str
+    project: Any, finished: Any, victim: str
 ) -> None:
-    # Long enough to be met at work; the bytes to reach are those of a run that nobody disturbs.
-    project.edit("tiny.yaml", "block: 4", "block: 100")
-    project.edit("tiny.yaml", "replicates: 9", "replicates: 4000")
+    gate = Gate(project)
     target = "results/studies/multirr_sensitivity/chunk-0-of-1.csv"
     with project.popen("--cores", "1", target) as run:
-        deadline = time.monotonic() + 60
-        while not (found := scripts_at_work(run.pid, "simulate.py")):
-            assert run.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        job = gate.wait(run)
         if victim == "job":
-            os.kill(found[0], signal.SIGKILL)
+            os.kill(job, signal.SIGKILL)
         else:
             os.killpg(run.pid, signal.SIGKILL)
         said, _ = run.communicate(timeout=60)
     assert run.returncode != 0, said
+    assert not (project.folder / target).exists()
     assert project.temporary_files() == []
     if victim == "snakemake":
         project.made("--unlock")
-    else:
-        assert not (project.folder / target).exists()
+    gate.open()
     project.made("--cores", "1", target)
-    studies = yaml.safe_load((project.folder / "tiny.yaml").read_text("utf-8"))["studies"]
-    (grid,) = studies["multirr_sensitivity"]["grids"]
-    queries = ClusterQueries(read_parquet(project.folder / "results/data/adult.parquet"), 0.1)
-    expected = simulate_chunk(
-        queries,
-        "multirr_sensitivity",
-        [{key: grid[key] for key in CLUSTER_QUERY_KEYS}],
-        chunk=0,
-        chunks=1,
-        replicates=4000,
-        block=100,
-        root_seed=20211121,
-    )
-    write_table(tmp_path / "expected.csv", expected.assign(data_source="surrogate"))
-    assert (project.folder / target).read_bytes() == (tmp_path / "expected.csv").read_bytes()
+    expected = (finished[0].folder / target).read_bytes()
+    assert (project.folder / target).read_bytes() == expected
 
 
 def records_of_what_is_seeded(project: Any) -> dict[str, Any]:
