@@ -69,7 +69,7 @@ baseline: $(ENVIRONMENT) ## make the last quick run the baseline: rewrites tests
 	$(BIN)/python tools/compare_baseline.py --write
 
 test: $(ENVIRONMENT) ## the tests, on all cores
-	$(BIN)/python -m pytest -n $(CORES)
+	$(BIN)/python -m pytest -n $(CORES) --dist worksteal
 
 test-slurm: $(ENVIRONMENT) ## the quick study on a Slurm of its own, same bytes, faults too; as root; INSTALL=1 installs Slurm
 	$(BIN)/python tools/slurm/check.py $(if $(INSTALL),--install)

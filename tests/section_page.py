@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
-from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2 import BytecodeCache
 
-from deniable.report_page import SIGN, Origin, between, joined, percent, plain, short, thousands
+from deniable.report import environment
+from deniable.report_page import Origin
 
 
 def render_section(
@@ -19,26 +20,13 @@ def render_section(
     surrogate: bool = False,
 ) -> str:
     """Return a section, all of whose tables have one origin."""
-    environment = Environment(
-        loader=PackageLoader("deniable"),
-        autoescape=select_autoescape(["html", "j2"]),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        bytecode_cache=compiled,
-    )
-    filters = (short, percent, thousands, plain, between, joined)
-    environment.filters.update({each.__name__: each for each in filters})
-    environment.globals.update(
-        short=short,
-        percent=percent,
-        plain=plain,
+    templates = environment(compiled)
+    templates.globals.update(
         tables=tables,
         svg={},
         made_by=dict.fromkeys(tables, origin),
         folders={},
         printed=(),
-        sign=SIGN,
         surrogate=surrogate,
     )
-    return environment.get_template(f"{template}.html.j2").render(content)
+    return templates.get_template(f"{template}.html.j2").render(content)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 import yaml
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
 from deniable.files import read_json, read_table
@@ -150,7 +150,7 @@ def _by_folder(paths: Sequence[str]) -> dict[str, str]:
 
 def render(contents: Contents) -> str:
     """Return the page as HTML that opens without a network."""
-    environment = _environment(contents)
+    templates = _environment(contents)
     parts = {
         heading: possible
         for heading, sections in PARTS.items()
@@ -161,29 +161,40 @@ def render(contents: Contents) -> str:
     bodies = {}
     for name, section in shown.items():
         values = own[name](contents) if name in own else section.prepare(contents.tables)
-        bodies[name] = Markup(living_links(_filled(environment, section, values), shown))
-    return environment.get_template("report.html.j2").render(parts=parts, bodies=bodies)
+        bodies[name] = Markup(living_links(_filled(templates, section, values), shown))
+    return templates.get_template("report.html.j2").render(parts=parts, bodies=bodies)
 
 
-def _filled(environment: Environment, section: Section, values: Mapping[str, Any]) -> str:
-    return environment.get_template(f"{section.template}.html.j2").render(values)
+def _filled(templates: Environment, section: Section, values: Mapping[str, Any]) -> str:
+    return templates.get_template(f"{section.template}.html.j2").render(values)
 
 
-def _environment(contents: Contents) -> Environment:
-    """Return what all templates share: filters, pictures, where numbers come from."""
-    environment = Environment(
+def environment(compiled: BytecodeCache | None = None) -> Environment:
+    """Return what templates are filled by, with the filters and signs of all of them.
+
+    Parameters
+    ----------
+    compiled : jinja2.BytecodeCache, optional
+        Where compiled templates are kept, for whoever fills them again and again.
+    """
+    made = Environment(
         loader=PackageLoader("deniable"),
         autoescape=select_autoescape(["html", "j2"]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=compiled,
     )
     filters = (short, percent, thousands, plain, between, joined, typeset)
-    environment.filters.update({each.__name__: each for each in filters})
-    environment.globals.update(
-        short=short,
-        percent=percent,
-        plain=plain,
+    made.filters.update({each.__name__: each for each in filters})
+    made.globals.update(short=short, percent=percent, plain=plain, sign=SIGN)
+    return made
+
+
+def _environment(contents: Contents) -> Environment:
+    """Return what all templates of a page share: tables, pictures, where numbers come from."""
+    shared = environment()
+    shared.globals.update(
         tables=contents.tables,
         titles={name: table.title for name, table in TABLES.items()},
         svg={
@@ -196,10 +207,9 @@ def _environment(contents: Contents) -> Environment:
         compared_by=COMPARED_BY,
         printed=PRINTED,
         folders=FOLDERS,
-        sign=SIGN,
         surrogate=_is_surrogate(contents),
     )
-    return environment
+    return shared
 
 
 def _is_surrogate(contents: Contents) -> bool:
