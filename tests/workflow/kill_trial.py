@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import gate
+
 from deniable.provenance_file import SUFFIX
 
 PATIENCE = 900
@@ -70,39 +72,14 @@ def results_there(folder: Path) -> int:
     return sum(1 for _ in (folder / "results").rglob(f"*{SUFFIX}"))
 
 
-class Gate:
-    """A stop in a project's simulations, before they write: their bytes are the same.
-
-    Whoever is to be met at work is at work until the gate is opened, however fast the machine is.
-    """
-
-    def __init__(self, project: Any) -> None:
-        self.open_file = project.folder / "gate-open"
-        self.reached_file = project.folder / "gate-reached"
-        project.edit(
-            "workflow/scripts/simulate.py",
-            "    write_table(",
-            "    import time\n    from pathlib import Path\n"
-            f"    Path({self.reached_file.name!r}).touch()\n"
-            f"    while not Path({self.open_file.name!r}).exists():\n"
-            "        time.sleep(0.02)\n"
-            "    write_table(",
-        )
-
-    def wait(self, run: subprocess.Popen[str]) -> int:
-        """Wait until a run stands at the gate; return the process of the job that does."""
-        deadline = time.monotonic() + PATIENCE
-        while not self.reached_file.exists():
-            assert run.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        self.reached_file.unlink()
-        (job,) = scripts_at_work(run.pid, "simulate.py")
-        return job
-
-    def open(self) -> None:
-        """Let everybody through from now on."""
-        self.open_file.touch()
+def job_at_gate(project: Any, run: subprocess.Popen[str], output: str) -> int:
+    """Wait until a simulation of a run stands at the project's gate; return its process."""
+    deadline = time.monotonic() + PATIENCE
+    while (job := gate.process_at(project.folder, output)) is None:
+        assert run.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return job
 
 
 class Trial:

@@ -5,8 +5,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import gate
 import pytest
-from kill_trial import Gate
+from kill_trial import job_at_gate
 
 pytestmark = pytest.mark.workflow
 
@@ -18,11 +19,11 @@ DAY = 86400
 def test_a_second_run_at_once_is_refused_and_the_first_unharmed(
     project: Any, finished: Any, tmp_path: Path
 ) -> None:
-    gate = Gate(project)
+    gate.build(project.folder)
     target = "results/studies/multirr_sensitivity/chunk-0-of-1.csv"
     with project.popen("--cores", "1", target, TABLE, output=tmp_path / "first.log") as first:
         try:
-            gate.wait(first)
+            job_at_gate(project, first, target)
             sources = project.results("data/raw/*.json")
             # The second would have other data for both.
             said = project.refused(
@@ -30,7 +31,7 @@ def test_a_second_run_at_once_is_refused_and_the_first_unharmed(
                 DENIABLE_DATA_MIRROR=str(project.mirror),
             )
         finally:
-            gate.open()
+            gate.let_through(project.folder)
         assert "Directory cannot be locked" in said
         assert "--unlock" in said
         assert project.results("data/raw/*.json") == sources

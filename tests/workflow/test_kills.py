@@ -9,8 +9,9 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import gate
 import pytest
-from kill_trial import Gate, Trial, moments, results_there
+from kill_trial import Trial, job_at_gate, moments, results_there
 
 from deniable.provenance_file import SUFFIX
 
@@ -31,10 +32,10 @@ DRAWN_ANEW = ("results/releases/real/", "results/releases/counted/", "results/re
 def test_what_is_killed_in_mid_run_is_mended_by_the_next(
     project: Any, finished: Any, victim: str
 ) -> None:
-    gate = Gate(project)
+    gate.build(project.folder)
     target = "results/studies/multirr_sensitivity/chunk-0-of-1.csv"
     with project.popen("--cores", "1", target) as run:
-        job = gate.wait(run)
+        job = job_at_gate(project, run, target)
         if victim == "job":
             os.kill(job, signal.SIGKILL)
         else:
@@ -45,7 +46,7 @@ def test_what_is_killed_in_mid_run_is_mended_by_the_next(
     assert project.temporary_files() == []
     if victim == "snakemake":
         project.made("--unlock")
-    gate.open()
+    gate.let_through(project.folder)
     project.made("--cores", "1", target)
     expected = (finished[0].folder / target).read_bytes()
     assert (project.folder / target).read_bytes() == expected

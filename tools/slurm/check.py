@@ -21,6 +21,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
+import gate
 import runs
 from cluster import (
     ACCOUNT,
@@ -114,9 +115,11 @@ def killed_jobs(project: Project, results: Path) -> str:
     """Cancel one job, kill another one's process; Snakemake submits both again."""
     targets = chunks(results, KILLED)
     alone = ("--group-components", "chunks=1")
+    gate.build(project.folder)
     going = project.start("killed.log", *ON_SLURM, *alone, "--", *targets)
     run("scancel", runs.slurm_job(project.working(targets[0])))
     os.kill(project.working(targets[1]), signal.SIGKILL)
+    gate.let_through(project.folder)
     said = going.ends(well=True)
     require(said, "CANCELLED AT")
     if said.count("Trying to restart job") != 2:
@@ -126,19 +129,19 @@ def killed_jobs(project: Project, results: Path) -> str:
 
 
 def let_time_run_out(project: Project, target: str) -> None:
-    """Wait for the job that makes a target; stop its work, and leave it no more than a minute."""
-    pid = project.working(target)
-    os.kill(pid, signal.SIGSTOP)
-    run("scontrol", "update", f"jobid={runs.slurm_job(pid)}", "timelimit=1")
+    """Wait for the job that makes a target, and leave it no more than a minute."""
+    run("scontrol", "update", f"jobid={runs.slurm_job(project.working(target))}", "timelimit=1")
 
 
 def time_limit(project: Project, results: Path) -> str:
     """Let a job run out of time; the second attempt gets twice as much."""
     target = chunks(results, TIMED_OUT)[0]
+    gate.build(project.folder)
     going = project.start("time.log", *ON_SLURM, "--", target)
     first = limit_of(project)
     let_time_run_out(project, target)
     wait_for("the second attempt", 400, lambda: limit_of(project) == 2 * first)
+    gate.let_through(project.folder)
     require(going.ends(well=True), "DUE TO TIME LIMIT")
     same(project, results, target)
     return (
@@ -163,11 +166,13 @@ def limit_of(project: Project) -> int:
 def last_attempt(project: Project, results: Path) -> str:
     """Let a job run out of time where it has no second attempt; the next run mends it."""
     target = chunks(results, TIMED_OUT)[1]
+    gate.build(project.folder)
     going = project.start("last.log", *ON_SLURM, "--retries", "0", "--", target)
     let_time_run_out(project, target)
     require(going.ends(well=False), "DUE TO TIME LIMIT", "Exiting because a job execution failed")
     if (project.folder / target).exists():
         raise ClusterError(f"{target} was left by a job that ran out of time")
+    gate.let_through(project.folder)
     project.start("mended.log", *ON_SLURM, "--", target).ends(well=True)
     same(project, results, target)
     return "a job out of time at its last attempt: the run fails and says so; the next: same bytes"
@@ -176,12 +181,14 @@ def last_attempt(project: Project, results: Path) -> str:
 def interrupted(project: Project, results: Path) -> str:
     """Interrupt a run; its jobs leave the queue, and the next run ends with the same bytes."""
     target = chunks(results, KILLED)[0]
+    gate.build(project.folder)
     going = project.start("interrupted.log", *ON_SLURM, "--", target)
     pid = project.working(target)
     going.interrupt()
     going.ends(well=False, seconds=60)
     wait_for("the queue to empty", 15, lambda: not project.queue())
     wait_for("the job's process to end", 15, lambda: not Path(f"/proc/{pid}").exists())
+    gate.let_through(project.folder)
     project.start("again.log", *ON_SLURM, "--", target).ends(well=True)
     same(project, results, target)
     return "a run that was interrupted: no job left in the queue; the next run: same bytes"
@@ -238,8 +245,8 @@ def without_accounting(folder: Path, results: Path) -> None:
                 say(f"ok: {each.result()}")
             say(f"ok: {whole_study(study, whole, results)}")
         except BaseException:
-            whole.interrupt()
-            whole.process.wait(60)
+            # While Slurm is there: what is left of them would wait for its answers.
+            runs.end_all()
             raise
 
 
@@ -284,6 +291,8 @@ def main() -> int:
         else:
             folder.rmdir()
         return 1
+    finally:
+        runs.end_all()
     shutil.rmtree(folder)
     return 0
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -10,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import gate
 from cluster import ClusterError, run, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,7 +64,9 @@ class Project:
                 stderr=stream,
                 start_new_session=True,
             )
-        return Run(process, self.folder / log)
+        run_started = Run(process, self.folder / log)
+        STARTED.append(run_started)
+        return run_started
 
     def queue(self, what: str = "%i") -> list[str]:
         """Return the ids, or what else squeue can say, of this folder's jobs in the queue."""
@@ -73,22 +75,15 @@ class Project:
         return [told.strip() for told, _, folder in lines if Path(folder) == self.folder]
 
     def working(self, output: str) -> int:
-        """Wait for the process that simulates a chunk; return its id."""
-        study, chunk = re.fullmatch(
-            r"results/studies/(\w+)/chunk-(\d+)-of-\d+\.csv", output
-        ).groups()  # type: ignore[union-attr]
-        log = self.folder / f"results/logs/simulate/{study}-{chunk}-of-"
-        found: list[int] = []
+        """Wait for the process that simulates a chunk, and waits at the gate; return its id."""
+        found: list[int | None] = [None]
 
         def look() -> bool:
-            found.extend(
-                pid
-                for pid in python_processes(f"{self.folder}/.snakemake/scripts/")
-                if holds(pid, log)
-            )
-            return bool(found)
+            found[0] = gate.process_at(self.folder, output)
+            return found[0] is not None
 
         wait_for(f"a job on {output}", 400, look)
+        assert found[0] is not None
         return found[0]
 
 
@@ -124,6 +119,18 @@ class Run:
         return "\n".join([str(self.log), *self.said().splitlines()[-25:]])
 
 
+STARTED: list[Run] = []
+"""All runs so far."""
+
+
+def end_all() -> None:
+    """Kill the runs that are still at work: those of a check that has failed."""
+    for each in STARTED:
+        if each.process.poll() is None:
+            os.killpg(each.process.pid, signal.SIGKILL)
+            each.process.wait()
+
+
 def environment() -> dict[str, str]:
     """Return the environment of a run: the installed library, one thread, no other profile."""
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
@@ -131,28 +138,6 @@ def environment() -> dict[str, str]:
     path = folder + os.pathsep + kept.get("PATH", "")
     threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
     return kept | threads | {"PATH": path}
-
-
-def python_processes(word: str) -> list[int]:
-    """Return the Python processes that run a script in whose path the word stands."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        # Processes come and go meanwhile.
-        with contextlib.suppress(OSError):
-            command = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")
-            if "python" in Path(command[0]).name and len(command) > 1 and word in command[1]:
-                found.append(int(folder.name))
-    return found
-
-
-def holds(pid: int, path: Path) -> bool:
-    """Return whether a process has a file open whose path begins so."""
-    with contextlib.suppress(OSError):
-        for link in Path(f"/proc/{pid}/fd").iterdir():
-            with contextlib.suppress(OSError):
-                if str(link.readlink()).startswith(str(path)):
-                    return True
-    return False
 
 
 def slurm_job(pid: int) -> str:

@@ -24,7 +24,7 @@ rule audit_privacy:
         "results/benchmarks/audit_privacy.tsv"
     params:
         study=plan.settings("studies", "multirr_tables"),
-        code=plan.code("audit_privacy.py"),
+        code=lambda wildcards: plan.code("audit_privacy.py"),
     message:
         "Auditing every claim of privacy in exact arithmetic"
     script:
@@ -47,7 +47,7 @@ rule audit_samplers:
         "results/benchmarks/audit_samplers.tsv"
     params:
         seed=plan.config.seed,
-        code=plan.code("audit_samplers.py"),
+        code=lambda wildcards: plan.code("audit_samplers.py"),
     message:
         "Holding the samplers that ship against the matrices they claim"
     script:

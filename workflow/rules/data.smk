@@ -15,7 +15,7 @@ rule prepare_data:
         kind=lambda wildcards: plan.sources[wildcards.dataset].kind,
         sha256=lambda wildcards: plan.sources[wildcards.dataset].sha256,
         seed=plan.config.seed,
-        code=plan.code("prepare_data.py"),
+        code=lambda wildcards: plan.code("prepare_data.py"),
     message:
         "Preparing {wildcards.dataset} ({params.kind} data)"
     script:
@@ -38,7 +38,7 @@ rule fit_surrogate:
         kind=lambda wildcards: plan.sources[wildcards.dataset].kind,
         sha256=lambda wildcards: plan.sources[wildcards.dataset].sha256,
         seed=plan.config.seed,
-        code=plan.code("fit_surrogate.py"),
+        code=lambda wildcards: plan.code("fit_surrogate.py"),
     message:
         "Fitting the surrogate of {wildcards.dataset}"
     script:

@@ -16,7 +16,7 @@ rule audit_individual:
     params:
         settings=lambda wildcards: plan.config.analyses.idp_audit.of(wildcards.dataset),
         seed=plan.config.seed,
-        code=plan.code("audit_individual.py"),
+        code=lambda wildcards: plan.code("audit_individual.py"),
     message:
         "Auditing individual differential privacy on {wildcards.dataset}"
     script:
@@ -38,7 +38,7 @@ rule attack_individual:
     params:
         settings=plan.config.analyses.idp_attacks.model_dump(),
         seed=plan.config.seed,
-        code=plan.code("attack_individual.py"),
+        code=lambda wildcards: plan.code("attack_individual.py"),
     message:
         "Attacking individual differential privacy on {wildcards.dataset}"
     script:
@@ -64,7 +64,7 @@ rule join_individual:
     benchmark:
         "results/benchmarks/join_individual.tsv"
     params:
-        code=plan.code("join_individual.py"),
+        code=lambda wildcards: plan.code("join_individual.py"),
     message:
         "Joining the audits of individual differential privacy"
     script:
@@ -86,7 +86,7 @@ rule decide_individual_claims:
     benchmark:
         "results/benchmarks/decide_individual_claims.tsv"
     params:
-        code=plan.code("decide_individual_claims.py"),
+        code=lambda wildcards: plan.code("decide_individual_claims.py"),
     message:
         "Deciding what text 002 claims in words"
     script:

@@ -13,7 +13,7 @@ rule measure_dependences:
         "results/benchmarks/measure_dependences.tsv"
     params:
         study=plan.settings("studies", "multirr_tables"),
-        code=plan.code("measure_dependences.py"),
+        code=lambda wildcards: plan.code("measure_dependences.py"),
     message:
         "Measuring dependences of all pairs and forming clusters"
     script:
@@ -36,7 +36,7 @@ rule assess_threshold_trend:
     benchmark:
         "results/benchmarks/assess_threshold_trend.tsv"
     params:
-        code=plan.code("assess_threshold_trend.py"),
+        code=lambda wildcards: plan.code("assess_threshold_trend.py"),
     message:
         "Testing whether the printed trend over T_d is more than chance"
     script:
@@ -57,7 +57,7 @@ rule bound_errors:
         "results/benchmarks/bound_errors.tsv"
     params:
         study=plan.settings("studies", "multirr_tables"),
-        code=plan.code("bound_errors.py"),
+        code=lambda wildcards: plan.code("bound_errors.py"),
     message:
         "Bounding the errors of estimates from n reports"
     script:
@@ -72,7 +72,7 @@ rule work_example:
     benchmark:
         "results/benchmarks/work_example.tsv"
     params:
-        code=plan.code("work_example.py"),
+        code=lambda wildcards: plan.code("work_example.py"),
     message:
         "Working Example 1 of RR-Adjustment in fractions"
     script:
@@ -94,7 +94,7 @@ rule sum_securely:
     params:
         seed=plan.config.seed,
         trials=plan.config.analyses.multirr_secure_sum.model_dump(),
-        code=plan.code("sum_securely.py"),
+        code=lambda wildcards: plan.code("sum_securely.py"),
     message:
         "Running the secure sum between thousands of parties"
     script:
@@ -114,7 +114,7 @@ rule compare_risks:
         "results/benchmarks/compare_risks.tsv"
     params:
         study=plan.settings("studies", "multirr_tables"),
-        code=plan.code("compare_risks.py"),
+        code=lambda wildcards: plan.code("compare_risks.py"),
     message:
         "Confronting equal risk with every epsilon that is spent"
     script:
@@ -147,7 +147,7 @@ rule decide_claims:
     benchmark:
         "results/benchmarks/decide_claims.tsv"
     params:
-        code=plan.code("decide_claims.py"),
+        code=lambda wildcards: plan.code("decide_claims.py"),
     message:
         "Deciding what the paper claims in words"
     script:

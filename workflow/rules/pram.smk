@@ -14,7 +14,7 @@ rule check_numbered_results:
     benchmark:
         "results/benchmarks/check_numbered_results.tsv"
     params:
-        code=plan.code("check_numbered_results.py"),
+        code=lambda wildcards: plan.code("check_numbered_results.py"),
     message:
         "Holding every numbered result of the census report against small cases"
     script:
@@ -33,7 +33,7 @@ rule compare_variances:
         "results/benchmarks/compare_variances.tsv"
     params:
         epsilons=plan.config.analyses.pram_variance.epsilons,
-        code=plan.code("compare_variances.py"),
+        code=lambda wildcards: plan.code("compare_variances.py"),
     message:
         "Comparing the variances of randomized response, PRAM and invariant PRAM"
     script:
@@ -54,7 +54,7 @@ rule bound_breaches:
     benchmark:
         "results/benchmarks/bound_breaches.tsv"
     params:
-        code=plan.code("bound_breaches.py"),
+        code=lambda wildcards: plan.code("bound_breaches.py"),
     message:
         "Bounding what a report can tell an intruder"
     script:
@@ -73,7 +73,7 @@ rule design_channels:
         "results/benchmarks/design_channels.tsv"
     params:
         epsilons=plan.config.analyses.pram_design.epsilons,
-        code=plan.code("design_channels.py"),
+        code=lambda wildcards: plan.code("design_channels.py"),
     message:
         "Designing channels by convex optimization"
     script:

@@ -42,7 +42,7 @@ rule write_matrices:
     benchmark:
         "results/benchmarks/write_matrices/{release}.tsv"
     params:
-        code=plan.code("write_matrices.py"),
+        code=lambda wildcards: plan.code("write_matrices.py"),
     message:
         "Release {wildcards.release}: writing the matrix of each stratum and block"
     script:
@@ -65,7 +65,7 @@ rule protect_release:
     params:
         release=lambda wildcards: plan.settings("releases", wildcards.release),
         seed=plan.config.seed,
-        code=plan.code("protect_release.py"),
+        code=lambda wildcards: plan.code("protect_release.py"),
     message:
         "Release {wildcards.release}: randomizing every record"
     script:
@@ -105,7 +105,7 @@ rule estimate_release:
         release=plan.names(),
     params:
         release=lambda wildcards: plan.settings("releases", wildcards.release),
-        code=plan.code("estimate_release.py"),
+        code=lambda wildcards: plan.code("estimate_release.py"),
     message:
         "Release {wildcards.release}: estimating from the protected file alone"
     script:
@@ -126,7 +126,7 @@ rule adjust_release:
     benchmark:
         "results/benchmarks/adjust_release/{release}.tsv"
     params:
-        code=plan.code("adjust_release.py"),
+        code=lambda wildcards: plan.code("adjust_release.py"),
     message:
         "Release {wildcards.release}: weighting the protected records to the estimated margins"
     script:
@@ -152,7 +152,7 @@ rule synthesize_release:
         release=lambda wildcards: plan.settings("releases", wildcards.release),
         synthetic=lambda wildcards: plan.config.release(wildcards.release).synthetic,
         seed=lambda wildcards: (None if plan.drawn_once(wildcards.release) else plan.config.seed),
-        code=plan.code("synthesize_release.py"),
+        code=lambda wildcards: plan.code("synthesize_release.py"),
     message:
         "Release {wildcards.release}: repeating what is estimated as synthetic records"
     script:
@@ -180,7 +180,7 @@ rule check_rehearsal:
     params:
         seed=plan.config.seed,
         synthetic=lambda wildcards: plan.config.release(wildcards.release).synthetic,
-        code=plan.code("check_rehearsal.py"),
+        code=lambda wildcards: plan.code("check_rehearsal.py"),
     message:
         "Release {wildcards.release}: setting the estimates beside the truth"
     script:

@@ -45,7 +45,7 @@ rule protect_numeric_release:
     params:
         release=lambda wildcards: plan.settings("releases", wildcards.release),
         seed=plan.config.seed,
-        code=plan.code("protect_numeric_release.py"),
+        code=lambda wildcards: plan.code("protect_numeric_release.py"),
     message:
         "Release {wildcards.release}: protecting every record's numbers"
     script:
@@ -84,7 +84,7 @@ rule estimate_numeric_release:
         release=plan.names(kind="numeric"),
     params:
         release=lambda wildcards: plan.settings("releases", wildcards.release),
-        code=plan.code("estimate_numeric_release.py"),
+        code=lambda wildcards: plan.code("estimate_numeric_release.py"),
     message:
         "Release {wildcards.release}: estimating from the protected file alone"
     script:
@@ -110,7 +110,7 @@ rule check_numeric_rehearsal:
     params:
         release=lambda wildcards: plan.settings("releases", wildcards.release),
         seed=plan.config.seed,
-        code=plan.code("check_numeric_rehearsal.py"),
+        code=lambda wildcards: plan.code("check_numeric_rehearsal.py"),
     message:
         "Release {wildcards.release}: setting the estimates beside the truth"
     script:

@@ -42,7 +42,7 @@ rule run_collection:
     params:
         release=lambda wildcards: plan.settings("releases", wildcards.release),
         seed=plan.config.seed,
-        code=plan.code("run_collection.py"),
+        code=lambda wildcards: plan.code("run_collection.py"),
     message:
         "Release {wildcards.release}: asking every client, block by block"
     script:
@@ -82,7 +82,7 @@ rule estimate_collection:
     wildcard_constraints:
         release=plan.names(kind="collection"),
     params:
-        code=plan.code("estimate_collection.py"),
+        code=lambda wildcards: plan.code("estimate_collection.py"),
     message:
         "Release {wildcards.release}: estimating each table from all blocks"
     script:
@@ -103,7 +103,7 @@ rule reconcile_collection:
     wildcard_constraints:
         release=plan.names(kind="collection"),
     params:
-        code=plan.code("reconcile_collection.py"),
+        code=lambda wildcards: plan.code("reconcile_collection.py"),
     message:
         "Release {wildcards.release}: making tables agree on shared margins"
     script:
@@ -123,7 +123,7 @@ rule fit_collection:
     wildcard_constraints:
         release=plan.names(kind="collection"),
     params:
-        code=plan.code("fit_collection.py"),
+        code=lambda wildcards: plan.code("fit_collection.py"),
     message:
         "Release {wildcards.release}: fitting independence in two steps"
     script:
@@ -145,7 +145,7 @@ rule examine_collection:
         release=plan.names(kind="collection"),
     params:
         seed=plan.config.seed,
-        code=plan.code("examine_collection.py"),
+        code=lambda wildcards: plan.code("examine_collection.py"),
     message:
         "Release {wildcards.release}: testing each table for independence"
     script:
@@ -171,7 +171,7 @@ rule check_collection:
     wildcard_constraints:
         release=plan.names(kind="collection", rehearsal=True),
     params:
-        code=plan.code("check_collection.py"),
+        code=lambda wildcards: plan.code("check_collection.py"),
     message:
         "Release {wildcards.release}: setting tables and tests beside the truth"
     script:

@@ -46,7 +46,7 @@ rule report:
         "results/benchmarks/report.tsv"
     params:
         config=plan.config.model_dump(exclude={"data"}),
-        code=plan.code("report.py"),
+        code=lambda wildcards: plan.code("report.py"),
     message:
         "Writing the report"
     script:

@@ -13,7 +13,7 @@ rule draw_network:
     wildcard_constraints:
         file="[a-z0-9_]+",
     params:
-        code=plan.code("draw_network.py"),
+        code=lambda wildcards: plan.code("draw_network.py"),
     message:
         "Drawing {wildcards.file} from its network"
     script:
@@ -32,7 +32,7 @@ rule price_answers:
         "results/benchmarks/price_answers.tsv"
     params:
         settings=plan.config.analyses.rrba_epsilon.model_dump(),
-        code=plan.code("price_answers.py"),
+        code=lambda wildcards: plan.code("price_answers.py"),
     message:
         "Holding Theorem 4.1 against the exact epsilons of answers"
     script:
@@ -51,7 +51,7 @@ rule work_cases:
         "results/benchmarks/work_cases.tsv"
     params:
         seed=plan.config.seed,
-        code=plan.code("work_cases.py"),
+        code=lambda wildcards: plan.code("work_cases.py"),
     message:
         "Working the examples of text 004, and making tables agree"
     script:
@@ -71,7 +71,7 @@ rule spread_distances:
     params:
         study=plan.settings("studies", "rrba_tables"),
         seed=plan.config.seed,
-        code=plan.code("spread_distances.py"),
+        code=lambda wildcards: plan.code("spread_distances.py"),
     message:
         "Figure 7: the trials behind Tables 4 and 5"
     script:
@@ -93,7 +93,7 @@ rule decide_block_claims:
     benchmark:
         "results/benchmarks/decide_block_claims.tsv"
     params:
-        code=plan.code("decide_block_claims.py"),
+        code=lambda wildcards: plan.code("decide_block_claims.py"),
     message:
         "Deciding what text 004 claims in words"
     script:

@@ -15,7 +15,7 @@ rule simulate:
     params:
         study=lambda wildcards: plan.settings("studies", wildcards.study),
         seed=plan.config.seed,
-        code=plan.code("simulate.py"),
+        code=lambda wildcards: plan.code("simulate.py"),
     message:
         "Study {wildcards.study}: simulating chunk {wildcards.chunk} of {wildcards.chunks}"
     script:
@@ -43,7 +43,7 @@ rule collect:
         table="|".join(TABLES),
     params:
         study=lambda wildcards: plan.settings("studies", TABLES[wildcards.table].study),
-        code=plan.code("collect.py"),
+        code=lambda wildcards: plan.code("collect.py"),
     message:
         "Table {wildcards.table}: setting results beside the printed numbers"
     script:
@@ -70,7 +70,7 @@ rule draw:
     # What a newcomer waits for comes first.
     priority: 10
     params:
-        code=plan.code("draw.py"),
+        code=lambda wildcards: plan.code("draw.py"),
     message:
         "Figure {wildcards.figure}: printed against regenerated"
     script:
@@ -92,7 +92,7 @@ rule summarize_agreement:
     benchmark:
         "results/benchmarks/summarize_agreement.tsv"
     params:
-        code=plan.code("summarize_agreement.py"),
+        code=lambda wildcards: plan.code("summarize_agreement.py"),
     message:
         "Counting which printed numbers hold"
     script:

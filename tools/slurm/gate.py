@@ -1,0 +1,43 @@
+"""A gate in a copy of the project, where simulations wait before they write what they found.
+
+Whoever is to be met at work is at work until the gate is opened, however fast the machine is. What
+is written then is the same.
+"""
+
+from pathlib import Path
+
+OPEN = "gate-open"
+BEFORE = "    write_table("
+WAIT = f"""\
+    import os
+    import time
+    from pathlib import Path
+
+    study, chunk = snakemake.wildcards.study, snakemake.wildcards.chunk
+    Path("gate-" + study + "-" + chunk).write_text(str(os.getpid()))
+    while not Path({OPEN!r}).exists():
+        time.sleep(0.05)
+"""
+
+
+def build(folder: Path) -> None:
+    """Put the gate into the script of a project's simulations."""
+    script = folder / "workflow" / "scripts" / "simulate.py"
+    code = script.read_text(encoding="utf-8")
+    if BEFORE not in code:
+        raise ValueError(f"{script}: no line begins with {BEFORE!r}")
+    script.write_text(code.replace(BEFORE, WAIT + BEFORE, 1), encoding="utf-8")
+
+
+def process_at(folder: Path, output: str) -> int | None:
+    """Return the process that stands, or stood last, at the gate with a chunk of a study."""
+    study, chunk = Path(output).parent.name, Path(output).name.split("-")[1]
+    try:
+        return int((folder / f"gate-{study}-{chunk}").read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def let_through(folder: Path) -> None:
+    """Open the gate, for good."""
+    (folder / OPEN).touch()
