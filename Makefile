@@ -71,8 +71,8 @@ baseline: $(ENVIRONMENT) ## make the last quick run the baseline: rewrites tests
 test: $(ENVIRONMENT) ## the tests, on all cores
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal
 
-test-slurm: $(ENVIRONMENT) ## the quick study on a Slurm of its own, same bytes, faults too; as root; INSTALL=1 installs Slurm
-	$(BIN)/python tools/slurm/check.py $(if $(INSTALL),--install)
+test-slurm: $(ENVIRONMENT) ## the quick study on a Slurm of its own, same bytes, faults too; as root; INSTALL=1 installs Slurm, PART=1: less of the study
+	$(BIN)/python tools/slurm/check.py $(if $(INSTALL),--install) $(if $(PART),--part)
 
 KILLS := 20
 SEED := 20211121

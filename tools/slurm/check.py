@@ -5,6 +5,7 @@ of the project (`runs`), and ends and removes both. Says a line for each check; 
 
     python tools/slurm/check.py              the check
     python tools/slurm/check.py --install    the same, after apt-get install where that is needed
+    python tools/slurm/check.py --part       of the study only what takes seconds (`PART`)
     python tools/slurm/check.py --possible   whether it can run here; installs too, if asked
 """
 
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
@@ -36,7 +37,20 @@ from cluster import (
 )
 from runs import ON_SLURM, QUICK, ROOT, Project, Run
 
+from deniable.studies.registry import ON_REQUEST, TABLES
+
 STARTED = time.monotonic()
+# Of the quick study, for a machine with little time: the tables of all studies but the forests',
+# two figures, a release of each lane.
+FORESTS = ("idp_fig5", "idp_fig6")
+PART = (
+    *(f"results/tables/{name}.csv" for name in TABLES if name not in (*ON_REQUEST, *FORESTS)),
+    *("results/figures/multirr_table1.svg", "results/figures/rrba_table3.svg"),
+    *(
+        f"results/releases/{name}/check.csv"
+        for name in ("adult_rr_clusters_joint", "census_dp", "alarm_rrba")
+    ),
+)
 # Studies whose chunks are seconds of work at the quick size.
 KILLED, TIMED_OUT = "rrba_table3", "rrba_power"
 
@@ -97,17 +111,21 @@ def same(project: Project, results: Path, *targets: str) -> None:
             raise ClusterError(f"{project.folder / target} is not what the local run has")
 
 
-def whole_study(project: Project, going: Run, results: Path) -> str:
-    """Wait for the quick study; compare all that it left with the local run."""
+def study(project: Project, going: Run, results: Path, targets: Sequence[str]) -> str:
+    """Wait for the quick study, or for part of it; compare all that it left with the local run."""
     said = going.ends(well=True, seconds=3600)
     jobs = len(set(re.findall(r"SLURM jobid (\d+)", said)))
     one, other = runs.comparable(results), runs.comparable(project.results)
+    if targets:
+        same(project, results, *targets)
+        one = {name: content for name, content in one.items() if name in other}
     if found := runs.differences(one, other):
         raise ClusterError("not what the local run has:\n  " + "\n  ".join(found[:20]))
     tables = sum(name.startswith(("tables/", "audit/")) for name in other)
     return (
-        f"quick study on Slurm, {jobs} submissions: {tables} files of tables and audit, and "
-        f"{len(other) - tables} other files (figures, releases, chunks, data) have the same bytes"
+        f"{'part of the' if targets else 'the'} quick study on Slurm, {jobs} submissions: {tables} "
+        f"files of tables and audit, and {len(other) - tables} other files (figures, releases, "
+        "chunks, data) have the same bytes"
     )
 
 
@@ -220,7 +238,7 @@ def require(said: str, *words: str) -> None:
             raise ClusterError(f"the run did not say {word}:\n{said[-2000:]}")
 
 
-def without_accounting(folder: Path, results: Path) -> None:
+def without_accounting(folder: Path, results: Path, targets: Sequence[str]) -> None:
     """The study, and meanwhile the faults, on a Slurm without accounting."""
     data = results / "data"
     faults: list[Callable[[Project, Path], str]] = [
@@ -229,7 +247,9 @@ def without_accounting(folder: Path, results: Path) -> None:
         killed_jobs,
         interrupted,
     ]
-    slots = 2 * max(2, len(os.sched_getaffinity(0)))
+    # More than there are: jobs that wait to be killed, and groups that ask for two CPUs and start
+    # one job after the other, leave most of theirs alone.
+    slots = 4 * max(2, len(os.sched_getaffinity(0)))
     with cluster(folder / "slurm", slots), ThreadPoolExecutor(len(faults)) as pool:
         say(f"Slurm is up, without accounting; {run('sbatch', '--version').strip()}")
         going = [
@@ -237,23 +257,23 @@ def without_accounting(folder: Path, results: Path) -> None:
             for fault in faults
         ]
         # Only what was settled, not the prepared data: those are part of the study.
-        study = Project.copy(folder / "study")
-        shutil.copytree(data / "raw", study.results / "data" / "raw")
-        whole = study.start("run.log", *ON_SLURM)
+        copied = Project.copy(folder / "study")
+        shutil.copytree(data / "raw", copied.results / "data" / "raw")
+        started = copied.start("run.log", *ON_SLURM, "--", *targets)
         try:
             for each in as_completed(going):
                 say(f"ok: {each.result()}")
-            say(f"ok: {whole_study(study, whole, results)}")
+            say(f"ok: {study(copied, started, results, targets)}")
         except BaseException:
             # While Slurm is there: what is left of them would wait for its answers.
             runs.end_all()
             raise
 
 
-def check(folder: Path) -> None:
-    """All checks."""
+def check(folder: Path, targets: Sequence[str]) -> None:
+    """All checks; the study with all that it makes, or with some targets."""
     results = reference(folder)
-    without_accounting(folder, results)
+    without_accounting(folder, results, targets)
     if lacking := missing(accounting=True):
         say(
             f"SKIPPED: with accounting; not installed: {', '.join(lacking)}. On Debian or Ubuntu: "
@@ -269,6 +289,7 @@ def main() -> int:
     """Check, or say why not."""
     parser = argparse.ArgumentParser(description="The quick study on a real Slurm")
     parser.add_argument("--install", action="store_true", help="apt-get install what is missing")
+    parser.add_argument("--part", action="store_true", help="of the study what takes seconds")
     parser.add_argument("--possible", action="store_true", help="only say whether it can run here")
     asked = parser.parse_args()
     # A shell that runs this in the background ignores Ctrl-C, also for what is started here.
@@ -282,7 +303,7 @@ def main() -> int:
     try:
         refuse_if_impossible()
         if not asked.possible:
-            check(folder)
+            check(folder, PART if asked.part else ())
             say("all passed; Slurm has ended")
     except (ClusterError, KeyboardInterrupt) as error:
         print(f"test-slurm: {error or 'interrupted'}", file=sys.stderr)
