@@ -701,6 +701,7 @@ def test_malformed_entries(tmp_path: Path, entries: Any, key: str, words: str) -
         ("3: {}", "dataset 3: use a text"),
         ("a/b: {}", "dataset 'a/b': use a text"),
         ("colours: {day: 2026-99-99}", "month must be in"),
+        ("colours: {}\nshades: {}\ncolours: {}", "line 3: colours is given a second time"),
     ],
 )
 def test_malformed_manifests(tmp_path: Path, text: str, words: str) -> None:

@@ -3,6 +3,7 @@
 import itertools
 import warnings
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -67,13 +68,19 @@ def forest_table(epsilons: tuple[float, ...] = EPSILONS) -> pd.DataFrame:
 TABLES = {"fig3": sse_table, "fig4": sse_table, "fig5": forest_table, "fig6": forest_table}
 
 
-def drawn(figure: str, table: pd.DataFrame | None = None) -> Figure:
-    return DRAW[figure](TABLES[figure]() if table is None else table)
+def drawn(figure: str, table: pd.DataFrame) -> Figure:
+    return DRAW[figure](table)
+
+
+@cache
+def whole(figure: str) -> Figure:
+    """Draw a figure of all that the paper's grid has; for tests that only look at it."""
+    return drawn(figure, TABLES[figure]())
 
 
 @pytest.mark.parametrize("figure", DRAW)
 def test_texts_stay_on_the_canvas_and_apart(figure: str) -> None:
-    found = extents(drawn(figure))
+    found = extents(whole(figure))
     assert not cut_off(found)
     labels = {
         text: box
@@ -95,7 +102,7 @@ def test_the_same_table_gives_the_same_bytes(figure: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("figure", DRAW)
 def test_surrogates_are_marked(figure: str) -> None:
     table = TABLES[figure]()
-    assert BANNER not in extents(drawn(figure))
+    assert BANNER not in extents(whole(figure))
     marked = drawn(figure, table.assign(data_source="surrogate"))
     found = extents(marked)
     assert BANNER in found
@@ -107,7 +114,7 @@ def test_surrogates_are_marked(figure: str) -> None:
 @pytest.mark.parametrize("figure", DRAW)
 def test_panels_are_those_of_the_table(figure: str) -> None:
     panels = {"fig3": 2 * 3, "fig4": 2 * 3, "fig5": 3 * 4, "fig6": 3 * 4}
-    assert len(drawn(figure).axes) == panels[figure]
+    assert len(whole(figure).axes) == panels[figure]
     few = drawn(figure, TABLES[figure]((0.1,)))
     assert len(few.axes) == {"fig3": 2, "fig4": 2, "fig5": 4, "fig6": 4}[figure]
     assert not cut_off(extents(few))
@@ -116,13 +123,13 @@ def test_panels_are_those_of_the_table(figure: str) -> None:
 @pytest.mark.parametrize("figure", DRAW)
 def test_each_panel_has_a_line_for_each_method(figure: str) -> None:
     table = TABLES[figure]()
-    for axes in drawn(figure).axes:
+    for axes in whole(figure).axes:
         assert len(axes.get_lines()) == table["method"].nunique()
 
 
 def test_scales() -> None:
-    assert {axes.get_yscale() for axes in drawn("fig3").axes} == {"log"}
-    for axes in drawn("fig5").axes:
+    assert {axes.get_yscale() for axes in whole("fig3").axes} == {"log"}
+    for axes in whole("fig5").axes:
         assert axes.get_ylim() == (-0.02, 1.02)
         assert axes.get_xticks().tolist() == [3, 5, 10, 25, 50, 100, 200, 400]
 

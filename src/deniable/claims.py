@@ -24,7 +24,8 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-Z_95 = 1.959964
+from deniable.exact_intervals import Z_95
+
 FALSE_ALARMS = 0.05
 SIMILAR = 1.2
 """Medians within this factor of each other count as "no difference" where a claim says that."""

@@ -6,6 +6,9 @@ from scipy import special
 
 Floats = npt.NDArray[np.float64]
 
+Z_95 = 1.959963984540054
+"""The standard errors on either side of a normal estimate's 95 % interval."""
+
 
 def clopper_pearson(
     events: npt.ArrayLike, trials: npt.ArrayLike, confidence: float = 0.95

@@ -25,6 +25,7 @@ from deniable.manifest_rules import (
     is_inner_path,
     is_text,
 )
+from deniable.yaml_text import repeated_keys
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +146,8 @@ def load_manifest(path: Path | str) -> dict[str, AnyDataset]:
     """
     file = Path(path)
     try:
-        entries = yaml.safe_load(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
+        entries, repeated = yaml.safe_load(text), list(repeated_keys(text))
     except OSError as error:
         raise DataError(f"{file}: {error.strerror or error}; check the path") from None
     except UnicodeDecodeError:
@@ -155,6 +157,8 @@ def load_manifest(path: Path | str) -> dict[str, AnyDataset]:
         line = f"line {mark.line + 1}: " if mark else ""
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
         raise DataError(f"{file}: {line}{problem}; mend the YAML there") from None
+    if repeated:
+        raise DataError("\n".join(f"{file}: {line}" for line in repeated))
     if not isinstance(entries, dict) or not entries:
         raise DataError(f"{file}: no data sets; give each a name with its keys below it")
     datasets: dict[str, AnyDataset] = {}

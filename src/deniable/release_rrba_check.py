@@ -10,6 +10,7 @@ import pandas as pd
 from scipy import special
 
 from deniable.channel.base import Floats
+from deniable.exact_intervals import Z_95
 from deniable.log_linear import LogLinearModel
 from deniable.microdata import Microdata
 from deniable.networks import exact_margin, from_resources
@@ -18,7 +19,6 @@ from deniable.release_rrba_estimates import cells_of
 from deniable.utility import jensen_shannon_distances, l2_distances
 from deniable.views import Combination
 
-DEVIATION = 1.959963984540054
 """Half a 95 % interval, in standard errors."""
 EXACTLY_INDEPENDENT = 1e-12
 DECISIONS = (
@@ -79,7 +79,7 @@ def check_collection(
         name = BETWEEN.join(each)
         true = data.counts(each) / len(data)
         away = {column: cells[each].reshape(-1) for column, cells in columns.items()}
-        low_enough = np.abs(columns["estimate"][each] - true) <= DEVIATION * errors[each] + 1e-9
+        low_enough = np.abs(columns["estimate"][each] - true) <= Z_95 * errors[each] + 1e-9
         rows.append(
             {
                 "attributes": name,

@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from deniable.exact_intervals import Z_95
 from deniable.report_page import Row, Tables, groups_of, rows_of
 from deniable.report_rrba import FILES, Range, ends, in_order
 
@@ -28,7 +29,6 @@ NOMINAL, PERCENT = 5.0, 100.0
 SIZE_HELD = (4.0, 6.0)
 ERRORS = 2.0
 """Powers differ if they do by more than so many Monte Carlo errors."""
-Z_95 = 1.959963984540054
 CONSISTENCY_METHODS = {
     "nearest": "each table by itself",
     "l2": "all together, l2",

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from deniable.channel import KeepOrReplace
 from deniable.channel.base import Counts, Floats, multinomial
 from deniable.errors import DeniableError
+from deniable.exact_intervals import Z_95
 from deniable.invariant import two_step
 from deniable.microdata import Microdata
 
@@ -38,7 +39,6 @@ MEASURES = (
     "coverage_rarest",
     "coverage_commonest",
 )
-Z_95 = 1.959963984540054
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,6 +33,7 @@ from scipy import special
 
 from deniable.channel.base import Floats
 from deniable.errors import DeniableError
+from deniable.exact_intervals import Z_95
 from deniable.microdata import Microdata
 from deniable.rrba import LOST, POOLED, PRINTED, PRINTED_FIRST_VERSION, Rule
 from deniable.rrba_fast import Collection, collect, sampled_blocks
@@ -48,7 +49,6 @@ UPDATES: Mapping[str, Rule] = {
 """Rules for the next table, by the name of a cell's ``update``."""
 
 CRITERIA = ("first", "lasting", "precise")
-Z_95 = 1.959963984540054
 LARGEST_ERROR = 1.0
 """At which errors are cut off: a printed table can be millions away."""
 

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from deniable.exact_intervals import Z_95
 from deniable.studies.registry_multirr import PRINTED_RUNS
 
-Z_95 = 1.959964
 TREND_COLUMNS = (
     "dataset",
     "mechanism",
