@@ -68,9 +68,8 @@ times: $(ENVIRONMENT) ## where the time of the last run went (or of CONFIG's): r
 baseline: $(ENVIRONMENT) ## make the last quick run the baseline: rewrites tests/baseline
 	$(BIN)/python tools/compare_baseline.py --write
 
-# One process more than cores: those of whole runs wait for Snakemake.
 test: $(ENVIRONMENT) ## the tests, on all cores
-	$(BIN)/python -m pytest -n $$(($(CORES) + 1)) --dist worksteal
+	$(BIN)/python -m pytest -n $(CORES) --dist worksteal
 
 test-slurm: $(ENVIRONMENT) ## the quick study on a Slurm of its own, same bytes, faults too; as root; INSTALL=1 installs Slurm, PART=1: less of the study
 	$(BIN)/python tools/slurm/check.py $(if $(INSTALL),--install) $(if $(PART),--part)

@@ -97,7 +97,10 @@ def reference(folder: Path) -> Path:
 
 def chunks(results: Path, study: str) -> list[str]:
     """Return the first chunks of a study, as targets."""
-    files = sorted((results / "studies" / study).glob("chunk-*.csv"))[:2]
+    # A folder may have chunks of an earlier run, too, which was cut otherwise.
+    folder = results / "studies" / study
+    newest = max(folder.glob("chunk-*.csv"), key=lambda file: file.stat().st_mtime)
+    files = sorted(folder.glob(f"chunk-*-of-{newest.stem.rpartition('-')[2]}.csv"))[:2]
     return [f"results/studies/{study}/{file.name}" for file in files]
 
 
@@ -263,7 +266,7 @@ def without_accounting(folder: Path, results: Path, targets: Sequence[str]) -> N
             say(f"ok: {study(copied, started, results, targets)}")
         except BaseException:
             # While Slurm is there: what is left of them would wait for its answers.
-            runs.end_all()
+            runs.end_all(folder)
             raise
 
 
@@ -310,7 +313,7 @@ def main() -> int:
             folder.rmdir()
         return 1
     finally:
-        runs.end_all()
+        runs.end_all(folder)
     shutil.rmtree(folder)
     return 0
 

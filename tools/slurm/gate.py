@@ -13,8 +13,8 @@ WAIT = f"""\
     import time
     from pathlib import Path
 
-    study, chunk = snakemake.wildcards.study, snakemake.wildcards.chunk
-    Path("gate-" + study + "-" + chunk).write_text(str(os.getpid()))
+    output = Path(snakemake.output[0])
+    Path("gate-" + output.parent.name + "-" + output.stem).write_text(str(os.getpid()))
     while not Path({OPEN!r}).exists():
         time.sleep(0.05)
 """
@@ -31,9 +31,9 @@ def build(folder: Path) -> None:
 
 def process_at(folder: Path, output: str) -> int | None:
     """Return the process that stands, or stood last, at the gate with a chunk of a study."""
-    study, chunk = Path(output).parent.name, Path(output).name.split("-")[1]
+    file = folder / f"gate-{Path(output).parent.name}-{Path(output).stem}"
     try:
-        return int((folder / f"gate-{study}-{chunk}").read_text(encoding="utf-8"))
+        return int(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return None
 
