@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from jinja2 import Environment, FileSystemBytecodeCache
+from jinja2 import FileSystemBytecodeCache
 
 import idp_tables
 import rrba_tables
@@ -440,7 +440,7 @@ def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Compile each template once, for all pages."""
     cache = FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(report, "Environment", partial(Environment, bytecode_cache=cache))
+        patch.setattr(report, "environment", partial(report.environment, cache))
         yield
 
 

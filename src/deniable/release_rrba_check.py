@@ -19,7 +19,6 @@ from deniable.release_rrba_estimates import cells_of
 from deniable.utility import jensen_shannon_distances, l2_distances
 from deniable.views import Combination
 
-"""Half a 95 % interval, in standard errors."""
 EXACTLY_INDEPENDENT = 1e-12
 DECISIONS = (
     *("answers", "p_value", "valid"),

@@ -171,13 +171,7 @@ def time_limit(project: Project, results: Path) -> str:
 
 def limit_of(project: Project) -> int:
     """Return the time limit of the folder's job, in minutes, once it is in the queue."""
-    limits: list[str] = []
-
-    def look() -> bool:
-        limits[:] = project.queue("%l")
-        return bool(limits)
-
-    wait_for("a job in the queue", 400, look)
+    limits = wait_for("a job in the queue", 400, lambda: project.queue("%l"))
     *hours, minutes, _ = map(int, limits[0].split(":"))
     return minutes + 60 * (hours[0] if hours else 0)
 

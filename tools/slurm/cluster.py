@@ -13,9 +13,10 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 CONFIGURATION = Path("/etc/slurm/slurm.conf")
 ACCOUNTING_CONFIGURATION = Path("/etc/slurm/slurmdbd.conf")
@@ -107,6 +108,9 @@ def free_port() -> int:
         return port
 
 
+Found = TypeVar("Found")
+
+
 def run(*command: str, **options: object) -> str:
     """Run a command that must succeed; return what it writes."""
     environment = os.environ | {"PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin"}
@@ -119,13 +123,14 @@ def run(*command: str, **options: object) -> str:
     return said
 
 
-def wait_for(what: str, seconds: float, happened: object) -> None:
-    """Call `happened` until it returns something true."""
+def wait_for(what: str, seconds: float, happened: Callable[[], Found]) -> Found:
+    """Call `happened` until it returns something true; return that."""
     deadline = time.monotonic() + seconds
-    while not happened():  # type: ignore[operator]
+    while not (found := happened()):
         if time.monotonic() > deadline:
             raise ClusterError(f"waited {seconds:g} s in vain for {what}")
         time.sleep(0.25)
+    return found
 
 
 def end(pid_file: Path) -> None:
