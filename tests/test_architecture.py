@@ -16,7 +16,7 @@ SCRIPTS = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
 
 # Ground floor first: a room imports only from rooms above it in this list.
 ROOMS = [
-    "errors", "files", "results_folder", "randomness", "exact_draws", "readings", "grid",
+    "errors", "files", "results_folder", "arithmetic", "randomness", "exact_draws", "readings", "grid",
     "error_bounds",
     "domain", "discretization", "csv_text", "yaml_text", "arrow_tables", "microdata", "numeric",
     "true_records",

@@ -11,7 +11,7 @@ AUDITS = ("privacy", "samplers")
 WRITTEN = 2e-8
 """Tables have 9 digits: numbers that differ by less, relatively, are the same."""
 COMPUTED = 1e-6
-"""The same for what sums and solvers compute, which differ from processor to processor."""
+"""The same for what sums and solvers compute, which differ with versions and kinds of processor."""
 DESIGNED = 1e-3
 """The same for channels found by search, which stops where little is left to gain."""
 _RANDOM_COUNTS = ("rejected", "subset_min", "subset_max", "subsets_agreeing", "subsets_lowest",

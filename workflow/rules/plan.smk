@@ -1,16 +1,14 @@
-# Settles everything before the graph is built: config, data sources, one thread a job.
-import os
-
+# Settles everything before the graph is built: config, data sources, the arithmetic of jobs.
 from snakemake.exceptions import WorkflowError
 
+from deniable import arithmetic
 from deniable.config import refuse_repeated_keys
 from deniable.errors import DeniableError
 from deniable.plan import RAW, Plan
 from deniable.studies.registry import FIGURES, STUDIES, TABLES
 
-# Jobs run side by side, and more threads inside one would change the order of floating sums.
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[variable] = "1"
+# Jobs run side by side; more threads inside one, or other kernels, change the order of floating sums.
+arithmetic.settle()
 
 try:
     for file in workflow.configfiles:
