@@ -16,8 +16,8 @@ SCRIPTS = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
 
 # Ground floor first: a room imports only from rooms above it in this list.
 ROOMS = [
-    "errors", "files", "results_folder", "arithmetic", "randomness", "exact_draws", "readings", "grid",
-    "error_bounds",
+    "errors", "files", "results_folder", "arithmetic", "randomness", "exact_draws", "readings",
+    "grid", "error_bounds",
     "domain", "discretization", "csv_text", "yaml_text", "arrow_tables", "microdata", "numeric",
     "true_records",
     "channel.ratios", "channel.base", "channel.dense", "channel.keep_or_replace",

@@ -1,9 +1,9 @@
 """The environment of jobs under which floating-point sums are the same bits on every processor.
 
 numpy and OpenBLAS choose among kernels by the processor that they find, and kernels add in
-different orders. The last bits then differ; a search among local optima, such as that for a designed
-channel, can end at another one. So jobs use the kernels that all x86-64 processors with AVX2 have,
-those of Intel since 2013 and of AMD since 2015, and one thread.
+different orders. The last bits then differ; a search among local optima, such as that for a
+designed channel, can end at another one. So jobs use the kernels that all x86-64 processors with
+AVX2 have, those of Intel since 2013 and of AMD since 2015, and one thread.
 """
 
 import os
@@ -31,8 +31,8 @@ def settings(simd: dict[str, list[str]] | None = None) -> dict[str, str]:
     Returns
     -------
     dict
-        One thread; on x86-64 with AVX2, also kernels of that level. Elsewhere each kind of processor
-        has its own last bits.
+        One thread; on x86-64 with AVX2, also kernels of that level. Elsewhere each kind of
+        processor has its own last bits.
     """
     chosen = dict.fromkeys(THREADS, "1")
     if simd is None:

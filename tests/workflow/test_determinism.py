@@ -77,10 +77,12 @@ def test_no_release_that_is_no_rehearsal_tells_a_hash_of_its_records(finished: A
     assert kept["inputs"]["results/data/adult.parquet"] in true
 
 
-def test_one_core_leaves_the_same_records(untouched: Any, finished: Any) -> None:
-    untouched.made("--cores", "1", *TARGETS)
+def test_one_core_and_other_kernels_leave_the_same_records(untouched: Any, finished: Any) -> None:
+    # Nehalem's kernels add in another order: with them the last table would have other bytes.
+    targets = (*TARGETS, "results/tables/pram_results.csv")
+    untouched.made("--cores", "1", *targets, OPENBLAS_CORETYPE="Nehalem", OMP_NUM_THREADS="2")
     first, second = (each.results(f"**/*{SUFFIX}") for each in (finished[0], untouched))
-    assert {f"{target}{SUFFIX}" for target in TARGETS} <= set(second)
+    assert {f"{target}{SUFFIX}" for target in targets} <= set(second)
     assert second == {path: first[path] for path in second}
 
 

@@ -87,7 +87,7 @@ def test_a_submit_command_is_enough(untouched: Any) -> None:
     (untouched.folder / target).unlink()
     untouched.made(
         *("--profile", "profiles/generic", "--cluster-generic-submit-cmd", command),
-        *("--configfile", "tiny.yaml", "--", target),
+        *("--seconds-between-status-checks", "1", "--configfile", "tiny.yaml", "--", target),
     )
     asked = [line.split()[:2] for line in (untouched.folder / "submitted").read_text().splitlines()]
     assert asked == [["3", "1000"], ["6", "2000"]]
