@@ -24,6 +24,11 @@ settings.register_profile("deniable", derandomize=True, deadline=None)
 settings.load_profile("deniable")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put whole runs first: at the end, other cores would be idle while the longest go on."""
+    items.sort(key=lambda item: item.get_closest_marker("workflow") is None)
+
+
 @pytest.fixture
 def config_values() -> dict[str, Any]:
     """The committed config, as YAML gives it; a copy that a test may spoil."""
