@@ -1,6 +1,7 @@
 # The project with every package of requirements.lock, hashes checked, for a user without rights.
 #
-#   docker build --tag deniable .
+#   docker build --tag deniable .        (make container: this, and that it starts)
+#   mkdir -p results && chmod a+rwx results
 #   docker run --rm --volume "$PWD/results:/deniable/results" deniable quick
 #
 # podman and buildah take the same file; docs/elsewhere.md says more, and what was checked.

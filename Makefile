@@ -12,6 +12,7 @@ SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 # Which config `make report` is to report on.
 LAST := .snakemake/last_config
 LOCK_FLAGS :=
+DOCKER := docker
 # What a sweep makes, and what `make plan` plans of a config that has sweep in its name.
 SWEEP := $(addprefix results/,tables/multirr_sweep.csv figures/multirr_sweep.svg)
 TARGETS := $(if $(findstring sweep,$(notdir $(CONFIG))),$(SWEEP))
@@ -28,7 +29,7 @@ unexport PYTHONPATH
 
 .DEFAULT_GOAL := help
 .PHONY: help reproduce quick report check baseline compare test test-kills test-slurm bench lint lock surrogates environment clean distclean
-.PHONY: plan sweep costs times
+.PHONY: plan sweep costs times container
 
 help: ## list the targets
 	@echo "make TARGET [CORES=n] [PYTHON=python3.x]    CORES is $(CORES) here"
@@ -73,6 +74,10 @@ test: $(ENVIRONMENT) ## the tests, on all cores
 
 test-slurm: $(ENVIRONMENT) ## the quick study on a Slurm of its own, same bytes, faults too; as root; INSTALL=1 installs Slurm, PART=1: less of the study
 	$(BIN)/python tools/slurm/check.py $(if $(INSTALL),--install) $(if $(PART),--part)
+
+container: ## build the image of the Dockerfile and ask it for help; needs Docker, or DOCKER=podman
+	$(DOCKER) build --tag deniable .
+	$(DOCKER) run --rm deniable help
 
 KILLS := 20
 SEED := 20211121

@@ -17,7 +17,11 @@ from deniable.baseline_report import MARK
 ROOT = Path(__file__).resolve().parent.parent
 WORKFLOW = ROOT / ".github" / "workflows" / "regenerate.yml"
 JOBS: dict[str, Any] = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]
-OWN_SCRIPTS = {"quick": "GITHUB_STEP_SUMMARY", "comment": "comparison.md"}
+OWN_SCRIPTS = {
+    "quick": "GITHUB_STEP_SUMMARY",
+    "slurm": "sudo chmod --recursive a+rX /tmp/deniable-slurm-*",
+    "comment": "comparison.md",
+}
 
 GH = """#!/bin/sh
 echo "$@" >> "$CALLS"
@@ -70,14 +74,16 @@ def test_a_comment_is_written_once(
     (tmp_path / "comparison.md").write_text(f"{MARK}\n\nnew\n", encoding="utf-8")
     found = [{"id": i, "user": {"type": kind}, "body": body} for i, kind, body in comments]
     (tmp_path / "found").write_text(json.dumps(found), encoding="utf-8")
+    (step,) = [step for step in JOBS["comment"]["steps"] if "run" in step]
+    assert step["env"]["MARK"] == MARK
     environment = os.environ | {
         "PATH": f"{tmp_path}:{os.environ['PATH']}",
         "CALLS": str(tmp_path / "calls"),
         "FOUND": str(tmp_path / "found"),
+        "MARK": step["env"]["MARK"],
         "COMMENTS": "repos/o/r/issues/7/comments",
         "OF_REPOSITORY": "repos/o/r/issues/comments",
     }
-    (script,) = scripts("comment")
-    subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env=environment, check=True)
+    subprocess.run(["bash", "-e", "-c", step["run"]], cwd=tmp_path, env=environment, check=True)
     calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
     assert calls == ["api --paginate repos/o/r/issues/7/comments", f"api {call}"]

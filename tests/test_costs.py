@@ -15,6 +15,8 @@ from deniable.costs import Cost, Kind, Measured, expected, measured_cost, units
 from deniable.errors import DeniableError
 from deniable.job_graph import read_graph, schedule
 
+ROOT = Path(__file__).resolve().parent.parent
+
 HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
 STUDY = Kind("simulate", "multirr_tables")
 
@@ -117,8 +119,27 @@ def test_of_one_size_the_start_is_the_known_one() -> None:
     assert cost.spread == pytest.approx(0.1)
     known = Cost("simulate", "multirr_tables", 1, 3.0, 1.0, 0.1, 1.0, 1.0)
     assert measured_cost(STUDY, jobs, 0.0, known).start_seconds == pytest.approx(3.0)
+
+
+def test_where_the_start_is_nearly_all_the_work_is_not_taken_for_nothing() -> None:
     short = measured_cost(STUDY, [(measured(0.5), 10.0)], 0.0)
-    assert (short.start_seconds, short.unit_seconds) == (0.5, 0.0)
+    assert (short.start_seconds, short.unit_seconds) == pytest.approx((0.25, 0.025))
+    # What is known of start and work keeps its proportion: a start of 1.2 s and 0.4 s of work.
+    known = Cost("simulate", "multirr_sweep", 26, 1.2, 0.004, 0.2, 1.0, 1.0)
+    for seconds in (1.1, 1.3, 2.0):
+        cost = measured_cost(STUDY, [(measured(seconds), 100.0)], 0.0, known)
+        assert cost.seconds(100) == pytest.approx(seconds)
+        assert cost.seconds(10_000) == pytest.approx(seconds / 1.6 * 41.2)
+    # Larger jobs that took no longer, by chance.
+    jobs = [(measured(6.0), 100.0), (measured(2.0), 400.0)]
+    assert measured_cost(STUDY, jobs, 0.0, known).unit_seconds > 0
+
+
+def test_no_known_study_costs_the_same_at_any_size() -> None:
+    known = costs.read_costs(ROOT / costs.COSTS)
+    studies = [cost for cost in known.values() if cost.study]
+    assert len(studies) > 20
+    assert [cost.study for cost in studies if cost.unit_seconds == 0] == []
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 100), st.floats(1, 1e6)), min_size=1, max_size=20))

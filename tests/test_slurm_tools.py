@@ -2,6 +2,8 @@
 
 import importlib
 import os
+import shutil
+import subprocess
 from pathlib import Path
 from types import ModuleType
 
@@ -17,6 +19,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     monkeypatch.setattr(module, "CONFIGURATION", tmp_path / "slurm.conf")
     monkeypatch.setattr(module, "ACCOUNTING_CONFIGURATION", tmp_path / "slurmdbd.conf")
     monkeypatch.setattr(module, "missing", lambda: [])
+    monkeypatch.setattr(module, "daemons", lambda: [])
     monkeypatch.setattr(module.os, "geteuid", lambda: 0)
     monkeypatch.delenv("SLURM_CONF", raising=False)
     return module
@@ -41,6 +44,24 @@ def test_a_slurm_that_is_there_stays_as_it_is(cluster: ModuleType, tmp_path: Pat
     cluster.CONFIGURATION.write_text(f"{cluster.MARK} {tmp_path} {os.getppid()}\n")
     with pytest.raises(cluster.ClusterError, match="another test runs"):
         cluster.refuse_if_impossible()
+
+
+def test_a_slurm_that_has_its_configuration_from_elsewhere_is_seen(
+    cluster: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "daemons", lambda: ["slurmd"])
+    with pytest.raises(cluster.ClusterError, match="slurmd runs: this machine belongs"):
+        cluster.refuse_if_impossible()
+
+
+def test_a_daemon_that_a_killed_test_left_is_ended(cluster: ModuleType, tmp_path: Path) -> None:
+    program = tmp_path / "slurmd"
+    shutil.copy2(shutil.which("sleep") or "", program)
+    with subprocess.Popen([program, "600"]) as process:
+        (tmp_path / "slurmd.pid").write_text(str(process.pid))
+        cluster.CONFIGURATION.write_text(f"{cluster.MARK} {tmp_path} {2**30}\n")
+        cluster.end_what_a_killed_test_left()
+        assert process.wait(20) != 0
 
 
 def test_what_a_killed_test_left_is_removed(cluster: ModuleType, tmp_path: Path) -> None:

@@ -21,7 +21,8 @@ from deniable.baseline_columns import columns_of, names_of_tables
 from deniable.config import Config
 from deniable.errors import DataError
 from deniable.files import read_json, sha256, write_json, write_text
-from deniable.provenance import COMPUTING_PACKAGES, run_facts
+from deniable.provenance import COMPUTING_PACKAGES
+from deniable.provenance import versions as versions_of_run
 from deniable.sources import read_source
 from deniable.studies.registry import TABLES
 
@@ -214,7 +215,8 @@ def of_run(results: Path, config: Config) -> Run:
 
 
 def _facts(results: Path, config: Config) -> dict[Origin, Facts]:
-    versions = {name: run_facts()[name] for name in ("python", *COMPUTING_PACKAGES)}
+    known = versions_of_run()
+    versions = {name: known[name] for name in ("python", *COMPUTING_PACKAGES)}
     said = json.dumps(config.model_dump(mode="json", exclude={"data", "seed"}), sort_keys=True)
     records: dict[Origin, dict[str, str]] = {origin: {} for origin in KEPT_IN}
     for file in sorted((results / "data").glob("*.parquet")):

@@ -7,6 +7,8 @@ from deniable.baseline_comparison import FALSE_ALARMS, Comparison, Finding, Move
 MARK = "<!-- deniable: comparison with the quick baseline -->"
 """By which a comment on a pull request is found again."""
 MOST_ROWS = 15
+MOST_VERDICTS = 200
+"""More would not go into a comment on GitHub, which holds 65,536 characters."""
 _LONGEST = 100
 
 
@@ -86,7 +88,7 @@ def _table(findings: Sequence[Finding]) -> str:
             finding.after,
             _chance(finding),
         ][: len(head)]
-        for finding in findings[:MOST_ROWS]
+        for finding in findings[: MOST_VERDICTS if findings[0].kind == "verdict" else MOST_ROWS]
     ]
     left_out = len(findings) - len(rows)
     more = f"\n\n… and {left_out:,} more." if left_out else ""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
+from deniable.channel.base import Floats
 from deniable.config import Config
 from deniable.errors import DeniableError
 from deniable.files import written_whole
@@ -42,6 +43,8 @@ UNITS_OF_A_RUN: Mapping[str, Callable[[Mapping[str, Any]], int]] = {
     "idp_fig4": lambda settings: len(settings["k"]),
 }
 """Of the studies whose runs a setting makes longer: units of work in a run of a cell, else 1."""
+RUNS_TO_PREPARE = {"multirr_sensitivity": 60}
+"""Of the studies with many cells of few runs: how many runs cost what a cell costs before them."""
 
 
 @dataclass(frozen=True, order=True)
@@ -185,7 +188,8 @@ def units(config: Config, kind: Kind, chunk: int = 0, chunks: int = 1) -> float:
     study = config.study(kind.study)
     longer = UNITS_OF_A_RUN.get(kind.study)
     of_a_run = longer(study.model_dump()) if longer else 1
-    return float(len(chunk_of(study.cells(), chunk, chunks)) * study.replicates * of_a_run)
+    runs = study.replicates + RUNS_TO_PREPARE.get(kind.study, 0)
+    return float(len(chunk_of(study.cells(), chunk, chunks)) * runs * of_a_run)
 
 
 def current(jobs: Iterable[Measured], config: Config) -> list[Measured]:
@@ -217,7 +221,9 @@ def measured_cost(
     kind : Kind
     jobs : sequence of (Measured, float)
         Each with its units of work. Where these differ twofold or more, start and unit are both
-        fitted (least squares of relative deviations); else the start is the known one.
+        fitted (least squares of relative deviations). Otherwise, or if chance leaves nothing for
+        the work, the start is the known one; and where most of the time was the start, so that
+        little can be said of the work, start and unit keep the proportion that is known.
     output_bytes : float
         Of a job's outputs, on average.
     known : Cost, optional
@@ -225,14 +231,13 @@ def measured_cost(
     """
     took = np.array([job.cpu_seconds for job, _ in jobs])
     work = np.array([each for _, each in jobs])
-    if not kind.study:
-        start, unit = 0.0, float(took.mean())
-    elif work.max() >= 2 * work.min():
-        design = np.column_stack([np.ones_like(work), work]) / took[:, None]
-        start, unit = map(float, optimize.nnls(design, np.ones_like(took))[0])
-    else:
-        start = min(known.start_seconds if known else START, float(took.mean()))
+    start, unit = (0.0, float(took.mean())) if not kind.study else _fitted(took, work)
+    if unit == 0:
+        start = known.start_seconds if known else START
         unit = float((took.mean() - start) / work.mean())
+        if unit * work.mean() < start:
+            # Without a known cost, half and half: rather too much for larger sizes than nothing.
+            unit = known.unit_seconds if known and known.unit_seconds else start / work.mean()
     # So that the sum over the jobs is what they took; relative deviations alone leave it lower.
     factor = float(took.sum() / (start + unit * work).sum())
     start, unit = start * factor, unit * factor
@@ -247,6 +252,15 @@ def measured_cost(
         max(job.memory_mb for job, _ in jobs),
         output_bytes,
     )
+
+
+def _fitted(took: Floats, work: Floats) -> tuple[float, float]:
+    """Return the seconds of start and unit; 0 for the unit where sizes do not tell them apart."""
+    if work.max() < 2 * work.min():
+        return float(took.mean()), 0.0
+    design = np.column_stack([np.ones_like(work), work]) / took[:, None]
+    start, unit = map(float, optimize.nnls(design, np.ones_like(took))[0])
+    return start, unit
 
 
 def write_costs(costs: Iterable[Cost], path: Path | str = COSTS) -> None:

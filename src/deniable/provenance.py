@@ -11,12 +11,12 @@ from pathlib import Path
 import deniable
 
 PACKAGE = Path(deniable.__file__).parent
-COMPUTING_PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib")
-REPORTED_PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib", "snakemake", "pydantic")
-RECORDED_PACKAGES = (
-    *REPORTED_PACKAGES,
-    *("cvxpy", "highspy", "numba", "opendp", "pgmpy", "rdata", "scikit-learn"),
+COMPUTING_PACKAGES = (
+    *("clarabel", "cvxpy", "highspy", "matplotlib", "numba", "numpy", "opendp", "pandas", "pgmpy"),
+    *("pyarrow", "rdata", "scikit-learn", "scipy"),
 )
+REPORTED_PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib", "snakemake", "pydantic")
+RECORDED_PACKAGES = (*COMPUTING_PACKAGES, "pydantic", "snakemake")
 
 
 def code_digest(script: Path | str) -> str:

@@ -1,6 +1,8 @@
 """The profiles: resources for each rule, sensible groups, a submit command that is enough."""
 
+import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +68,43 @@ def test_the_slurm_profile_groups_the_whole_graph(untouched: Any) -> None:
     assert len(groups) < total / 3
 
 
+# A PBS for these tests. Its first job it ends before that has begun, as for a node that died.
+QSUB = """\
+#!/bin/sh
+echo "$@" >>submitted
+job=$(wc -l <submitted)
+for script; do :; done
+if [ "$job" = 1 ]; then
+    echo F 271 >"job.$job"
+else
+    (sh "$script"; echo F $? >"job.$job") >/dev/null 2>&1 &
+fi
+echo "$job.pbs"
+"""
+QSTAT = """\
+#!/bin/sh
+# qstat -x -f ID
+job=job.${3%.pbs}
+if [ -f "$job" ]; then
+    read -r state status <"$job"
+    printf 'Job Id: %s\\n    job_state = %s\\n    Exit_status = %s\\n' "$3" "$state" "$status"
+else
+    printf 'Job Id: %s\\n    job_state = R\\n' "$3"
+fi
+"""
+
+
+def scheduler(folder: Path, **programs: str) -> Path:
+    """Write the programs of a scheduler into a folder; return that."""
+    folder.mkdir(exist_ok=True)
+    for name, text in programs.items():
+        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).chmod(0o755)
+    return folder
+
+
 @pytest.mark.workflow
-def test_a_submit_command_is_enough(untouched: Any) -> None:
-    submit = untouched.folder / "submit.sh"
-    # What a scheduler does: note what is asked for, take the script, say an id, run it later.
-    submit.write_text('echo "$@" >>submitted\nsh "$3" >/dev/null 2>&1 &\necho $!\n')
+def test_the_generic_profile_submits_again_what_failed_and_what_was_ended(untouched: Any) -> None:
     # A job that fails, in its first attempt only.
     untouched.edit(
         "workflow/scripts/work_example.py",
@@ -78,17 +112,47 @@ def test_a_submit_command_is_enough(untouched: Any) -> None:
         "import os\nif not os.path.exists('failed'):\n"
         "    open('failed', 'w').close()\n    raise SystemExit(1)\nwith job(snakemake):",
     )
-    command = f"sh {submit} {{resources.runtime}} {{resources.mem_mb}}"
     target = "results/tables/multirr_example1.csv"
     (untouched.folder / "failed").touch()
     untouched.made("--cores", "1", "--configfile", "tiny.yaml", "--", target)
     made_here = (untouched.folder / target).read_bytes()
     (untouched.folder / "failed").unlink()
     (untouched.folder / target).unlink()
+    programs = scheduler(untouched.folder / "pbs", qsub=QSUB, qstat=QSTAT)
+    path = f"{programs}{os.pathsep}{untouched.environment()['PATH']}"
     untouched.made(
-        *("--profile", "profiles/generic", "--cluster-generic-submit-cmd", command),
-        *("--seconds-between-status-checks", "1", "--configfile", "tiny.yaml", "--", target),
+        *("--profile", "profiles/generic", "--seconds-between-status-checks", "1"),
+        *("--configfile", "tiny.yaml", "--", target),
+        PATH=path,
     )
-    asked = [line.split()[:2] for line in (untouched.folder / "submitted").read_text().splitlines()]
-    assert asked == [["3", "1000"], ["6", "2000"]]
+    submitted = (untouched.folder / "submitted").read_text(encoding="utf-8")
+    asked = re.findall(r"ncpus=(\d+):mem=(\d+)mb -l walltime=(\d+):00", submitted)
+    assert asked == [("1", "1000", "3"), ("1", "2000", "6"), ("1", "3000", "9")]
     assert (untouched.folder / target).read_bytes() == made_here
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ("Job Id: 7.pbs\n    job_state = Q\n", "running"),
+        ("Job Id: 7.pbs\n    job_state = E\n    Exit_status = 0\n", "running"),
+        ("Job Id: 7.pbs\n    job_state = F\n    Exit_status = 0\n", "success"),
+        ("Job Id: 7.pbs\n    job_state = F\n    Exit_status = 1\n", "failed"),
+        ("Job Id: 7.pbs\n    job_state = F\n    Exit_status = -29\n", "failed"),
+        ("Job Id: 7.pbs\n    job_state = F\n", "failed"),
+        ("Job Id: 7.pbs\n    job_state = C\n    exit_status = 0\n", "success"),
+        ("qstat: Unknown Job Id 7.pbs", "failed"),
+        ("qstat: cannot connect to server", "running"),
+    ],
+)
+def test_how_a_pbs_job_fares(tmp_path: Path, said: str, status: str) -> None:
+    (tmp_path / "said").write_text(said, encoding="utf-8")
+    scheduler(tmp_path, qstat=f'#!/bin/sh\ncat "{tmp_path}/said" >&2\n')
+    done = subprocess.run(
+        ["sh", str(ROOT / "profiles" / "generic" / "status.sh"), "7.pbs"],
+        env=os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"{status}\n"

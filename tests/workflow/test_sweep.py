@@ -1,5 +1,6 @@
 """A sweep from plan to table; what jobs cost, held against what they took."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -81,6 +82,19 @@ def test_a_plan_counts_what_is_not_made_yet(project: Any) -> None:
     for what in ("CPU hours: ", "wall time on 2 cores", "memory: ", "disk: ", "graph of 4 jobs"):
         assert what in said
     assert "never measured" not in said
+
+
+def test_the_graph_of_a_thousand_cells_is_built_in_seconds(untouched: Any) -> None:
+    sweep = yaml.safe_load((ROOT / "config" / "sweep.yaml").read_text(encoding="utf-8"))
+    tiny = yaml.safe_load((untouched.folder / "tiny.yaml").read_text(encoding="utf-8"))
+    # The few records of these tests have no 2,000 parties.
+    config = sweep | {name: tiny[name] for name in ("data", "analyses")}
+    (untouched.folder / "sweep.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    said = planned(untouched, "--configfile", "sweep.yaml", SWEEP)
+    assert "simulate multirr_sweep: 1,000 cells, 100,000 runs each" in said
+    jobs, seconds = re.findall(r"graph of (\d+) jobs built in ([\d.]+) s", said)[0]
+    assert int(jobs) == 27
+    assert float(seconds) < 15  # as a rule two or three
 
 
 def test_a_sweep_without_cells_is_refused_with_the_way_to_have_some(project: Any) -> None:

@@ -159,7 +159,7 @@ def time_limit(project: Project, results: Path) -> str:
     going = project.start("time.log", *ON_SLURM, "--", target)
     first = limit_of(project)
     let_time_run_out(project, target)
-    wait_for("the second attempt", 400, lambda: limit_of(project) == 2 * first)
+    project.wait("the second attempt", lambda: limit_of(project) == 2 * first)
     gate.let_through(project.folder)
     require(going.ends(well=True), "DUE TO TIME LIMIT")
     same(project, results, target)
@@ -171,7 +171,7 @@ def time_limit(project: Project, results: Path) -> str:
 
 def limit_of(project: Project) -> int:
     """Return the time limit of the folder's job, in minutes, once it is in the queue."""
-    limits = wait_for("a job in the queue", 400, lambda: project.queue("%l"))
+    limits = project.wait("a job in the queue", lambda: project.queue("%l"))
     *hours, minutes, _ = map(int, limits[0].split(":"))
     return minutes + 60 * (hours[0] if hours else 0)
 
@@ -264,19 +264,33 @@ def without_accounting(folder: Path, results: Path, targets: Sequence[str]) -> N
             raise
 
 
-def check(folder: Path, targets: Sequence[str]) -> None:
-    """All checks; the study with all that it makes, or with some targets."""
+def check(folder: Path, targets: Sequence[str], *, installed: bool) -> None:
+    """All checks; the study with all that it makes, or with some targets.
+
+    Without what accounting needs, that is left out, unless it should have been `installed`.
+    """
+    lacking = missing(accounting=True)
+    without = (
+        f"with accounting; not installed: {', '.join(lacking)}. On Debian or Ubuntu: "
+        f"apt-get install --no-install-recommends {ACCOUNTING_PACKAGES}"
+    )
+    if lacking and installed:
+        raise ClusterError(without)
     results = reference(folder)
     without_accounting(folder, results, targets)
-    if lacking := missing(accounting=True):
-        say(
-            f"SKIPPED: with accounting; not installed: {', '.join(lacking)}. On Debian or Ubuntu: "
-            f"apt-get install --no-install-recommends {ACCOUNTING_PACKAGES}"
-        )
+    if lacking:
+        say(f"SKIPPED: {without}")
         return
     with cluster(folder / "accounting", 2, accounting=True):
         say("Slurm is up, with accounting")
         say(f"ok: {with_accounting(Project.copy(folder / 'accounted'), results)}")
+
+
+def end_in_peace(*_: object) -> None:
+    """Interrupt the check, once: a second signal would leave daemons and their configuration."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def main() -> int:
@@ -288,7 +302,7 @@ def main() -> int:
     asked = parser.parse_args()
     # A shell that runs this in the background ignores Ctrl-C, also for what is started here.
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, end_in_peace)
     if asked.install:
         install()
     # Secure for munge, and without a space in its name.
@@ -297,7 +311,7 @@ def main() -> int:
     try:
         refuse_if_impossible()
         if not asked.possible:
-            check(folder, PART if asked.part else ())
+            check(folder, PART if asked.part else (), installed=asked.install)
             say("all passed; Slurm has ended")
     except (ClusterError, KeyboardInterrupt) as error:
         print(f"test-slurm: {error or 'interrupted'}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""A Slurm of one node on this machine, for the time of a test; it leaves the machine as it was.
+"""A Slurm of one node on this machine, for the time of a test; it ends all that it has started.
 
 Slurm's commands and the executor's inner ``srun`` look for ``/etc/slurm/slurm.conf`` and nowhere
 else, so that file is written and removed again. Everything else (state, logs, keys, process ids) is
@@ -70,6 +70,18 @@ def refuse_if_impossible() -> None:
             )
         if file.exists() and owner(file) != os.getpid() and running(owner(file)):
             raise ClusterError(f"another test runs, process {owner(file)}; one at a time")
+    # Nodes may get their configuration from elsewhere, which a file here would replace.
+    if not CONFIGURATION.exists() and (found := daemons()):
+        raise ClusterError(f"{found[0]} runs: this machine belongs to a Slurm already")
+
+
+def daemons() -> list[str]:
+    """Return the daemons of a Slurm that run on this machine."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):  # processes come and go
+            found.append(file.read_text(encoding="utf-8").strip())
+    return [name for name in ("slurmctld", "slurmd", "sackd") if name in found]
 
 
 def marked(file: Path) -> tuple[str, int]:
@@ -87,10 +99,7 @@ def end_what_a_killed_test_left() -> None:
     """End the daemons of an earlier test that could not clean up, and remove its files."""
     for file in (CONFIGURATION, ACCOUNTING_CONFIGURATION):
         if file.exists():
-            folder = Path(
-                file.read_text(encoding="utf-8").splitlines()[0].removeprefix(MARK).strip()
-            )
-            for pid_file in sorted(folder.glob("*.pid")):
+            for pid_file in sorted(Path(marked(file)[0]).glob("*.pid")):
                 end(pid_file)
             file.unlink()
 
@@ -252,7 +261,8 @@ class Cluster:
             "SlurmdParameters=config_overrides",
             "SelectType=select/cons_tres",
             "SelectTypeParameters=CR_Core",
-            "MinJobAge=3600",
+            # As where administrators leave it alone; Snakemake looks every 3 minutes at least.
+            "MinJobAge=300",
             f"NodeName={host} NodeAddr=127.0.0.1 CPUs={self.slots} RealMemory=64000 State=UNKNOWN",
             "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP",
         ]

@@ -7,11 +7,12 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import gate
-from cluster import ClusterError, run, wait_for
+from cluster import ClusterError, Found, run, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("Snakefile", "workflow", "config", "resources", "docs", "src", "profiles")
@@ -77,9 +78,21 @@ class Project:
 
     def working(self, output: str) -> int:
         """Wait for the process that simulates a chunk, and waits at the gate; return its id."""
-        found = wait_for(f"a job on {output}", 400, lambda: gate.process_at(self.folder, output))
+        found = self.wait(f"a job on {output}", lambda: gate.process_at(self.folder, output))
         assert found is not None
         return found
+
+    def wait(self, what: str, happened: Callable[[], Found]) -> Found:
+        """Wait for something that the last run here does, as long as that goes on."""
+        going = [each for each in STARTED if each.log.parent == self.folder][-1]
+
+        def found() -> Found:
+            seen = happened()
+            if not seen and going.process.poll() is not None:
+                raise ClusterError(f"ended before {what} was seen: {going.tail()}")
+            return seen
+
+        return wait_for(what, 400, found)
 
 
 @dataclass(frozen=True)
