@@ -314,7 +314,7 @@ def main() -> int:
             check(folder, PART if asked.part else (), installed=asked.install)
             say("all passed; Slurm has ended")
     except (ClusterError, KeyboardInterrupt) as error:
-        print(f"test-slurm: {error or 'interrupted'}", file=sys.stderr)
+        print(f"test-slurm: {str(error) or 'interrupted'}", file=sys.stderr)
         if any(folder.iterdir()):
             print(f"test-slurm: logs and copies are kept in {folder}", file=sys.stderr)
         else:
