@@ -3,6 +3,7 @@
 import importlib
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 from types import ModuleType
@@ -57,11 +58,14 @@ def test_a_slurm_that_has_its_configuration_from_elsewhere_is_seen(
 def test_a_daemon_that_a_killed_test_left_is_ended(cluster: ModuleType, tmp_path: Path) -> None:
     program = tmp_path / "slurmd"
     shutil.copy2(shutil.which("sleep") or "", program)
-    with subprocess.Popen([program, "600"]) as process:
+    with subprocess.Popen([program, "60"]) as process:
+        # The kernel names a process a moment after it has begun.
+        name = Path(f"/proc/{process.pid}/comm")
+        cluster.wait_for("the name", 20, lambda: name.read_text().strip() == "slurmd")
         (tmp_path / "slurmd.pid").write_text(str(process.pid))
         cluster.CONFIGURATION.write_text(f"{cluster.MARK} {tmp_path} {2**30}\n")
         cluster.end_what_a_killed_test_left()
-        assert process.wait(20) != 0
+        assert process.wait(20) == -signal.SIGTERM
 
 
 def test_what_a_killed_test_left_is_removed(cluster: ModuleType, tmp_path: Path) -> None:
