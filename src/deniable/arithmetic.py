@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
+"""Of OpenMP, the BLAS libraries, and Rust's solvers such as Clarabel."""
 AVX2 = {"X86_V3", "AVX2"}
 """The names of the common level in numpy, from 2.4 on and before."""
 BEYOND_AVX2 = ("X86_V4", "AVX512")

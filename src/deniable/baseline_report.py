@@ -24,7 +24,8 @@ def markdown(comparison: Comparison) -> str:
         parts.append(f"Other than in the baseline's run: {_listed(comparison.remarks)}.")
     for title, text, findings in _sections(comparison):
         if findings:
-            parts += [f"### {title} ({len(findings):,})", text, _table(findings)]
+            most = MOST_VERDICTS if findings[0].kind == "verdict" else MOST_ROWS
+            parts += [f"### {title} ({len(findings):,})", text, _table(findings, most)]
     moved = [each for each in comparison.movements if each.moved]
     if moved:
         parts += [
@@ -75,7 +76,7 @@ def _sections(comparison: Comparison) -> Iterable[tuple[str, str, Sequence[Findi
     )
 
 
-def _table(findings: Sequence[Finding]) -> str:
+def _table(findings: Sequence[Finding], most: int) -> str:
     compared = any(finding.column for finding in findings)
     head = ["table", "row", "column", "baseline", "run", "by chance"] if compared else [
         "table", "row"]  # fmt: skip
@@ -88,7 +89,7 @@ def _table(findings: Sequence[Finding]) -> str:
             finding.after,
             _chance(finding),
         ][: len(head)]
-        for finding in findings[: MOST_VERDICTS if findings[0].kind == "verdict" else MOST_ROWS]
+        for finding in findings[:most]
     ]
     left_out = len(findings) - len(rows)
     more = f"\n\n… and {left_out:,} more." if left_out else ""

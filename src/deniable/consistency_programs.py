@@ -25,7 +25,6 @@ CLARABEL_OPTIONS = {
     "reduced_tol_gap_abs": 1e-6,
     "reduced_tol_gap_rel": 1e-6,
     "reduced_tol_feas": 1e-7,
-    "max_threads": 1,
 }
 HIGHS_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 TIE = 1e-8

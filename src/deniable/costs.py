@@ -231,13 +231,10 @@ def measured_cost(
     """
     took = np.array([job.cpu_seconds for job, _ in jobs])
     work = np.array([each for _, each in jobs])
-    start, unit = (0.0, float(took.mean())) if not kind.study else _fitted(took, work)
-    if unit == 0:
-        start = known.start_seconds if known else START
-        unit = float((took.mean() - start) / work.mean())
-        if unit * work.mean() < start:
-            # Without a known cost, half and half: rather too much for larger sizes than nothing.
-            unit = known.unit_seconds if known and known.unit_seconds else start / work.mean()
+    if not kind.study:
+        start, unit = 0.0, float(took.mean())
+    else:
+        start, unit = _fitted(took, work) or _by_known_start(took, work, known)
     # So that the sum over the jobs is what they took; relative deviations alone leave it lower.
     factor = float(took.sum() / (start + unit * work).sum())
     start, unit = start * factor, unit * factor
@@ -254,13 +251,22 @@ def measured_cost(
     )
 
 
-def _fitted(took: Floats, work: Floats) -> tuple[float, float]:
-    """Return the seconds of start and unit; 0 for the unit where sizes do not tell them apart."""
+def _fitted(took: Floats, work: Floats) -> tuple[float, float] | None:
+    """Return the seconds of start and unit, or None where the sizes do not tell them apart."""
     if work.max() < 2 * work.min():
-        return float(took.mean()), 0.0
+        return None
     design = np.column_stack([np.ones_like(work), work]) / took[:, None]
     start, unit = map(float, optimize.nnls(design, np.ones_like(took))[0])
-    return start, unit
+    return (start, unit) if unit else None
+
+
+def _by_known_start(took: Floats, work: Floats, known: Cost | None) -> tuple[float, float]:
+    start = known.start_seconds if known else START
+    unit = float((took.mean() - start) / work.mean())
+    if unit * work.mean() >= start:
+        return start, unit
+    # Without a known cost, half and half: rather too much for larger sizes than nothing.
+    return start, known.unit_seconds if known and known.unit_seconds else start / work.mean()
 
 
 def write_costs(costs: Iterable[Cost], path: Path | str = COSTS) -> None:

@@ -123,8 +123,7 @@ def nearest_table_by_program(noisy: npt.ArrayLike, total: float, gamma: float = 
     error = share - values / n
     objective = gamma * cp.norm1(error) + (1 - gamma) * n * cp.sum_squares(error)
     problem = cp.Problem(cp.Minimize(objective), [cp.sum(share) == 1])
-    exact = {"tol_gap_abs": 1e-13, "tol_gap_rel": 1e-13, "tol_feas": 1e-13}
-    problem.solve(solver=cp.CLARABEL, max_threads=1, **exact)
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-13, tol_gap_rel=1e-13, tol_feas=1e-13)
     if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
         raise DeniableError(f"the program of the nearest table was not solved ({problem.status})")
     return np.asarray(n * np.maximum(share.value, 0.0))

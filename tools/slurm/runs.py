@@ -149,12 +149,11 @@ def end_all(folder: Path) -> None:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of a run: the installed library, one thread, no other profile."""
+    """Return the environment of a run: the installed library; the Snakefile adds its arithmetic."""
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     folder = str(Path(sys.executable).parent)
     path = folder + os.pathsep + kept.get("PATH", "")
-    threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
-    return kept | threads | {"PATH": path}
+    return kept | {"PATH": path}
 
 
 def slurm_job(pid: int) -> str:

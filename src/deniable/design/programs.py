@@ -122,5 +122,5 @@ def relaxed(loss: InverseVariance, requirements: Requirements) -> float:
     objective = cp.max(variances) if loss.worst else cp.sum(variances)
     constraints = [cp.sum(P, axis=1) == 1, *_required(P, proportions, requirements)]
     problem = cp.Problem(cp.Minimize(objective), constraints)
-    problem.solve(solver=cp.CLARABEL, max_threads=1)
+    problem.solve(solver=cp.CLARABEL)
     return float(problem.value)
