@@ -335,10 +335,18 @@ def test_other_records_are_told_and_other_versions_remarked() -> None:
     assert found.remarks == ["numpy 2.0 → 2.1"]
 
 
-def test_long_lists_are_cut() -> None:
+def test_long_lists_are_cut_but_not_those_of_verdicts() -> None:
     rows = [{}] * (MOST_ROWS + 15)
     text = markdown(compared(table_1(*rows), table_1(*({"regenerated": 9.0} for _ in rows))))
     assert "… and 15 more." in text  # of 30
+    many = MOST_ROWS + 15
+    pair = (
+        pd.concat([claims(verdict).assign(claim=f"claim {n}") for n in range(many)])
+        for verdict in ("holds", "undecided")
+    )
+    told = markdown(compared(table_1({}), table_1({}), multirr_claims=tuple(pair)))
+    assert "### Verdicts that changed (30)" in told
+    assert told.count("| holds | undecided |") == many
     assert text.startswith(MARK)
     assert len(text) < 10_000
     assert len(markdown(Comparison([FINDING] * 10_000, [], 1, 0, 0.1, ["t"] * 99, []))) < 10_000
