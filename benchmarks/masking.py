@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from deniable.idp import METHODS, Method, domain_bounds, masking
-from deniable.laplace import SeededNoise
-from deniable.microaggregation import Ranking
+from deniable.idp.methods import METHODS, Method, domain_bounds, masking
+from deniable.idp.microaggregation import Ranking
+from deniable.sampling.laplace import SeededNoise
 
 CENSUS = [
     "AFNLWGT",

@@ -22,18 +22,18 @@ import numba
 import numpy as np
 import pandas as pd
 
-from deniable.adjustment import adjust
-from deniable.channel import DenseChannel, KeepOrReplace, ProductChannel
-from deniable.datasets import read_original
-from deniable.domain import Attribute, Domain
-from deniable.expectation_maximization import expectation_maximization
-from deniable.manifest import load_manifest
-from deniable.microdata import Microdata
-from deniable.multirr import cluster_channel, rr_independent
-from deniable.plan import MIRROR_VARIABLE
-from deniable.randomness import SystemSource
-from deniable.secure_sum import Party, secure_sum
-from deniable.simplex import clip_and_rescale
+from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
+from deniable.datasets.manifest import load_manifest
+from deniable.datasets.resolve import read_original
+from deniable.estimation.em import expectation_maximization
+from deniable.estimation.simplex import clip_and_rescale
+from deniable.pipeline.plan import MIRROR_VARIABLE
+from deniable.randomized_response.adjustment import adjust
+from deniable.randomized_response.protocols import cluster_channel, rr_independent
+from deniable.randomized_response.secure_sum import Party, secure_sum
+from deniable.records.categorical import Microdata
+from deniable.records.domain import Attribute, Domain
+from deniable.sampling.sources import SystemSource
 
 RECORDS = 1_000_000
 CATEGORIES = 16

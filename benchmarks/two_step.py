@@ -16,12 +16,12 @@ from itertools import combinations
 
 import numpy as np
 
-from deniable.channel import KeepOrReplace
-from deniable.consistency import NoisyTable, consistent_tables
-from deniable.independence import channel_test
-from deniable.independence_monte_carlo import RandomizedRelease, monte_carlo_test
-from deniable.log_linear import LogLinearModel
-from deniable.two_step import nearest_table_by_program, nearest_tables
+from deniable.channels import KeepOrReplace
+from deniable.contingency.consistency import NoisyTable, consistent_tables
+from deniable.contingency.independence import channel_test
+from deniable.contingency.log_linear import LogLinearModel
+from deniable.contingency.monte_carlo import RandomizedRelease, monte_carlo_test
+from deniable.contingency.two_step import nearest_table_by_program, nearest_tables
 
 TABLES = 100_000
 GOAL = 500.0  # ms

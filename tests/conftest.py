@@ -13,11 +13,11 @@ import pytest
 import yaml
 from hypothesis import settings
 
-from deniable import bayesian_network, surrogates
-from deniable.domain import Attribute, Domain
-from deniable.microdata import Microdata
+from deniable.datasets import bayesian_network, surrogates
+from deniable.records.categorical import Microdata
+from deniable.records.domain import Attribute, Domain
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[1]
 # The same examples in every run, with no deadline: machines are shared. To look for others:
 #   pytest --hypothesis-profile=default --hypothesis-seed=N
 settings.register_profile("deniable", derandomize=True, deadline=None)

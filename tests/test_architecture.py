@@ -8,87 +8,30 @@ from pathlib import Path
 
 import pytest
 
-from deniable.baseline_columns import names_of_tables
+from deniable.papers.columns import names_of_tables
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "deniable"
 SCRIPTS = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
 
-# Ground floor first: a room imports only from rooms above it in this list.
-ROOMS = [
-    "errors", "files", "results_folder", "arithmetic", "randomness", "exact_draws", "readings",
-    "grid", "error_bounds",
-    "domain", "discretization", "csv_text", "yaml_text", "arrow_tables", "microdata", "numeric",
-    "true_records",
-    "channel.ratios", "channel.base", "channel.dense", "channel.keep_or_replace",
-    "channel.product", "channel.serialize", "channel", "channel_files", "propagation",
-    "expectation_maximization", "simplex", "singular",
-    "views", "rrba", "rrba_fast", "rrba_messages", "rrba_client", "rrba_protocol", "rrba_privacy",
-    "rrba_examples",
-    "log_linear", "two_step", "consistency_effects", "consistency_programs", "consistency",
-    "independence_likelihood", "independence", "independence_monte_carlo",
-    "exact_intervals", "intervals", "survey_weights", "transactions", "item_sets",
-    "exact_probabilities", "worst_sets", "breaches", "amplification",
-    "dependence", "clustering", "secure_sum", "linkage",
-    "multirr", "pair_joints", "adjustment", "synthetic", "assessment",
-    "enumeration", "invariant", "invariant_methods",
-    "design.losses", "design.requirements", "design.highs", "design.polytope",
-    "design.conflicts", "design.exactness", "design.barrier", "design.feasible",
-    "design.block_designs", "design.branching", "design.staircases", "design.central_path",
-    "design.relaxation", "design.starts", "design.search", "design.programs",
-    "design.designing", "design", "design.specification",
-    "pram", "pram_matrices", "pram_estimation",
-    "audit", "multirr_audit", "waiver", "assessment_audit",
-    "utility",
-    "microaggregation", "laplace", "idp", "numeric_utility", "numeric_dp", "numeric_selection",
-    "idp_changes", "idp_losses", "idp_composition", "idp_records", "idp_certificate",
-    "idp_attack", "idp_protection", "idp_audit",
-    "manifest_rules", "manifest", "sources", "download", "datasets", "bayesian_network", "networks",
-    "surrogates", "numeric_datasets", "copula", "numeric_surrogates", "preparation", "published",
-    "config_basis", "config_multirr", "config_pram", "config_idp", "config_idp_audit",
-    "config_rrba", "config_rrba_tests", "config_rrba_tables", "config_studies", "config_releases",
-    "config", "config_checks",
-    "study", "claims",
-    "studies.cluster_queries", "studies.adjusted_queries", "studies.pair_queries",
-    "studies.dependence_assessment", "studies.threshold_sweep", "studies.secure_sum_trials",
-    "studies.secure_assessment", "studies.error_analysis",
-    "studies.example1",
-    "studies.pram_coverage", "studies.pram_weights", "studies.pram_item_sets",
-    "studies.pram_invariant", "studies.pram_joint_loss", "studies.pram_variance",
-    "studies.pram_breaches", "studies.pram_results", "studies.pram_design",
-    "studies.idp_sse", "studies.idp_forests", "studies.idp_claim_texts",
-    "studies.idp_claim_tables", "studies.idp_claims_sse", "studies.idp_claims_forests",
-    "studies.idp_claims", "studies.idp_audit", "studies.idp_attacks",
-    "studies.rrba_convergence", "studies.rrba_epsilon", "studies.rrba_independence",
-    "studies.rrba_consistency", "studies.rrba_worked_cases",
-    "studies.rrba_tables", "studies.rrba_table_results", "studies.rrba_claim_texts",
-    "studies.rrba_claim_rows", "studies.rrba_claims_exact", "studies.rrba_claims_convergence",
-    "studies.rrba_claims_distances", "studies.rrba_claims_tests", "studies.rrba_claims",
-    "studies.entries", "studies.registry_multirr", "studies.registry_pram", "studies.registry_idp",
-    "studies.registry_rrba",
-    "studies.registry", "studies.threshold_trend", "studies.multirr_claims", "studies",
-    "release_matrices", "release_pram", "release_estimates", "release", "release_synthesis",
-    "release_audit",
-    "release_numeric", "release_numeric_promises", "release_numeric_estimates",
-    "release_numeric_audit", "release_numeric_check",
-    "release_rrba", "release_rrba_estimates", "release_rrba_independence", "release_rrba_check",
-    "release_rrba_audit",
-    "provenance", "provenance_file",
-    "baseline_columns", "baseline", "baseline_chance", "baseline_comparison", "baseline_report",
-    "figures.style", "figures.printed", "figures.multirr", "figures.pram", "figures.pram_design",
-    "figures.idp", "figures.idp_audit", "figures.rrba", "figures.rrba_independence",
-    "figures.rrba_tables", "figures.sweep", "figures.times",
-    "figures",
-    "report_page", "report_multirr", "report_multirr_analysis", "report_multirr_sweep",
-    "report_pram",
-    "report_pram_variance", "report_pram_privacy", "report_privacy",
-    "report_idp", "report_idp_privacy", "report_idp_overview", "report_sections_idp",
-    "report_numeric_releases", "report_rrba", "report_rrba_privacy", "report_rrba_tests",
-    "report_sections_rrba", "report_rrba_release",
-    "report_sections", "report",
-    "plan", "job_graph", "costs",
-    "cli.text", "cli.answers", "cli.channel", "cli.design", "cli", "__main__",
-]  # fmt: skip
+# Ground first: a folder, or a module beside them, imports only from lines above its own.
+LAYERS = (
+    ("errors", "validation"),
+    ("files", "sampling"),
+    ("records", "display"),
+    ("channels", "datasets"),
+    ("estimation", "privacy", "design.problem"),
+    ("contingency", "idp", "randomized_response", "rrba", "study", "design.solvers"),
+    ("idp.audit", "design"),
+    ("pram",),
+    ("release",),
+    ("release.categorical", "release.numeric", "release.collection",
+     "papers.multirr", "papers.pram", "papers.idp", "papers.rrba"),
+    ("papers",),
+    ("pipeline",),
+    ("report",),
+    ("cli", "__main__"),
+)  # fmt: skip
 # Versions and the package's own folder, for `provenance`.
 HALL = ""
 SMALL = 300_000

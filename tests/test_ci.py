@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from deniable.baseline_report import MARK
+from baseline.told import MARK
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[1]
 WORKFLOW = ROOT / ".github" / "workflows" / "regenerate.yml"
 JOBS: dict[str, Any] = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]
 OWN_SCRIPTS = {

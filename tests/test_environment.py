@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[1]
 
 # Written out here as well as in tools/write_environment.py: a slip there is then seen here.
 CONDA_NAMES = {

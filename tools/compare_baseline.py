@@ -8,13 +8,12 @@ import argparse
 import sys
 from pathlib import Path
 
-from workflow_config import read_config
-
-from deniable import baseline
-from deniable.baseline_comparison import compare
-from deniable.baseline_report import markdown, summary
+from baseline import kept as baseline
+from baseline.comparison import compare
+from baseline.told import markdown, summary
 from deniable.errors import DeniableError
 from deniable.files import write_text
+from workflow_config import read_config
 
 RESULTS = Path("results")
 BASELINE = Path("tests/baseline")

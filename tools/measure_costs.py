@@ -10,9 +10,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from workflow_config import last_config, read_config
-
-from deniable.costs import (
+from costs import (
     BENCHMARKS,
     COSTS,
     SIMULATE,
@@ -25,6 +23,7 @@ from deniable.costs import (
     units,
     write_costs,
 )
+from workflow_config import last_config, read_config
 
 
 def output_sizes(folder: Path, configfile: Path) -> Counter[Kind]:

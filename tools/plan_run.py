@@ -13,11 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from workflow_config import WHOLE, read_config
-
-from deniable.config import Config
-from deniable.config_multirr import ThresholdStudy
-from deniable.costs import (
+from costs import (
     SIMULATE,
     Cost,
     Kind,
@@ -26,7 +22,10 @@ from deniable.costs import (
     units,
 )
 from deniable.errors import DeniableError
-from deniable.job_graph import GraphJob, read_graph, schedule
+from deniable.papers.multirr.settings import ThresholdStudy
+from deniable.pipeline.config import Config
+from job_graph import GraphJob, read_graph, schedule
+from workflow_config import WHOLE, read_config
 
 # They only name what others make.
 EMPTY = ("all", "fit_surrogates")

@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 
 import pandas as pd
-from workflow_config import last_config, read_config
 
-from deniable.costs import BENCHMARKS, Kind, Measured, current, read_benchmarks
-from deniable.figures.style import save
-from deniable.figures.times import PART_STYLE, where_the_time_goes
+from costs import BENCHMARKS, Kind, Measured, current, read_benchmarks
+from deniable.display.style import save
+from times import PART_STYLE, where_the_time_goes
+from workflow_config import last_config, read_config
 
 RULES = Path("workflow/rules")
 BY_NAME = ("simulate", "collect", "draw")

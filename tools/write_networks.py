@@ -1,14 +1,14 @@
 """Write the networks of text 004 from the installed pgmpy to resources/networks.
 
 Run it again when pgmpy brings other tables: the files that are drawn from the networks then change,
-and `deniable.networks.FILES` has to record their new digests.
+and `deniable.datasets.networks.FILES` has to record their new digests.
 """
 
 import sys
 from pathlib import Path
 
-from deniable.bayesian_network import write
-from deniable.networks import NETWORKS, from_pgmpy
+from deniable.datasets.bayesian_network import write
+from deniable.datasets.networks import NETWORKS, from_pgmpy
 
 FOLDER = Path(__file__).resolve().parent.parent / "resources" / "networks"
 

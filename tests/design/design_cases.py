@@ -12,10 +12,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable.channel import DenseChannel
+from deniable.channels import DenseChannel
+from deniable.channels.invariant import lazy_resampling_with_epsilon, two_step_with_epsilon
 from deniable.design import Design, Requirements
-from deniable.invariant import lazy_resampling_with_epsilon, two_step_with_epsilon
-from deniable.pram_matrices import channel_of_epsilon
+from deniable.pram.matrices import channel_of_epsilon
 
 LOSSES = ("trace", "worst_cell", "changed", "distance")
 

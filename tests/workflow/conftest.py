@@ -23,12 +23,11 @@ import pytest
 import rdata
 import yaml
 
-from deniable import copula, numeric_surrogates
-from deniable.provenance_file import SUFFIX
+from deniable.datasets import copula, numeric_surrogates
+from deniable.pipeline.provenance import SUFFIX
 
 ROOT = Path(__file__).resolve().parents[2]
 # The gate at which jobs wait, which the check on Slurm has too.
-sys.path.append(str(ROOT / "tools" / "slurm"))
 COPIED = ("Snakefile", "workflow", "config", "resources", "docs", "profiles", "src")
 RECORDS = 600
 

@@ -7,11 +7,11 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
-from deniable import baseline
-from deniable.baseline_columns import names_of_tables
-from deniable.baseline_comparison import compare
-from deniable.config import Config, validate
+from baseline import kept as baseline
+from baseline.comparison import compare
 from deniable.errors import DataError
+from deniable.papers.columns import names_of_tables
+from deniable.pipeline.config import Config, validate
 
 pytestmark = pytest.mark.workflow
 

@@ -1,18 +1,15 @@
 """The records of provenance are the same bytes however a run goes, and hold all results."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from deniable.provenance_file import SUFFIX, content_digest
+import check_provenance
+from deniable.pipeline.provenance import SUFFIX, content_digest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
-
-import check_provenance  # noqa: E402
 
 pytestmark = pytest.mark.workflow
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import gate
 import pytest
-from kill_trial import job_at_gate
+from tests.workflow.kill_trial import job_at_gate
 
 pytestmark = pytest.mark.workflow
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import gate
 import pytest
-from kill_trial import Trial, job_at_gate, moments, results_there
+from tests.workflow.kill_trial import Trial, job_at_gate, moments, results_there
 
-from deniable.provenance_file import SUFFIX
+from deniable.pipeline.provenance import SUFFIX
 
 pytestmark = [
     pytest.mark.workflow,

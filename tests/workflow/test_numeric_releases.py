@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from deniable.numeric import read_numeric_parquet
-from deniable.release import REHEARSAL_MARK
-from deniable.release_numeric import SAMPLER_MARK
+from deniable.records.numeric import read_numeric_parquet
+from deniable.release.categorical.design import REHEARSAL_MARK
+from deniable.release.numeric.design import SAMPLER_MARK
 
 pytestmark = pytest.mark.workflow
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 CLUSTERS = ("slurm", "generic", "kubernetes")
 # They run nothing.
 TARGETS = {"all", "fit_surrogates"}

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniable.claims import below
-from deniable.config import validate
-from deniable.datasets import read_original
-from deniable.manifest import load_manifest
-from deniable.microdata import Microdata
-from deniable.studies.adjusted_queries import AdjustedQueries
-from deniable.studies.cluster_queries import ClusterQueries
-from deniable.studies.pair_queries import PairQueries
-from deniable.study import median_summary, replicate
+from deniable.datasets.manifest import load_manifest
+from deniable.datasets.resolve import read_original
+from deniable.papers.multirr.adjusted_queries import AdjustedQueries
+from deniable.papers.multirr.cluster_queries import ClusterQueries
+from deniable.papers.multirr.pair_queries import PairQueries
+from deniable.pipeline.config import validate
+from deniable.records.categorical import Microdata
+from deniable.study.claims import below
+from deniable.study.engine import median_summary, replicate
 
 ROOT = Path(__file__).resolve().parents[2]
 MIRRORS = [os.environ.get("DENIABLE_DATA_MIRROR"), ROOT.parent / "shared" / "data"]

@@ -10,15 +10,13 @@ import pandas as pd
 import pytest
 import yaml
 
-from deniable.config import validate
-from deniable.costs import BENCHMARKS, read_benchmarks, read_costs, totals, units
+from costs import BENCHMARKS, read_benchmarks, read_costs, totals, units
+from deniable.pipeline.config import validate
+from workflow_config import merged
 
 pytestmark = pytest.mark.workflow
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
-
-from workflow_config import merged  # noqa: E402
 
 SWEEP = "results/tables/multirr_sweep.csv"
 FACTOR = 4

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
-from deniable.channel_files import read_channel
-from deniable.config import validate
-from deniable.microdata import read_parquet
-from deniable.plan import Plan
-from deniable.pram import StratifiedProtocol
-from deniable.release import PRODUCTION_MARK, REHEARSAL_MARK
-from deniable.studies.registry import ANALYSES, FIGURES, ON_REQUEST, STUDIES, TABLES
+from deniable.channels.csv import read_channel
+from deniable.papers.catalog import ANALYSES, FIGURES, ON_REQUEST, STUDIES, TABLES
+from deniable.pipeline.config import validate
+from deniable.pipeline.plan import Plan
+from deniable.pram.protocol import StratifiedProtocol
+from deniable.records.categorical import read_parquet
+from deniable.release.categorical.design import PRODUCTION_MARK, REHEARSAL_MARK
 
 pytestmark = pytest.mark.workflow
 

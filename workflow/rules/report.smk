@@ -1,7 +1,7 @@
 # The page that people read.
 from pathlib import Path
 
-TEMPLATES = Path("src/deniable/templates")
+TEMPLATES = Path("src/deniable")
 
 
 rule report:
@@ -37,7 +37,7 @@ rule report:
         ),
         sources=expand("results/data/raw/{dataset}.source.json", dataset=plan.datasets),
         findings="docs/findings.md",
-        templates=sorted(str(file) for file in TEMPLATES.rglob("*.*")),
+        templates=sorted(map(str, TEMPLATES.rglob("templates/**/*.*"))),
     output:
         "results/report.html",
     log:

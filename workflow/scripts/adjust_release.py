@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 
 from deniable.files import read_json, write_json, write_table
-from deniable.microdata import read_parquet
-from deniable.pram import StratifiedProtocol
-from deniable.release_estimates import read_estimates
-from deniable.release_synthesis import adjust_reports, describe_adjustment
+from deniable.pram.protocol import StratifiedProtocol
+from deniable.records.categorical import read_parquet
+from deniable.release.categorical.estimates import read_estimates
+from deniable.release.categorical.synthesis import adjust_reports, describe_adjustment
 
 from job import job
 

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from deniable.files import write_table
-from deniable.studies.threshold_trend import threshold_trend
+from deniable.papers.multirr.threshold_trend import threshold_trend
 
 from job import job
 

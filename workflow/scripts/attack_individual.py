@@ -1,8 +1,8 @@
 """Attack releases by individual differential privacy, and compare what they protect."""
 
 from deniable.files import write_table
-from deniable.numeric import read_numeric_parquet
-from deniable.studies.idp_attacks import AttackGrid, attack_table, protection_table
+from deniable.papers.idp.attacks import AttackGrid, attack_table, protection_table
+from deniable.records.numeric import read_numeric_parquet
 
 from job import job
 

@@ -1,8 +1,8 @@
 """Audit individual differential privacy by microaggregation on a data set."""
 
 from deniable.files import write_table
-from deniable.numeric import read_numeric_parquet
-from deniable.studies.idp_audit import AuditGrid, audit_table, cluster_table
+from deniable.papers.idp.audit import AuditGrid, audit_table, cluster_table
+from deniable.records.numeric import read_numeric_parquet
 
 from job import job
 

@@ -2,13 +2,13 @@
 
 import pandas as pd
 
-from deniable.assessment_audit import audit_assessments
 from deniable.files import read_json, write_table
-from deniable.grid import values_of
-from deniable.microdata import read_parquet
-from deniable.multirr_audit import audit_multirr
-from deniable.release_audit import audit_release
-from deniable.release_rrba_audit import audit_collection
+from deniable.randomized_response.assessment_audit import audit_assessments
+from deniable.randomized_response.audit import audit_multirr
+from deniable.records.categorical import read_parquet
+from deniable.release.categorical.audit import audit_release
+from deniable.release.collection.audit import audit_collection
+from deniable.study.grid import values_of
 
 from job import job
 

@@ -1,8 +1,8 @@
 """Tabulate breach bounds, priors that approach them, and an intruder who knows Adult's margins."""
 
 from deniable.files import write_table
-from deniable.microdata import read_parquet
-from deniable.studies import pram_breaches
+from deniable.papers.pram import breaches as pram_breaches
+from deniable.records.categorical import read_parquet
 
 from job import job
 

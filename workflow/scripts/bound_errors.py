@@ -1,9 +1,9 @@
 """Tabulate Figure 1, the accuracy analysis of 3.3, the propagation of 2.3, the order of 4.1."""
 
 from deniable.files import write_table
-from deniable.grid import values_of
-from deniable.microdata import read_parquet
-from deniable.studies import error_analysis
+from deniable.papers.multirr import error_analysis
+from deniable.records.categorical import read_parquet
+from deniable.study.grid import values_of
 
 from job import job
 

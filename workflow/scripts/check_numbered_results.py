@@ -1,7 +1,7 @@
 """Hold every numbered result of text 001 against small cases."""
 
 from deniable.files import write_table
-from deniable.studies.pram_results import numbered_results
+from deniable.papers.pram.numbered_results import numbered_results
 
 from job import job
 

@@ -2,12 +2,12 @@
 
 import pandas as pd
 
-from deniable.config import release_from
 from deniable.files import read_json, write_table
-from deniable.numeric import read_numeric_parquet
-from deniable.randomness import generator_for
-from deniable.release_numeric import Domains
-from deniable.release_numeric_check import check_numbers, measure_utility
+from deniable.pipeline.config import release_from
+from deniable.records.numeric import read_numeric_parquet
+from deniable.release.numeric.check import check_numbers, measure_utility
+from deniable.release.numeric.design import Domains
+from deniable.sampling.sources import generator_for
 
 from job import job
 

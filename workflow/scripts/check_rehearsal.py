@@ -3,15 +3,15 @@
 import pandas as pd
 
 from deniable.files import read_json, write_table
-from deniable.microdata import read_parquet
-from deniable.pram import StratifiedProtocol
-from deniable.randomness import generator_for
-from deniable.release_estimates import (
+from deniable.pram.protocol import StratifiedProtocol
+from deniable.records.categorical import read_parquet
+from deniable.release.categorical.estimates import (
     check_against_truth,
     coverage_of_redraws,
     read_estimates,
 )
-from deniable.release_synthesis import distances_from_truth
+from deniable.release.categorical.synthesis import distances_from_truth
+from deniable.sampling.sources import generator_for
 
 from job import job
 

@@ -3,10 +3,10 @@
 import pandas as pd
 
 from deniable.files import write_table
-from deniable.grid import cells_of_grids
-from deniable.published import read_published
-from deniable.studies.registry import STUDIES, TABLES
-from deniable.study import compare, in_order, plotted
+from deniable.papers.catalog import STUDIES, TABLES
+from deniable.study.engine import compare, in_order, plotted
+from deniable.study.grid import cells_of_grids
+from deniable.study.published import read_published
 
 from job import job
 

@@ -2,12 +2,12 @@
 
 import pandas as pd
 
-from deniable.assessment_audit import risk_table
-from deniable.clustering import cluster_attributes
 from deniable.files import write_table
-from deniable.grid import values_of
-from deniable.microdata import read_parquet
-from deniable.waiver import waiver_table
+from deniable.randomized_response.assessment_audit import risk_table
+from deniable.randomized_response.clustering import cluster_attributes
+from deniable.randomized_response.waiver import waiver_table
+from deniable.records.categorical import read_parquet
+from deniable.study.grid import values_of
 
 from job import job
 

@@ -1,8 +1,8 @@
 """Tabulate the variance inflation of each mechanism, and what an invariant epsilon omits."""
 
 from deniable.files import write_table
-from deniable.microdata import read_parquet
-from deniable.studies.pram_variance import variance_inflation, whole_file_epsilons
+from deniable.papers.pram.variance import variance_inflation, whole_file_epsilons
+from deniable.records.categorical import read_parquet
 
 from job import job
 

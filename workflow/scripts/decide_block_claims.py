@@ -3,7 +3,7 @@
 import pandas as pd
 
 from deniable.files import write_table
-from deniable.studies.rrba_claims import Tables, claims
+from deniable.papers.rrba.claims.decided import Tables, claims
 
 from job import job
 

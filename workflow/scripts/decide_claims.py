@@ -3,7 +3,7 @@
 import pandas as pd
 
 from deniable.files import write_table
-from deniable.studies.multirr_claims import Tables, claims
+from deniable.papers.multirr.claims import Tables, claims
 
 from job import job
 

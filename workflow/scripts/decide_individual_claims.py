@@ -3,9 +3,9 @@
 import pandas as pd
 
 from deniable.files import write_table
-from deniable.numeric import read_numeric_parquet
-from deniable.studies.idp_claim_tables import Tables
-from deniable.studies.idp_claims import claims
+from deniable.papers.idp.claims.decided import claims
+from deniable.papers.idp.claims.tables import Tables
+from deniable.records.numeric import read_numeric_parquet
 
 from job import job
 

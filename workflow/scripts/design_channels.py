@@ -1,8 +1,8 @@
 """Tabulate what designed channels gain over closed forms, and some of their matrices."""
 
 from deniable.files import write_table
-from deniable.microdata import read_parquet
-from deniable.studies.pram_design import channel_table, design_table
+from deniable.papers.pram.design import channel_table, design_table
+from deniable.records.categorical import read_parquet
 
 from job import job
 

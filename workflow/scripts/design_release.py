@@ -1,9 +1,9 @@
 """Choose a release's clusters and channels, and say what they promise."""
 
-from deniable import release
-from deniable.config import release_from
 from deniable.files import write_json
-from deniable.microdata import read_parquet
+from deniable.pipeline.config import release_from
+from deniable.records.categorical import read_parquet
+from deniable.release.categorical import design as release
 
 from job import job
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from deniable import figures
+from deniable.papers import drawing as figures
 
 from job import job
 

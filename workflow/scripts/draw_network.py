@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from deniable.networks import drawn_from_resources
+from deniable.datasets.networks import drawn_from_resources
 
 from job import job
 

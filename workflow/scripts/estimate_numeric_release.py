@@ -1,10 +1,10 @@
 """Estimate means, standard deviations and quantiles from a protected file of numbers."""
 
-from deniable.config import release_from
 from deniable.files import read_json, write_table
-from deniable.numeric import read_numeric_parquet
-from deniable.release_numeric import Domains
-from deniable.release_numeric_estimates import estimate_numbers
+from deniable.pipeline.config import release_from
+from deniable.records.numeric import read_numeric_parquet
+from deniable.release.numeric.design import Domains
+from deniable.release.numeric.estimates import estimate_numbers
 
 from job import job
 

@@ -1,10 +1,10 @@
 """Test the attributes of each table of a collection for independence, knowing the channel."""
 
 from deniable.files import read_json, write_table
-from deniable.randomness import generator_for
-from deniable.release_rrba import CollectionDesign
-from deniable.release_rrba_estimates import read_rows
-from deniable.release_rrba_independence import independence_tests
+from deniable.release.collection.design import CollectionDesign
+from deniable.release.collection.estimates import read_rows
+from deniable.release.collection.independence import independence_tests
+from deniable.sampling.sources import generator_for
 
 from job import job
 

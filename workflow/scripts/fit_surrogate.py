@@ -1,10 +1,10 @@
 """Fit the surrogate of a data set to its published file, and say how faithful it is."""
 
+from deniable.datasets.manifest import load_manifest
+from deniable.datasets.preparation import fit_surrogate
 from deniable.errors import DataError
 from deniable.files import write_table
-from deniable.manifest import load_manifest
-from deniable.preparation import fit_surrogate
-from deniable.randomness import generator_for
+from deniable.sampling.sources import generator_for
 
 from job import job
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from deniable.errors import DeniableError
-from deniable.provenance_file import Making, recorded
-from deniable.results_folder import remedy
+from deniable.pipeline.provenance import Making, recorded
+from deniable.pipeline.results_folder import remedy
 
 
 @contextmanager

@@ -3,8 +3,8 @@
 import pandas as pd
 
 from deniable.files import write_table
-from deniable.numeric import read_numeric_parquet
-from deniable.studies.idp_audit import of_datasets
+from deniable.papers.idp.audit import of_datasets
+from deniable.records.numeric import read_numeric_parquet
 
 from job import job
 

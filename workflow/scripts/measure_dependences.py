@@ -1,10 +1,10 @@
 """Measure the dependence of every pair of attributes and form the clusters of each setting."""
 
-from deniable.dependence import dependences
 from deniable.files import write_table
-from deniable.grid import values_of
-from deniable.microdata import read_parquet
-from deniable.multirr_audit import clusters_table
+from deniable.randomized_response.audit import clusters_table
+from deniable.randomized_response.dependence import dependences
+from deniable.records.categorical import read_parquet
+from deniable.study.grid import values_of
 
 from job import job
 

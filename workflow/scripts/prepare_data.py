@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from deniable.manifest import load_manifest
-from deniable.preparation import draw_surrogate, read_published
-from deniable.randomness import generator_for
+from deniable.datasets.manifest import load_manifest
+from deniable.datasets.preparation import draw_surrogate, read_published
+from deniable.sampling.sources import generator_for
 
 from job import job
 

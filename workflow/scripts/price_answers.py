@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from deniable.files import write_table
-from deniable.microdata import read_parquet
-from deniable.studies.rrba_epsilon import epsilon_table, figure_4_table
+from deniable.papers.rrba.epsilon import epsilon_table, figure_4_table
+from deniable.records.categorical import read_parquet
 
 from job import job
 

@@ -1,9 +1,9 @@
 """Protect the numbers of every record of a release."""
 
-from deniable.config import release_from
 from deniable.files import read_json
-from deniable.numeric import read_numeric_parquet
-from deniable.release_numeric import Domains, noise_for, protect
+from deniable.pipeline.config import release_from
+from deniable.records.numeric import read_numeric_parquet
+from deniable.release.numeric.design import Domains, noise_for, protect
 
 from job import job
 

@@ -1,10 +1,10 @@
 """Randomize every record of a release."""
 
-from deniable import release
-from deniable.config import release_from
 from deniable.files import read_json
-from deniable.microdata import read_parquet
-from deniable.pram import StratifiedProtocol
+from deniable.pipeline.config import release_from
+from deniable.pram.protocol import StratifiedProtocol
+from deniable.records.categorical import read_parquet
+from deniable.release.categorical import design as release
 
 from job import job
 

@@ -1,7 +1,7 @@
 """Write the report: one page that opens without a network."""
 
-from deniable import report
 from deniable.files import write_text
+from deniable.report import render as report
 
 from job import job
 

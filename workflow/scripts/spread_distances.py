@@ -5,11 +5,11 @@ from pathlib import Path
 import pandas as pd
 
 from deniable.files import write_table
-from deniable.grid import cells_of_grids
-from deniable.microdata import read_parquet
-from deniable.published import read_published
-from deniable.studies.registry import STUDIES
-from deniable.studies.rrba_table_results import figure_7_cells, figure_7_table
+from deniable.papers.catalog import STUDIES
+from deniable.papers.rrba.table_results import figure_7_cells, figure_7_table
+from deniable.records.categorical import read_parquet
+from deniable.study.grid import cells_of_grids
+from deniable.study.published import read_published
 
 from job import job
 

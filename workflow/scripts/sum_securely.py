@@ -1,9 +1,9 @@
 """Run the secure sum between simulated parties, with and without faults; show what counts link."""
 
 from deniable.files import write_table
-from deniable.microdata import read_parquet
-from deniable.studies import secure_sum_trials
-from deniable.studies.secure_assessment import secure_assessments
+from deniable.papers.multirr import secure_sum as secure_sum_trials
+from deniable.papers.multirr.secure_assessment import secure_assessments
+from deniable.records.categorical import read_parquet
 
 from job import job
 

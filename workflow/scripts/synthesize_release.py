@@ -2,13 +2,13 @@
 
 import pandas as pd
 
-from deniable.config import release_from
 from deniable.files import read_json
-from deniable.microdata import read_parquet
-from deniable.pram import StratifiedProtocol
-from deniable.release import source_for
-from deniable.release_estimates import read_estimates
-from deniable.release_synthesis import synthesize_release
+from deniable.pipeline.config import release_from
+from deniable.pram.protocol import StratifiedProtocol
+from deniable.records.categorical import read_parquet
+from deniable.release.categorical.design import source_for
+from deniable.release.categorical.estimates import read_estimates
+from deniable.release.categorical.synthesis import synthesize_release
 
 from job import job
 

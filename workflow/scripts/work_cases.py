@@ -1,9 +1,9 @@
 """Work the examples of text 004 in fractions, and make tables agree that randomized views gave."""
 
 from deniable.files import write_table
-from deniable.microdata import read_parquet
-from deniable.studies.rrba_consistency import consistency_table
-from deniable.studies.rrba_worked_cases import worked_cases
+from deniable.papers.rrba.consistency import consistency_table
+from deniable.papers.rrba.worked_cases import worked_cases
+from deniable.records.categorical import read_parquet
 
 from job import job
 

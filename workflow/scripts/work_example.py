@@ -1,7 +1,7 @@
 """Work Example 1 of text 003, section 5, in fractions."""
 
 from deniable.files import write_table
-from deniable.studies.example1 import example_1
+from deniable.papers.multirr.example_1 import example_1
 
 from job import job
 

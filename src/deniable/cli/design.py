@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable.channel.base import Floats
-from deniable.channel_files import NamedChannel, write_channel
+from deniable.channels.base import Floats
+from deniable.channels.csv import NamedChannel, write_channel
+from deniable.channels.invariant import sampling_covariance
 from deniable.cli.answers import INVARIANCE_TOLERANCE, Answers, privacy
 from deniable.cli.channel import matrix_lines, privacy_lines
 from deniable.cli.text import listed, number, to_json
 from deniable.files import write_text
-from deniable.invariant import sampling_covariance
 
 if TYPE_CHECKING:  # at run time only `run` needs them: solvers are slow to import
     from deniable.design import Design

@@ -2,6 +2,6 @@
 
 from deniable.design.conflicts import InfeasibleError
 from deniable.design.designing import Design, design
-from deniable.design.requirements import Cost, Requirements
+from deniable.design.problem.requirements import Cost, Requirements
 
 __all__ = ["Cost", "Design", "InfeasibleError", "Requirements", "design"]

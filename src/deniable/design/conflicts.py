@@ -8,10 +8,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from deniable.channel.base import Floats
-from deniable.design.highs import Sparse, minimise
-from deniable.design.polytope import Group, Kind, Polytope, polytope
-from deniable.design.requirements import LARGEST_EPSILON, Requirements
+from deniable.channels.base import Floats
+from deniable.design.problem.polytope import Group, Kind, Polytope, polytope
+from deniable.design.problem.requirements import LARGEST_EPSILON, Requirements
+from deniable.design.solvers.linear import Sparse, minimise
 from deniable.errors import DeniableError
 
 DIGITS = 4  # of the values that a message proposes

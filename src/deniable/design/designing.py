@@ -9,12 +9,11 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channel import DenseChannel
-from deniable.channel.base import Floats, Target
+from deniable.channels import DenseChannel
+from deniable.channels.base import Floats, Target
 from deniable.design.conflicts import InfeasibleError, refuse_conflicts, refuse_unestimable
 from deniable.design.exactness import Exact, exact_matrix
-from deniable.design.feasible import LinearPrograms
-from deniable.design.losses import (
+from deniable.design.problem.losses import (
     Estimator,
     InverseVariance,
     Linear,
@@ -23,10 +22,11 @@ from deniable.design.losses import (
     ReportsVariance,
     loss_of,
 )
-from deniable.design.polytope import polytope
+from deniable.design.problem.polytope import polytope
+from deniable.design.problem.requirements import Requirements
 from deniable.design.programs import least_linear
-from deniable.design.requirements import Requirements
 from deniable.design.search import Found, least_concave, least_variance
+from deniable.design.solvers.feasible import LinearPrograms
 from deniable.design.starts import feasible_forms
 from deniable.errors import DeniableError
 
@@ -100,9 +100,9 @@ def design(
         Whose variance: the estimate by inversion, (1.2) of text 001, or the reports' own shares,
         which need an invariant matrix; by default these if invariance is required.
     target : "population" or "file", optional
-        Whether variances include that of sampling (`deniable.channel.base.Target`). By default they
-        do for "inverse", as in (1.3), and do not for "reports", as in (2.4). Only the worst cell
-        can depend on it.
+        Whether variances include that of sampling (`deniable.channels.base.Target`). By default
+        they do for "inverse", as in (1.3), and do not for "reports", as in (2.4). Only the worst
+        cell can depend on it.
     seed : int
         Of the search's random starts: the same seed gives the same matrix.
 

@@ -1,7 +1,7 @@
 """The convex programs of a design, stated with cvxpy as one would write them down.
 
 The linear losses are solved by `least_linear`. `relaxed` states the convex program whose value
-bounds the losses that are not convex; `deniable.design.relaxation` solves the same faster.
+bounds the losses that are not convex; `deniable.design.solvers.relaxation` solves the same faster.
 """
 
 import math
@@ -10,10 +10,10 @@ from typing import Any
 import cvxpy
 import numpy as np
 
-from deniable.channel.base import Floats
-from deniable.design.losses import InverseVariance
-from deniable.design.requirements import Requirements
-from deniable.design.staircases import members
+from deniable.channels.base import Floats
+from deniable.design.problem.losses import InverseVariance
+from deniable.design.problem.requirements import Requirements
+from deniable.design.solvers.staircases import members
 from deniable.errors import DeniableError
 
 cp: Any = cvxpy  # whose types do not know most of its functions
@@ -91,7 +91,7 @@ def _required(P: Any, proportions: Floats, requirements: Requirements) -> list[A
 
 
 def relaxed(loss: InverseVariance, requirements: Requirements) -> float:
-    """Return the value of the convex program of `deniable.design.relaxation`: for few categories.
+    """Return the value of the program of `deniable.design.solvers.relaxation`: for few categories.
 
     Every report is split into all 2 ** size - 2 staircases, and the covariance of the estimate by
     inversion is the inverse of a matrix that is linear in their amounts.

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deniable.channel.base import Floats
-from deniable.design.barrier import Interior, descend
-from deniable.design.branching import Concave
-from deniable.design.feasible import LinearPrograms, interior
-from deniable.design.losses import InverseVariance, Loss, ReportsVariance
-from deniable.design.polytope import Polytope, polytope
-from deniable.design.relaxation import Relaxation, relax
-from deniable.design.requirements import Requirements
+from deniable.channels.base import Floats
+from deniable.design.problem.losses import InverseVariance, Loss, ReportsVariance
+from deniable.design.problem.polytope import Polytope, polytope
+from deniable.design.problem.requirements import Requirements
+from deniable.design.solvers.branch_and_bound import Concave
+from deniable.design.solvers.feasible import LinearPrograms, interior
+from deniable.design.solvers.interior_point import Interior, descend
+from deniable.design.solvers.relaxation import Relaxation, relax
 from deniable.design.starts import feasible_forms, first_matrices, labelled
 
 COARSE, FINE = 1e-2, 1e-10

@@ -11,12 +11,12 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from deniable.channel.base import Floats, Target
-from deniable.channel_files import read_counts
-from deniable.design.losses import Estimator, LossName
-from deniable.design.requirements import Cost, Requirements
+from deniable.channels.base import Floats, Target
+from deniable.channels.csv import read_counts
+from deniable.design.problem.losses import Estimator, LossName
+from deniable.design.problem.requirements import Cost, Requirements
 from deniable.errors import ConfigError, DeniableError
-from deniable.yaml_text import repeated_keys
+from deniable.validation import repeated_keys
 
 MANUAL = "docs/designing-a-channel.md describes every option"
 SHARE_TOLERANCE = 1e-6  # of the sum of proportions that are written by hand

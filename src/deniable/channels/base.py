@@ -1,0 +1,352 @@
+"""What every channel can do, from a handful of linear maps that each kind supplies."""
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.channels.ratios import log_rounded_up, rounded_up
+from deniable.errors import ChannelError, SingularChannelError
+from deniable.records.domain import Codes
+from deniable.sampling.sources import RandomSource
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+Target = Literal["file", "population"]
+"""What an estimate is an estimate of.
+
+``file``: the true proportions among these very records; only the randomization is random.
+``population``: the proportions that the records were drawn from; sampling is random too.
+"""
+
+LARGEST_DENSE = 4096
+ROW_SUM_TOLERANCE = 1e-9
+
+
+class Channel(ABC):
+    """A row-stochastic matrix, P[u, v] = Pr(report v | true u).
+
+    Vectors may have leading batch axes: the last axis is that of the categories.
+    """
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Number of categories."""
+
+    @property
+    @abstractmethod
+    def singular(self) -> bool:
+        """Whether nothing, or too little to be told from rounding, can be estimated through it."""
+
+    @abstractmethod
+    def randomize(self, codes: Codes, source: RandomSource) -> Codes:
+        """Report each record's category through the channel.
+
+        Parameters
+        ----------
+        codes : integers in 0 .. size - 1, any shape
+        source : numpy.random.Generator or SystemSource
+
+        Returns
+        -------
+        integers of the same type and shape
+        """
+
+    @abstractmethod
+    def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
+        """Draw the counts of reports from true counts, as if every record had been randomized.
+
+        Parameters
+        ----------
+        counts : non-negative integers, shape (..., size)
+            Each table of a batch is drawn on its own.
+        generator : numpy.random.Generator
+
+        Returns
+        -------
+        array of int64, same shape, same totals
+        """
+
+    @abstractmethod
+    def reported(self, proportions: npt.ArrayLike) -> Floats:
+        """Return P' x, the distribution of reports when x is that of the true categories."""
+
+    @abstractmethod
+    def expected(self, values: npt.ArrayLike) -> Floats:
+        """Return P x, the expectation of x(report) for each true category."""
+
+    @abstractmethod
+    def _solve_transposed(self, reported: Floats) -> Floats:
+        """Return the x with P' x = reported."""
+
+    @abstractmethod
+    def _solve(self, weights: Floats) -> Floats:
+        """Return the g with P g = weights: g(report) is unbiased for weights(true category)."""
+
+    @abstractmethod
+    def _second_moments(self, reported: Floats) -> Floats:
+        """Return for each category u the sum over v of reported[v] * inverse(P)[v, u] ** 2."""
+
+    @abstractmethod
+    def _largest_ratio(self) -> Fraction | None:
+        """Return the parity as an exact fraction, None if infinite."""
+
+    @abstractmethod
+    def _fill_matrix(self) -> Floats:
+        """Return the matrix, whatever its size."""
+
+    # -- privacy ----------------------------------------------------------------------------------
+
+    @property
+    def parity(self) -> float:
+        """Largest ratio within a column, rounded up: the parity of text 001, (3.6), in [1, inf].
+
+        0/0 counts as 1 (a report that nobody can give), a/0 as infinite.
+        """
+        return rounded_up(self._largest_ratio())
+
+    @property
+    def epsilon(self) -> float:
+        """Exact epsilon of one report, ln(parity), rounded up (text 003, (4)).
+
+        For any two true categories and any report the probabilities differ by at most a factor
+        exp(epsilon), and for some by that factor. Computed in rational numbers from the
+        probabilities that are drawn, never to nearest: the claim is not below the truth.
+        """
+        return log_rounded_up(self._largest_ratio())
+
+    def posterior(self, prior: npt.ArrayLike) -> Floats:
+        """Return Q[v, u] = Pr(true u | report v) under a prior (text 001, (3.1)).
+
+        Rows of reports that cannot occur under the prior are NaN.
+        """
+        weights = self._proportions(prior, "the prior")
+        joint = (self.matrix() * weights[:, None]).T
+        total = joint.sum(axis=1, keepdims=True)
+        unknown = np.full_like(joint, np.nan)
+        return np.asarray(np.divide(joint, total, out=unknown, where=total > 0))
+
+    # -- the matrix itself ------------------------------------------------------------------------
+
+    def matrix(self) -> Floats:
+        """Return P as a dense array.
+
+        Raises
+        ------
+        ChannelError
+            If it has more than 4,096 rows.
+        """
+        if self.size > LARGEST_DENSE:
+            raise ChannelError(
+                f"a dense matrix of {self.size:,} categories is not formed (limit "
+                f"{LARGEST_DENSE:,}); use the channel's own methods, or its factors"
+            )
+        return self._fill_matrix()
+
+    # -- estimation -------------------------------------------------------------------------------
+
+    def estimate(self, reported_counts: npt.ArrayLike) -> Floats:
+        """Return the unbiased estimate of the true proportions (text 003, (2)).
+
+        It sums to 1 but may leave [0, 1]: projections onto the simplex have their own names, in
+        `deniable.estimation.simplex`.
+
+        Parameters
+        ----------
+        reported_counts : non-negative numbers, shape (..., size)
+
+        Raises
+        ------
+        SingularChannelError
+            If the channel cannot be inverted.
+        ChannelError
+            If the counts do not fit the channel, are negative, not finite, or all zero.
+        """
+        self._refuse_singular()
+        return self._solve_transposed(self._frequencies(reported_counts)[0])
+
+    def covariance(
+        self, proportions: npt.ArrayLike, records: int, target: Target = "population"
+    ) -> Floats:
+        """Return the true covariance matrix of the estimate, for known true proportions.
+
+        Parameters
+        ----------
+        proportions : shape (size,), non-negative, sum 1
+        records : int, >= 1
+        target : "population" or "file"
+            ``population``: P'^-1 (diag(lambda) - lambda lambda') P^-1 / n (text 001, (1.3)).
+            ``file``: P'^-1 diag(lambda) P^-1 / n - diag(pi) / n, the part that randomization adds.
+        """
+        self._refuse_singular()
+        _refuse_unknown(target)
+        if records < 1:
+            raise ChannelError(f"records must be at least 1, not {records}")
+        truth = self._proportions(proportions, "the proportions")
+        spread = self._spread(self.reported(truth), self._every_category())
+        own = np.outer(truth, truth) if target == "population" else np.diag(truth)
+        return (spread - own) / records
+
+    def estimated_covariance(
+        self,
+        reported_counts: npt.ArrayLike,
+        target: Target = "population",
+        functionals: npt.ArrayLike | None = None,
+    ) -> Floats:
+        """Return the unbiased estimate of the covariance of the estimate.
+
+        Parameters
+        ----------
+        reported_counts : shape (size,), of at least 2 records for "population"
+        target : "population" or "file"
+        functionals : shape (functionals, size), optional
+            Weights w of linear functionals w . pi: their covariance is returned instead, without
+            any matrix of the channel's size.
+        """
+        self._refuse_singular()
+        frequencies, records = self._sample(reported_counts, target)
+        if frequencies.ndim != 1:
+            raise ChannelError("estimated_covariance takes one table of counts, not a batch")
+        weights = (
+            self._every_category()
+            if functionals is None
+            else np.atleast_2d(np.asarray(functionals, dtype=float))
+        )
+        if weights.shape[-1] != self.size:
+            raise ChannelError(
+                f"functionals have {weights.shape[-1]} weights each, but the channel has "
+                f"{self.size} categories"
+            )
+        spread = self._spread(frequencies, weights)
+        estimate = self._solve_transposed(frequencies)
+        if target == "file":
+            return (spread - (weights * estimate) @ weights.T) / float(records)
+        values = weights @ estimate
+        return (spread - np.outer(values, values)) / (float(records) - 1)
+
+    def standard_errors(
+        self,
+        reported_counts: npt.ArrayLike,
+        target: Target = "population",
+        functionals: npt.ArrayLike | None = None,
+    ) -> Floats:
+        """Return the standard error of each estimated proportion.
+
+        The square roots of the diagonal of `estimated_covariance`, without forming it. A variance
+        estimated below zero, by more than rounding, gives NaN: there is then no interval.
+
+        Parameters
+        ----------
+        reported_counts : shape (..., size), of at least 2 records for "population"
+        target : "population" or "file"
+        functionals : shape (functionals, size), optional
+            Weights w of linear functionals w . pi, whose standard errors are returned instead.
+        """
+        self._refuse_singular()
+        frequencies, records = self._sample(reported_counts, target)
+        estimate = self._solve_transposed(frequencies)
+        if functionals is None:
+            values, squares = estimate, estimate
+            moments = self._second_moments(frequencies)
+        else:
+            weights = np.atleast_2d(np.asarray(functionals, dtype=float))
+            values, squares = estimate @ weights.T, estimate @ (weights**2).T
+            moments = frequencies @ (self._solve(weights) ** 2).T
+        if target == "file":
+            variance = (moments - squares) / records
+        else:
+            variance = (moments - values**2) / (records - 1)
+        rounding = 1e-12 * np.abs(moments) / records
+        return np.sqrt(np.where(variance < -rounding, np.nan, np.maximum(variance, 0.0)))
+
+    def _spread(self, frequencies: Floats, weights: Floats) -> Floats:
+        solved = self._solve(weights)
+        return np.asarray((solved * frequencies) @ solved.T)
+
+    def _every_category(self) -> Floats:
+        if self.size > LARGEST_DENSE:
+            raise ChannelError(
+                f"a covariance matrix of {self.size:,} categories is not formed (limit "
+                f"{LARGEST_DENSE:,}); ask for standard errors, or for functionals"
+            )
+        return np.eye(self.size)
+
+    def _sample(self, counts: npt.ArrayLike, target: Target) -> tuple[Floats, Floats]:
+        _refuse_unknown(target)
+        frequencies, records = self._frequencies(counts)
+        if target == "population" and np.any(records < 2):
+            raise ChannelError(
+                "one record says nothing of how records of the population differ; "
+                "give at least 2, or the target 'file'"
+            )
+        return frequencies, records
+
+    # -- refusals ---------------------------------------------------------------------------------
+
+    def _refuse_singular(self) -> None:
+        if self.singular:
+            raise SingularChannelError(
+                f"the channel over {self.size} categories is singular: it reports (nearly) the "
+                "same whatever is true, so nothing can be estimated; change its probabilities"
+            )
+
+    def _frequencies(self, counts: npt.ArrayLike) -> tuple[Floats, Floats]:
+        values = np.asarray(counts, dtype=float)
+        self._refuse_misfit(values, "counts")
+        if not np.all(np.isfinite(values)) or np.any(values < 0):
+            raise ChannelError("counts must be finite and not negative")
+        totals = values.sum(axis=-1, keepdims=True)
+        if np.any(totals == 0):
+            raise ChannelError("counts are all zero: there is nothing to estimate from")
+        return values / totals, totals if values.ndim > 1 else totals[0]
+
+    def _whole_counts(self, counts: npt.ArrayLike) -> Counts:
+        values = np.asarray(counts)
+        self._refuse_misfit(values, "counts")
+        kind = values.dtype.kind
+        if kind not in "iuf" or (kind == "f" and np.any(values != np.floor(values))):
+            raise ChannelError("counts to randomize must be whole numbers")
+        if values.size and values.min() < 0:
+            raise ChannelError(f"counts must not be negative; there is {values.min()}")
+        if kind != "i" and values.size and values.max() >= 2.0**63:
+            raise ChannelError(f"counts must be below 2**63; there is {values.max()}")
+        return values.astype(np.int64, copy=False)
+
+    def _proportions(self, values: npt.ArrayLike, what: str) -> Floats:
+        array = np.asarray(values, dtype=float)
+        self._refuse_misfit(array, what)
+        adds_up = abs(array.sum() - 1) <= ROW_SUM_TOLERANCE  # not so if one is NaN
+        if array.ndim != 1 or np.any(array < 0) or not adds_up:
+            raise ChannelError(f"{what} must be one distribution: not negative, sum 1")
+        return array
+
+    def _refuse_misfit(self, values: np.ndarray, what: str) -> None:
+        if values.ndim == 0 or values.shape[-1] != self.size:
+            raise ChannelError(
+                f"{what} of shape {values.shape} do not fit a channel over {self.size} categories; "
+                "the last axis must have one entry a category"
+            )
+
+
+def _refuse_unknown(target: str) -> None:
+    if target not in get_args(Target):
+        raise ChannelError(f"unknown target {target!r}; use {' or '.join(get_args(Target))}")
+
+
+def multinomial(generator: np.random.Generator, totals: Counts, probabilities: Floats) -> Counts:
+    """Draw multinomial counts in which a zero probability stays a zero count.
+
+    NumPy gives what rounding leaves over to the last category, even one of probability 0
+    (the fault of sdcMicro's issue 303); here only categories that can occur take part.
+    """
+    support = np.flatnonzero(probabilities)
+    drawn = generator.multinomial(totals, probabilities[support] / probabilities[support].sum())
+    if support.size == probabilities.size:
+        return drawn
+    counts = np.zeros((*np.shape(totals), probabilities.size), dtype=np.int64)
+    counts[..., support] = drawn
+    return counts

@@ -1,0 +1,161 @@
+"""Channels given by any row-stochastic matrix, as in PRAM."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.channels.base import (
+    LARGEST_DENSE,
+    ROW_SUM_TOLERANCE,
+    Channel,
+    Counts,
+    Floats,
+    multinomial,
+)
+from deniable.channels.ratios import largest_column_ratio
+from deniable.errors import ChannelError
+from deniable.records.domain import Codes, refuse_foreign_codes
+from deniable.sampling.exact import Categories
+from deniable.sampling.sources import RandomSource
+
+LARGEST_CONDITION = 1e12
+LARGEST_REFINED = 128
+"""Rows up to which the inverse is refined; that takes up to 30 ms, and eight times as much for
+twice the rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class DenseChannel(Channel):
+    """A channel with the matrix given: P[u, v] = Pr(report v | true u).
+
+    Epsilon-differentially private for one report with epsilon = max over columns of
+    ln(largest / smallest entry), from text 003, (4); infinite where an entry is zero and another
+    of its column is not.
+
+    Rows that sum to 1 only within rounding are taken in their exact proportions: these are drawn,
+    and epsilon is that of these.
+
+    Parameters
+    ----------
+    entries : array, shape (size, size)
+
+    Raises
+    ------
+    ChannelError
+        If the matrix is not square, has an entry that is negative or not finite, a row that does
+        not sum to 1 within 1e-9, or over 4,096 rows.
+
+    Examples
+    --------
+    >>> channel = DenseChannel(np.array([[0.75, 0.25], [0.25, 0.75]]))
+    >>> channel.parity
+    3.0
+    >>> channel.estimate([60, 40])
+    array([0.7, 0.3])
+    """
+
+    entries: Floats
+    _rows: dict[int, Categories] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        P = np.array(self.entries, dtype=float)
+        if P.ndim != 2 or P.shape[0] != P.shape[1] or not P.size:
+            raise ChannelError(f"a channel's matrix must be square, not of shape {P.shape}")
+        if P.shape[0] > LARGEST_DENSE:
+            raise ChannelError(
+                f"a dense matrix of {P.shape[0]:,} rows is over the limit of {LARGEST_DENSE:,}; "
+                "use a keep-or-replace or a product channel"
+            )
+        if not np.all(np.isfinite(P)):
+            raise ChannelError("a channel's probabilities must be finite numbers")
+        if np.any(P < 0):
+            u, v = np.argwhere(P < 0)[0]
+            raise ChannelError(f"entry {P[u, v]:g} of row {u}, column {v} is negative")
+        sums = P.sum(axis=1)
+        wrong = np.flatnonzero(np.abs(sums - 1) > ROW_SUM_TOLERANCE)
+        if wrong.size:
+            raise ChannelError(f"row {wrong[0]} sums to {sums[wrong[0]]:.9g}, not to 1")
+        P.setflags(write=False)
+        object.__setattr__(self, "entries", P)
+
+    @property
+    def size(self) -> int:
+        """Number of categories."""
+        return int(self.entries.shape[0])
+
+    @cached_property
+    def singular(self) -> bool:
+        """Whether the condition number is beyond 1e12."""
+        return bool(np.linalg.cond(self.entries) > LARGEST_CONDITION)
+
+    @cached_property
+    def _inverse(self) -> Floats:
+        inverse = np.linalg.inv(self.entries)
+        if self.size > LARGEST_REFINED:
+            return np.asarray(inverse)
+        # One step of Newton's iteration in extended precision, towards the inverse of the matrix
+        # that is drawn. At a condition number of 1e6 it takes the error from 1e-11 to 1e-14.
+        rows = self.entries.astype(np.longdouble)
+        rows /= rows.sum(axis=1, keepdims=True)
+        refined = inverse + inverse @ (np.eye(self.size) - rows @ inverse)
+        return np.asarray(refined, dtype=float)
+
+    def randomize(self, codes: Codes, source: RandomSource) -> Codes:
+        """Report each record's category by inverse sampling; see `Channel.randomize`."""
+        true = np.asarray(codes)
+        refuse_foreign_codes(true, self.size, "the codes to randomize")
+        reports = np.empty(true.size, dtype=true.dtype)
+        # Codes are below 4,096; NumPy sorts 16-bit numbers by radix, ten times as fast.
+        by_category = np.argsort(true.astype(np.uint16), axis=None, kind="stable")
+        ends = np.cumsum(np.bincount(true.reshape(-1), minlength=self.size))
+        start = 0
+        for category, end in enumerate(ends):
+            if end > start:
+                drawn = self._row(category).draw(source, int(end) - start)
+                reports[by_category[start:end]] = drawn
+            start = int(end)
+        return reports.reshape(true.shape)
+
+    def _row(self, category: int) -> Categories:
+        if category not in self._rows:
+            self._rows[category] = Categories.of(self.entries[category].tolist())
+        return self._rows[category]
+
+    def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
+        """Draw counts of reports, one multinomial a row; see `Channel.randomize_counts`."""
+        true = self._whole_counts(counts)
+        reports = np.zeros_like(true)
+        for category, row in enumerate(self.entries):
+            if np.any(true[..., category]):
+                reports += multinomial(generator, true[..., category], row)
+        return reports
+
+    def reported(self, proportions: npt.ArrayLike) -> Floats:
+        """Return the distribution of reports, P' x."""
+        x = np.asarray(proportions, dtype=float)
+        self._refuse_misfit(x, "proportions")
+        return np.asarray(x @ self.entries)
+
+    def expected(self, values: npt.ArrayLike) -> Floats:
+        """Return the expectation of x(report) for each true category, P x."""
+        x = np.asarray(values, dtype=float)
+        self._refuse_misfit(x, "values")
+        return np.asarray(x @ self.entries.T)
+
+    def _solve_transposed(self, reported: Floats) -> Floats:
+        return np.asarray(reported @ self._inverse)
+
+    def _solve(self, weights: Floats) -> Floats:
+        return np.asarray(weights @ self._inverse.T)
+
+    def _second_moments(self, reported: Floats) -> Floats:
+        return np.asarray(reported @ self._inverse**2)
+
+    def _largest_ratio(self) -> Fraction | None:
+        return largest_column_ratio(self.entries)
+
+    def _fill_matrix(self) -> Floats:
+        return self.entries.copy()

@@ -1,0 +1,354 @@
+"""Invariant PRAM: matrices that leave the shares of a file's true categories as they are.
+
+Text 001, section 2, with rows for columns: R is invariant for the proportions pi0 of a file when
+R' pi0 = pi0, (2.1). Reports' own shares S / n are then unbiased, (2.3). But a matrix that is made
+from the file is random, and (1.3) is not the variance of S / n: (2.4), (2.5) and the bound (2.6)
+are.
+
+The epsilon of an invariant matrix is conditional on the matrix. It says what a report tells of its
+record to somebody for whom the matrix is given, and nothing of what the matrix tells
+(`disclosed_proportions`), nor of what all reports together tell through it
+(`deniable.pram.invariant_methods.whole_file_epsilon`).
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy import optimize
+from scipy.sparse import csgraph
+
+from deniable.channels import Channel, DenseChannel, KeepOrReplace
+from deniable.channels.base import Counts, Floats
+from deniable.errors import ChannelError
+
+INVARIANCE_TOLERANCE = 1e-9
+LARGEST_EPSILON = 30.0  # exp(30) is 10^13: beyond, nothing would ever be replaced
+LARGEST_FIRST_EPSILON = 700.0  # of the first of two steps; beyond, exp(-epsilon) is no float
+
+
+# -- matrices -------------------------------------------------------------------------------------
+
+
+def two_step(channel: Channel, proportions: npt.ArrayLike) -> DenseChannel:
+    """Return the invariant matrix that two steps make of any matrix P (Gouweleeuw et al.).
+
+    A report v of the first step, by P, is reported through Bayes' matrix,
+    Q[v, w] = P[w, v] pi_w / lambda_v with lambda = P' pi. R = P Q is invariant for pi exactly. It
+    is reversible, pi_u R[u, w] = pi_w R[w, u], and none of its eigenvalues is negative.
+
+    - Epsilon: that of R is at most that of P, for the second step sees no true category. R[u, w]
+      is the mean of Q[v, w] with weights P[u, v], and those of two rows differ by a factor of at
+      most exp(epsilon).
+    - Zeros: R[u, w] > 0 iff some v can be reported from both u and w, and w has records
+      (pi_w > 0) or that v is reported by no category that has. So a transition stays impossible
+      where two categories never share a report; a zero of P alone need not stay one. A category
+      without records is reported by none that has any.
+    - A v that only categories without records can report (lambda_v = 0) has no Bayes' row under
+      pi. It gets that of equal shares of those categories: the limit as each is given a small one.
+
+    Parameters
+    ----------
+    channel : Channel
+        P, of any kind, up to 4,096 categories; may be singular.
+    proportions : array, shape (size,)
+        pi, not negative, sum 1.
+
+    Raises
+    ------
+    ChannelError
+        If the proportions are no distribution over the channel's categories, or it is too large.
+
+    Examples
+    --------
+    >>> two_step(KeepOrReplace.uniform(2, keep=0.5), [0.25, 0.75]).matrix()
+    array([[0.4, 0.6],
+           [0.2, 0.8]])
+    """
+    P = channel.matrix()
+    P /= P.sum(axis=1, keepdims=True)  # Bayes' formula for the rows that are drawn
+    bayes = DenseChannel(P).posterior(proportions)
+    unknown = np.isnan(bayes).any(axis=1)
+    if unknown.any():
+        alike = P[:, unknown].T
+        reached = alike.sum(axis=1, keepdims=True)
+        bayes[unknown] = np.divide(alike, reached, out=np.zeros_like(alike), where=reached > 0)
+    R = P @ bayes
+    return DenseChannel(R / R.sum(axis=1, keepdims=True))
+
+
+def two_step_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> DenseChannel:
+    """Return the two-step matrix, from generalized randomized response, of a wanted epsilon.
+
+    With P proportional to t off the diagonal and to 1 on it, a = 1 - t and
+    lambda_v = a pi_v + t, the largest ratio in column w of R is that of row w to the row m of the
+    largest other share, and exceeds 1 by
+
+        a^2 (pi_m + t (1 - pi_w)) / (lambda_w lambda_m (S + a t (1 / lambda_w + 1 / lambda_m)))
+
+    with S the sum of t^2 / lambda_v. The root in t is found from this, then held against the exact
+    epsilon of the matrix.
+
+    Parameters
+    ----------
+    proportions : array, shape (size,), not negative, sum 1
+    epsilon : float, above 0, at most 30
+
+    Returns
+    -------
+    DenseChannel
+        Of exact epsilon at most `epsilon`, less by rounding alone (but 0 if a single category has
+        records: nothing is then to be told).
+
+    Raises
+    ------
+    ChannelError
+        If epsilon is out of range or the proportions are no distribution.
+    """
+    pi = distribution(proportions)
+    _refuse_epsilon(epsilon)
+    if pi.size == 1:
+        return DenseChannel(np.ones((1, 1)))
+
+    def beyond(first: float) -> float:
+        return _largest_excess(pi, first) - math.expm1(epsilon)
+
+    first = LARGEST_FIRST_EPSILON
+    if beyond(first) > 0:
+        first = float(optimize.brentq(beyond, 0.0, first, xtol=1e-300, rtol=1e-15))
+    step = 1e-15
+    while (channel := two_step(_generalized(pi.size, first), pi)).epsilon > epsilon:
+        first *= 1 - step
+        step *= 2
+    return channel
+
+
+def _generalized(size: int, epsilon: float) -> DenseChannel:
+    odds = np.full((size, size), math.exp(-epsilon))
+    np.fill_diagonal(odds, 1.0)
+    return DenseChannel(odds / odds.sum(axis=1, keepdims=True))
+
+
+def _largest_excess(pi: Floats, first_epsilon: float) -> float:
+    """Return exp(epsilon) - 1 of the two-step matrix of generalized randomized response."""
+    a, t = -math.expm1(-first_epsilon), math.exp(-first_epsilon)
+    lambdas = a * pi + t
+    first, second = np.argsort(pi)[[-1, -2]]
+    other = np.where(np.arange(pi.size) == first, second, first)
+    rise = a**2 * (pi[other] + t * (1 - pi)) / (lambdas * lambdas[other])
+    base = np.sum(t**2 / lambdas) + a * t * (1 / lambdas + 1 / lambdas[other])
+    return float(np.max((rise / base)[pi > 0]))
+
+
+def resampling(proportions: npt.ArrayLike) -> KeepOrReplace:
+    """Return the matrix all of whose rows are the proportions: every report is drawn from them.
+
+    Invariant, of epsilon 0, and the one that attains the bound (2.6).
+
+    Parameters
+    ----------
+    proportions : array, shape (size,), not negative, sum 1
+    """
+    return KeepOrReplace(0.0, distribution(proportions))
+
+
+def lazy(channel: Channel, theta: float) -> Channel:
+    """Return theta I + (1 - theta) R: each record is kept with probability theta, else through R.
+
+    Invariant for whatever R is invariant for. Theta raises each diagonal entry, to
+    theta + (1 - theta) R[v, v], and so the epsilon of an R whose diagonal is largest in each
+    column. A category that R never reports, having no records, is then told by its own reports:
+    epsilon becomes infinite.
+
+    Parameters
+    ----------
+    channel : Channel
+        R. A product becomes dense, since all attributes are kept together.
+    theta : float, in [0, 1]
+    """
+    if not 0 <= theta <= 1:
+        raise ChannelError(f"theta is {theta}, a probability to keep; it must be in [0, 1]")
+    if isinstance(channel, KeepOrReplace):
+        weight = theta + (1 - theta) * channel.diagonal_weight
+        return KeepOrReplace(weight, (1 - theta) * channel.replacement)
+    return DenseChannel(theta * np.eye(channel.size) + (1 - theta) * channel.matrix())
+
+
+def lazy_resampling_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> KeepOrReplace:
+    """Return theta I + (1 - theta) 1 pi' of a wanted epsilon, ln(1 + theta / ((1 - theta) min pi)).
+
+    Parameters
+    ----------
+    proportions : array, shape (size,), positive, sum 1
+    epsilon : float, above 0, at most 30
+
+    Returns
+    -------
+    KeepOrReplace
+        Of exact epsilon at most `epsilon`, less by the rounding of theta alone.
+
+    Raises
+    ------
+    ChannelError
+        If a proportion is zero (that category would be told by its own reports), or as
+        `two_step_with_epsilon`.
+    """
+    pi = distribution(proportions)
+    _refuse_epsilon(epsilon)
+    if np.any(pi == 0):
+        raise ChannelError(
+            f"category {int(pi.argmin())} has proportion 0, so that no theta above 0 has a finite "
+            "epsilon; leave out categories without records, or use two_step_with_epsilon"
+        )
+    odds = math.expm1(epsilon) * float(pi.min())
+    theta = odds / (1 + odds)
+    while (channel := KeepOrReplace(theta, (1 - theta) * pi)).epsilon > epsilon:
+        theta = math.nextafter(theta, 0.0)
+    return channel
+
+
+# -- invariance, and what it discloses ------------------------------------------------------------
+
+
+def invariance_gap(channel: Channel, proportions: npt.ArrayLike) -> float:
+    """Return the largest change of a share that the matrix makes, max |P' pi - pi|."""
+    shares = distribution(proportions)
+    return float(np.max(np.abs(channel.reported(shares) - shares)))
+
+
+def is_invariant(
+    channel: Channel, proportions: npt.ArrayLike, tolerance: float = INVARIANCE_TOLERANCE
+) -> bool:
+    """Return whether the matrix leaves the proportions as they are (text 001, (2.1)).
+
+    Parameters
+    ----------
+    channel : Channel
+    proportions : array, shape (size,), not negative, sum 1
+    tolerance : float
+        Largest `invariance_gap` that counts as none.
+    """
+    return invariance_gap(channel, proportions) <= tolerance
+
+
+def disclosed_proportions(channel: Channel) -> Floats:
+    """Return the true proportions of the file, from a published invariant matrix alone.
+
+    They are the matrix's stationary distribution, which is unique when all categories that are
+    ever reported can reach each other. So whoever publishes an invariant matrix publishes the true
+    margin, exactly: no report is needed, and two files that differ in one record have matrices
+    that tell them apart with certainty. The matrix's own epsilon is conditional on the matrix and
+    does not cover this; text 001 (section 2) has owners keep the matrix to themselves, and then
+    users can estimate no variance.
+
+    Each proportion has a relative error near rounding, by elimination without subtractions
+    (Grassmann, Taksar and Heyman), rare categories too.
+
+    Parameters
+    ----------
+    channel : Channel, up to 4,096 categories
+
+    Raises
+    ------
+    ChannelError
+        If the matrix has several stationary distributions: the categories fall into groups that do
+        not report each other, and it discloses the proportions within groups only.
+    """
+    P = channel.matrix()
+    groups, group_of = csgraph.connected_components(P > 0, connection="strong")
+    leaving = {int(group_of[u]) for u, v in np.argwhere(P > 0) if group_of[u] != group_of[v]}
+    closed = [group for group in range(groups) if group not in leaving]
+    if len(closed) > 1:
+        raise ChannelError(
+            f"the matrix has {len(closed)} groups of categories that do not report each other: it "
+            "is invariant for any shares of these; take the groups one by one"
+        )
+    members = np.flatnonzero(group_of == closed[0])
+    proportions = np.zeros(channel.size)
+    proportions[members] = _stationary(P[np.ix_(members, members)])
+    return proportions
+
+
+def _stationary(P: Floats) -> Floats:
+    A = P.copy()
+    for last in range(len(A) - 1, 0, -1):
+        A[:last, last] /= A[last, :last].sum()
+        A[:last, :last] += np.outer(A[:last, last], A[last, :last])
+    weights = np.ones(len(A))
+    for state in range(1, len(A)):
+        weights[state] = weights[:state] @ A[:state, state]
+    return np.asarray(weights / weights.sum())
+
+
+# -- the variance of S / n ------------------------------------------------------------------------
+
+
+def conditional_covariance(channel: Channel, counts: npt.ArrayLike) -> Floats:
+    """Return the covariance of S / n given the file and the matrix (text 001, (2.4)).
+
+    (diag(P' pi0) - P' diag(pi0) P) / n with pi0 = T / n. The owner can compute it. For an invariant
+    matrix it is an unbiased estimate of the inflation, the last term of (2.5). Any channel, also
+    one that is not invariant.
+
+    Parameters
+    ----------
+    channel : Channel, up to 4,096 categories
+    counts : array, shape (size,)
+        T, the true counts.
+    """
+    true = whole_counts(counts)
+    records = true.sum()
+    shares = true / records
+    P = channel.matrix()
+    return np.asarray((np.diag(channel.reported(shares)) - (P.T * shares) @ P) / records)
+
+
+def sampling_covariance(proportions: npt.ArrayLike, records: int) -> Floats:
+    """Return (diag(pi) - pi pi') / n, the covariance of the true shares of a sample."""
+    pi = distribution(proportions)
+    if records < 1:
+        raise ChannelError(f"records must be at least 1, not {records}")
+    return np.asarray((np.diag(pi) - np.outer(pi, pi)) / records)
+
+
+def covariance_bound(proportions: npt.ArrayLike, records: int) -> Floats:
+    """Return (2 - 1/n) (diag(pi) - pi pi') / n, which no invariant PRAM exceeds (text 001, (2.6)).
+
+    The bound minus the covariance is non-negative definite. `resampling` attains it.
+
+    Parameters
+    ----------
+    proportions : array, shape (size,)
+        pi of the population.
+    records : int, >= 1
+    """
+    sampling = sampling_covariance(proportions, records)
+    return (2 - 1 / records) * sampling
+
+
+# -- refusals -------------------------------------------------------------------------------------
+
+
+def distribution(values: npt.ArrayLike) -> Floats:
+    """Return proportions as floats; refuse what is not one distribution."""
+    pi = np.asarray(values, dtype=float)
+    if pi.ndim != 1 or not pi.size or np.any(pi < 0) or not abs(pi.sum() - 1) <= 1e-9:
+        raise ChannelError("the proportions must be one distribution: not negative, sum 1")
+    return pi
+
+
+def whole_counts(counts: npt.ArrayLike) -> Counts:
+    """Return the true counts of a file as integers; refuse what cannot be such."""
+    values = np.asarray(counts)
+    if values.ndim != 1 or not np.all(values == np.floor(values)) or np.any(values < 0):
+        raise ChannelError("the true counts must be one table of whole numbers, none negative")
+    if not values.sum():
+        raise ChannelError("the true counts are all zero: there is no file")
+    return values.astype(np.int64)
+
+
+def _refuse_epsilon(epsilon: float) -> None:
+    if not 0 < epsilon <= LARGEST_EPSILON:
+        raise ChannelError(
+            f"epsilon is {epsilon}; it must be above 0 and at most {LARGEST_EPSILON:g}"
+        )

@@ -1,0 +1,232 @@
+"""Keep-or-replace channels, P = a I + 1 b': every quantity has a closed form."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.channels.base import ROW_SUM_TOLERANCE, Channel, Counts, Floats, multinomial
+from deniable.channels.ratios import exact_ratio
+from deniable.errors import ChannelError
+from deniable.records.domain import Codes, refuse_foreign_codes
+from deniable.sampling.exact import Categories, events, whole_weights
+from deniable.sampling.sources import RandomSource
+
+SINGULAR_WEIGHT = 1e-12
+CHUNK_RECORDS = 1 << 16  # draws and codes of a chunk stay in the processor's cache
+
+
+@dataclass(frozen=True, eq=False)
+class KeepOrReplace(Channel):
+    """P = a I + 1 b': keep the true category with probability a, else draw from b / (1 - a).
+
+    Randomized response, generalized randomized response and the channel of RRBA are of this form.
+    The diagonal weight a may be negative as long as no entry of P is: then nothing is "kept", the
+    true category is only reported less often than another.
+
+    The channel is epsilon-differentially private for one report with
+    epsilon = max over v of |ln((a + b_v) / b_v)|, from text 003, (4).
+
+    Floats seldom make rows that sum to exactly 1. The channel is defined by what is drawn: keep
+    with exactly the probability a (the float), else replace with probabilities exactly proportional
+    to the floats b. Epsilon and parity are those of this matrix, in rational numbers.
+
+    Parameters
+    ----------
+    diagonal_weight : float
+        a, in [-1, 1].
+    replacement : array, shape (size,)
+        b >= 0, with a + sum(b) = 1 and a + b >= 0.
+
+    Raises
+    ------
+    ChannelError
+        If a row does not sum to 1 or an entry is negative.
+
+    Examples
+    --------
+    >>> channel = KeepOrReplace.uniform(4, keep=0.5)
+    >>> channel.matrix()[0]
+    array([0.625, 0.125, 0.125, 0.125])
+    >>> round(channel.parity, 12)
+    5.0
+    """
+
+    diagonal_weight: float
+    replacement: Floats
+
+    def __post_init__(self) -> None:
+        b = np.array(self.replacement, dtype=float)
+        a = float(self.diagonal_weight)
+        if b.ndim != 1 or not b.size:
+            raise ChannelError(f"replacement must be one row of numbers, not of shape {b.shape}")
+        if not (np.isfinite(a) and np.all(np.isfinite(b))):
+            raise ChannelError("a channel's probabilities must be finite numbers")
+        if np.any(b < 0):
+            worst = int(b.argmin())
+            raise ChannelError(f"entry {b[worst]:g} of category {worst} is negative")
+        if np.any(a + b < 0):
+            worst = int(b.argmin())
+            raise ChannelError(f"diagonal entry {a + b[worst]:g} of category {worst} is negative")
+        if abs(a + b.sum() - 1) > ROW_SUM_TOLERANCE:
+            raise ChannelError(f"rows sum to {a + b.sum():.9g}, not to 1")
+        if b.size == 1 or not b.any():
+            # One category is the number 1 in any splitting; this one inverts. Without anything to
+            # replace by, what rounding leaves of a to 1 must not be drawn.
+            a, b = 1.0, np.zeros(b.size)
+        b.setflags(write=False)
+        object.__setattr__(self, "diagonal_weight", a)
+        object.__setattr__(self, "replacement", b)
+
+    @classmethod
+    def uniform(cls, size: int, keep: float) -> "KeepOrReplace":
+        """Keep with probability `keep` in [0, 1], else report any of `size` categories alike."""
+        if not 0 <= keep <= 1:
+            raise ChannelError(f"the probability to keep is {keep}; it must be in [0, 1]")
+        return cls(keep, np.full(size, (1 - keep) / size))
+
+    @classmethod
+    def from_entries(cls, size: int, diagonal: float, elsewhere: float) -> "KeepOrReplace":
+        """Build the channel with one value on the diagonal and one elsewhere."""
+        return cls(diagonal - elsewhere, np.full(size, elsewhere))
+
+    @property
+    def size(self) -> int:
+        """Number of categories."""
+        return self.replacement.size
+
+    @property
+    def singular(self) -> bool:
+        """Whether a is zero up to rounding: reports then say nothing of the truth."""
+        return abs(self.diagonal_weight) < SINGULAR_WEIGHT
+
+    # -- draws ------------------------------------------------------------------------------------
+
+    def randomize(self, codes: Codes, source: RandomSource) -> Codes:
+        """Report each record's category; see `Channel.randomize`.
+
+        Probabilities are exact; what replaces is drawn only where it is needed.
+        """
+        true = np.asarray(codes)
+        refuse_foreign_codes(true, self.size, "the codes to randomize")
+        reports = true.copy(order="C")
+        flat = reports.reshape(-1)
+        step = self._replace_chunk if self.diagonal_weight >= 0 else self._avoid_chunk
+        for start in range(0, flat.size, CHUNK_RECORDS):
+            step(flat[start : start + CHUNK_RECORDS], source)
+        return reports
+
+    def _replace_chunk(self, chunk: Codes, source: RandomSource) -> None:
+        replaced = np.flatnonzero(~events(source, self.diagonal_weight, chunk.size))
+        if replaced.size:
+            chunk[replaced] = self._replacements(replaced.size, source)
+
+    def _avoid_chunk(self, chunk: Codes, source: RandomSource) -> None:
+        # Rejection: propose from b, accept the true category v with probability (a + b_v) / b_v.
+        # What is accepted has exactly the distribution of the row.
+        true = chunk.copy()
+        open_records = np.arange(chunk.size)
+        while open_records.size:
+            proposals = self._replacements(open_records.size, source)
+            accepted = proposals != true[open_records]
+            for own in np.unique(proposals[~accepted]):
+                at = np.flatnonzero(~accepted & (proposals == own))
+                diagonal, elsewhere = self._exact_entries(int(own))
+                accepted[at] = events(source, diagonal / elsewhere, at.size)
+            chunk[open_records[accepted]] = proposals[accepted]
+            open_records = open_records[~accepted]
+
+    def _replacements(self, number: int, source: RandomSource) -> Codes:
+        if self._uniform:
+            return source.integers(0, self.size, number)
+        return self._replacement_categories.draw(source, number)
+
+    @cached_property
+    def _replacement_categories(self) -> Categories:
+        return Categories.of(self.replacement.tolist())
+
+    @cached_property
+    def _uniform(self) -> bool:
+        return bool(np.all(self.replacement == self.replacement[0]))
+
+    def _exact_entries(self, category: int) -> tuple[Fraction, Fraction]:
+        """Return a + b_v and b_v of the matrix that is drawn."""
+        a = Fraction(self.diagonal_weight)
+        weights = self._weights
+        elsewhere = (1 - a) * Fraction(weights[category], sum(weights)) if any(weights) else 1 - a
+        if self.diagonal_weight + self.replacement[category] == 0:
+            return Fraction(0), elsewhere  # meant to be 0, whatever the rounding of a
+        return max(a + elsewhere, Fraction(0)), elsewhere
+
+    @cached_property
+    def _weights(self) -> list[int]:
+        return whole_weights(self.replacement.tolist())
+
+    @cached_property
+    def _b(self) -> Floats:
+        """Return b with the mass that a leaves, to the last digit."""
+        total = self.replacement.sum()
+        return self.replacement * ((1 - self.diagonal_weight) / total if total else 0.0)
+
+    def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
+        """Draw counts of reports; see `Channel.randomize_counts`.
+
+        With a >= 0, one binomial a category and one multinomial for all that are replaced.
+        """
+        true = self._whole_counts(counts)
+        a, b = self.diagonal_weight, self._b
+        if a < 0:
+            return self._randomize_counts_by_row(true, generator)
+        kept = generator.binomial(true, a)
+        replaced = true.sum(axis=-1) - kept.sum(axis=-1)
+        if not np.any(replaced):
+            return np.asarray(kept)
+        return np.asarray(kept + multinomial(generator, replaced, b))
+
+    def _randomize_counts_by_row(self, true: Counts, generator: np.random.Generator) -> Counts:
+        reports = np.zeros_like(true)
+        for category in range(self.size):
+            row = self._b.copy()
+            row[category] = max(row[category] + self.diagonal_weight, 0.0)
+            reports += multinomial(generator, true[..., category], row)
+        return reports
+
+    # -- linear maps ------------------------------------------------------------------------------
+
+    def reported(self, proportions: npt.ArrayLike) -> Floats:
+        """Return the distribution of reports, a x + b sum(x)."""
+        x = np.asarray(proportions, dtype=float)
+        self._refuse_misfit(x, "proportions")
+        return np.asarray(self.diagonal_weight * x + self._b * x.sum(axis=-1, keepdims=True))
+
+    def expected(self, values: npt.ArrayLike) -> Floats:
+        """Return the expectation of x(report) for each true category, a x + b . x."""
+        x = np.asarray(values, dtype=float)
+        self._refuse_misfit(x, "values")
+        return np.asarray(self.diagonal_weight * x + (x @ self._b)[..., None])
+
+    def _solve_transposed(self, reported: Floats) -> Floats:
+        b, total = self._b, reported.sum(axis=-1, keepdims=True)
+        return np.asarray((reported - b * total) / self.diagonal_weight)
+
+    def _solve(self, weights: Floats) -> Floats:
+        centred = weights - (weights @ self._b)[..., None]
+        return np.asarray(centred / self.diagonal_weight)
+
+    def _second_moments(self, reported: Floats) -> Floats:
+        # In a product this runs along one axis, where `reported` does not sum to 1.
+        b, total = self._b, reported.sum(axis=-1, keepdims=True)
+        return np.asarray((reported * (1 - 2 * b) + total * b**2) / self.diagonal_weight**2)
+
+    def _largest_ratio(self) -> Fraction | None:
+        # The ratio falls as b grows, whatever the sign of a: the smallest b decides.
+        diagonal, elsewhere = self._exact_entries(int(self.replacement.argmin()))
+        if self.size == 1:
+            return Fraction(1)
+        return exact_ratio(max(diagonal, elsewhere), min(diagonal, elsewhere))
+
+    def _fill_matrix(self) -> Floats:
+        matrix = self.diagonal_weight * np.eye(self.size) + self._b
+        return np.asarray(np.maximum(matrix, 0.0))

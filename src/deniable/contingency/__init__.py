@@ -1,0 +1,1 @@
+"""Log-linear models, consistent tables, tests of independence that know the channel."""

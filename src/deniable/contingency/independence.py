@@ -1,0 +1,205 @@
+"""Tests of independence, and of other log-linear models, that know the channel.
+
+The test. Reports of a population with cell proportions pi have the proportions P' pi. The null
+model (`deniable.contingency.log_linear`) is fitted to the reports by maximum likelihood through the
+channel, and the reports are held against what it leads to expect,
+
+    X^2 = sum over v of (N_v - n lambda_v)^2 / (n lambda_v),   lambda = P' pi(fitted).
+
+Reports are multinomial (text 001, (1.1)) and the null is a smooth family of lambdas, so X^2 is
+Rao's score statistic of it, chi-squared with as many degrees of freedom as the log-linear model has
+for open answers. Nothing is inverted, clipped or projected: a chi-squared test of a table that was
+(as in text 004, 7.3) has another distribution, which that text must simulate.
+
+The rule of validity (`VALIDITY_RULE`). The limit asks that three things be large: the expected
+reports, the information on the margins that the null leaves free, and the distance of these margins
+from zero. Where the rule fails the result says so, and its p-value is from Monte Carlo tables drawn
+from the fitted null and fitted again.
+
+If reports came through several keep-or-replace channels that keep with the same probability, as the
+blocks of text 004 do, pass the sum of the reports and the channel whose replacement is the average
+of theirs, weighted by reports. The expectation is then exact, also if later channels were chosen
+from earlier reports, and the variance is overstated by that of the replacements between blocks: the
+test errs towards keeping the null.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from deniable.channels import Channel
+from deniable.channels.base import Floats
+from deniable.contingency.likelihood import ModelFit, fit_of, fit_through_channel
+from deniable.contingency.log_linear import LogLinearModel
+from deniable.errors import DeniableError
+
+Bools = npt.NDArray[np.bool_]
+
+LEAST_EXPECTED = 5.0
+LEAST_RECORDS = 30.0
+LEAST_DISTANCE = 3.0
+VALIDITY_RULE = (
+    f"each expected count of reports is at least {LEAST_EXPECTED:g}; through the channel, even "
+    f"margins would be known as well as from at least {LEAST_RECORDS:g} open answers; and each "
+    f"share of a margin that the null leaves free is fitted at least {LEAST_DISTANCE:g} standard "
+    "errors above zero"
+)
+MONTE_CARLO_TABLES = 999
+TABLES_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class ChannelTest:
+    """What a test found for a batch of tables.
+
+    Attributes
+    ----------
+    statistic : array, shape (...)
+    p_value : array, shape (...)
+        NaN where the rule of validity fails and no Monte Carlo tables were drawn.
+    degrees_of_freedom : int
+    valid : array of bool, shape (...)
+        Whether `VALIDITY_RULE` holds, and the p-value is that of the chi-squared distribution.
+    expected_counts, effective_records, distance_from_zero : arrays, shape (...)
+        What the rule goes by.
+    monte_carlo_tables : int
+        Tables drawn for each p-value where the rule fails; 0 if none were.
+    """
+
+    statistic: Floats
+    p_value: Floats
+    degrees_of_freedom: int
+    valid: Bools
+    expected_counts: Floats
+    effective_records: Floats
+    distance_from_zero: Floats
+    monte_carlo_tables: int
+
+    def rejected(self, level: float = 0.05) -> Bools:
+        """Return whether the null is rejected at a level; an unknown p-value rejects nothing."""
+        return np.asarray(self.p_value <= level)
+
+
+def channel_test(
+    reports: npt.ArrayLike,
+    channel: Channel,
+    model: LogLinearModel,
+    *,
+    generator: np.random.Generator | None = None,
+    tables: int = MONTE_CARLO_TABLES,
+) -> ChannelTest:
+    """Test a log-linear model from randomized reports, knowing their channel.
+
+    Parameters
+    ----------
+    reports : non-negative counts, shape (..., cells)
+        As they came in; not estimates.
+    channel : Channel over the joint cells, not singular
+    model : LogLinearModel
+        The null, as `LogLinearModel.independence(shape)`.
+    generator : numpy.random.Generator, optional
+        For the Monte Carlo tables where the rule of validity fails; without it p-values are NaN
+        there.
+    tables : int, >= 1
+        Monte Carlo tables for each p-value.
+
+    Raises
+    ------
+    DeniableError
+        If the model leaves nothing to test, the channel is singular or does not fit the model, or
+        the reports are not counts.
+
+    Examples
+    --------
+    >>> from deniable.channels import KeepOrReplace
+    >>> channel = KeepOrReplace.uniform(4, keep=0.5)
+    >>> found = channel_test(
+    ...     [360, 240, 200, 200], channel, LogLinearModel.independence((2, 2))
+    ... )
+    >>> round(float(found.p_value), 4), bool(found.valid)
+    (0.0228, True)
+    """
+    if model.degrees_of_freedom < 1:
+        raise DeniableError("the model fits every table; test one that leaves an interaction out")
+    if tables < 1:
+        raise DeniableError(f"{tables} Monte Carlo tables give no p-value; draw at least 1")
+    counts = np.asarray(reports, dtype=float)
+    fit = fit_through_channel(counts, channel, model)
+    statistic = score_statistic(counts, fit)
+    records = counts.sum(axis=-1)
+    expected = (records[..., None] * fit.reported).min(axis=-1)
+    effective = _effective_records(records, channel, model)
+    distance = fit.distance_from_zero(model)
+    valid = fit.converged & (expected >= LEAST_EXPECTED)
+    valid &= (effective >= LEAST_RECORDS) & (distance >= LEAST_DISTANCE)
+    p_value = np.array(special.chdtrc(model.degrees_of_freedom, statistic))
+    p_value[~valid] = np.nan
+    drawn = 0
+    if generator is not None and not np.all(valid):
+        drawn = tables
+        p_value[~valid] = monte_carlo_p_values(
+            statistic[~valid], records[~valid], fit.reported[~valid], channel, model, tables,
+            generator,
+        )  # fmt: skip
+    return ChannelTest(
+        statistic, p_value, model.degrees_of_freedom, valid, expected, effective, distance, drawn
+    )
+
+
+def score_statistic(reports: npt.ArrayLike, fit: ModelFit) -> Floats:
+    """Return X^2, the reports against what the fitted model leads to expect, shape (...)."""
+    counts = np.asarray(reports, dtype=float)
+    expected = counts.sum(axis=-1, keepdims=True) * fit.reported
+    # A report that the fit holds to be impossible and that nobody gave adds nothing.
+    parts = np.zeros_like(expected)
+    np.divide((counts - expected) ** 2, expected, out=parts, where=expected > 0)
+    return np.asarray(parts.sum(axis=-1))
+
+
+def monte_carlo_p_values(
+    statistic: Floats,
+    records: Floats,
+    reported: Floats,
+    channel: Channel,
+    model: LogLinearModel,
+    tables: int,
+    generator: np.random.Generator,
+) -> Floats:
+    """Return the share of statistics at least as large, among tables drawn from the fitted null.
+
+    The observed one counts as one of them: (1 + number as large) / (1 + tables).
+
+    Parameters
+    ----------
+    statistic, records : arrays, shape (number,)
+    reported : array, shape (number, cells)
+        Proportions of reports under the fitted null.
+    tables : int
+        Drawn for each statistic; each is fitted again.
+    """
+    found = np.empty(statistic.size)
+    for part in portions(statistic.size, tables):
+        numbers = records[part].astype(np.int64)[:, None]
+        drawn = generator.multinomial(numbers, reported[part][:, None, :], (len(numbers), tables))
+        again = score_statistic(drawn, fit_through_channel(drawn, channel, model))
+        # Equal tables may differ in the last digits of their statistics.
+        as_large = again >= statistic[part][:, None] * (1 - 1e-9)
+        found[part] = (1 + as_large.sum(axis=1)) / (1 + tables)
+    return found
+
+
+def portions(number: int, tables: int) -> Iterator[slice]:
+    """Yield slices of so many tests, each of which is to draw so many tables."""
+    step = max(TABLES_AT_ONCE // tables, 1)
+    for start in range(0, number, step):
+        yield slice(start, min(start + step, number))
+
+
+def _effective_records(records: Floats, channel: Channel, model: LogLinearModel) -> Floats:
+    # Of even margins: a measure of the channel alone, so that the rule does not pick tables by
+    # what they happened to report.
+    even = np.full(model.cells, 1 / model.cells)
+    return np.asarray(records * fit_of(even, 1.0, channel, model).effective_records(model))

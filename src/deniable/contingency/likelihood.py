@@ -1,0 +1,283 @@
+"""Log-linear models fitted to randomized reports by maximum likelihood, through the channel.
+
+Reports of a population with cell proportions pi have the proportions P' pi. The model keeps
+pi(theta) log-linear; the likelihood is that of the reports as they are: nothing is inverted,
+clipped or projected on the way, so the fit keeps the distribution that theory gives it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.channels import Channel
+from deniable.channels.base import Floats
+from deniable.contingency.log_linear import LogLinearModel
+from deniable.errors import DeniableError, SingularChannelError
+from deniable.estimation.simplex import euclidean_projection
+
+TOLERANCE = 1e-8
+"""Nats that a further step promises at most, when the fit is taken to have converged."""
+MOST_STEPS = 60
+MOST_HALVINGS = 12
+EVENED = 0.05
+"""Share of the first guess that is spread evenly, so that no logarithm starts at minus infinity."""
+LONGEST_STEP = 2.0
+"""Largest change of a logarithm of a cell in a step."""
+RIDGE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFit:
+    """A model fitted to a batch of tables of reports.
+
+    Attributes
+    ----------
+    proportions : array, shape (..., cells)
+        True proportions under the model.
+    reported : array, shape (..., cells)
+        Proportions of reports that go with them.
+    information : array, shape (..., parameters, parameters)
+        Fisher's information of all records, at the fit.
+    converged : array of bool, shape (...)
+        False where the likelihood still rises, as towards a margin of zero.
+    """
+
+    proportions: Floats
+    reported: Floats
+    information: Floats
+    converged: npt.NDArray[np.bool_]
+
+    def distance_from_zero(self, model: LogLinearModel) -> Floats:
+        """Return the least share of a margin in units of its standard error, shape (...).
+
+        Over all cells of the margins that the model leaves free, at the fit.
+        """
+        shares, variances = self._margins(model)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = np.where(variances > 0, shares / np.sqrt(variances), np.inf)
+        return np.asarray(ratios.min(axis=-1).reshape(self.converged.shape))
+
+    def effective_records(self, model: LogLinearModel) -> Floats:
+        """Return the least effective number of records behind the margins, shape (...).
+
+        A share s of a margin whose variance is V is known as well as from s (1 - s) / V records
+        that answer openly. The least is over all cells of the margins that the model leaves free.
+        """
+        shares, variances = self._margins(model)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            records = np.where(variances > 0, shares * (1 - shares) / variances, np.inf)
+        return np.asarray(records.min(axis=-1).reshape(self.converged.shape))
+
+    def _margins(self, model: LogLinearModel) -> tuple[Floats, Floats]:
+        """Return the shares of all free margins side by side, and their variances."""
+        pi = self.proportions.reshape(-1, model.cells)
+        covariance = _inverse(self.information.reshape(len(pi), *self.information.shape[-2:]))
+        slopes = np.swapaxes(_slopes(pi, model.design), 1, 2)
+        shares, variances = [], []
+        for axes in model.margins:
+            slope = model.margin(slopes, axes)
+            shares.append(model.margin(pi, axes))
+            variances.append(np.sum(slope * (covariance @ slope), axis=1))
+        return np.concatenate(shares, axis=-1), np.concatenate(variances, axis=-1)
+
+
+def fit_of(
+    proportions: npt.ArrayLike, records: float, channel: Channel, model: LogLinearModel
+) -> ModelFit:
+    """Return the fit to so many reports that happen to be what given true proportions lead to.
+
+    Parameters
+    ----------
+    proportions : tables of the model, shape (..., cells)
+    records : float, positive
+    """
+    pi = np.asarray(proportions, dtype=float)
+    batch = pi.reshape(-1, model.cells)
+    reported = channel.reported(batch)
+    numbers = np.full(len(batch), float(records))
+    information = _information(_slopes(batch, model.design), reported, numbers, channel)
+    shape = pi.shape[:-1]
+    return ModelFit(
+        pi,
+        reported.reshape(pi.shape),
+        information.reshape(*shape, *information.shape[1:]),
+        np.ones(shape, dtype=bool),
+    )
+
+
+def fit_through_channel(
+    reports: npt.ArrayLike,
+    channel: Channel,
+    model: LogLinearModel,
+    *,
+    tolerance: float = TOLERANCE,
+    steps: int = MOST_STEPS,
+) -> ModelFit:
+    """Return the tables of a model that make the counts of reports most likely.
+
+    Fisher's scoring with halved steps, over all tables at once.
+
+    Parameters
+    ----------
+    reports : non-negative counts, shape (..., cells)
+    channel : Channel over the joint cells
+    model : LogLinearModel
+    tolerance : float, > 0
+        A table is done when the next step promises so few nats.
+    steps : int
+        Tables that are not done by then are marked as not converged.
+
+    Raises
+    ------
+    DeniableError
+        If the channel is singular or does not fit the model, or counts are not counts.
+    """
+    counts = _counts(reports, channel, model)
+    batch = counts.reshape(-1, model.cells)
+    records = batch.sum(axis=1)
+    theta, converged = _scored(batch, channel, model, tolerance, steps)
+    pi = _softmax(theta @ model.design.T)
+    reported = channel.reported(pi)
+    information = _information(_slopes(pi, model.design), reported, records, channel)
+    shape = counts.shape[:-1]
+    return ModelFit(
+        pi.reshape(counts.shape),
+        reported.reshape(counts.shape),
+        information.reshape(*shape, *information.shape[1:]),
+        converged.reshape(shape),
+    )
+
+
+def _scored(
+    batch: Floats, channel: Channel, model: LogLinearModel, tolerance: float, steps: int
+) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Return the parameters where scoring ends, and whether it has converged."""
+    records = batch.sum(axis=1)
+    theta = _first_guess(batch, channel, model)
+    converged = np.zeros(len(batch), dtype=bool)
+    running = np.arange(len(batch))
+    current = _log_likelihood(batch, theta, channel, model)
+    for _ in range(steps):
+        n, at = batch[running], theta[running]
+        pi = _softmax(at @ model.design.T)
+        reported = channel.reported(pi)
+        slopes = _slopes(pi, model.design)
+        score = np.einsum("bcp,bc->bp", slopes, channel.expected(_ratio(n, reported)))
+        step = _solve(_information(slopes, reported, records[running], channel), score)
+        promised = np.einsum("bp,bp->b", score, step) / 2
+        done = promised < tolerance
+        converged[running[done]] = True
+        theta[running[done]] += step[done]  # the last one costs nothing and doubles the digits
+        running, step, at = running[~done], step[~done], at[~done]
+        if not running.size:
+            break
+        step *= _shortening(step, model)
+        theta[running], current[running], moved = _climb(
+            batch[running], at, step, current[running], channel, model
+        )
+        running = running[moved]  # a table without a better point at any length stays as it is
+        if not running.size:
+            break
+    return theta, converged
+
+
+def _counts(reports: npt.ArrayLike, channel: Channel, model: LogLinearModel) -> Floats:
+    if channel.size != model.cells:
+        raise DeniableError(
+            f"the channel has {channel.size} categories, but the model's tables have "
+            f"{model.cells} cells; give the channel of the joint cells"
+        )
+    if channel.singular:
+        raise SingularChannelError(
+            f"the channel over {channel.size} categories is singular: no model can be told from "
+            "another through it"
+        )
+    values = np.asarray(reports, dtype=float)
+    channel._frequencies(values)  # the same refusals as for an estimate
+    return values
+
+
+def _first_guess(batch: Floats, channel: Channel, model: LogLinearModel) -> Floats:
+    rough = euclidean_projection(channel.estimate(batch))
+    even = (1 - EVENED) * rough + EVENED / model.cells
+    # Raking loosely: scoring goes on from here.
+    return np.asarray(np.log(model.fit(even, tolerance=1e-3)) @ model.design)
+
+
+def _softmax(logits: Floats) -> Floats:
+    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+
+def _slopes(pi: Floats, design: Floats) -> Floats:
+    """Return the derivatives of the cells by the parameters, shape (tables, cells, parameters)."""
+    return np.asarray(pi[:, :, None] * (design - (pi @ design)[:, None, :]))
+
+
+def _information(slopes: Floats, reported: Floats, records: Floats, channel: Channel) -> Floats:
+    through = channel.reported(np.swapaxes(slopes, 1, 2))  # tables, parameters, cells
+    weighted = through * _ratio(records[:, None], reported)[:, None, :]
+    return np.asarray(weighted @ np.swapaxes(through, 1, 2))
+
+
+def _ratio(counts: Floats, reported: Floats) -> Floats:
+    # Without floor a report may have a probability of 0; nobody gives it then.
+    return np.divide(counts, reported, out=np.zeros_like(reported), where=reported > 0)
+
+
+def _log_likelihood(
+    batch: Floats, theta: Floats, channel: Channel, model: LogLinearModel
+) -> Floats:
+    reported = channel.reported(_softmax(theta @ model.design.T))
+    with np.errstate(divide="ignore"):
+        logs = np.log(reported)
+    return np.asarray(np.where(batch > 0, batch * logs, 0.0).sum(axis=-1))
+
+
+def _climb(
+    batch: Floats,
+    theta: Floats,
+    step: Floats,
+    current: Floats,
+    channel: Channel,
+    model: LogLinearModel,
+) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+    """Go as much of a step as does not lower the likelihood, halving it where it does."""
+    theta, current = theta.copy(), current.copy()
+    pending = np.arange(len(batch))
+    length = 1.0
+    for _ in range(MOST_HALVINGS):
+        trial = theta[pending] + length * step[pending]
+        found = _log_likelihood(batch[pending], trial, channel, model)
+        better = found >= current[pending]
+        theta[pending[better]] = trial[better]
+        current[pending[better]] = found[better]
+        pending, length = pending[~better], length / 2
+        if not pending.size:
+            break
+    moved = np.ones(len(batch), dtype=bool)
+    moved[pending] = False
+    return theta, current, moved
+
+
+def _shortening(step: Floats, model: LogLinearModel) -> Floats:
+    largest = np.abs(step @ model.design.T).max(axis=1, keepdims=True)
+    return np.asarray(np.minimum(1.0, LONGEST_STEP / np.maximum(largest, 1e-300)))
+
+
+def _solve(information: Floats, score: Floats) -> Floats:
+    return np.asarray(np.linalg.solve(_ridged(information), score[:, :, None])[:, :, 0])
+
+
+def _inverse(information: Floats) -> Floats:
+    return np.asarray(np.linalg.inv(_ridged(information)))
+
+
+def _ridged(information: Floats) -> Floats:
+    # Towards a margin of zero the information goes to zero in a direction: keep it invertible.
+    size = information.shape[-1]
+    scale = np.einsum("bpp->b", information) / max(size, 1)
+    return np.asarray(
+        information + (RIDGE * np.maximum(scale, 1e-300))[:, None, None] * np.eye(size)
+    )

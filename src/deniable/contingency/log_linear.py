@@ -1,0 +1,276 @@
+"""Hierarchical log-linear models of contingency tables, fitted by raking over batches of tables.
+
+A model is named by the margins that it leaves free: independence of three attributes by their
+one-way margins, "no three-way interaction" by their two-way margins. The fitted table is the
+maximum-likelihood estimate under multinomial sampling, the step two of text 004, section 6.
+"""
+
+import math
+import string
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.channels.base import Floats
+from deniable.errors import DeniableError
+
+Margin = tuple[int, ...]
+
+TOLERANCE = 1e-10
+MOST_SWEEPS = 2000
+
+
+@dataclass(frozen=True)
+class LogLinearModel:
+    """A hierarchical log-linear model: the tables without interactions beyond given margins.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Number of categories of each attribute.
+    margins : tuple of tuples of int
+        Positions of the attributes of each margin that the model leaves free.
+
+    Examples
+    --------
+    >>> LogLinearModel.independence((2, 3)).degrees_of_freedom
+    2
+    >>> LogLinearModel.no_three_way_interaction((2, 2, 2)).degrees_of_freedom
+    1
+    """
+
+    shape: tuple[int, ...]
+    margins: tuple[Margin, ...]
+
+    def __post_init__(self) -> None:
+        if not self.shape or min(self.shape) < 1:
+            raise DeniableError(
+                f"a table of shape {self.shape} has no cells; give each attribute a category"
+            )
+        for margin in self.margins:
+            inside = all(0 <= axis < len(self.shape) for axis in margin)
+            if not margin or not inside or len(set(margin)) < len(margin):
+                raise DeniableError(
+                    f"the margin {margin} does not fit a table of {len(self.shape)} attributes; "
+                    f"name different positions in 0 .. {len(self.shape) - 1}"
+                )
+        covered = {axis for margin in self.margins for axis in margin}
+        if missing := set(range(len(self.shape))) - covered:
+            raise DeniableError(
+                f"no margin of the model has the attribute {min(missing)}; "
+                "leave at least its one-way margin free"
+            )
+
+    @classmethod
+    def independence(cls, shape: Sequence[int]) -> "LogLinearModel":
+        """All attributes independent of one another."""
+        return cls(tuple(shape), tuple((axis,) for axis in range(len(shape))))
+
+    @classmethod
+    def conditional_independence(
+        cls, shape: Sequence[int], first: int, second: int
+    ) -> "LogLinearModel":
+        """Two attributes independent of each other given all others."""
+        if first == second:
+            raise DeniableError(f"attribute {first} is not independent of itself; name another")
+        axes = range(len(shape))
+        without = (tuple(a for a in axes if a != left_out) for left_out in (second, first))
+        return cls(tuple(shape), tuple(without))
+
+    @classmethod
+    def no_three_way_interaction(cls, shape: Sequence[int]) -> "LogLinearModel":
+        """Any dependence between two attributes, none beyond."""
+        if len(shape) < 3:
+            raise DeniableError(
+                f"a table of {len(shape)} attributes has no three-way interaction; give at least 3"
+            )
+        return cls(tuple(shape), tuple(combinations(range(len(shape)), 2)))
+
+    @property
+    def cells(self) -> int:
+        """Number of cells of a table."""
+        return math.prod(self.shape)
+
+    @cached_property
+    def interactions(self) -> tuple[Margin, ...]:
+        """All sets of attributes within a margin, by size: main effects, then interactions."""
+        found = {
+            tuple(sorted(each))
+            for margin in self.margins
+            for size in range(1, len(margin) + 1)
+            for each in combinations(margin, size)
+        }
+        return tuple(sorted(found, key=lambda each: (len(each), each)))
+
+    @cached_property
+    def parameters(self) -> int:
+        """Number of free parameters, the total left out."""
+        return sum(math.prod(self.shape[a] - 1 for a in each) for each in self.interactions)
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Number of parameters of all tables of this shape beyond the model's."""
+        return self.cells - 1 - self.parameters
+
+    @cached_property
+    def design(self) -> Floats:
+        """Orthonormal columns that, with a constant, span the logarithms of the model's tables.
+
+        Returns
+        -------
+        array, shape (cells, parameters)
+        """
+        columns = [np.empty((self.cells, 0))]
+        for each in self.interactions:
+            column: Floats = np.ones((1, 1))
+            for axis, size in enumerate(self.shape):
+                factor = contrasts(size) if axis in each else np.full((size, 1), size**-0.5)
+                column = np.asarray(np.kron(column, factor), dtype=float)
+            columns.append(column)
+        return np.hstack(columns)
+
+    def margin(self, tables: npt.ArrayLike, axes: Margin) -> Floats:
+        """Return a margin of each table, its axes in the order named.
+
+        Parameters
+        ----------
+        tables : shape (..., cells)
+        axes : tuple of int
+
+        Returns
+        -------
+        array, shape (..., cells of the margin)
+        """
+        values = self._batch(tables)
+        return _margin(values, axes, axes).reshape(*np.shape(tables)[:-1], -1)
+
+    def fit(
+        self,
+        tables: npt.ArrayLike,
+        *,
+        tolerance: float = TOLERANCE,
+        sweeps: int = MOST_SWEEPS,
+    ) -> Floats:
+        """Return the tables of the model with the margins of the given ones.
+
+        Closed form for independence, raking (iterative proportional fitting) otherwise.
+
+        Parameters
+        ----------
+        tables : non-negative, shape (..., cells)
+            Counts or proportions; a table of total 0 gives a table of zeros.
+        tolerance : float, > 0
+            Raking stops when no cell of a margin is off by more than so large a share of the total.
+        sweeps : int
+            Raking that has not come so far by then warns, with what is left. Tables with zeros
+            whose best fit has further zeros are slow: the error falls as one over the sweeps.
+
+        Returns
+        -------
+        array of the same shape, with the totals of the tables
+
+        Raises
+        ------
+        DeniableError
+            If an entry is negative or not finite.
+
+        Examples
+        --------
+        >>> LogLinearModel.independence((2, 2)).fit([3.0, 1.0, 1.0, 3.0])
+        array([2., 2., 2., 2.])
+        """
+        values = self._batch(tables)
+        if not np.all(np.isfinite(values)) or np.any(values < 0):
+            raise DeniableError(
+                "tables to fit a model to must be finite and not negative; take the nearest "
+                "tables first (deniable.contingency.two_step)"
+            )
+        if all(len(margin) == 1 for margin in self.margins):
+            fitted = _product_of_margins(values)
+        else:
+            fitted = _rake(values, self.margins, tolerance, sweeps)
+        return np.asarray(fitted.reshape(np.shape(tables)))
+
+    def _batch(self, tables: npt.ArrayLike) -> Floats:
+        values = np.asarray(tables, dtype=float)
+        if values.ndim == 0 or values.shape[-1] != self.cells:
+            raise DeniableError(
+                f"tables of shape {values.shape} do not fit a model of {self.cells} cells; the "
+                "last axis must have one entry a cell"
+            )
+        return values.reshape(-1, *self.shape)
+
+
+def contrasts(size: int) -> Floats:
+    """Return orthonormal columns that are orthogonal to a constant (Helmert's).
+
+    Parameters
+    ----------
+    size : int, >= 1
+
+    Returns
+    -------
+    array, shape (size, size - 1)
+    """
+    columns = np.zeros((size, size - 1))
+    for column in range(size - 1):
+        columns[: column + 1, column] = 1.0
+        columns[column + 1, column] = -(column + 1)
+    return np.asarray(columns / np.linalg.norm(columns, axis=0, keepdims=True))
+
+
+def _margin(values: Floats, axes: Margin, order: Margin) -> Floats:
+    letters = string.ascii_letters[1 : values.ndim]
+    kept = "".join(letters[axis] for axis in order)
+    return np.asarray(np.einsum(f"a{letters}->a{kept}", values))
+
+
+def _product_of_margins(values: Floats) -> Floats:
+    tables, *shape = values.shape
+    total = values.reshape(tables, -1).sum(axis=1)
+    scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+    fitted = total.reshape(-1, *[1] * len(shape))
+    for axis in range(len(shape)):
+        share = _margin(values, (axis,), (axis,)) * scale[:, None]
+        fitted = fitted * share.reshape(
+            tables, *[-1 if a == axis else 1 for a in range(len(shape))]
+        )
+    return np.asarray(fitted)
+
+
+def _rake(values: Floats, margins: tuple[Margin, ...], tolerance: float, sweeps: int) -> Floats:
+    tables, *shape = values.shape
+    axes = [tuple(sorted(margin)) for margin in margins]
+    targets = [_margin(values, margin, margin) for margin in axes]
+    totals = values.reshape(tables, -1).sum(axis=1)
+    # Start where each attribute may occur at all: cells of empty margins end at 0 at once.
+    fitted = np.ones_like(values)
+    # What is still being raked; tables that have converged are left alone.
+    running = np.arange(tables)
+    for _ in range(sweeps):
+        current, worst = fitted[running], np.zeros(running.size)
+        for margin, target in zip(axes, targets, strict=True):
+            found, wanted = _margin(current, margin, margin), target[running]
+            off = np.abs(found - wanted).reshape(running.size, -1).max(axis=1)
+            worst = np.maximum(worst, off)
+            ratio = np.divide(wanted, found, out=np.zeros_like(wanted), where=found > 0)
+            open_axes = [size if a in margin else 1 for a, size in enumerate(shape)]
+            current = current * ratio.reshape(-1, *open_axes)
+        fitted[running] = current
+        missing = worst > tolerance * totals[running]
+        running, worst = running[missing], worst[missing]
+        if not running.size:
+            return fitted
+    left = float((worst / totals[running]).max())
+    warnings.warn(
+        f"raking stopped after {sweeps} sweeps with {running.size} of {tables} tables off by up to "
+        f"{left:.2g} of a table; allow more sweeps, or a larger tolerance",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+    return fitted

@@ -1,0 +1,269 @@
+"""Tests of independence on noisy tables whose critical values are simulated, or borrowed.
+
+Three tests of text 004, Table 3, which share one algorithm (Gaboardi et al., 2016, for Laplace
+noise; text 004, 7.3, for randomized response). From a noisy table the two-step maximum likelihood
+(`deniable.contingency.two_step`) fits the null; l tables are sampled from the fit and noised in
+their turn; the null is rejected if the statistic of the noisy table,
+
+    X^2 = sum over cells of (noisy - fitted)^2 / fitted,
+
+exceeds the one of rank ceil((l + 1) (1 - alpha)) among theirs. The test with Laplace noise in
+Table 3 takes the critical value of the chi-squared distribution instead, which holds for tables
+without noise: it rejects true nulls too often.
+
+The rule of five. As printed (text 004, section 6 and 7.3) the null is accepted if any count that
+the two-step estimate gives is below 5, in the noisy table's or "at any point" in a sampled table's.
+Which of the two steps' counts are meant is left open; and with hundreds of sampled tables the rule
+turns the test off where cells expect some 50 records. All readings are offered.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from deniable.channels import Channel
+from deniable.channels.base import Floats
+from deniable.contingency.independence import Bools, portions
+from deniable.contingency.log_linear import LogLinearModel
+from deniable.contingency.two_step import nearest_tables, two_step_estimate
+from deniable.errors import DeniableError
+
+SmallCells = Literal["table", "fitted", "ignore"]
+"""Which counts below 5 accept the null: of step one, of step two, none."""
+LEAST_COUNT = 5.0
+
+
+class NoisyRelease(Protocol):
+    """A mechanism that releases noisy tables of counts."""
+
+    @property
+    def epsilon(self) -> float:
+        """Exact epsilon of a table, for the replacement of one record."""
+
+    def release(self, tables: npt.ArrayLike, generator: np.random.Generator) -> Floats:
+        """Return the noisy counts of true tables, shape (..., cells)."""
+
+    def sample(
+        self, proportions: Floats, records: Floats, tables: int, generator: np.random.Generator
+    ) -> Floats:
+        """Draw tables of records from proportions and return their noisy counts.
+
+        Parameters
+        ----------
+        proportions : shape (number, cells)
+        records : shape (number,)
+
+        Returns
+        -------
+        array, shape (number, tables, cells)
+        """
+
+
+@dataclass(frozen=True)
+class LaplaceRelease:
+    """Counts with Laplace noise of a stated scale, by a trusted curator (central privacy).
+
+    Replacing a record changes two counts by one each: the sensitivity is 2 and epsilon is
+    2 / scale, exactly (Dwork et al., 2006). Noise is drawn in floating point: for studies only.
+
+    Parameters
+    ----------
+    scale : float, positive
+        The honest one is 2 / epsilon; text 004, 7.4, prints 2 |T| / epsilon.
+    """
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.scale) and self.scale > 0):
+            raise DeniableError(f"the scale of the noise is {self.scale}; it must be positive")
+
+    @property
+    def epsilon(self) -> float:
+        """Epsilon of a table."""
+        return 2 / self.scale
+
+    def release(self, tables: npt.ArrayLike, generator: np.random.Generator) -> Floats:
+        """Return true counts with noise."""
+        counts = np.asarray(tables, dtype=float)
+        return counts + generator.laplace(0.0, self.scale, counts.shape)
+
+    def sample(
+        self, proportions: Floats, records: Floats, tables: int, generator: np.random.Generator
+    ) -> Floats:
+        """Draw tables and add noise."""
+        return self.release(_multinomial(proportions, records, tables, generator), generator)
+
+
+@dataclass(frozen=True, eq=False)
+class RandomizedRelease:
+    """Counts estimated from reports through a channel (local privacy), n times the estimate.
+
+    Each record is randomized by itself; the table is a function of the reports, and epsilon that
+    of the channel.
+    """
+
+    channel: Channel
+
+    @property
+    def epsilon(self) -> float:
+        """Epsilon of a report, and so of the table."""
+        return self.channel.epsilon
+
+    def estimated(self, reports: npt.ArrayLike) -> Floats:
+        """Return the estimated true counts from counts of reports (text 004, (4))."""
+        counts = np.asarray(reports)
+        return np.asarray(self.channel.estimate(counts) * counts.sum(axis=-1, keepdims=True))
+
+    def release(self, tables: npt.ArrayLike, generator: np.random.Generator) -> Floats:
+        """Return the estimated counts of randomized tables."""
+        return self.estimated(self.channel.randomize_counts(tables, generator))
+
+    def sample(
+        self, proportions: Floats, records: Floats, tables: int, generator: np.random.Generator
+    ) -> Floats:
+        """Draw reports at once: sampling and randomizing is one multinomial (text 001, (1.1))."""
+        reported = self.channel.reported(proportions)
+        return self.estimated(_multinomial(reported, records, tables, generator))
+
+
+@dataclass(frozen=True, eq=False)
+class MonteCarloTest:
+    """What a simulated test found for a batch of noisy tables.
+
+    Attributes
+    ----------
+    statistic, threshold : arrays, shape (number,)
+        The threshold is NaN where the rule of five accepts without simulation.
+    too_small : array of bool, shape (number,)
+        Whether the rule of five accepted the null.
+    rejected : array of bool, shape (number,)
+    """
+
+    statistic: Floats
+    threshold: Floats
+    too_small: Bools
+    rejected: Bools
+
+
+def monte_carlo_test(
+    noisy: npt.ArrayLike,
+    records: npt.ArrayLike,
+    release: NoisyRelease,
+    model: LogLinearModel,
+    generator: np.random.Generator,
+    *,
+    tables: int = 99,
+    level: float = 0.05,
+    small_cells: SmallCells = "table",
+) -> MonteCarloTest:
+    """Test a log-linear model on noisy tables as text 004, 7.3, prints it.
+
+    With `LaplaceRelease` this is MCIndep, with `RandomizedRelease` RRBA's test.
+
+    Parameters
+    ----------
+    noisy : shape (number, cells)
+        Released counts.
+    records : positive, shape (number,) or a single number
+    release : NoisyRelease
+        What made them, and makes the sampled tables.
+    model : LogLinearModel
+    tables : int, > 1 / level
+        l, the number of sampled tables.
+    level : float, in (0, 1)
+    small_cells : "table", "fitted" or "ignore"
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> noisy = [[120.0, 61.0, 55.0, 130.0]]
+    >>> model = LogLinearModel.independence((2, 2))
+    >>> monte_carlo_test(noisy, 366, LaplaceRelease(8.0), model, rng).rejected
+    array([ True])
+    """
+    rank = critical_rank(tables, level)
+    if small_cells not in get_args(SmallCells):
+        raise DeniableError(
+            f"unknown rule {small_cells!r} for small cells; use {', '.join(get_args(SmallCells))}"
+        )
+    values = np.atleast_2d(np.asarray(noisy, dtype=float))
+    totals = np.broadcast_to(np.asarray(records, dtype=float), values.shape[:1])
+    statistic, fitted, too_small = _two_steps(values, totals, model, small_cells)
+    too_small = too_small.copy()
+    threshold = np.full(len(values), np.nan)
+    open_tests = np.flatnonzero(~too_small)
+    for part in portions(open_tests.size, tables):
+        chosen = open_tests[part]
+        null = fitted[chosen] / totals[chosen, None]
+        drawn = release.sample(null, totals[chosen], tables, generator)
+        found, _, small = _two_steps(drawn, totals[chosen, None], model, small_cells)
+        threshold[chosen] = np.partition(found, rank - 1, axis=1)[:, rank - 1]
+        too_small[chosen] = small.any(axis=1)
+    rejected = ~too_small & (statistic > np.nan_to_num(threshold, nan=np.inf))
+    return MonteCarloTest(statistic, threshold, too_small, rejected)
+
+
+def asymptotic_test(
+    noisy: npt.ArrayLike,
+    records: npt.ArrayLike,
+    model: LogLinearModel,
+    *,
+    level: float = 0.05,
+) -> Bools:
+    """Test noisy tables with the critical value of tables without noise (text 004, 7.3.1).
+
+    The test called "Laplace noise" in Table 3. Its size is not the nominal one.
+
+    Parameters
+    ----------
+    noisy : shape (..., cells)
+    records : positive, shape (...) or a single number
+
+    Returns
+    -------
+    array of bool, shape (...)
+        Whether the null is rejected.
+    """
+    values = np.asarray(noisy, dtype=float)
+    # Of the nearest table: as of any table of counts, its cells add up to the records.
+    statistic, _, _ = _two_steps(nearest_tables(values, records), records, model, "ignore")
+    return np.asarray(special.chdtrc(model.degrees_of_freedom, statistic) <= level)
+
+
+def critical_rank(tables: int, level: float) -> int:
+    """Return ceil((l + 1) (1 - alpha)), the rank of the critical value among l statistics."""
+    if not 0 < level < 1:
+        raise DeniableError(f"the level is {level}; it must be between 0 and 1")
+    rank = math.ceil((tables + 1) * (1 - level) - 1e-9)  # 100 * .95 is a little more in floats
+    if rank > tables:
+        raise DeniableError(
+            f"{tables} sampled tables give no critical value at level {level:g}; draw more than "
+            f"{1 / level:g}"
+        )
+    return rank
+
+
+def _two_steps(
+    noisy: Floats, records: npt.ArrayLike, model: LogLinearModel, small_cells: SmallCells
+) -> tuple[Floats, Floats, Bools]:
+    """Return the statistic, the fitted counts, and where a count is too small."""
+    found = two_step_estimate(noisy, records, model)
+    parts = np.zeros_like(noisy)
+    np.divide((noisy - found.fitted) ** 2, found.fitted, out=parts, where=found.fitted > 0)
+    small = np.zeros(noisy.shape[:-1], dtype=bool)
+    if small_cells != "ignore":
+        looked_at = found.tables if small_cells == "table" else found.fitted
+        small = looked_at.min(axis=-1) < LEAST_COUNT
+    return parts.sum(axis=-1), found.fitted, small
+
+
+def _multinomial(
+    proportions: Floats, records: Floats, tables: int, generator: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    numbers = np.asarray(records).astype(np.int64)[:, None]
+    return generator.multinomial(numbers, proportions[:, None, :], (len(numbers), tables))

@@ -1,0 +1,156 @@
+"""The convex programs of consistent tables, stated with cvxpy (text 004, 4.3).
+
+All tables are written as even + basis @ effects: with the same effects in every table they agree on
+all shared margins, whatever the effects are (`deniable.contingency.consistency`). What is left to
+the programs is the misfit and that no cell is negative. `printed` states the paper's program as it
+stands there. Quadratic programs go to CLARABEL, linear ones to HiGHS, which is not made for the
+former.
+"""
+
+import warnings
+from typing import Any
+
+import cvxpy
+import numpy as np
+from scipy import sparse
+
+from deniable.channels.base import Floats
+from deniable.errors import DeniableError
+
+cp: Any = cvxpy  # whose types do not know most of its functions
+# What is aimed at, and what will do where that is out of reach (many cells at zero at once).
+CLARABEL_OPTIONS = {
+    "tol_gap_abs": 1e-10,
+    "tol_gap_rel": 1e-10,
+    "tol_feas": 1e-10,
+    "reduced_tol_gap_abs": 1e-6,
+    "reduced_tol_gap_rel": 1e-6,
+    "reduced_tol_feas": 1e-7,
+}
+HIGHS_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+TIE = 1e-8
+"""Share by which a solution of smallest norm may miss the least absolute misfit."""
+SLIGHT = 1e-8
+"""Weight of the cells that were not observed: it moves the solution by about as little."""
+FAILED = "failed"
+INFEASIBLE = ("infeasible", "infeasible_inaccurate", "infeasible_or_unbounded")
+
+
+def least_squares(
+    even: Floats, basis: sparse.csr_array, observed: Floats, weights: Floats
+) -> Floats:
+    """Return the effects of the non-negative tables with the least weighted squared misfit.
+
+    Parameters
+    ----------
+    even : shape (cells,)
+        The tables without any effect.
+    basis : shape (cells, effects)
+    observed, weights : shape (cells,)
+        A weight of 0 marks a cell that was not observed.
+    """
+    effects = cp.Variable(basis.shape[1])
+    tables = even + basis @ effects
+    seen = np.flatnonzero(weights)
+    relative = np.sqrt(weights[seen] / weights.max())
+    misfit = cp.sum_squares(cp.multiply(relative, tables[seen] - observed[seen]))
+    objective = misfit
+    if seen.size < weights.size:
+        # So that the solver is not left with directions in which nothing changes.
+        objective = misfit + SLIGHT * cp.sum_squares(tables[np.flatnonzero(weights == 0)])
+    _solve(cp.Problem(cp.Minimize(objective), [tables >= 0]), "CLARABEL")
+    return np.asarray(effects.value)
+
+
+def least_absolute(
+    even: Floats, basis: sparse.csr_array, observed: Floats, weights: Floats
+) -> Floats:
+    """Return the effects with the least weighted absolute misfit, of those the smallest tables.
+
+    Many tables may have the least misfit; the sum of squares of all cells picks one of them.
+
+    Parameters
+    ----------
+    even, basis, observed, weights
+        As for `least_squares`.
+    """
+    effects = cp.Variable(basis.shape[1])
+    tables = even + basis @ effects
+    seen = np.flatnonzero(weights)
+    misfit = cp.norm1(cp.multiply(weights[seen], tables[seen] - observed[seen]))
+    linear = cp.Problem(cp.Minimize(misfit), [tables >= 0])
+    _solve(linear, "HIGHS")
+    # Per observed cell, so that many tables do not blow up the scale of the constraint.
+    allowed = (float(linear.value) * (1 + TIE) + TIE * float(weights[seen].mean())) / seen.size
+    smallest = cp.Minimize(cp.sum_squares(tables))
+    _solve(cp.Problem(smallest, [tables >= 0, misfit / seen.size <= allowed]), "CLARABEL")
+    return np.asarray(effects.value)
+
+
+def smallest_norm(known: Floats, basis: sparse.csr_array) -> Floats | None:
+    """Return the effects that make known + basis @ effects non-negative with least squares.
+
+    Parameters
+    ----------
+    known : shape (cells,)
+        What the effects that are settled make of the tables.
+    basis : shape (cells, effects)
+        Of the effects that are free.
+
+    Returns
+    -------
+    array, or None if no effects leave all cells non-negative
+    """
+    effects = cp.Variable(basis.shape[1])
+    tables = known + basis @ effects
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(tables)), [tables >= 0])
+    if not _solve(problem, "CLARABEL", may_fail=True):
+        return None
+    return np.asarray(effects.value)
+
+
+def printed(margins: sparse.csr_array, values: Floats) -> Floats | None:
+    """Solve the program of text 004, 4.3, as printed: least squares of a table with given margins.
+
+    Parameters
+    ----------
+    margins : shape (margin cells, cells)
+        Sums of cells.
+    values : shape (margin cells,)
+        What they must come to.
+
+    Returns
+    -------
+    array, shape (cells,), or None if no non-negative table has these margins
+    """
+    table = cp.Variable(margins.shape[1])
+    constraints = [table >= 0, margins @ table == values]
+    if not _solve(cp.Problem(cp.Minimize(cp.sum_squares(table)), constraints), "CLARABEL", True):
+        return None
+    return np.asarray(table.value)
+
+
+def _solve(problem: Any, solver: str, may_fail: bool = False) -> bool:
+    options = CLARABEL_OPTIONS if solver == "CLARABEL" else HIGHS_OPTIONS
+    status = _status(problem, solver, options)
+    if status == FAILED:  # with its own tolerances, 1e-8, it goes on where 1e-10 is out of reach
+        status = _status(problem, solver, {})
+    if status in INFEASIBLE and may_fail:
+        return False
+    if status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+        raise DeniableError(
+            f"a program of consistent tables was not solved by {solver} ({status}); round the "
+            "tables, or take the other norm"
+        )
+    return True
+
+
+def _status(problem: Any, solver: str, options: dict[str, float]) -> str:
+    with warnings.catch_warnings():
+        # "Inaccurate" is within the reduced tolerances.
+        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+        try:
+            problem.solve(solver=getattr(cp, solver), **options)
+        except cp.error.SolverError:
+            return FAILED
+    return str(problem.status)

@@ -1,0 +1,136 @@
+"""Two-step maximum likelihood from noisy tables (text 004, section 6, (7)).
+
+Step one finds the table of counts closest to a noisy one: non-negative, with the stated total.
+Step two fits a log-linear model to that table as if it had been observed.
+
+Step one minimises gamma |T - T'|_1 + (1 - gamma) |T - T'|_2^2. For every gamma < 1 its one solution
+is the Euclidean projection on the simplex of that total, so gamma does nothing. Proof: the
+projection adds one number to all cells and replaces negative results by 0. If the number is
+positive or zero no cell is lowered, and |T - T'|_1 = n - sum T', which no table of total n
+undercuts. If it is negative, cells of T' below 0 are raised to 0, no other cell is raised; so the
+sum of what is raised is the least that any non-negative table needs, and with it, as the total is
+given, the sum of what is lowered. The projection hence minimises both norms, the second alone
+uniquely. For gamma = 1 it is one of several solutions.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.channels.base import Floats
+from deniable.contingency.log_linear import LogLinearModel
+from deniable.errors import DeniableError
+from deniable.estimation.simplex import euclidean_projection
+
+GAMMA = 0.01  # text 004, 7.3.1
+
+
+@dataclass(frozen=True, eq=False)
+class TwoStepEstimate:
+    """The two steps for a batch of noisy tables.
+
+    Attributes
+    ----------
+    tables : array, shape (..., cells)
+        Step one: the nearest tables of counts.
+    fitted : array, shape (..., cells)
+        Step two: expected counts under the model.
+    """
+
+    tables: Floats
+    fitted: Floats
+
+
+def two_step_estimate(
+    noisy: npt.ArrayLike, totals: npt.ArrayLike, model: LogLinearModel
+) -> TwoStepEstimate:
+    """Return the nearest tables and the model's expected counts (text 004, section 6).
+
+    Parameters
+    ----------
+    noisy : finite, shape (..., cells)
+    totals : positive, shape (...) or a single number
+        The number of records of each table.
+    model : LogLinearModel
+
+    Examples
+    --------
+    >>> found = two_step_estimate([6.0, -2.0, 2.0, 2.0], 8, LogLinearModel.independence((2, 2)))
+    >>> found.tables.round(2).tolist(), found.fitted.round(2).tolist()
+    ([5.33, 0.0, 1.33, 1.33], [4.44, 0.89, 2.22, 0.44])
+    """
+    tables = nearest_tables(noisy, totals)
+    return TwoStepEstimate(tables, model.fit(tables))
+
+
+def nearest_tables(noisy: npt.ArrayLike, totals: npt.ArrayLike) -> Floats:
+    """Return the non-negative tables of given totals closest to noisy ones (text 004, (7)).
+
+    The closed form, for any gamma below 1.
+
+    Parameters
+    ----------
+    noisy : finite, shape (..., cells)
+    totals : positive, shape (...) or a single number
+
+    Examples
+    --------
+    >>> nearest_tables([6.0, -2.0, 4.0], 8)
+    array([5., 0., 3.])
+    """
+    values = np.asarray(noisy, dtype=float)
+    if values.ndim == 0 or not values.shape[-1]:
+        raise DeniableError("a noisy table needs at least one cell on the last axis")
+    n = np.broadcast_to(_positive(totals), values.shape[:-1])
+    # The same number added to all cells: where nothing is negative then, this is the projection.
+    shifted = values + ((n - values.sum(axis=-1)) / values.shape[-1])[..., None]
+    short = ~(shifted.min(axis=-1) >= 0)  # also where something is not a number
+    if np.any(short):
+        total = n[short][..., None]
+        shifted[short] = total * euclidean_projection(shifted[short] / total)
+    return np.asarray(shifted)
+
+
+def nearest_table_by_program(noisy: npt.ArrayLike, total: float, gamma: float = GAMMA) -> Floats:
+    """Solve (7) of text 004 as printed, with cvxpy and CLARABEL: the reference of the closed form.
+
+    Parameters
+    ----------
+    noisy : finite, shape (cells,)
+    total : float, positive
+    gamma : float, in [0, 1]
+        Weight of the first norm. At 1 the solution is not unique.
+
+    Raises
+    ------
+    DeniableError
+        If gamma or the total is out of range, or the program is not solved.
+    """
+    import cvxpy  # noqa: PLC0415 - takes a second to import, and the closed form needs none of it
+
+    cp: Any = cvxpy  # whose types do not know most of its functions
+
+    values = np.asarray(noisy, dtype=float)
+    if values.ndim != 1 or not values.size or not np.all(np.isfinite(values)):
+        raise DeniableError("the program takes one noisy table of finite numbers")
+    if not 0 <= gamma <= 1:
+        raise DeniableError(f"gamma is {gamma}; it must be in [0, 1]")
+    n = float(_positive(total))
+    # In units of the total, so that the solver's tolerances are relative.
+    share = cp.Variable(values.size, nonneg=True)
+    error = share - values / n
+    objective = gamma * cp.norm1(error) + (1 - gamma) * n * cp.sum_squares(error)
+    problem = cp.Problem(cp.Minimize(objective), [cp.sum(share) == 1])
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-13, tol_gap_rel=1e-13, tol_feas=1e-13)
+    if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+        raise DeniableError(f"the program of the nearest table was not solved ({problem.status})")
+    return np.asarray(n * np.maximum(share.value, 0.0))
+
+
+def _positive(totals: npt.ArrayLike) -> Floats:
+    n = np.asarray(totals, dtype=float)
+    if not np.all(np.isfinite(n)) or np.any(n <= 0):
+        raise DeniableError("the totals of tables must be finite and positive; drop empty tables")
+    return n

@@ -1,0 +1,1 @@
+"""The manifest, downloads, surrogates, networks."""

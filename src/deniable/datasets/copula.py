@@ -1,0 +1,240 @@
+"""Gaussian copulas over numeric attributes and a class: margins by quantiles, and their files."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import DataError, DeniableError
+from deniable.files import read_fitted, write_text
+
+Floats = npt.NDArray[np.float64]
+
+MOST_QUANTILES = 101  # of a margin: more would come near to the records themselves
+SUM_TOLERANCE = 1e-6
+ABOUT = (
+    "A Gaussian copula: parameters, no records. Each margin has its quantiles at the probabilities "
+    "given, means of several neighbouring order statistics, and the decimals that values are "
+    "rounded to; between two quantiles values are interpolated. Correlations are those of the "
+    "normal scores, a row for each attribute, the class last, up to the diagonal."
+)
+
+
+@dataclass(frozen=True)
+class Margin:
+    """The distribution of one numeric attribute.
+
+    Parameters
+    ----------
+    name : str
+    probabilities : tuple of float, 2 to 101
+        From 0 to 1, increasing.
+    quantiles : tuple of float
+        At each of the probabilities; equal neighbours make an atom.
+    decimals : int or None
+        That values are rounded to, so that what is tied in the file is tied again; None for
+        values that are not rounded.
+
+    Raises
+    ------
+    DataError
+        If probabilities or quantiles are too few, too many or not in order, or decimals make no
+        sense.
+    """
+
+    name: str
+    probabilities: tuple[float, ...]
+    quantiles: tuple[float, ...]
+    decimals: int | None = None
+
+    def __post_init__(self) -> None:
+        where = f"margin of {self.name!r}"
+        number = len(self.quantiles)
+        if not 2 <= number <= MOST_QUANTILES or number != len(self.probabilities):
+            raise DataError(
+                f"{where}: {number} quantiles at {len(self.probabilities)} probabilities; allowed: "
+                f"2 to {MOST_QUANTILES}, one each"
+            )
+        steps = np.array(self.probabilities)
+        if steps[0] != 0 or steps[-1] != 1 or not (np.diff(steps) > 0).all():
+            raise DataError(f"{where}: probabilities must increase from 0 to 1")
+        values = np.array(self.quantiles)
+        if not np.isfinite(values).all() or (np.diff(values) < 0).any():
+            raise DataError(f"{where}: quantiles must be finite numbers that do not decrease")
+        if self.decimals is not None and not 0 <= self.decimals <= 15:
+            raise DataError(f"{where}: {self.decimals} decimals; allowed: 0 to 15, or null")
+
+    def at(self, probabilities: Floats) -> Floats:
+        """Return the values at probabilities in 0 .. 1."""
+        values = np.interp(probabilities, self.probabilities, self.quantiles)
+        return values if self.decimals is None else np.round(values, self.decimals)
+
+
+@dataclass(frozen=True, eq=False)
+class Copula:
+    """A joint distribution of numeric attributes and of the class, if there is one.
+
+    Parameters
+    ----------
+    margins : tuple of Margin
+        All at the same probabilities.
+    class_name : str
+        Empty if there is no class; then `classes` and `shares` are empty too.
+    classes : tuple of str
+    shares : tuple of float
+        The probability of each class.
+    correlations : array, shape (attributes, attributes), or one more each way with a class
+        Of the normal scores, the class last: symmetric, positive definite, with a unit diagonal.
+    provenance : mapping of str to plain JSON values
+        What `fit` was given, and how near as many records drawn come to the file.
+
+    Raises
+    ------
+    DataError
+        Naming what is wrong: names given twice, shares that do not sum to 1 within 1e-6,
+        correlations of another shape, or no correlations.
+    """
+
+    margins: tuple[Margin, ...]
+    class_name: str
+    classes: tuple[str, ...]
+    shares: tuple[float, ...]
+    correlations: Floats
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        names = [margin.name for margin in self.margins]
+        if not names or len(set(names)) < len(names):
+            raise DataError("margins must be one or more, with names that differ")
+        if len({margin.probabilities for margin in self.margins}) > 1:
+            raise DataError("margins must have their quantiles at the same probabilities")
+        if bool(self.class_name) != bool(self.classes) or len(self.shares) != len(self.classes):
+            raise DataError(
+                f"the class {self.class_name!r} has {len(self.classes)} classes and "
+                f"{len(self.shares)} shares; give each class a share"
+            )
+        if self.shares:
+            if not all(0 <= share <= 1 for share in self.shares):
+                raise DataError(f"class {self.class_name!r}: a share is outside 0 .. 1")
+            if abs(sum(self.shares) - 1) > SUM_TOLERANCE:
+                raise DataError(f"class {self.class_name!r}: the shares do not sum to 1")
+        _refuse_bad_correlations(self.correlations, len(names) + bool(self.classes))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the numeric attributes."""
+        return tuple(margin.name for margin in self.margins)
+
+
+def _refuse_bad_correlations(correlations: Floats, size: int) -> None:
+    if correlations.shape != (size, size):
+        raise DataError(
+            f"correlations have the shape {correlations.shape}; there must be {size} rows and "
+            "columns, one for each margin and one for the class"
+        )
+    symmetric = np.isfinite(correlations).all() and (correlations == correlations.T).all()
+    if not symmetric or (np.diag(correlations) != 1).any():
+        raise DataError("correlations must be finite and symmetric, with 1 on the diagonal")
+    if np.linalg.eigvalsh(correlations)[0] <= 0:
+        raise DataError("correlations are not positive definite; fit the copula again")
+
+
+def to_json(copula: Copula) -> dict[str, Any]:
+    """Describe a copula in plain JSON values."""
+    return {
+        "about": ABOUT,
+        "provenance": dict(copula.provenance),
+        "probabilities": list(copula.margins[0].probabilities),
+        "margins": [
+            {
+                "name": margin.name,
+                "decimals": margin.decimals,
+                # Whole numbers without ".0" keep files short.
+                "quantiles": [int(q) if q == int(q) else q for q in margin.quantiles],
+            }
+            for margin in copula.margins
+        ],
+        "class": {
+            "name": copula.class_name,
+            "classes": list(copula.classes),
+            "shares": list(copula.shares),
+        },
+        "correlations": [
+            copula.correlations[row, : row + 1].tolist() for row in range(len(copula.correlations))
+        ],
+    }
+
+
+def from_json(value: Any) -> Copula:
+    """Rebuild a copula from `to_json`.
+
+    Raises
+    ------
+    DataError
+        For values of another shape, and for what `Margin` and `Copula` refuse.
+    """
+    try:
+        probabilities = tuple(float(probability) for probability in value["probabilities"])
+        margins = tuple(
+            Margin(
+                str(each["name"]),
+                probabilities,
+                tuple(float(quantile) for quantile in each["quantiles"]),
+                None if each["decimals"] is None else int(each["decimals"]),
+            )
+            for each in value["margins"]
+        )
+        about = value["class"]
+        rows = value["correlations"]
+        correlations = np.zeros((len(rows), len(rows)))
+        for row, entries in enumerate(rows):
+            if len(entries) != row + 1:
+                raise DataError(
+                    f"row {row} of the correlations has {len(entries)} entries; there must be "
+                    f"{row + 1}, up to the diagonal"
+                )
+            correlations[row, : row + 1] = correlations[: row + 1, row] = np.array(entries, float)
+        return Copula(
+            margins,
+            str(about["name"]),
+            tuple(str(name) for name in about["classes"]),
+            tuple(float(share) for share in about["shares"]),
+            correlations,
+            dict(value["provenance"]),
+        )
+    except DeniableError as error:
+        raise DataError(str(error)) from None
+    except KeyError as error:
+        raise DataError(f"the entry {error} is missing; fit the copula again") from None
+    except (TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"no copula in JSON ({error}); fit the copula again") from None
+
+
+def write(path: Path | str, copula: Copula) -> None:
+    """Write a copula as JSON, a line for each margin and row: short, and readable in a diff."""
+
+    def line(part: Any) -> str:
+        return json.dumps(part, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+    entries = []
+    for key, part in to_json(copula).items():
+        if isinstance(part, list) and not isinstance(part[0], float):
+            entries.append(f"{line(key)}:[\n" + ",\n".join(map(line, part)) + "\n]")
+        else:
+            entries.append(f"{line(key)}:{line(part)}")
+    write_text(path, "{\n" + ",\n".join(entries) + "\n}\n")
+
+
+def read(path: Path | str) -> Copula:
+    """Read a copula that `write` wrote.
+
+    Raises
+    ------
+    DataError
+        Naming the file and what is wrong with it.
+    """
+    return read_fitted(path, from_json)

@@ -1,0 +1,346 @@
+"""The networks of text 004: Survey, Alarm and Child, and the files that are drawn from them.
+
+The text names data sets of 500, 10,000 and 10,000 records (Table 2) that are samples of published
+Bayesian networks, and gives neither files nor seeds. Here the networks are taken from pgmpy once
+and kept under resources/networks (tools/write_networks.py), and the records drawn from their tables
+by this module: independently of each other, from recorded seeds, so that the files do not change
+with pgmpy's own sampler.
+"""
+
+import hashlib
+import itertools
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.datasets.bayesian_network import BayesianNetwork, ConditionalTable, read
+from deniable.errors import DataError, DeniableError
+from deniable.records.categorical import Microdata
+from deniable.records.domain import Attribute, Codes, Domain
+from deniable.sampling.sources import generator_for
+
+Floats = npt.NDArray[np.float64]
+
+NETWORKS = ("survey", "alarm", "child")
+SEED = 2024
+"""Root of the streams of all drawn files; each adds its own name."""
+
+
+@dataclass(frozen=True)
+class DrawnFile:
+    """A file of records drawn from a network, and what identifies it.
+
+    Attributes
+    ----------
+    name : str
+    network : str
+        Of `NETWORKS`.
+    records : int
+    sha256 : str
+        Of the codes, see `digest`.
+    resampled_from : str
+        Another drawn file whose records are drawn with replacement; empty if the records come from
+        the network itself.
+    """
+
+    name: str
+    network: str
+    records: int
+    sha256: str
+    resampled_from: str = ""
+
+
+FILES: Mapping[str, DrawnFile] = {
+    each.name: each
+    for each in (
+        DrawnFile(
+            "survey",
+            "survey",
+            500,
+            "078086131d859269f62c58c451d917a42c62e0e811c757a051ab1b7d5f6b9adc",
+        ),
+        DrawnFile(
+            "alarm",
+            "alarm",
+            10_000,
+            "cada0539e90bffc79abc83f1e642a764657e8b0b638b9ca7ea11c9d08b09dfb8",
+        ),
+        DrawnFile(
+            "child",
+            "child",
+            10_000,
+            "2d85a3e0426a675b662ed1bb81aa17309bfdf52f0d37986e83eb2ed8671ea3e2",
+        ),
+        # Tables 4 and 5 have n = 8,000 whatever the data set, Survey's 500 records included.
+        DrawnFile(
+            "survey_8000",
+            "survey",
+            8_000,
+            "581c0721aa83a635fec5b0ad2f248a1e9ebdc839aa1ce917923ff330bc1a3ef2",
+        ),
+        DrawnFile(
+            "survey_8000_resampled",
+            "survey",
+            8_000,
+            "65488e81933e3cc352d63d029313cf5497d21e3b30c35f1c1b099c22f27c4e91",
+            "survey",
+        ),
+        DrawnFile(
+            "alarm_8000",
+            "alarm",
+            8_000,
+            "931c4e2a0fb47c267ea2347c0eca70f83bae35503025ef6c3294298e6bd3c93c",
+        ),
+        DrawnFile(
+            "child_8000",
+            "child",
+            8_000,
+            "04c185817291837563854dba2c194ccde4bf7c69f212560b24c6b0fa944daf4e",
+        ),
+    )
+}
+"""The files of Table 2, and those with n = 8,000 for Tables 4 and 5."""
+
+
+def from_resources(name: str, folder: Path | str) -> BayesianNetwork:
+    """Read a network that tools/write_networks.py wrote.
+
+    Parameters
+    ----------
+    name : str
+        Of `NETWORKS`.
+    folder : path
+        resources/networks.
+
+    Raises
+    ------
+    DeniableError
+        For another name, and where the file is missing, damaged, or another network's.
+    """
+    _refuse_unknown(name)
+    path = Path(folder) / f"{name}.json"
+    network = read(path)
+    found = network.provenance.get("network")
+    if found != name:
+        raise DataError(
+            f"{path}: it says that it holds the network {found!r}, not {name!r}; restore the "
+            "file, or write it again with tools/write_networks.py"
+        )
+    return network
+
+
+def from_pgmpy(name: str) -> BayesianNetwork:
+    """Take a network from the installed pgmpy, without a network connection.
+
+    Importing pgmpy and parsing a network takes 3 to 9 seconds: jobs use `from_resources`.
+
+    Raises
+    ------
+    DeniableError
+        For another name, or where pgmpy is not installed.
+    """
+    _refuse_unknown(name)
+    model = _example_model(name)
+    tables = {table.variable: table for table in model.get_cpds()}
+    domain = Domain(
+        tuple(
+            Attribute(variable, tuple(map(str, tables[variable].state_names[variable])))
+            for variable in sorted(tables)
+        )
+    )
+    parents = {variable: tuple(table.variables[1:]) for variable, table in tables.items()}
+    return BayesianNetwork(
+        domain,
+        tuple(
+            _conditional_table(
+                variable,
+                parents[variable],
+                _in_domain_order(tables[variable], domain),
+            )
+            for variable in _ancestral_order(parents)
+        ),
+        {"network": name, "taken_from": f"pgmpy {version('pgmpy')}"},
+    )
+
+
+def _refuse_unknown(name: str) -> None:
+    if name not in NETWORKS:
+        raise DeniableError(f"unknown network {name!r}; use {', '.join(NETWORKS)}")
+
+
+def _example_model(name: str) -> Any:
+    try:
+        # Seldom needed and slow to import.
+        from pgmpy.utils import (  # type: ignore[import-untyped]  # noqa: PLC0415
+            get_example_model,
+        )
+    except ImportError:
+        raise DeniableError(
+            f"the network {name!r} is read from pgmpy, which is not installed; install pgmpy 1.1"
+        ) from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        return get_example_model(name)
+
+
+def _in_domain_order(table: Any, domain: Domain) -> Floats:
+    """Return the probabilities, axes variable then parents, categories as the domain has them."""
+    values = np.asarray(table.values, dtype=float)
+    for axis, variable in enumerate(table.variables):
+        states = list(map(str, table.state_names[variable]))
+        values = values.take([states.index(c) for c in domain[variable].categories], axis=axis)
+    return np.asarray(values)
+
+
+def _conditional_table(
+    attribute: str, parents: tuple[str, ...], values: Floats
+) -> ConditionalTable:
+    rows = {
+        configuration: tuple(np.moveaxis(values, 0, -1)[configuration].tolist())
+        for configuration in itertools.product(*map(range, values.shape[1:]))
+    }
+    if parents:
+        # The format wants a row of last resort. All configurations have their own: none uses it.
+        rows[()] = (1.0, *[0.0] * (values.shape[0] - 1))
+    return ConditionalTable(attribute, parents, rows)
+
+
+def _ancestral_order(parents: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Return parents before children, by name among those that may come next."""
+    order: list[str] = []
+    left = sorted(parents)
+    while left:
+        ready = next(name for name in left if set(parents[name]) <= set(order))
+        order.append(ready)
+        left.remove(ready)
+    return order
+
+
+def draw(network: BayesianNetwork, records: int, generator: np.random.Generator) -> Microdata:
+    """Draw independent records, each attribute given its parents (forward sampling).
+
+    Unlike `deniable.datasets.surrogates.sample`, which draws by quota: counts here have a sample's
+    noise.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+        With a row for every configuration of parents.
+    records : int, >= 1
+    generator : numpy.random.Generator
+        One uniform number a record and attribute is taken from it, in ancestral order.
+    """
+    if records < 1:
+        raise DeniableError(f"{records} records cannot be drawn; ask for at least 1")
+    columns: dict[str, Codes] = {}
+    for table in network.tables:
+        cumulative = np.cumsum(dense_table(network, table), axis=-1)
+        # A distribution whose floats sum to less than 1 must not lead beyond its last category.
+        cumulative /= cumulative[..., -1:]
+        own = cumulative[tuple(columns[name] for name in table.parents)]
+        uniform = generator.random(records)
+        columns[table.attribute] = np.sum(uniform[:, None] >= own, axis=-1)
+    return Microdata(network.domain, tuple(columns[name] for name in network.domain.names))
+
+
+def dense_table(network: BayesianNetwork, table: ConditionalTable) -> Floats:
+    """Return Pr(category | parents), axes the parents in order, then the attribute itself."""
+    domain = network.domain
+    sizes = (*(domain[name].size for name in table.parents), domain[table.attribute].size)
+    values = np.full(sizes, np.nan)
+    for configuration, probabilities in table.rows.items():
+        if len(configuration) == len(table.parents):
+            values[configuration] = probabilities
+    if np.isnan(values).any():
+        raise DeniableError(
+            f"the table of {table.attribute!r} lacks a row for some parents; give every "
+            "configuration its own"
+        )
+    return values
+
+
+def exact_margin(network: BayesianNetwork, names: Sequence[str]) -> Floats:
+    """Return the exact joint distribution of a few attributes, by eliminating the others.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+    names : sequence of str
+        The attributes, one axis each.
+    """
+    parents = network.parents
+    needed, frontier = set(names), list(names)
+    while frontier:
+        for parent in parents[frontier.pop()]:
+            if parent not in needed:
+                needed.add(parent)
+                frontier.append(parent)
+    letters = {name: position for position, name in enumerate(network.domain.names)}
+    operands: list[Any] = []
+    for table in network.tables:
+        if table.attribute in needed:
+            axes = [letters[name] for name in (*table.parents, table.attribute)]
+            operands += [dense_table(network, table), axes]
+    joint = np.einsum(*operands, [letters[name] for name in names], optimize="greedy")
+    return np.asarray(joint / joint.sum())
+
+
+def drawn_file(name: str, network_of: Callable[[str], BayesianNetwork] = from_pgmpy) -> Microdata:
+    """Draw one of `FILES` again, the same records each time.
+
+    Parameters
+    ----------
+    name : str
+        Of `FILES`.
+    network_of : callable, optional
+        Where networks come from, by name.
+
+    Raises
+    ------
+    DeniableError
+        For another name, and where the codes are not those recorded: the network's tables or the
+        random stream have then changed.
+    """
+    if name not in FILES:
+        raise DeniableError(f"unknown file {name!r}; use {', '.join(FILES)}")
+    file = FILES[name]
+    stream = generator_for(SEED, {"file": name, "records": file.records})
+    if file.resampled_from:
+        original = drawn_file(file.resampled_from, network_of)
+        taken = stream.integers(0, len(original), file.records)
+        drawn = Microdata(original.domain, tuple(column[taken] for column in original.columns))
+    else:
+        drawn = draw(network_of(file.network), file.records, stream)
+    found = digest(drawn)
+    if found != file.sha256:
+        raise DeniableError(
+            f"the file {name!r} has codes of sha256 {found[:12]}, recorded are {file.sha256[:12]}; "
+            "the network or the random stream has changed: restore them, or record anew"
+        )
+    return Microdata(drawn.domain, drawn.columns, {"data_source": "network", "sha256": found})
+
+
+def drawn_from_resources(name: str, folder: Path | str) -> Microdata:
+    """Draw one of `FILES` from the committed networks.
+
+    Raises
+    ------
+    DeniableError
+        As `drawn_file` and `from_resources`.
+    """
+    return drawn_file(name, lambda network: from_resources(network, folder))
+
+
+def digest(microdata: Microdata) -> str:
+    """Return the SHA-256 of names, categories and codes, column by column."""
+    state = hashlib.sha256()
+    for attribute, column in zip(microdata.domain, microdata.columns, strict=True):
+        state.update("\0".join((attribute.name, *attribute.categories, "")).encode())
+        state.update(column.astype("<u2").tobytes())
+    return state.hexdigest()

@@ -1,0 +1,240 @@
+"""Numeric data sets as they are published: CSV files and R data frames, read with their class."""
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from deniable.datasets.manifest import ClassAttribute, NumericDataset
+from deniable.errors import DataError
+from deniable.records.arrow import text_codes
+from deniable.records.csv_text import leading_numbers, no_number, shortened, text_columns
+from deniable.records.numeric import ClassCodes, Floats, NumericMicrodata
+
+
+def read_original(dataset: NumericDataset, path: Path | str) -> NumericMicrodata:
+    """Read the published file of a numeric data set.
+
+    Raises
+    ------
+    DataError
+        As `read_numeric_csv` or `read_data_frame`, and if the number of records is not the
+        manifest's.
+    """
+    if dataset.format == "rda":
+        data = read_data_frame(path, dataset.names, dataset.class_attribute)
+    else:
+        data = read_numeric_csv(
+            path,
+            dataset.names,
+            dataset.class_attribute,
+            column_positions=None if dataset.header else dataset.positions,
+            delimiter=dataset.delimiter,
+        )
+    dataset.refuse_other_number(len(data), path)
+    return data
+
+
+def read_numeric_csv(
+    path: Path | str,
+    names: Sequence[str],
+    class_attribute: ClassAttribute | None = None,
+    *,
+    column_positions: Sequence[int] | None = None,
+    delimiter: str = ",",
+) -> NumericMicrodata:
+    """Read a CSV file of numbers, and of a class if there is one, in chunks.
+
+    Parameters
+    ----------
+    path : path
+    names : sequence of str
+        Of the numeric attributes; further columns of the file are left out.
+    class_attribute : ClassAttribute, optional
+    column_positions : sequence of int, one an attribute, optional
+        0-based column of each attribute in a file without a header; that of the class then comes
+        with `class_attribute`.
+    delimiter : str
+        One character. White space around values is dropped; blank lines are passed over.
+
+    Raises
+    ------
+    DataError
+        One message with file, record, column, value and remedy, for what
+        `deniable.records.csv_text.text_columns` refuses, a value that is missing or no finite
+        number, or a class that is not in the list.
+    """
+    wanted = list(names)
+    positions = None if column_positions is None else list(column_positions)
+    if class_attribute is not None:
+        wanted.append(class_attribute.name)
+        if positions is not None:
+            positions.append(_position(path, class_attribute))
+    values: list[list[Floats]] = [[] for _ in names]
+    labels: list[ClassCodes] = []
+    chunks = text_columns(path, wanted, column_positions=positions, delimiter=delimiter)
+    for before, columns in chunks:
+        for name, column, parsed in zip(names, columns, values, strict=False):
+            parsed.append(_numbers(column, f"{path}", name, before + 1))
+        if class_attribute is not None:
+            labels.append(_classes(columns[-1], class_attribute, f"{path}", before + 1))
+    return _numeric_microdata(
+        names, [np.concatenate(parsed) for parsed in values], class_attribute, labels
+    )
+
+
+def _position(path: Path | str, class_attribute: ClassAttribute) -> int:
+    if class_attribute.position is None:
+        raise DataError(
+            f"{path}: has no header, so the class {class_attribute.name!r} needs the position of "
+            "its column; give one"
+        )
+    return class_attribute.position
+
+
+def _numeric_microdata(
+    names: Sequence[str],
+    columns: Sequence[Floats],
+    class_attribute: ClassAttribute | None,
+    labels: Sequence[ClassCodes],
+) -> NumericMicrodata:
+    values = np.column_stack(columns)
+    if class_attribute is None:
+        return NumericMicrodata(tuple(names), values)
+    classes = class_attribute.classes
+    return NumericMicrodata(
+        tuple(names), values, class_attribute.name, classes, np.concatenate(labels)
+    )
+
+
+def _numbers(texts: pa.Array, where: str, name: str, first_record: int) -> Floats:
+    numbers = leading_numbers(texts)
+    if (bad := len(numbers)) < len(texts):
+        raise DataError(_fault(where, first_record + bad, name, no_number(texts[bad].as_py())))
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        bad = int(finite.argmin())
+        problem = f"has '{shortened(texts[bad].as_py())}', which is too large a number"
+        raise DataError(_fault(where, first_record + bad, name, problem))
+    return numbers
+
+
+def _fault(where: str, record: int, name: str, problem: str) -> str:
+    return (
+        f"{where}: record {record}, column {name!r} {problem}; give a number, or leave the record "
+        "out"
+    )
+
+
+def _classes(
+    texts: pa.Array, class_attribute: ClassAttribute, where: str, first_record: int
+) -> ClassCodes:
+    """Return the codes of classes that the file has by name, or as numbers."""
+    name = class_attribute.name
+    if class_attribute.at_most:
+        return _class_of(_numbers(texts, where, name, first_record), class_attribute)
+    codes, bad = text_codes(texts, class_attribute.classes)
+    if bad is not None:
+        text = texts[bad].as_py()
+        problem = f"the unknown class '{shortened(text)}'" if text else "a missing value"
+        raise DataError(
+            f"{where}: record {first_record + bad}, column {name!r} has {problem}; recode it, or "
+            f"list it as a class (now: {', '.join(class_attribute.classes)})"
+        )
+    return codes.astype(np.int8)
+
+
+def _class_of(numbers: Floats, class_attribute: ClassAttribute) -> ClassCodes:
+    """Return the first class whose upper end is not below the number; the last has none."""
+    return np.searchsorted(class_attribute.at_most, numbers, side="left").astype(np.int8)
+
+
+def read_data_frame(
+    path: Path | str, names: Sequence[str], class_attribute: ClassAttribute | None = None
+) -> NumericMicrodata:
+    """Read the one data frame of an R data file (.rda).
+
+    Parameters
+    ----------
+    path : path
+    names : sequence of str
+        Of the numeric attributes; further columns are left out.
+    class_attribute : ClassAttribute, optional
+
+    Raises
+    ------
+    DataError
+        One message with file, record, column, value and remedy, for a file that cannot be read or
+        holds no data frame or several, and for what `read_numeric_csv` refuses.
+    """
+    frame = _only_frame(Path(path))
+    wanted = [*names, *([class_attribute.name] if class_attribute else [])]
+    for name in wanted:
+        if name not in frame:
+            raise DataError(
+                f"{path}: no column {name!r} in the data frame "
+                f"({shortened(', '.join(map(str, frame)))}); each attribute needs one column of "
+                "its name"
+            )
+    columns = [_frame_numbers(frame[name], f"{path}", name) for name in names]
+    labels = []
+    if class_attribute is not None:
+        column = frame[class_attribute.name]
+        if class_attribute.at_most:
+            numbers = _frame_numbers(column, f"{path}", class_attribute.name)
+            labels = [_class_of(numbers, class_attribute)]
+        else:
+            texts = pa.array([_text(value) for value in column], type=pa.string())
+            labels = [_classes(texts, class_attribute, f"{path}", 1)]
+    return _numeric_microdata(names, columns, class_attribute, labels)
+
+
+def _only_frame(file: Path) -> Any:
+    import pandas as pd  # noqa: PLC0415 - seldom needed, slow to import
+    import rdata  # noqa: PLC0415
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # guesses about a file that is then refused
+            objects = rdata.read_rda(file)
+    except OSError as error:
+        raise DataError(f"{file}: {error.strerror or error}; check the path") from None
+    except Exception as error:  # whatever bytes that are no R data lead a parser to
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise DataError(
+            f"{file}: not readable as R data ({shortened(reason)}); get the published file again"
+        ) from None
+    # A file of one unnamed object (.rds) comes as that object.
+    named = objects if isinstance(objects, dict) else {"unnamed": objects}
+    frames = [each for each in named.values() if isinstance(each, pd.DataFrame)]
+    if len(frames) != 1:
+        raise DataError(
+            f"{file}: {len(frames)} data frames among its objects ({', '.join(named)}); give a "
+            "file with one"
+        )
+    return frames[0]
+
+
+def _text(value: Any) -> str:
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _frame_numbers(column: Any, where: str, name: str) -> Floats:
+    try:
+        numbers: npt.NDArray[np.float64] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        for record, value in enumerate(column, start=1):
+            if isinstance(value, str) or not np.isscalar(value):
+                problem = f"has '{shortened(str(value))}', which is no number"
+                raise DataError(_fault(where, record, name, problem)) from None
+        raise DataError(f"{where}: column {name!r} holds no numbers; give some") from None
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        bad = int(finite.argmin())
+        problem = "has a missing value" if np.isnan(numbers[bad]) else "has an infinite value"
+        raise DataError(_fault(where, bad + 1, name, problem))
+    return numbers

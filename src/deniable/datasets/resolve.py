@@ -1,0 +1,341 @@
+"""The published data sets: what they must be, where they come from, and their surrogates."""
+
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Literal, get_args
+
+from deniable.datasets.download import (
+    BY_HAND,
+    DEFAULT_LIMITS,
+    DownloadError,
+    Limits,
+    disk_errors,
+    download,
+    set_aside,
+)
+from deniable.datasets.manifest import Dataset, PublishedFile
+from deniable.datasets.sources import Found, Source, read_source
+from deniable.errors import DataError
+from deniable.files import sha256, write_json, written_whole
+from deniable.records.categorical import Microdata, read_csv
+
+Wanted = Literal["auto", "mirror", "public", "surrogate"]
+
+# The reasons of sources that no failure led to; the first one also tells a surrogate that was
+# asked for from one that `auto` fell back to.
+ASKED_FOR = "data.source is surrogate"
+FROM_MIRROR = "the mirror directory holds the published file"
+NO_MIRROR = (
+    "data.source is mirror, but no mirror directory is named; set DENIABLE_DATA_MIRROR (or the "
+    "mirror in the config) to a directory that holds {file}"
+)
+FROM_EARLIER = "a verified copy of the published file was there already"
+
+
+class NotInMirror(DataError):  # noqa: N818 - a case to pass over more often than an error
+    """A mirror directory that lacks the file."""
+
+
+def read_original(dataset: Dataset, path: Path | str) -> Microdata:
+    """Read the published file of a data set.
+
+    Raises
+    ------
+    DataError
+        As `deniable.records.categorical.read_csv`, and if the number of records is not the
+        manifest's.
+    """
+    data = read_csv(
+        path,
+        dataset.domain,
+        discretizations=dataset.discretizations,
+        column_positions=None if dataset.header else dataset.positions,
+        delimiter=dataset.delimiter,
+    )
+    dataset.refuse_other_number(len(data), path)
+    return data
+
+
+def from_mirror(dataset: PublishedFile, mirror: Path, target: Path) -> None:
+    """Copy a data set's file from a mirror directory to `target`, verified.
+
+    Raises
+    ------
+    NotInMirror
+        If the directory lacks the file.
+    DataError
+        If there is no such directory, or its file is not the published one; a copy of that file
+        is then kept in `refused/` beside `target`, and the mirror is left as it is.
+    """
+    origin = mirror.expanduser() / dataset.file
+    with disk_errors(origin):
+        if not origin.parent.is_dir():
+            raise DataError(
+                f"{mirror}: the mirror is no directory; create it with {dataset.file} in it, or "
+                "correct DENIABLE_DATA_MIRROR (or data.mirror in the config)"
+            )
+        if not origin.exists():
+            raise NotInMirror(
+                f"{origin}: the mirror lacks this file of {dataset.name!r}; put it there (it is "
+                f"published at {dataset.address}), or set data.source: auto"
+            )
+        if not origin.is_file():
+            raise DataError(f"{origin}: not a regular file; put the published file there")
+        stream = origin.open("rb")
+    with stream, disk_errors(target), written_whole(target) as temporary:
+        with temporary.open("wb") as copy:
+            shutil.copyfileobj(stream, copy)
+        digest = sha256(temporary)
+        if digest != dataset.sha256:
+            refused = set_aside(temporary, target.parent, target.name, digest)
+            raise DataError(
+                f"{origin}: the file in the mirror has the sha256 {digest}, not {dataset.sha256}; "
+                f"it was refused, a copy is kept as {refused} for inspection; replace it by the "
+                f"file published at {dataset.address}, or remove it"
+            )
+
+
+def resolve_all(
+    datasets: Iterable[PublishedFile],
+    *,
+    source: Wanted,
+    mirror: Path | None,
+    folder: Path,
+    manifest_folder: Path,
+    limits: Limits = DEFAULT_LIMITS,
+    say: Callable[[str], None],
+) -> dict[str, Source]:
+    """Decide where the records of each data set come from, once for those read of one file.
+
+    The first data set of a file gets it as `resolve` says; the others follow, with a record of
+    their own each. So the file is fetched and checked once, and no run has one of them from the
+    published file and another from a surrogate.
+
+    Parameters and what is raised are those of `resolve`.
+
+    Returns
+    -------
+    dict of name to Source
+    """
+    found: dict[str, Source] = {}
+    first: dict[str, Source] = {}
+    for dataset in datasets:
+        if dataset.file in first:
+            found[dataset.name] = _follow(
+                dataset,
+                first[dataset.file],
+                folder=folder,
+                manifest_folder=manifest_folder,
+                say=say,
+            )
+        else:
+            found[dataset.name] = first[dataset.file] = resolve(
+                dataset,
+                source=source,
+                mirror=mirror,
+                folder=folder,
+                manifest_folder=manifest_folder,
+                limits=limits,
+                say=say,
+            )
+    return found
+
+
+def _follow(
+    dataset: PublishedFile,
+    first: Source,
+    *,
+    folder: Path,
+    manifest_folder: Path,
+    say: Callable[[str], None],
+) -> Source:
+    """Record for a data set what was settled for the first one of the same file."""
+    if first.kind == "original":
+        found = replace(first, dataset=dataset.name)
+    else:
+        found = _surrogate(dataset, manifest_folder, first.reason)
+        if first.reason != ASKED_FOR:
+            say(
+                f"{dataset.name}: SURROGATE DATA too, for it is read of the file of {first.dataset}"
+            )
+    record = folder / f"{dataset.name}.source.json"
+    _write_record(record, found, _recorded(dataset, record, say))
+    return found
+
+
+def resolve(
+    dataset: PublishedFile,
+    *,
+    source: Wanted,
+    mirror: Path | None,
+    folder: Path,
+    manifest_folder: Path,
+    limits: Limits = DEFAULT_LIMITS,
+    say: Callable[[str], None],
+) -> Source:
+    """Decide where the records of a data set come from, once before a run, and record it.
+
+    A verified original in `folder` is used whatever way it came. Otherwise `auto` tries the
+    mirror, the public address, and takes the surrogate last; a surrogate that it took once is
+    kept, without trying the network again, until a mirror offers the file.
+
+    Parameters
+    ----------
+    dataset : PublishedFile
+    source : "auto", "mirror", "public" or "surrogate"
+    mirror : path or None
+        A directory; if it is named, a wrong file in it is an error, never passed over.
+    folder : path
+        Gets the verified original under its file name, and the record `<name>.source.json`,
+        which is left untouched if nothing changed.
+    manifest_folder : path
+    limits : Limits, optional
+    say : callable
+        Takes notices of one line each.
+
+    Returns
+    -------
+    Source
+
+    Raises
+    ------
+    DataError
+        If the source asked for does not give the published file, the mirror's file is a wrong
+        one, the surrogate is needed and absent, or the disk cannot be written.
+    """
+    if source not in get_args(Wanted):
+        raise DataError(f"data.source is {source!r}; give one of {', '.join(get_args(Wanted))}")
+    record = folder / f"{dataset.name}.source.json"
+    before = _recorded(dataset, record, say)
+    if source == "surrogate":
+        found = _surrogate(dataset, manifest_folder, ASKED_FOR)
+    elif _has_original(dataset, folder, say):
+        _hold_mirror_to_its_word(dataset, source, mirror, folder / dataset.file)
+        known = before is not None and before.kind == "original" and before.sha256 == dataset.sha256
+        found = before if before and known else _original(dataset, "public", FROM_EARLIER)
+    else:
+        wanted = (dataset, source, mirror, before)
+        found = _obtain(
+            *wanted, folder=folder, manifest_folder=manifest_folder, limits=limits, say=say
+        )
+    _write_record(record, found, before)
+    return found
+
+
+def _write_record(record: Path, found: Source, before: Source | None) -> None:
+    # Left untouched if nothing changed: the report's rule would run again.
+    if found != before:
+        with disk_errors(record):
+            write_json(record, asdict(found))
+
+
+def _obtain(
+    dataset: PublishedFile,
+    source: Wanted,
+    mirror: Path | None,
+    before: Source | None,
+    *,
+    folder: Path,
+    manifest_folder: Path,
+    limits: Limits,
+    say: Callable[[str], None],
+) -> Source:
+    """Try the sources in turn; `before` is what the last run recorded."""
+    target = folder / dataset.file
+    failures = ["no mirror directory was named"]
+    if source == "mirror" and mirror is None:
+        raise DataError(NO_MIRROR.format(file=dataset.file))
+    if source != "public" and mirror is not None:
+        try:
+            from_mirror(dataset, mirror, target)
+        except NotInMirror:
+            if source == "mirror":
+                raise
+            say(f"{dataset.name}: the mirror {mirror} lacks {dataset.file}, it is passed over")
+            failures = [f"the mirror directory lacks {dataset.file}"]
+        else:
+            return _original(dataset, "mirror", FROM_MIRROR)
+    if source == "auto" and before and before.kind == "surrogate" and before.reason != ASKED_FOR:
+        kept = _surrogate(dataset, manifest_folder, before.reason)
+        say(
+            f"{dataset.name}: SURROGATE DATA, kept from an earlier run without trying the network; "
+            f"delete {folder / dataset.name}.source.json or set data.source: public to try again"
+        )
+        return kept
+    say(f"{dataset.name}: downloading {dataset.address}")
+    try:
+        download(dataset.address, target, dataset.sha256, limits)
+    except DownloadError as error:
+        if source == "public":
+            raise
+        failures.append(f"{dataset.address}: {error.reason}")
+    else:
+        return _original(dataset, "public", f"downloaded from {dataset.address}")
+    reason = "; ".join(failures)
+    surrogate = _surrogate(dataset, manifest_folder, reason)
+    say(
+        f"{dataset.name}: SURROGATE DATA instead of the published file ({reason}); to use the "
+        f"original, put {dataset.file} into a directory, set DENIABLE_DATA_MIRROR to it, run again"
+    )
+    return surrogate
+
+
+def _recorded(dataset: PublishedFile, record: Path, say: Callable[[str], None]) -> Source | None:
+    try:
+        before = read_source(record) if record.exists() else None
+    except DataError as error:
+        say(f"{error}; this run decides anew")
+        return None
+    return before if before and before.dataset == dataset.name else None
+
+
+def _hold_mirror_to_its_word(
+    dataset: PublishedFile, source: Wanted, mirror: Path | None, target: Path
+) -> None:
+    """Refuse a mirror that is named and wrong, also where its file is not needed any more."""
+    if source == "public" or (mirror is None and source != "mirror"):
+        return
+    if mirror is None:
+        raise DataError(NO_MIRROR.format(file=dataset.file))
+    origin = mirror.expanduser() / dataset.file
+    with disk_errors(origin):
+        if origin.is_file() and sha256(origin) == dataset.sha256:
+            return
+    try:
+        from_mirror(dataset, mirror, target)  # says what is wrong
+    except NotInMirror:
+        if source == "mirror":
+            raise
+
+
+def _has_original(dataset: PublishedFile, folder: Path, say: Callable[[str], None]) -> bool:
+    target = folder / dataset.file
+    with disk_errors(target):
+        if not target.exists():
+            return False
+        digest = sha256(target)
+        if digest == dataset.sha256:
+            return True
+        refused = set_aside(target, folder, target.name, digest)
+    say(
+        f"{target}: has the sha256 {digest}, not {dataset.sha256}; it was moved to {refused} and "
+        "the file is obtained anew"
+    )
+    return False
+
+
+def _original(dataset: PublishedFile, found: Found, reason: str) -> Source:
+    return Source(dataset.name, "original", dataset.sha256, found, reason)
+
+
+def _surrogate(dataset: PublishedFile, manifest_folder: Path, reason: str) -> Source:
+    path = manifest_folder / dataset.surrogate
+    if not path.is_file():
+        raise DataError(
+            f"{path}: the surrogate of {dataset.name!r} is needed ({reason}), but there is no such "
+            f"file; restore it, or get the original: {BY_HAND}"
+        )
+    with disk_errors(path):
+        return Source(dataset.name, "surrogate", sha256(path), "surrogate", reason)

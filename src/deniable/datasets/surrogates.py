@@ -1,0 +1,253 @@
+"""Stand-ins for published categorical files: Bayesian networks that hold parameters, no records."""
+
+import itertools
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from deniable.datasets.bayesian_network import BayesianNetwork, ConditionalTable, Configuration
+from deniable.errors import DataError
+from deniable.records.categorical import Microdata
+from deniable.records.domain import Domain
+
+Integers = npt.NDArray[np.int64]
+
+LARGEST_SEARCHED_DOMAIN = 12  # attributes; the exact search visits every subset of them
+UNITS = 10_000  # probabilities are written in ten-thousandths
+
+
+def fit(
+    microdata: Microdata,
+    *,
+    sha256: str = "",
+    max_parents: int = 3,
+    min_support: int = 200,
+    min_cell: int = 3,
+) -> BayesianNetwork:
+    """Fit structure and tables; the same records give the same network, to the last digit.
+
+    The structure has the largest AIC (log-likelihood in nats less the number of free parameters)
+    of all networks with at most `max_parents` parents, found exactly by
+    dynamic programming over sets of attributes (Silander and Myllymäki, UAI 2006). What is scored
+    is what is kept under the rules below: no dependence is chosen that they would erase.
+
+    No row and no probability describes a single person. A row stands for `min_support` records or
+    more: a rarer parent configuration shares a row with the others that agree in the first parents.
+    A cell stands for `min_cell` records or more: smaller ones become 0 or `min_cell`, so that each
+    category keeps its total in the table. Probabilities are rounded to 4 digits.
+
+    Parameters
+    ----------
+    microdata : Microdata, at most 12 attributes
+    sha256 : str
+        Of the published file, for the provenance.
+    max_parents, min_support, min_cell : int
+
+    Raises
+    ------
+    DataError
+        If attributes are too many, records or `min_support` too few, or an option makes no sense.
+    """
+    domain, records = microdata.domain, len(microdata)
+    if len(domain) > LARGEST_SEARCHED_DOMAIN:
+        raise DataError(
+            f"{len(domain)} attributes, but the search for a structure takes at most "
+            f"{LARGEST_SEARCHED_DOMAIN}; project the records first"
+        )
+    if max_parents < 0 or min_cell < 1:
+        raise DataError(
+            f"max_parents is {max_parents}, min_cell {min_cell}; give at least 0 and at least 1"
+        )
+    # With so many records in a row some cell reaches `min_cell`: no row is left empty.
+    needed = min_cell * max(domain.shape)
+    if not needed <= min_support <= records:
+        raise DataError(
+            f"min_support is {min_support}; it must lie between {needed} (min_cell times the "
+            f"largest number of categories) and {records} (the number of records)"
+        )
+    tables = []
+    for child, parents in _best_structure(microdata, max_parents, min_support, min_cell):
+        names = tuple(domain.names[parent] for parent in parents)
+        counts = microdata.counts((*names, domain.names[child]))
+        keys, weights, _ = _supported_rows(counts, min_support, min_cell)
+        probabilities = (_in_units(weights) / UNITS).tolist()
+        rows = {key: tuple(row) for key, row in zip(keys, probabilities, strict=True)}
+        tables.append(ConditionalTable(domain.names[child], names, rows))
+    drawn = sample(BayesianNetwork(domain, tuple(tables)), records, np.random.default_rng(0))
+    distance = pairwise_total_variation(microdata, drawn)["total_variation"]
+    provenance = {
+        "records": records,
+        "sha256": sha256,
+        "max_parents": max_parents,
+        "min_support": min_support,
+        "min_cell": min_cell,
+        "mean_total_variation": round(float(distance.sum()) / max(1, len(distance)), 4),
+        "largest_total_variation": round(max(distance, default=0.0), 4),
+    }
+    return BayesianNetwork(domain, tuple(tables), provenance)
+
+
+def _supported_rows(
+    counts: Integers, min_support: int, min_cell: int
+) -> tuple[list[Configuration], Integers, Integers]:
+    """Return the rows of a table: keys, weights (rows, categories), records likewise.
+
+    `counts` has an axis for each parent, in their order, and the child's last.
+    """
+    margin = counts.reshape(-1, counts.shape[-1]).sum(axis=0)
+    keys: list[Configuration] = []
+    found = []
+    for parents in range(counts.ndim - 1, 0, -1):
+        own = counts.sum(axis=-1) >= min_support
+        keys += [tuple(key) for key in np.argwhere(own).tolist()]
+        found.append(counts[own])
+        counts = np.where(own[..., None], 0, counts).sum(axis=parents - 1)
+    keys.append(())
+    records = np.concatenate([*found, counts[None]])
+    weights = records.copy()
+    if counts.sum() < min_support:
+        weights[-1] = margin
+    small = (weights > 0) & (weights < min_cell)
+    raised = (np.where(small, weights, 0).sum(axis=0) + min_cell // 2) // min_cell
+    largest_first = np.argsort(np.where(small, -weights, 0), axis=0, kind="stable")
+    rank = np.argsort(largest_first, axis=0, kind="stable")
+    weights[small] = np.where(rank < raised, min_cell, 0)[small]
+    return keys, weights, records
+
+
+def _in_units(weights: Integers) -> Integers:
+    """Scale each row to sum to UNITS, by largest remainders: integers, so the same everywhere."""
+    total = weights.sum(axis=1, keepdims=True)
+    units, remainder = np.divmod(weights * UNITS, total)
+    rank = np.argsort(np.argsort(-remainder, axis=1, kind="stable"), axis=1, kind="stable")
+    units += rank < UNITS - units.sum(axis=1, keepdims=True)
+    return np.asarray(units, dtype=np.int64)
+
+
+def _score(counts: Integers, min_support: int, min_cell: int) -> int:
+    """Return the AIC of one table in thousandths of a nat: an integer, so that ties are ties."""
+    _, weights, records = _supported_rows(counts, min_support, min_cell)
+    total = weights.sum(axis=1, keepdims=True)
+    # A record in a cell that was rounded to 0 counts as if the cell held one record.
+    likelihood = (records * np.log(np.maximum(weights, 1) / total)).sum()
+    return round(1000 * float(likelihood - np.count_nonzero(weights) + len(weights)))
+
+
+def _best_structure(
+    microdata: Microdata, max_parents: int, min_support: int, min_cell: int
+) -> list[tuple[int, tuple[int, ...]]]:
+    """Return (child, ordered parents) in ancestral order; sets of attributes are bit masks."""
+    size = len(microdata.domain)
+    names = microdata.domain.names
+    best_parents: dict[tuple[int, int], tuple[int, tuple[int, ...]]] = {}
+    for child, among in itertools.product(range(size), range(1 << size)):
+        members = [other for other in range(size) if among >> other & 1]
+        if child in members:
+            continue
+        candidates = [best_parents[child, among & ~(1 << other)] for other in members]
+        if len(members) <= max_parents:
+            counts = microdata.counts([*(names[other] for other in members), names[child]])
+            for axes in itertools.permutations(range(len(members))):
+                ordered = counts.transpose(*axes, len(members))
+                score = _score(ordered, min_support, min_cell)
+                candidates.append((score, tuple(members[axis] for axis in axes)))
+        best_parents[child, among] = max(candidates, key=lambda candidate: candidate[0])
+    # The best network over a set ends in some child, with the best network over the others.
+    best: list[tuple[int, int]] = [(0, -1)]
+    for among in range(1, 1 << size):
+        ends = [
+            (best[rest][0] + best_parents[child, rest][0], child)
+            for child in range(size)
+            if (rest := among & ~(1 << child)) != among
+        ]
+        best.append(max(ends, key=lambda end: end[0]))
+    structure = []
+    among = (1 << size) - 1
+    while among:
+        child = best[among][1]
+        among &= ~(1 << child)
+        structure.append((child, best_parents[child, among][1]))
+    return structure[::-1]
+
+
+def sample(network: BayesianNetwork, records: int, generator: np.random.Generator) -> Microdata:
+    """Draw records, each attribute given its parents, by quota.
+
+    Among the records that use one row of a table, each category gets the expected number, rounded
+    up or down at random without bias, and who gets it is random. A stand-in for a published file
+    should have that file's margins; with independent draws they would carry a sample's noise on
+    top of the error of the model.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+    records : int
+    generator : numpy.random.Generator
+        Equal generators give equal records.
+
+    Returns
+    -------
+    Microdata
+        In random order, marked with `data_source` "surrogate".
+    """
+    columns: dict[str, Integers] = {}
+    for table in network.tables:
+        row, cumulative = _rows_in_use(table, network.domain, columns, records)
+        users = np.bincount(row, minlength=len(cumulative))[:, None]
+        # Systematic rounding: one uniform offset a row makes every count floor or ceiling.
+        offset = generator.random((len(cumulative), 1))
+        reached = np.minimum(np.floor(users * cumulative + offset).astype(np.int64), users)
+        counts = np.diff(reached, axis=1, prepend=0)
+        shuffled = generator.permutation(records)
+        by_row = shuffled[np.argsort(row[shuffled], kind="stable")]
+        codes = np.empty(records, dtype=np.int64)
+        categories = np.tile(np.arange(counts.shape[1]), len(counts))
+        codes[by_row] = np.repeat(categories, counts.ravel())
+        columns[table.attribute] = codes
+    order = generator.permutation(records)
+    return Microdata(
+        network.domain,
+        tuple(columns[name][order] for name in network.domain.names),
+        {"data_source": "surrogate"},
+    )
+
+
+def _rows_in_use(
+    table: ConditionalTable, domain: Domain, columns: Mapping[str, Integers], records: int
+) -> tuple[Integers, npt.NDArray[np.float64]]:
+    """Return the row that each record uses, and the rows' cumulative probabilities."""
+    lookup = np.zeros([domain[name].size for name in table.parents], dtype=np.int64)
+    for row, (key, _) in enumerate(table.ordered_rows):
+        lookup[key] = row  # longer keys come later and overwrite what they refine
+    cumulative = np.cumsum([probabilities for _, probabilities in table.ordered_rows], axis=1)
+    # Divided by its own last value, it is exactly 1 from the last possible category on.
+    cumulative /= cumulative[:, -1:]
+    in_use = lookup[tuple(columns[name] for name in table.parents)]
+    return np.broadcast_to(in_use, records), cumulative
+
+
+def pairwise_total_variation(a: Microdata, b: Microdata) -> pd.DataFrame:
+    """Compare the two-way margins of two files, as proportions.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each pair of attributes: attribute_1, attribute_2, total_variation (half the sum
+        of absolute differences, in 0 .. 1).
+
+    Raises
+    ------
+    DataError
+        If the files have different domains or no records.
+    """
+    if a.domain != b.domain:
+        raise DataError("the two files have different domains; give both the same attributes")
+    if not len(a) or not len(b):
+        raise DataError("a file without records has no margins; give one with records")
+    rows = []
+    for pair in itertools.combinations(a.domain.names, 2):
+        difference = a.counts(pair) / len(a) - b.counts(pair) / len(b)
+        rows.append((*pair, float(np.abs(difference).sum()) / 2))
+    return pd.DataFrame(rows, columns=["attribute_1", "attribute_2", "total_variation"])

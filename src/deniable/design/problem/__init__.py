@@ -1,0 +1,1 @@
+"""Requirements, losses, the polytope of channels."""

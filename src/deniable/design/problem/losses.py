@@ -1,0 +1,325 @@
+"""What a channel costs: the losses that a design can minimise, of one record.
+
+All are n times a variance, or a share of records, so that they do not depend on the number of
+records. With P[u, v] = Pr(report v | true u), lambda = P' pi and M the inverse of P:
+
+- estimate by inversion, (1.2) of text 001: the variance of cell u is
+  sum_v lambda_v M[v, u]^2 - pi_u^2 in a population and sum_v lambda_v M[v, u]^2 - pi_u in a file,
+  the diagonals of (1.3) and of its last term. No function of P that is convex: relabelling the
+  reports keeps it, and the mean of all relabellings is singular.
+- the reports' own shares, of an invariant matrix: lambda_v - sum_u pi_u P[u, v]^2 in a file, the
+  diagonal of (2.4), and pi_v (1 - pi_v) more in a population, (2.5). Concave in P: least at a
+  vertex of what is feasible, of which there are many.
+- shares of changed records and expected costs: linear in P.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from deniable.channels.base import Floats, Target
+
+LossName = Literal["trace", "changed", "worst_cell", "distance"]
+Estimator = Literal["inverse", "reports"]
+LARGEST_CONDITION = 1e12
+"""Beyond it a matrix counts as singular, as for `deniable.channels.DenseChannel`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """A loss near a matrix: its value, gradient and Hessian.
+
+    Attributes
+    ----------
+    value : float
+    gradient : array, shape (size, size)
+    hessian : array, shape (size * size, size * size)
+        By entries of P in the order of `P.ravel()`.
+    concave : array, shape (size * size, size * size)
+        What added to the Hessian leaves no negative eigenvalue.
+    slopes : array, shape (cells, size * size)
+        Gradients of cells of which the loss is a smoothed maximum; none for other losses.
+    above, stiffness : array, shape (cells,)
+        How far the smoothed maximum's ceiling is above each, and by how much a change of a cell
+        beside the others changes its weight.
+    """
+
+    value: float
+    gradient: Floats
+    hessian: Floats
+    concave: Floats
+    slopes: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    above: Floats = field(default_factory=lambda: np.zeros(0))
+    stiffness: Floats = field(default_factory=lambda: np.zeros(0))
+
+
+class Loss(ABC):
+    """A function of the matrix, to be minimised. Infinite where nothing can be estimated."""
+
+    @abstractmethod
+    def value(self, P: Floats) -> float:
+        """Return the loss of a matrix, of shape (size, size)."""
+
+    @abstractmethod
+    def scale(self, P: Floats) -> float:
+        """Return the part of the loss that randomization adds: how large a difference is large."""
+
+    @abstractmethod
+    def smooth(self, P: Floats, sharpness: float) -> float:
+        """Return a smooth loss, at most `sharpness` * size * log(1 / sharpness) or so above it."""
+
+    @abstractmethod
+    def expansion(self, P: Floats, sharpness: float, weights: Floats | None = None) -> Expansion:
+        """Return value, gradient and Hessian of the smooth loss.
+
+        Parameters
+        ----------
+        P : array, shape (size, size)
+        sharpness : float
+        weights : array, shape (size,), optional
+            Of the cells in the Hessian of a smoothed maximum; by default those in its gradient.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Linear(Loss):
+    """An expected cost, the sum over u and v of pi_u P[u, v] cost[u, v].
+
+    Parameters
+    ----------
+    weights : array, shape (size, size)
+        pi_u cost[u, v]; 0 on the diagonal and pi_u elsewhere for the share of changed records.
+    """
+
+    weights: Floats
+
+    def value(self, P: Floats) -> float:
+        """Return the expected cost."""
+        return float(np.sum(self.weights * P))
+
+    def scale(self, P: Floats) -> float:
+        """Return the expected cost."""
+        return self.value(P)
+
+    def smooth(self, P: Floats, sharpness: float) -> float:
+        """Return the expected cost, which is smooth."""
+        return self.value(P)
+
+    def expansion(self, P: Floats, sharpness: float, weights: Floats | None = None) -> Expansion:
+        """Return value, gradient and a Hessian of zeros."""
+        flat = np.zeros((P.size, P.size))
+        return Expansion(self.value(P), self.weights, flat, flat)
+
+
+@dataclass(frozen=True, eq=False)
+class Variance(Loss):
+    """The variances of the cells' estimates: their sum, or the largest.
+
+    The largest of c_1 .. c_k is smoothed as the least t - s * sum log(t - c_u) over t, with s the
+    sharpness: what an interior-point method makes of "minimise t with c_u <= t".
+    """
+
+    proportions: Floats
+    target: Target
+    worst: bool
+
+    @abstractmethod
+    def cells(self, P: Floats) -> Floats:
+        """Return the variance of each cell's estimate, infinite if P is singular."""
+
+    @abstractmethod
+    def _weighted(self, P: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return gradient, Hessian and its concave part of the sum of weights[u] * cells[u]."""
+
+    @abstractmethod
+    def _gradients(self, P: Floats) -> Floats:
+        """Return the gradient of each cell, shape (size, size * size)."""
+
+    def value(self, P: Floats) -> float:
+        """Return the trace, or the largest variance."""
+        cells = self.cells(P)
+        return float(cells.max() if self.worst else cells.sum())
+
+    def scale(self, P: Floats) -> float:
+        """Return the trace, or the largest variance, for the target "file"."""
+        return replace(self, target="file").value(P)
+
+    def smooth(self, P: Floats, sharpness: float) -> float:
+        """Return the trace, or the smoothed largest variance."""
+        cells = self.cells(P)
+        if not np.all(np.isfinite(cells)):
+            return np.inf
+        if not self.worst:
+            return float(cells.sum())
+        return _smoothed(cells, excesses(cells, sharpness), sharpness)
+
+    def expansion(self, P: Floats, sharpness: float, weights: Floats | None = None) -> Expansion:
+        """Return value, gradient and Hessian; P must not be singular."""
+        if not self.worst:
+            return Expansion(self.value(P), *self._weighted(P, np.ones(len(P))))
+        cells = self.cells(P)
+        above = excesses(cells, sharpness)
+        own = sharpness / above if weights is None else weights
+        _, hessian, concave = self._weighted(P, own)
+        slopes = self._gradients(P)
+        stiffness = own / above
+        pull = stiffness @ slopes
+        hessian += (slopes.T * stiffness) @ slopes - np.outer(pull, pull) / stiffness.sum()
+        gradient = ((sharpness / above) @ slopes).reshape(P.shape)
+        value = _smoothed(cells, above, sharpness)
+        return Expansion(value, gradient, hessian, concave, slopes, above, stiffness)
+
+
+def _smoothed(cells: Floats, above: Floats, sharpness: float) -> float:
+    return float(cells.max() + above.min() - sharpness * np.sum(np.log(above)))
+
+
+def excesses(cells: Floats, sharpness: float) -> Floats:
+    """Return t - c_u > 0 for numbers c_u: the sum of sharpness / (t - c_u) is 1.
+
+    That t is where t - sharpness * sum log(t - c_u) is least; the terms of the sum are the weights
+    of the c_u in the gradient of that least value, the smoothed maximum.
+    """
+    gaps = cells.max() - cells
+    step = sharpness * cells.size
+    for _ in range(100):  # Newton on 1 / sum, which is concave and increasing
+        above = gaps + step
+        total = np.sum(sharpness / above)
+        if abs(total - 1) <= 1e-14:
+            break
+        move = (1 - 1 / total) * total**2 / np.sum(sharpness / above**2)
+        step = max(step + move, sharpness)
+    return np.asarray(gaps + step)
+
+
+@dataclass(frozen=True, eq=False)
+class InverseVariance(Variance):
+    """Variances of the estimate by inversion (text 001, (1.2) and (1.3)), of one record."""
+
+    def cells(self, P: Floats) -> Floats:
+        """Return the variances, infinite if P is singular."""
+        M = inverse(P)
+        if M is None:
+            return np.full(len(P), np.inf)
+        return np.asarray((self.proportions @ P) @ M**2 - self.own)
+
+    @property
+    def own(self) -> Floats:
+        """What is subtracted from the diagonal of J^-1, of P'^-1 diag(lambda) P^-1."""
+        pi = self.proportions
+        return np.asarray(pi**2 if self.target == "population" else pi)
+
+    # Along P + t D the inverse is M - t M D M + t^2 M D M D M - ..., and lambda is linear in t.
+    # The coefficients of t and t^2 of sum_v lambda_v M_v W M_v', with W the diagonal of weights,
+    # are the gradient and half the Hessian.
+
+    # Of the information J the loss is convex, and J is a convex function of P (see
+    # `deniable.design.solvers.staircases`): the concave part is that of the second derivative of J.
+
+    def _weighted(self, P: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+        pi, size, M = self.proportions, len(P), np.linalg.inv(P)
+        scaled = M * weights
+        moments = M.T @ ((pi @ P)[:, None] * M)
+        products = scaled @ M.T
+        squares = np.diagonal(products)
+        crossed = moments @ scaled.T
+        gradient = np.outer(pi, squares) - 2 * crossed
+        # Axes u, v, a, b: the coefficient of D[u, v] D[a, b].
+        by_report = M[:, :, None] * products[:, None, :]
+        terms = np.multiply.outer(-2 * pi, by_report)
+        terms += moments[:, None, :, None] * products[None, :, None, :]
+        terms += (2 * M)[None, :, :, None] * crossed[:, None, None, :]
+        half = terms.reshape(size * size, size * size)
+        return gradient, half + half.T, self._concave(P, (moments * weights) @ moments)
+
+    def _concave(self, P: Floats, Z: Floats) -> Floats:
+        pi, size = self.proportions, len(P)
+        shares = pi @ P
+        # Along a change d of column p: 2 e' Z e / (pi' p) with e = d - p (pi' d) / (pi' p).
+        A = np.eye(size) - (P / shares).T[:, :, None] * pi
+        blocks = 2 * A.transpose(0, 2, 1) @ Z @ A / shares[:, None, None]
+        concave = np.zeros((size, size, size, size))
+        reports = np.arange(size)
+        concave[:, reports, :, reports] = blocks
+        return concave.reshape(size * size, size * size)
+
+    def _gradients(self, P: Floats) -> Floats:
+        pi, M = self.proportions, np.linalg.inv(P)
+        moments = M.T @ ((pi @ P)[:, None] * M)
+        each = pi[None, :, None] * (M.T**2)[:, None, :]
+        each -= 2 * moments[:, :, None] * M.T[:, None, :]
+        return np.asarray(each.reshape(len(P), -1))
+
+
+@dataclass(frozen=True, eq=False)
+class ReportsVariance(Variance):
+    """Variances of the reports' own shares under an invariant matrix (text 001, (2.4), (2.5))."""
+
+    def cells(self, P: Floats) -> Floats:
+        """Return the variances."""
+        pi = self.proportions
+        return np.asarray(pi @ P - pi @ P**2 + self.sampling)
+
+    @property
+    def sampling(self) -> Floats:
+        """What sampling adds to each variance: nothing if the target is the file."""
+        pi = self.proportions
+        return np.asarray(pi * (1 - pi) if self.target == "population" else np.zeros(pi.size))
+
+    def _weighted(self, P: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+        pairs = np.outer(self.proportions, weights)
+        return pairs * (1 - 2 * P), np.diag(-2 * pairs.ravel()), np.diag(2 * pairs.ravel())
+
+    def _gradients(self, P: Floats) -> Floats:
+        size = len(P)
+        each = np.zeros((size, size, size))
+        reports = np.arange(size)
+        each[reports, :, reports] = (self.proportions[:, None] * (1 - 2 * P)).T
+        return each.reshape(size, -1)
+
+
+def inverse(P: Floats) -> Floats | None:
+    """Return the inverse of a matrix, None if it is singular to rounding."""
+    try:
+        M = np.linalg.inv(P)
+    except np.linalg.LinAlgError:
+        return None
+    condition = np.abs(M).sum(axis=0).max() * np.abs(P).sum(axis=0).max()
+    return np.asarray(M) if condition <= LARGEST_CONDITION else None
+
+
+def ordinal_costs(size: int, power: float) -> Floats:
+    """Return |u - v| ** power for categories that are in order, shape (size, size)."""
+    places = np.arange(size, dtype=float)
+    return np.asarray(np.abs(places[:, None] - places) ** power)
+
+
+def loss_of(
+    name: LossName,
+    proportions: Floats,
+    *,
+    estimator: Estimator = "inverse",
+    target: Target = "population",
+    costs: Floats | Sequence[Sequence[float]] | None = None,
+) -> Loss:
+    """Return a loss by its name.
+
+    Parameters
+    ----------
+    name : "trace", "changed", "worst_cell" or "distance"
+    proportions : array, shape (size,)
+    estimator, target
+        Of the estimate whose variance is meant by "trace" and "worst_cell".
+    costs : array, shape (size, size)
+        For "distance": of reporting v where u is true.
+    """
+    pi = proportions
+    if name == "changed":
+        return Linear(pi[:, None] * (1 - np.eye(pi.size)))
+    if name == "distance":
+        return Linear(pi[:, None] * np.asarray(costs, dtype=float))
+    kind = InverseVariance if estimator == "inverse" else ReportsVariance
+    return kind(pi, target, name == "worst_cell")

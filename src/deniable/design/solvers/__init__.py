@@ -1,0 +1,1 @@
+"""Linear programs, interior points, branch and bound, the relaxation."""

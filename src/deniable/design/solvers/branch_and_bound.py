@@ -1,0 +1,229 @@
+"""Concave losses: bounds by secants, minima at vertices, and branch and bound between them.
+
+The variances of an invariant matrix's reports, (2.4) of text 001, are sums of pi_u (P - P^2) over
+entries P of the matrix: concave, each in one entry. On an interval [l, h] of that entry P - P^2 is
+at least its secant, (1 - l - h) P + l h, so that a linear program bounds the loss from below;
+cutting intervals in two tightens it. Where the loss is replaced by its tangents at a matrix, which
+lie above, a linear program finds a better matrix: repeated, it ends at a vertex.
+
+Bounds are made of the programs' dual variables by weak duality: whatever the solver's tolerance.
+"""
+
+import heapq
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from deniable.channels.base import Floats
+from deniable.design.problem.losses import ReportsVariance
+from deniable.design.problem.polytope import Polytope
+from deniable.design.solvers.linear import Constraints, Sparse, minimise
+
+SETTLED = 1e-7  # of the loss: branches closer to the best matrix are closed
+EDGE = 0.1  # a cut leaves each side this share of the interval
+PROPAGATIONS = 30
+TANGENT_STEPS = 50
+LOWERED_EVERY = 12  # programs: from the matrices of these a vertex is looked for
+
+
+@dataclass(frozen=True, eq=False)
+class Branching:
+    """The best matrix that branch and bound found, and a lower bound of the loss.
+
+    Attributes
+    ----------
+    P : array, shape (size, size)
+    bound : float
+    """
+
+    P: Floats
+    bound: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Solution:
+    P: Floats
+    bound: float
+
+
+@dataclass(frozen=True, eq=False)
+class Concave:
+    """Linear programs that bound a concave loss over a polytope, or lower it.
+
+    Parameters
+    ----------
+    loss : ReportsVariance
+    polytope : Polytope
+        Of invariant matrices.
+    """
+
+    loss: ReportsVariance
+    polytope: Polytope
+
+    # -- programs ---------------------------------------------------------------------------------
+
+    @cached_property
+    def _constraints(self) -> tuple[Sparse, Floats, Sparse, Floats]:
+        return (*self.polytope.inequalities, *self.polytope.equalities)
+
+    @cached_property
+    def _program(self) -> Constraints:
+        return Constraints(*self._constraints)
+
+    def _least(
+        self, slopes: Floats, constants: Floats, low: Floats, high: Floats
+    ) -> _Solution | None:
+        """Minimise the sum, or the largest, of <slopes[:, v], P[:, v]> + constants[v].
+
+        Parameters
+        ----------
+        slopes : array, shape (size, size)
+        constants : array, shape (size,)
+        low, high : array, shape (size, size)
+            Bounds of the entries.
+        """
+        size, entries, variables = (
+            self.polytope.size,
+            self.polytope.entries,
+            self.polytope.variables,
+        )
+        left, right, equal_left, equal_right = self._constraints
+        lowest = np.zeros(variables)
+        highest = np.ones(variables)
+        lowest[:entries], highest[:entries] = low.ravel(), high.ravel()
+        objective = np.zeros(variables)
+        objective[:entries] = slopes.ravel()
+        offset = float(constants.sum())
+        if self.loss.worst:
+            each = sparse.diags_array(slopes.ravel()) @ sparse.kron(
+                np.ones((size, 1)), sparse.eye_array(size)
+            )
+            rows = sparse.hstack([each.T, sparse.csr_array((size, variables - entries))])
+            ceiling = sparse.csr_array(-np.ones((size, 1)))
+            blocks: Any = [[left, None], [rows, ceiling]]
+            left = sparse.block_array(blocks, format="csr")
+            right = np.concatenate([right, -constants])
+            equal_left = sparse.hstack(
+                [equal_left, sparse.csr_array((equal_left.shape[0], 1))], format="csr"
+            )
+            objective, offset = np.append(np.zeros(variables), 1.0), 0.0
+            reach = float(np.abs(slopes).sum() + np.abs(constants).sum())
+            lowest, highest = np.append(lowest, -reach), np.append(highest, reach)
+        if self.loss.worst:
+            found = minimise(objective, left, right, equal_left, equal_right, lowest, highest)
+        else:
+            found = self._program.minimise(objective, lowest, highest)
+        if found is None:
+            return None
+        P = np.maximum(self.polytope.matrix(found.x), 0.0)
+        return _Solution(P / P.sum(axis=1, keepdims=True), found.bound + offset)
+
+    def lowered(self, P: Floats) -> Floats:
+        """Return a vertex whose loss is not above that of a matrix, by tangents."""
+        value = self.loss.value(P)
+        zeros, ones = np.zeros_like(P), np.ones_like(P)
+        for _ in range(TANGENT_STEPS):
+            slopes = self._weights * (1 - 2 * P)
+            constants = self.loss.sampling + self.loss.proportions @ P**2
+            better = self._least(slopes, constants, zeros, ones)
+            if better is None:
+                break
+            lower = self.loss.value(better.P)
+            if lower >= value - 1e-12:
+                break
+            P, value = better.P, lower
+        return P
+
+    @property
+    def _weights(self) -> Floats:
+        pi = self.loss.proportions
+        return np.broadcast_to(pi[:, None], (pi.size, pi.size))
+
+    def _bounded(self, low: Floats, high: Floats) -> _Solution | None:
+        slopes = self._weights * (1 - low - high)
+        constants = self.loss.sampling + np.sum(self._weights * low * high, axis=0)
+        return self._least(slopes, constants, low, high)
+
+    # -- branch and bound -------------------------------------------------------------------------
+
+    def box(self) -> tuple[Floats, Floats]:
+        """Return bounds of each entry that follow from sums of rows, invariance and epsilon."""
+        pi, ratio = self.loss.proportions, self.polytope.ratio
+        low, high = np.zeros((pi.size, pi.size)), np.ones((pi.size, pi.size))
+        if np.isfinite(ratio):  # the mean pi_v of column v, of which no entry is over ratio times
+            others = 1 - pi[:, None]
+            low = pi / (pi[:, None] + others * ratio)
+            high = np.minimum(ratio * pi / (ratio * pi[:, None] + others), 1.0)
+        high[self.polytope.zeros] = 0.0
+        low[self.polytope.zeros] = 0.0
+        for group in self.polytope.groups:
+            if group.kind in ("retention", "change"):
+                (v,) = group.categories
+                if group.kind == "retention":
+                    low[v, v] = group.bound
+                else:
+                    high[v, v] = min(high[v, v], 1 - group.bound)
+        present = pi > 0
+        for _ in range(PROPAGATIONS):
+            high = np.minimum(high, 1 - low.sum(axis=1, keepdims=True) + low)
+            low = np.maximum(low, 1 - high.sum(axis=1, keepdims=True) + high)
+            # Column v has the mean pi_v: what the others leave of it to entry u.
+            most = (pi - pi @ low + pi[:, None] * low)[present] / pi[present, None]
+            least = (pi - pi @ high + pi[:, None] * high)[present] / pi[present, None]
+            high[present] = np.minimum(high[present], most)
+            low[present] = np.maximum(low[present], least)
+            if np.isfinite(ratio):
+                high = np.minimum(high, ratio * high.min(axis=0))
+                low = np.maximum(low, low.max(axis=0) / ratio)
+        return np.maximum(low - 1e-12, 0.0), np.clip(high + 1e-12, 0.0, 1.0)
+
+    def branch(self, P: Floats, programs: int) -> Branching:
+        """Return a better matrix, if there is one, and a bound.
+
+        Parameters
+        ----------
+        P : array, shape (size, size)
+            The best matrix known.
+        programs : int
+            Linear programs to solve, at most; what is then open still bounds the loss.
+        """
+        best, value = P, self.loss.value(P)
+        low, high = self.box()
+        root = self._bounded(low, high)
+        if root is None:
+            return Branching(P, 0.0)
+        branches = [(root.bound, 0, low, high, root.P)]
+        number, closed = 0, np.inf
+        while branches and number < programs:
+            bound, _, low, high, at = heapq.heappop(branches)
+            if bound >= value - SETTLED * abs(value):
+                closed = min(closed, bound)
+                branches.clear()
+                break
+            for part in _halves(low, high, at, self._weights):
+                number += 1
+                solution = self._bounded(*part)
+                if solution is None:
+                    continue
+                if number % LOWERED_EVERY == 0 or self.loss.value(solution.P) < value:
+                    candidate = self.lowered(solution.P)
+                    if self.loss.value(candidate) < value - 1e-12:
+                        best, value = candidate, self.loss.value(candidate)
+                entry = (max(bound, solution.bound), number, *part, solution.P)
+                heapq.heappush(branches, entry)
+        open_bound = min((branch[0] for branch in branches), default=np.inf)
+        return Branching(best, float(min(closed, open_bound, value)))
+
+
+def _halves(low: Floats, high: Floats, P: Floats, weights: Floats) -> list[tuple[Floats, Floats]]:
+    """Cut the interval on which the secant is furthest below, near the entry's value."""
+    gaps = weights * (P - low) * (high - P)
+    at = np.unravel_index(int(gaps.argmax()), gaps.shape)
+    width = high[at] - low[at]
+    cut = float(np.clip(P[at], low[at] + EDGE * width, high[at] - EDGE * width))
+    lower, upper = high.copy(), low.copy()
+    lower[at], upper[at] = cut, cut
+    return [(low, lower), (upper, high)]

@@ -1,0 +1,358 @@
+"""The interior-point method that solves the convex program of `deniable.design.solvers.relaxation`.
+
+It keeps few staircases, takes others in as their prices ask for it, and lets the barrier's weight
+fall meanwhile: one path to the optimum, not one for each set of staircases. The information J has
+size (size + 1) / 2 entries, so that a Newton step over thousands of staircases costs one
+factorisation of that size (Woodbury's formula).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+from deniable.channels.base import Floats
+from deniable.design.problem.losses import InverseVariance, excesses
+from deniable.design.problem.polytope import Polytope
+from deniable.design.solvers.interior_point import Indices, to_boundary
+from deniable.design.solvers.staircases import (
+    cell_gradients,
+    decomposition,
+    information,
+    inverse_information,
+    members,
+    weighted_hessian,
+)
+
+NEWTON_STEPS = 6  # at one weight and one set of staircases, at most
+TAKEN_IN = 256  # staircases at a time
+FIRST_WEIGHT = 0.1  # this share of the loss, divided by the staircases
+DECREASE = 0.15
+DUAL_SAFEGUARD = 1e6
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """The convex program's data.
+
+    Attributes
+    ----------
+    loss : InverseVariance
+    ratio : float
+        exp(E), finite.
+    left : array, shape (requirements, size, size)
+        The A_j.
+    right : array, shape (requirements,)
+        The b_j.
+    inequality : array of bool, shape (requirements,)
+    merged : bool
+        Whether no requirement tells reports apart: one report then stands for all.
+    """
+
+    loss: InverseVariance
+    ratio: float
+    left: Floats
+    right: Floats
+    inequality: npt.NDArray[np.bool_]
+    merged: bool
+
+    @classmethod
+    def of(cls, loss: InverseVariance, polytope: Polytope) -> "Program":
+        """Return the program for the requirements of a polytope, epsilon among them."""
+        size = polytope.size
+        groups = [group for group in polytope.groups if group.kind != "epsilon"]
+        left = np.concatenate([group.left[:, : size**2].toarray() for group in groups])
+        right = np.concatenate([group.right for group in groups])
+        inequality = np.repeat(
+            [not group.equality for group in groups], [len(group.right) for group in groups]
+        )
+        if any(group.kind == "invariance" for group in groups):
+            # The last of these equations follows from the others and from the sums of the rows.
+            kept = np.arange(len(right)) != 2 * size - 1
+            left, right, inequality = left[kept], right[kept], inequality[kept]
+        merged = all(group.kind == "rows" for group in groups)
+        A = left.reshape(-1, size, size)
+        return cls(loss, polytope.ratio, A, right, inequality, merged)
+
+    @property
+    def size(self) -> int:
+        """Number of categories."""
+        return self.loss.proportions.size
+
+    def reports_of(self, P: Floats) -> Iterable[tuple[int, Floats]]:
+        """Return the reports that are told apart, with their columns."""
+        return [(0, P.sum(axis=1))] if self.merged else enumerate(P.T)
+
+
+@dataclass
+class Pairs:
+    """Numbers that must stay positive, each with a dual: their products are near the weight."""
+
+    primal: Floats
+    dual: Floats
+
+    @classmethod
+    def central(cls, primal: Floats, weight: float) -> "Pairs":
+        """Return numbers with their duals on the central path."""
+        return cls(primal, weight / primal)
+
+    @property
+    def ratio(self) -> Floats:
+        """Dual by primal: the curvature of the barrier."""
+        return np.asarray(self.dual / self.primal)
+
+    def answer(self, change: Floats, weight: float) -> Floats:
+        """Return the change of the duals that goes with a change of the numbers."""
+        return np.asarray(weight / self.primal - self.dual - self.ratio * change)
+
+    def move(self, change: Floats, answer: Floats, weight: float) -> None:
+        """Change numbers and duals, and keep duals within reason."""
+        self.primal = self.primal + change
+        central = weight / self.primal
+        moved = self.dual + answer
+        self.dual = np.clip(moved, central / DUAL_SAFEGUARD, central * DUAL_SAFEGUARD)
+
+
+class CentralPath:
+    """The iterates.
+
+    Attributes
+    ----------
+    weight : float
+        Of the barrier.
+    amounts : Pairs
+        theta, of the staircases that are kept.
+    slacks : Pairs
+        b_j - <A_j, P> of inequalities.
+    distances : Pairs
+        Of each cell's variance below a ceiling, for the largest cell; its duals are the weights w.
+    """
+
+    def __init__(
+        self, program: Program, codes: Indices, reports: Indices, amounts: Floats, slacks: Floats
+    ) -> None:
+        self.program, self.codes, self.reports = program, codes, reports
+        self._staircases = np.where(members(program.size), program.ratio, 1.0)
+        self._features = information(self._staircases[codes], program.loss.proportions)
+        self._used = self._requirements(codes, reports)
+        cells = self._cells_of(self._features @ amounts)
+        size = amounts.size + slacks.size
+        self.weight = (
+            FIRST_WEIGHT * float(cells.max() if program.loss.worst else cells.sum()) / size
+        )
+        self.amounts = Pairs.central(amounts, self.weight)
+        self.slacks = Pairs.central(slacks, self.weight)
+        self._ceiling = 0.0
+        self.distances = Pairs(np.zeros(0), np.zeros(0))
+        if program.loss.worst:
+            above = excesses(cells, self.weight)
+            self._ceiling = float(cells[0] + above[0])
+            self.distances = Pairs.central(above, self.weight)
+        self._multipliers = np.zeros(len(program.right))
+
+    @classmethod
+    def started(cls, program: Program, centre: Floats, others: Sequence[Floats]) -> "CentralPath":
+        """Return the path's start: a matrix inside, taken apart; and staircases of others."""
+        found: dict[tuple[int, int], float] = {}
+        for v, column in program.reports_of(centre):
+            for code, amount in decomposition(column, program.ratio).items():
+                found[code, v] = amount
+        few = 1e-3 * float(np.mean(list(found.values())))
+        for P in others:
+            for v, column in enumerate(P.T):
+                for code in decomposition(column, program.ratio):
+                    found.setdefault((code, 0 if program.merged else v), 0.0)
+        codes, reports = (np.array(each, dtype=np.intp) for each in zip(*found, strict=True))
+        amounts = np.array(list(found.values())) + few
+        inequality = program.inequality
+        used = (program.left[inequality] * centre).sum(axis=(1, 2))
+        slacks = np.maximum(program.right[inequality] - used, 1e-9)
+        return cls(program, codes, reports, amounts, slacks)
+
+    def value(self) -> float:
+        """Return the loss of the iterate, which may still miss a requirement by rounding."""
+        cells = self._cells_of(self._features @ self.amounts.primal)
+        return float(cells.max() if self.program.loss.worst else cells.sum())
+
+    def columns(self) -> Floats:
+        """Return the reports of the iterate, shape (size, staircases in use)."""
+        codes, places = np.unique(self.codes, return_inverse=True)
+        amounts = np.bincount(places, self.amounts.primal)
+        return np.asarray((self._staircases[codes] * amounts[:, None]).T)
+
+    # -- Newton's method --------------------------------------------------------------------------
+
+    def approach(self) -> bool:
+        """Take Newton steps until one is (nearly) whole; return whether rounding let them."""
+        try:
+            for _ in range(NEWTON_STEPS):
+                if self._step() > 0.9:
+                    break
+        except np.linalg.LinAlgError:
+            return False
+        return True
+
+    # For the largest cell the program is "minimise a ceiling t with c_u + d_u = t, d >= 0": rows
+    # beside the requirements', whose multipliers are the weights of the cells.
+
+    def _step(self) -> float:
+        weight, theta = self.weight, self.amounts
+        pull, root, slopes, rises = self._near(self._features @ theta.primal)
+        if not np.all(theta.ratio > 0):
+            raise np.linalg.LinAlgError("the duals are no numbers any more")
+        half = 1 / np.sqrt(theta.ratio)
+        scaled = root.T @ self._features * half
+        factor = linalg.cho_factor(np.eye(len(scaled)) + scaled @ scaled.T, check_finite=False)
+
+        def solved(right: Floats) -> Floats:
+            own = right * half[:, None]
+            own -= scaled.T @ linalg.cho_solve(factor, scaled @ own, check_finite=False)
+            return np.asarray(own * half[:, None])
+
+        rows = np.vstack([self._used, slopes])
+        answers = solved(np.column_stack([pull, rows.T]))
+        multipliers, ceiling = self._multiplied(rows @ answers, rises)
+        change = answers[:, 0] - answers[:, 1:] @ multipliers
+        self._multipliers = multipliers[: len(self._used)]
+        if not np.all(np.isfinite(change)):
+            raise np.linalg.LinAlgError("the step has no finite solution")
+        changes = [(theta, change)]
+        for pairs, own in zip((self.slacks, self.distances), self._split(multipliers), strict=True):
+            changes.append((pairs, (weight / pairs.primal - own) / pairs.ratio))
+        answer = [pairs.answer(move, weight) for pairs, move in changes]
+        primal = min(to_boundary(pairs.primal, move) for pairs, move in changes)
+        dual = min(
+            to_boundary(pairs.dual, a) for (pairs, _), a in zip(changes, answer, strict=True)
+        )
+        for (pairs, move), back in zip(changes, answer, strict=True):
+            pairs.move(primal * move, dual * back, weight)
+        self._ceiling += primal * ceiling
+        return min(primal, dual)
+
+    def _near(self, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return the right side for theta, a root of the Hessian, the rows of cells, their gaps."""
+        loss, barrier = self.program.loss, self.weight / self.amounts.primal
+        C = inverse_information(y, self.program.size)
+        slopes = cell_gradients(C)
+        if loss.worst:
+            gaps = self.distances.primal + np.diagonal(C) - loss.own - self._ceiling
+            root = _root(weighted_hessian(C, self.distances.dual))
+            return barrier, root, slopes @ self._features, gaps
+        pull = barrier - self._features.T @ slopes.sum(axis=0)
+        root = _root(weighted_hessian(C, np.ones(len(C))))
+        return pull, root, np.zeros((0, self.codes.size)), np.zeros(0)
+
+    def _multiplied(self, known: Floats, gaps: Floats) -> tuple[Floats, float]:
+        """Return the multipliers of requirements and cells, and the change of the ceiling.
+
+        Parameters
+        ----------
+        known : array, shape (rows, 1 + rows)
+            What the rows make of the step without multipliers, and of each multiplier.
+        gaps : array, shape (cells,)
+        """
+        program = self.program
+        count = len(program.right)
+        missed = np.concatenate([program.right - self._used @ self.amounts.primal, -gaps])
+        missed[:count][program.inequality] -= self.slacks.primal
+        bound = np.append(np.flatnonzero(program.inequality), np.arange(count, len(known)))
+        pairs = (self.slacks, self.distances)
+        matrix, right = known[:, 1:].copy(), known[:, 0] - missed
+        matrix[bound, bound] += np.concatenate([1 / each.ratio for each in pairs])
+        right[bound] += self.weight / np.concatenate([each.dual for each in pairs])
+        if not gaps.size:
+            return np.linalg.solve(matrix, right), 0.0
+        ones = np.zeros(len(right))
+        ones[count:] = 1
+        bordered = np.block([[matrix, ones[:, None]], [ones, 0.0]])
+        solution = np.linalg.solve(bordered, np.append(right, 1.0))
+        return solution[:-1], float(solution[-1])
+
+    def _split(self, multipliers: Floats) -> tuple[Floats, Floats]:
+        count = len(self._used)
+        return multipliers[:count][self.program.inequality], multipliers[count:]
+
+    def _cells_of(self, y: Floats) -> Floats:
+        C = inverse_information(y, self.program.size)
+        return np.asarray(np.diagonal(C) - self.program.loss.own)
+
+    def _requirements(self, codes: Indices, reports: Indices) -> Floats:
+        """Return what each staircase contributes to each requirement."""
+        left, s = self.program.left[:, :, reports], self._staircases[codes]
+        return np.asarray(np.einsum("jun,nu->jn", left, s, optimize=True))
+
+    # -- prices -----------------------------------------------------------------------------------
+
+    def priced(self) -> tuple[float, Floats]:
+        """Return a lower bound, and what each staircase gains beyond what it pays.
+
+        Returns
+        -------
+        bound : float
+            As `deniable.design.solvers.relaxation` proves.
+        excess : array, shape (reports, 2 ** size)
+            Of those that are the same throughout, and say nothing, minus infinity.
+        """
+        program, loss = self.program, self.program.loss
+        C = inverse_information(self._features @ self.amounts.primal, program.size)
+        weights = np.ones(len(C))
+        if loss.worst:
+            weights = self.distances.dual / self.distances.dual.sum()
+        k = self._multipliers.copy()
+        k[program.inequality] = np.maximum(k[program.inequality], 0.0)
+        reports = 1 if program.merged else program.size
+        prices = np.einsum("j,jun->nu", k, program.left[:, :, :reports])
+        s = self._staircases
+        gains = np.einsum("su,su->s", s @ ((C * weights) @ C), s) / (s @ loss.proportions)
+        excess = gains - prices @ s.T
+        excess[:, [0, -1]] = -np.inf
+        # One more for every row that sums to 1: a staircase then pays its own sum more.
+        shift = float(np.max(excess.max(axis=0) / s.sum(axis=1)))
+        paid = float(k @ program.right) + shift * program.size
+        bound = -np.inf
+        if paid > 0:
+            bound = float(weights @ np.diagonal(C)) ** 2 / paid - float(weights @ loss.own)
+        return bound, excess
+
+    def advance(self, excess: Floats) -> None:
+        """Take in staircases that gain, and lower the weight if they do not gain much."""
+        taken = self._take_in(excess)
+        if not taken or excess.max() < 10 * self.weight / self.amounts.primal.max():
+            self.weight *= DECREASE
+
+    def _take_in(self, excess: Floats) -> int:
+        kept = np.zeros(excess.shape, dtype=bool)
+        kept[self.reports, self.codes] = True
+        gains = np.where(kept, -np.inf, excess)
+        count, staircases = gains.shape
+        most = min(max(8, TAKEN_IN // count), staircases - 1)
+        codes = np.sort(np.argpartition(gains, staircases - most, axis=1)[:, -most:], axis=1)
+        reports = np.broadcast_to(np.arange(count)[:, None], codes.shape)
+        gain = gains[reports, codes]
+        chosen = gain > 1e-9 * self.amounts.dual.max()
+        codes, reports, gain = codes[chosen], reports[chosen], gain[chosen]
+        if codes.size:
+            amounts = np.minimum(self.weight / gain, np.median(self.amounts.primal))
+            self.codes = np.append(self.codes, codes)
+            self.reports = np.append(self.reports, reports)
+            added = information(self._staircases[codes], self.program.loss.proportions)
+            self._features = np.hstack([self._features, added])
+            self._used = np.hstack([self._used, self._requirements(codes, reports)])
+            self.amounts = Pairs(
+                np.append(self.amounts.primal, amounts),
+                np.append(self.amounts.dual, self.weight / amounts),
+            )
+        return int(codes.size)
+
+
+def _root(hessian: Floats) -> Floats:
+    """Return L with L L' near a matrix that is positive definite to rounding."""
+    ridge = 1e-13 * float(np.trace(hessian)) / len(hessian)
+    for _ in range(12):
+        try:
+            return np.asarray(np.linalg.cholesky(hessian + ridge * np.eye(len(hessian))))
+        except np.linalg.LinAlgError:
+            ridge *= 10
+    return np.diag(np.sqrt(np.maximum(np.diagonal(hessian), 0.0)))

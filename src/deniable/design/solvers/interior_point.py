@@ -1,0 +1,331 @@
+"""Local minima of a loss over a polytope, by a primal-dual interior-point method.
+
+The losses are smooth but not convex, and have exact Hessians. A Newton step minimises the quadratic
+model of loss and barrier; where that is not convex, as much as it takes of the loss's concave part
+is left out. It is taken as far as the barrier function falls. As the barrier's weight falls to
+rounding, the iterates end at a local minimum, on whichever constraints bind there.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+from deniable.channels.base import Floats
+from deniable.design.problem.losses import Expansion, Loss
+from deniable.design.problem.polytope import Polytope
+from deniable.design.solvers.linear import Sparse
+
+Indices = npt.NDArray[np.intp]
+FIRST_WEIGHT = 0.1  # of the barrier: this share of the loss, divided by the constraints
+DECREASE = 0.2
+TO_BOUNDARY = 0.99
+CENTRED = 10.0  # a step is near enough to the central path at this multiple of the weight
+DUAL_SAFEGUARD = 1e8
+LEAST_DAMPING = 0.05
+STIFF = 10.0
+FEW_ENTRIES = 4  # of a constraint: most have one or two
+MOST_STEPS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Interior:
+    """The relative interior of a polytope: its free variables, constraints, and a point inside.
+
+    Attributes
+    ----------
+    polytope : Polytope
+    free : array of int
+        Variables that are not zero throughout.
+    left, right : A and b of A x <= b, over the free variables
+    equal_left, equal_right : E and e of E x = e, over the free variables, E of full rank
+    centre : array
+        A point, over the free variables, at which no inequality binds.
+    """
+
+    polytope: Polytope
+    free: Indices
+    left: Sparse
+    right: Floats
+    equal_left: Floats
+    equal_right: Floats
+    centre: Floats
+
+    @cached_property
+    def free_entries(self) -> Indices:
+        """The free variables that are entries of the matrix; they come first."""
+        return np.asarray(self.free[self.free < self.polytope.entries])
+
+    def among_free(self, matrix: Floats) -> Floats:
+        """Return the part of a matrix over all entries of P that concerns the free ones."""
+        entries = self.free_entries
+        if entries.size == len(matrix):
+            return matrix
+        return np.asarray(matrix[np.ix_(entries, entries)])
+
+    def curvature(self, weights: Floats) -> Floats:
+        """Return A' W A for a diagonal W of weights."""
+        rows, flat, products, wide = self._products
+        size = self.free.size
+        curvature = np.bincount(flat, products * weights[rows], minlength=size**2)
+        if wide.size:
+            dense = self._wide_rows
+            return curvature.reshape(size, size) + (dense.T * weights[wide]) @ dense
+        return np.asarray(curvature.reshape(size, size))
+
+    @cached_property
+    def _products(self) -> tuple[Indices, Indices, Floats, Indices]:
+        """Products of a row's entries: row, place, product; and the rows of many entries."""
+        counts = np.diff(self.left.indptr)
+        rows, flat, products = [], [], []
+        for count in range(1, FEW_ENTRIES + 1):
+            chosen = np.flatnonzero(counts == count)
+            places = self.left.indptr[chosen][:, None] + np.arange(count)
+            columns, values = self.left.indices[places], self.left.data[places]
+            flat.append((columns[:, :, None] * self.free.size + columns[:, None, :]).ravel())
+            products.append((values[:, :, None] * values[:, None, :]).ravel())
+            rows.append(np.repeat(chosen, count**2))
+        wide = np.flatnonzero(counts > FEW_ENTRIES)
+        return np.concatenate(rows), np.concatenate(flat), np.concatenate(products), wide
+
+    @cached_property
+    def _wide_rows(self) -> Floats:
+        return np.asarray(self.left[self._products[3]].toarray())
+
+    def matrix(self, x: Floats) -> Floats:
+        """Return the matrix of a point given by its free variables."""
+        entries = np.zeros(self.polytope.entries)
+        entries[self.free_entries] = x[: self.free_entries.size]
+        return entries.reshape(self.polytope.size, self.polytope.size)
+
+    def slacks(self, x: Floats) -> Floats:
+        """Return b - A x."""
+        return np.asarray(self.right - self.left @ x)
+
+    def inside(self, P: Floats, share: float) -> Floats:
+        """Return a point inside that is mixed of a matrix and, to a share, of the centre.
+
+        What a matrix misses of the equations is first shared out over its entries, by their
+        squares; if it is still outside, the point is between the centre and where the way to it
+        leaves the polytope.
+        """
+        target = self.polytope.point(P)[self.free]
+        weights = target**2 + 1e-12
+        scaled = self.equal_left * weights
+        missing = self.equal_right - self.equal_left @ target
+        target = target + scaled.T @ np.linalg.solve(scaled @ self.equal_left.T, missing)
+        way = target - self.centre
+        room, used = self.slacks(self.centre), self.left @ way
+        reach = float(np.min(np.where(used > 0, room / np.maximum(used, 1e-300), np.inf)))
+        return np.asarray(self.centre + (1 - share) * min(reach, 1.0) * way)
+
+
+@dataclass(frozen=True, eq=False)
+class LocalMinimum:
+    """Where the interior-point method ended.
+
+    Attributes
+    ----------
+    P : array
+        A matrix inside the polytope, near a local minimum.
+    value : float
+        Its loss.
+    x : array
+        Its free variables.
+    steps : int
+    """
+
+    P: Floats
+    value: float
+    x: Floats
+    steps: int
+
+
+def descend(
+    loss: Loss,
+    interior: Interior,
+    start: Floats,
+    precision: float,
+    first: float = FIRST_WEIGHT,
+) -> LocalMinimum:
+    """Return a local minimum near a starting point.
+
+    Parameters
+    ----------
+    loss : Loss
+    interior : Interior
+    start : array
+        Free variables of a point inside, with a finite loss.
+    precision, first : float
+        The barrier's weight ends and begins at these shares of the loss, divided by the number of
+        constraints.
+    """
+    return _Descent(loss, interior).run(start, precision, first)
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """A Newton step.
+
+    Attributes
+    ----------
+    change : array
+        Of the free variables.
+    decrement : float
+        By how much the slope of loss and barrier has it fall.
+    damping : float
+        The share of the loss's concave part that was left out.
+    cells : array
+        Change of the weights of cells of which the loss is a smoothed maximum.
+    """
+
+    change: Floats
+    decrement: float
+    damping: float
+    cells: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Duals:
+    """Of the slacks, and the weights of cells of which the loss is a smoothed maximum."""
+
+    slacks: Floats
+    cells: Floats | None
+
+    def near(self, weight: float, slacks: Floats, above: Floats | None) -> "_Duals":
+        """Return them within reason of the central path."""
+        cells = self.cells
+        if cells is not None and above is not None:
+            cells = _safeguarded(cells, weight / above)
+        return _Duals(_safeguarded(self.slacks, weight / slacks), cells)
+
+
+def _safeguarded(duals: Floats, central: Floats) -> Floats:
+    return np.asarray(np.clip(duals, central / DUAL_SAFEGUARD, central * DUAL_SAFEGUARD))
+
+
+@dataclass(frozen=True, eq=False)
+class _Descent:
+    loss: Loss
+    interior: Interior
+
+    def run(self, start: Floats, precision: float, first: float) -> LocalMinimum:
+        inner, x = self.interior, start
+        constraints = len(inner.right)
+        unit = max(self.loss.scale(inner.matrix(x)), 1e-12) / constraints
+        weight = first * unit
+        duals = _Duals(weight / inner.slacks(x), None)
+        damping, steps = 0.0, 0
+        while steps < MOST_STEPS:
+            steps += 1
+            model = self.loss.expansion(inner.matrix(x), weight, duals.cells)
+            step = self._newton(model, x, duals, weight, damping)
+            damping = step.damping
+            slacks = inner.slacks(x)
+            ds = -(inner.left @ step.change)
+            dz = weight / slacks - duals.slacks - duals.slacks / slacks * ds
+            move = self._line_search(x, step, to_boundary(slacks, ds), weight)
+            x = x + move * step.change
+            moved = duals.slacks + to_boundary(duals.slacks, dz) * dz
+            cells = None
+            if model.above.size:
+                own = model.stiffness * model.above
+                cells = own + to_boundary(own, step.cells) * step.cells
+            duals = _Duals(moved, cells).near(weight, inner.slacks(x), model.above)
+            if move == 0 or step.decrement <= CENTRED * weight:
+                if weight <= precision * unit:
+                    break
+                weight *= DECREASE
+        P = inner.matrix(x)
+        return LocalMinimum(P, self.loss.value(P), x, steps)
+
+    def _newton(
+        self, model: Expansion, x: Floats, duals: _Duals, weight: float, damping: float
+    ) -> _Step:
+        inner = self.interior
+        slacks = inner.slacks(x)
+        gradient = _over_free(model.gradient, inner, x.size) + inner.left.T @ (weight / slacks)
+        hessian = inner.curvature(duals.slacks / slacks)
+        unit = 1 / np.sqrt(np.diagonal(hessian))
+        scales = np.outer(unit, unit)
+        hessian *= scales
+        count = inner.free_entries.size
+        hessian[:count, :count] += inner.among_free(model.hessian) * scales[:count, :count]
+        concave = inner.among_free(model.concave)
+        equal = inner.equal_left * unit
+        # Only directions in which the equations go on to hold have to curve upwards.
+        hessian += (
+            STIFF * np.abs(hessian).max() * (equal.T @ equal) / np.sum(equal**2, axis=1).max()
+        )
+        factor, damping = _factorised(hessian, concave, scales, damping / 2)
+        right = np.column_stack([gradient * unit, equal.T])
+        solved = linalg.cho_solve(factor, right, check_finite=False)
+        gap = inner.equal_right - inner.equal_left @ x
+        multipliers = np.linalg.solve(equal @ solved[:, 1:], -equal @ solved[:, 0] - gap)
+        dx = -(solved[:, 0] + solved[:, 1:] @ multipliers) * unit
+        cells = _weight_changes(model, inner, dx, weight)
+        return _Step(dx, float(-(gradient @ dx)), damping, cells)
+
+    def _line_search(self, x: Floats, step: _Step, move: float, weight: float) -> float:
+        before = self._barrier(x, weight)
+        rounding = 1e-14 * (abs(before) + 1)
+        for _ in range(40):
+            target = before - 1e-4 * move * step.decrement + rounding
+            if self._barrier(x + move * step.change, weight) <= target:
+                return move
+            move /= 2
+        return 0.0
+
+    def _barrier(self, x: Floats, weight: float) -> float:
+        slacks = self.interior.slacks(x)
+        if slacks.min() <= 0:
+            return np.inf
+        loss = self.loss.smooth(self.interior.matrix(x), weight)
+        return loss - weight * float(np.sum(np.log(slacks)))
+
+
+def _factorised(
+    hessian: Floats, concave: Floats, scales: Floats, damping: float
+) -> tuple[tuple[Floats, bool], float]:
+    """Return the Cholesky factor of a Hessian without as much of its concave part as it takes."""
+    count = len(concave)
+    damping, ridge = damping if damping >= LEAST_DAMPING else 0.0, 0.0
+    while True:
+        damped = hessian.copy()
+        if damping:
+            damped[:count, :count] += damping * scales[:count, :count] * concave
+        if ridge:
+            damped[np.diag_indices(len(damped))] += ridge
+        try:
+            return linalg.cho_factor(damped, overwrite_a=True, check_finite=False), damping
+        except linalg.LinAlgError:
+            if damping < 1:
+                damping = min(max(2 * damping, 2 * LEAST_DAMPING), 1.0)
+            else:  # convex but for rounding
+                ridge = max(10 * ridge, 1e-10)
+
+
+def _weight_changes(model: Expansion, interior: Interior, dx: Floats, weight: float) -> Floats:
+    """Return the change of the cells' weights that goes with a step."""
+    if not model.above.size:
+        return np.zeros(0)
+    entries = interior.free_entries
+    rise = model.slopes[:, entries] @ dx[: entries.size]
+    fall = model.stiffness @ rise / model.stiffness.sum() - rise  # beside their common ceiling
+    own = model.stiffness * model.above
+    return np.asarray(weight / model.above - own - model.stiffness * fall)
+
+
+def _over_free(gradient: Floats, interior: Interior, variables: int) -> Floats:
+    own = np.zeros(variables)
+    entries = interior.free_entries
+    own[: entries.size] = gradient.ravel()[entries]
+    return own
+
+
+def to_boundary(values: Floats, change: Floats) -> float:
+    """Return the longest step, at most 1, that leaves positive values positive by a margin."""
+    ratio = np.min(change / values, initial=0.0)
+    return float(min(1.0, -TO_BOUNDARY / ratio)) if ratio < 0 else 1.0

@@ -1,0 +1,1 @@
+"""Numbers as text, parts of pages, style of figures (below the papers)."""

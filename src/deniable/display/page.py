@@ -1,0 +1,342 @@
+"""What a page of the report is built of: sections, numbers as text, and where each comes from."""
+
+import ast
+import html
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from markdown_it import MarkdownIt
+from markupsafe import Markup, escape
+
+from deniable.files import read_json, read_table
+from deniable.pipeline.code_digest import PACKAGE
+
+Tables = Mapping[str, pd.DataFrame]
+Row = dict[str, Any]
+
+SIGN = {
+    "agrees": "✓",
+    "differs": "✗",
+    "not printed": "–",
+    "surrogate": "s",
+    "holds": "✓",
+    "fails": "✗",
+    "undecided": "?",
+    "depends": "≠",
+}
+"""A sign for each verdict: on a printed number (agrees, differs, not printed), on a claim in words
+(holds, fails, undecided; depends on the reading), and on surrogate data, where there is none."""
+
+MISSING = "–"
+MINUS = "−"
+POINTS_AN_INCH = 72
+PIXELS_AN_INCH = (80, 112)
+"""How small and how large a figure may be shown."""
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page with a heading of its own.
+
+    Attributes
+    ----------
+    id : str
+        Its anchor.
+    title, link : str
+        Its heading, and its name in the list of contents.
+    template : str
+        File under templates/, without ".html.j2".
+    needs : tuple of str
+        Ids of the tables without which it is left out.
+    prepare : callable
+        From all tables to what the template shows besides them.
+    """
+
+    id: str
+    title: str
+    link: str
+    template: str
+    needs: tuple[str, ...] = ()
+    prepare: Callable[[Tables], Mapping[str, Any]] = lambda tables: {}
+
+    def possible(self, tables: Tables) -> bool:
+        """Return whether the tables that it needs were made, and are not empty."""
+        return all(name in tables and len(tables[name]) for name in self.needs)
+
+
+def read_folders(paths: Iterable[str], tables: Collection[str]) -> list[dict[str, Any]]:
+    """Read what releases left behind, each in a folder of its own.
+
+    Returns
+    -------
+    list of dict
+        For each release ``description``, its release.json, and of the named tables those that it
+        has.
+    """
+    folders: dict[Path, dict[str, Path]] = {}
+    for path in map(Path, paths):
+        folders.setdefault(path.parent, {})[path.stem] = path
+    return [
+        {"description": read_json(files["release"])}
+        | {name: read_table(files[name]) for name in tables if name in files}
+        for files in folders.values()
+    ]
+
+
+def rows_of(table: pd.DataFrame) -> list[Row]:
+    """Return the rows of a table, by column."""
+    # Column by column: to_dict("records") goes through strings of Arrow one by one.
+    columns = [table[name].tolist() for name in table.columns]
+    names = [str(name) for name in table.columns]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def first_of(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """Return the rows that have in some columns what stands there first: what the paper has."""
+    for column in columns:
+        table = table.loc[table[column] == table[column].iloc[0]]
+    return table
+
+
+def groups_of(table: pd.DataFrame, *columns: str) -> list[tuple[Row, pd.DataFrame]]:
+    """Return the values of some columns with the rows that have them, in order of appearance."""
+    groups = []
+    for key, part in table.groupby(list(columns), sort=False):
+        values: Any = key
+        groups.append((dict(zip(columns, values, strict=True)), part))
+    return groups
+
+
+# -- where numbers come from -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The code that makes a table or a figure.
+
+    Attributes
+    ----------
+    function : str
+        "module:name" within the library, for example "papers.multirr.figures.analyses:figure_1".
+    rule : str
+        The rule of the workflow that calls it.
+    """
+
+    function: str
+    rule: str
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.function.partition(":")[2]
+
+    @property
+    def file(self) -> str:
+        """The function's file, as seen from the project's root."""
+        module = self.function.partition(":")[0]
+        return f"src/{PACKAGE.name}/{module.replace('.', '/')}.py"
+
+    @property
+    def line(self) -> int:
+        """The line on which the function starts.
+
+        It is looked up in the source, so that the page needs to import nothing that computes.
+        """
+        module, _, name = self.function.partition(":")
+        return _lines(module)[name]
+
+
+@cache
+def _lines(module: str) -> dict[str, int]:
+    """Return the first line of every function, method and class of a module, by its full name."""
+    file = PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
+    lines: dict[str, int] = {}
+
+    def visit(body: Iterable[ast.stmt], prefix: str) -> None:
+        for node in body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                lines[prefix + node.name] = node.lineno
+                visit(node.body, f"{prefix}{node.name}.")
+
+    visit(ast.parse(file.read_text(encoding="utf-8")).body, "")
+    return lines
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+def short(value: Any) -> str:
+    """Return a number with three significant digits, or the value as text.
+
+    Examples
+    --------
+    >>> short(0.29538), short(12.3456), short(1234.5), short(float("nan")), short("x")
+    ('0.295', '12.3', '1,234', '–', 'x')
+    >>> short(1.36e-12), short(float("inf")), short(13923379008.0), short(-0.5)
+    ('1.36 × 10⁻¹²', '∞', '1.39 × 10¹⁰', '−0.500')
+    """
+    if not isinstance(value, float):
+        return str(value)
+    if math.isnan(value):
+        return MISSING
+    if math.isinf(value):
+        return "∞" if value > 0 else f"{MINUS}∞"
+    if value == 0:
+        return "0"
+    if not 1e-4 <= abs(value) < 1e7:
+        digits, _, power = f"{value:.2e}".partition("e")
+        text = f"{digits} × 10{str(int(power)).translate(SUPERSCRIPTS)}"
+    else:
+        large = abs(value) >= 999.5  # which is written as 1,000
+        text = f"{value:,.0f}" if large else f"{value:#.3g}".removesuffix(".")
+    return text.replace("-", MINUS)
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, with three significant digits.
+
+    Examples
+    --------
+    >>> percent(0.11684), percent(41.4765), percent(1.0), percent(0.00625), percent(0.0)
+    ('11.7 %', '4,148 %', '100 %', '0.625 %', '0 %')
+    """
+    return f"{short(100 * float(share))} %"
+
+
+def thousands(value: float) -> str:
+    """Return a whole number with commas between thousands.
+
+    Examples
+    --------
+    >>> thousands(1814400.0)
+    '1,814,400'
+    """
+    return f"{value:,.0f}"
+
+
+def plain(value: float) -> str:
+    """Return a number with no more digits than it has.
+
+    Examples
+    --------
+    >>> plain(12.0), plain(11.5)
+    ('12', '11.5')
+    """
+    return f"{value:g}"
+
+
+def between(low: float, high: float, text: Callable[[float], str] = short) -> str:
+    """Return a range; as nothing if it has no ends, as with very few runs; as one if both agree.
+
+    Examples
+    --------
+    >>> between(0.1, 0.25), between(float("-inf"), float("inf")), between(1.0, 1.0)
+    ('0.100 – 0.250', '–', '1.00')
+    """
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return MISSING
+    first, last = text(low), text(high)
+    return first if first == last else f"{first} – {last}"
+
+
+def joined(words: Iterable[Any]) -> str:
+    """Return words as a list within a sentence.
+
+    Examples
+    --------
+    >>> joined(["a"]), joined(["a", "b"]), joined([0.1, 0.3, 0.5])
+    ('a', 'a and b', '0.1, 0.3 and 0.5')
+    """
+    every = [str(word) for word in words]
+    return " and ".join([", ".join(every[:-1]), every[-1]] if len(every) > 1 else every)
+
+
+def typeset(text: str) -> Markup:
+    """Return text with the thresholds T_v and T_d set as a paper sets them.
+
+    Examples
+    --------
+    >>> str(typeset("T_v < 50"))
+    'T<sub>v</sub> &lt; 50'
+    """
+    return Markup(re.sub(r"\bT_([vd])\b", r"T<sub>\1</sub>", str(escape(text))))
+
+
+def markdown(text: str, folder: str) -> str:
+    r"""Return text in Markdown as HTML; HTML within it stays text.
+
+    Its title is left to the page, its headings stand one below those of sections, and what it links
+    to beside it is found from the page.
+
+    Parameters
+    ----------
+    text : str
+    folder : str
+        Where the text is, as seen from the page.
+
+    Examples
+    --------
+    >>> markdown("# Title\n\n## Heading\n\n[file](a.csv)", "../docs")
+    '<h3>Heading</h3>\n<p><a href="../docs/a.csv">file</a></p>\n'
+    """
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = parser.parse(re.sub(r"\A# .*\n", "", text))
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
+        for inner in token.children or []:
+            link = str(inner.attrs.get("href", ""))
+            if link and not re.match(r"[a-z]+:|[#/]", link):
+                inner.attrs["href"] = f"{folder}/{link}"
+    found: str = parser.renderer.render(tokens, parser.options, {})
+    return found
+
+
+def living_links(page: str, ids: Collection[str]) -> str:
+    """Return HTML with links to sections that are not on the page as plain text.
+
+    Examples
+    --------
+    >>> living_links('<a href="#a">this</a> and <a href="#b">that</a>', ["a"])
+    '<a href="#a">this</a> and that'
+    """
+
+    def kept(link: re.Match[str]) -> str:
+        return link[0] if link[1] in ids else link[2]
+
+    return re.sub(r'<a href="#([^"]+)">(.*?)</a>', kept, page, flags=re.DOTALL)
+
+
+def inline_svg(svg: str, name: str, label: str) -> str:
+    """Return a picture to stand within a page.
+
+    What a file of its own has around it goes, what is named within it gets names that no other
+    picture has, and readers who hear the page are told what it shows.
+
+    Parameters
+    ----------
+    svg : str
+        The file.
+    name : str
+        The picture's id.
+    label : str
+        What it shows.
+    """
+    inside = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    inside = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", inside)
+    width = re.search(r'<svg[^>]*\bwidth="([\d.]+)pt"', inside)
+    size = _sizes(float(width[1]) / POINTS_AN_INCH) if width else ""
+    return inside.replace("<svg", f'<svg role="img" aria-label="{html.escape(label)}"{size}', 1)
+
+
+def _sizes(inches: float) -> str:
+    # With the same limits an inch, letters are as large in a small picture as in a large one.
+    low, high = (round(inches * pixels) for pixels in PIXELS_AN_INCH)
+    return f' style="min-width: {low}px; max-width: {high}px"'

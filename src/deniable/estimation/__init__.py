@@ -1,0 +1,1 @@
+"""From reports to distributions, intervals, survey weights, errors."""

@@ -1,0 +1,204 @@
+"""How well proportions can be known from n reports (text 003, sections 2.3, 3.2 and 3.3).
+
+All bounds are of the reports' proportions lambda, before these are turned back into proportions of
+true categories; what that adds is the subject of `deniable.estimation.propagation`. They rest on
+the normal approximation: with few records a category they promise more than they hold
+(`docs/findings.md`).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from deniable.errors import DeniableError
+
+LARGEST_CELLS = 10**200  # beyond, percentiles and squares leave the floats
+SMALLEST_ERROR = 1e-9
+SUM_TOLERANCE = 1e-9
+
+
+def root_b(categories: int, alpha: float = 0.05) -> float:
+    """Return sqrt(B), B the upper alpha / r percentile of the chi-square with 1 degree of freedom.
+
+    The factor of the simultaneous confidence intervals of r proportions; Figure 1 of text 003.
+    """
+    if categories < 1 or not 0 < alpha < 1:
+        raise DeniableError(
+            f"categories must be at least 1 and alpha in (0, 1), not {categories} and {alpha}"
+        )
+    if categories > LARGEST_CELLS:
+        raise DeniableError(
+            "over 1e200 cells have no bound in floating point; take fewer attributes together"
+        )
+    return float(sqrt(special.chdtri(1, alpha / categories)))
+
+
+def absolute_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05) -> float:
+    """Return the absolute error (5) of text 003, max over u of sqrt(B l_u (1 - l_u) / n).
+
+    With confidence 1 - alpha all proportions at once are within it of their estimates, up to the
+    normal approximation (Definition 1).
+
+    Parameters
+    ----------
+    proportions : shape (r,), non-negative, sum 1
+        l, the proportions of reports (lambda in the text), or their estimates.
+    records : int, >= 1
+    alpha : float, in (0, 1)
+
+    Examples
+    --------
+    >>> round(absolute_error([0.5, 0.5], 100), 6)
+    0.11207
+    """
+    shares = _distribution(proportions)
+    _refuse_no_records(records)
+    return root_b(shares.size, alpha) * sqrt((shares * (1 - shares)).max() / records)
+
+
+def relative_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05) -> float:
+    """Return the relative error (6) of text 003, max over u of sqrt(B (1 - l_u) / (l_u n)).
+
+    It is infinite if a proportion is 0: no share of nothing is a bound. It is relative to the
+    proportion itself. The intervals of Definition 2 are relative to its estimate; to hold with the
+    confidence stated they need e / (1 - e) in the place of this e, and do not exist for e >= 1.
+
+    Parameters
+    ----------
+    proportions : shape (r,), non-negative, sum 1
+    records : int, >= 1
+    alpha : float, in (0, 1)
+
+    Examples
+    --------
+    >>> round(relative_error([0.5, 0.5], 100), 6), relative_error([1.0, 0.0], 100)
+    (0.22414, inf)
+    """
+    shares = _distribution(proportions)
+    _refuse_no_records(records)
+    smallest = float(shares.min())  # the bound falls as a proportion grows
+    factor = root_b(shares.size, alpha)
+    if smallest == 0:
+        return math.inf
+    return factor * sqrt(max(1 - smallest, 0.0) / smallest / records)
+
+
+def best_case_relative_error(categories: int, records: int, alpha: float = 0.05) -> float:
+    """Return the relative error (6) of text 003 at equal frequencies, sqrt(B (r - 1) / n).
+
+    Equal frequencies are the best case: no other distribution over r categories has a smaller one.
+    """
+    _refuse_no_records(records)
+    return root_b(categories, alpha) * sqrt((categories - 1) / records)
+
+
+def records_needed(categories: int, error: float, alpha: float = 0.05) -> int:
+    """Return how many records bring the relative error (6) at equal frequencies down to `error`.
+
+    The inverse of `best_case_relative_error`, B (r - 1) / error^2 rounded up: no distribution over
+    r categories needs fewer.
+
+    Parameters
+    ----------
+    categories : int, >= 1
+    error : float, >= 1e-9
+    alpha : float, in (0, 1)
+
+    Examples
+    --------
+    >>> records_needed(2, 0.1)
+    503
+    """
+    if not SMALLEST_ERROR <= error < math.inf:
+        raise DeniableError(f"the relative error must be in [1e-9, inf), not {error}")
+    records = max(math.ceil((root_b(categories, alpha) / error) ** 2 * (categories - 1)), 1)
+    # Rounding may have lifted a whole number over itself.
+    one_less = records > 1 and best_case_relative_error(categories, records - 1, alpha) <= error
+    return records - 1 if one_less else records
+
+
+def enough_records(cells: int, records: int, factor: float = 10.0) -> bool:
+    """Return whether n >> number of cells, bound (7) of text 003, as n >= factor * cells.
+
+    The text leaves open how much larger is much larger. Ten records a cell are a floor, not a
+    promise: the relative error (6) at equal frequencies is then still about sqrt(B / 10), 84 % for
+    10 cells and over 100 % for 100.
+    `records_needed` gives the number for an error that is wanted.
+    """
+    if cells < 1 or not 0 < factor < math.inf:
+        raise DeniableError(
+            f"cells must be at least 1 and the factor positive and finite, not {cells} and {factor}"
+        )
+    _refuse_no_records(records)
+    return records / factor >= cells
+
+
+@dataclass(frozen=True)
+class AccuracyAnalysis:
+    """RR-Independent held against RR-Joint at equal frequencies (text 003, 3.3).
+
+    Attributes
+    ----------
+    relative_error_independent : float
+        Max over the attributes of sqrt(B_j (|A_j| - 1) / n). As in the text, each B_j is
+        simultaneous over the categories of its own attribute, not over the attributes together.
+    widest : int
+        Position of the attribute that attains it, the first if there are several.
+    relative_error_joint : float
+        sqrt(B (cells - 1) / n), simultaneous over all cells.
+    """
+
+    relative_error_independent: float
+    widest: int
+    relative_error_joint: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times the relative error of RR-Joint is that of RR-Independent, >= 1."""
+        if not self.relative_error_independent:
+            return 1.0  # one category each: both are exact
+        return self.relative_error_joint / self.relative_error_independent
+
+
+def accuracy_analysis(sizes: Sequence[int], records: int, alpha: float = 0.05) -> AccuracyAnalysis:
+    """Compare the relative errors of RR-Independent and RR-Joint (text 003, 3.3).
+
+    Parameters
+    ----------
+    sizes : sequence of int, >= 1
+        Number of categories of each attribute.
+    records : int, >= 1
+    alpha : float, in (0, 1)
+
+    Examples
+    --------
+    >>> found = accuracy_analysis([9, 16, 7, 15, 6, 5, 2, 2], records=32_561)
+    >>> round(found.relative_error_independent, 3), round(found.relative_error_joint, 1)
+    (0.063, 41.5)
+    """
+    if not len(sizes):
+        raise DeniableError("there are no attributes to analyse; give the size of at least one")
+    errors = [best_case_relative_error(size, records, alpha) for size in sizes]
+    joint = best_case_relative_error(math.prod(sizes), records, alpha)
+    return AccuracyAnalysis(max(errors), errors.index(max(errors)), joint)
+
+
+def _distribution(proportions: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    shares = np.asarray(proportions, dtype=float)
+    adds_up = shares.size and abs(shares.sum() - 1) <= SUM_TOLERANCE  # not so if one is NaN
+    if shares.ndim != 1 or not adds_up or np.any(shares < 0):
+        raise DeniableError(
+            f"proportions of shape {shares.shape} and sum {shares.sum():.9g} are no distribution; "
+            "give one row, not negative, with sum 1"
+        )
+    return shares
+
+
+def _refuse_no_records(records: int) -> None:
+    if records < 1:
+        raise DeniableError(f"records must be at least 1, not {records}")

@@ -1,0 +1,198 @@
+"""Estimates from a file that was randomized by stratum, through matrices of any origin.
+
+Two estimators of a proportion, each with the variance that an analyst can estimate from the reports
+and the published matrices:
+
+- ``unbiased_part``: the inverse of the matrix applied to the shares of reports (text 001, (1.2));
+- ``own_share_part``: the reports' own share, unbiased if the matrix is invariant (2.1).
+
+Given the true counts T and the matrix P, be P chosen from T or not, either has the expectation T/n
+and a variance V that depends on T and P; an estimate of V that is unbiased given both is at hand.
+So for the proportions of the population that the records were drawn from (multinomial sampling),
+with estimates p of the proportions,
+
+    Var(p) = E V + (D_pi - pi pi') / n,    estimated by    (n V + p - p^2) / (n - 1),
+
+which is unbiased: E[p^2 | T, P] = (T/n)^2 + V. For a fixed matrix and the first estimator this is
+the plug-in of (1.3); it stays right when P was computed from T, where (1.3) read as a formula of pi
+and P has no meaning. For the second it is the plug-in of (2.5), which (1.3) is not.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.channels import Channel, DenseChannel, Target
+from deniable.channels.base import Counts, Floats
+from deniable.errors import ChannelError
+from deniable.estimation.em import Likelihood
+from deniable.estimation.simplex import maximum_likelihood
+
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """A channel without the categories that no record can report.
+
+    An invariant matrix reports no category that no record has (text 001, (2.2): its column is
+    zero), and is singular for that reason alone. Such a category's true frequency is zero; the
+    others are estimated through the matrix without it.
+
+    Attributes
+    ----------
+    channel : Channel
+        Over the categories that are possible.
+    possible : array of bool, shape (categories,)
+    """
+
+    channel: Channel
+    possible: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, channel: Channel, *, invariant: bool) -> "Reduced":
+        """Return the channel as it is, or what is left of an invariant one."""
+        everything = np.ones(channel.size, dtype=bool)
+        if not (invariant and isinstance(channel, DenseChannel)):
+            return cls(channel, everything)
+        possible = np.asarray(channel.entries.any(axis=0))
+        if possible.all():
+            return cls(channel, everything)
+        return cls(DenseChannel(channel.entries[np.ix_(possible, possible)]), possible)
+
+    def solve(self, weights: Floats) -> Floats:
+        """Return g with E g(report) = weights(true category), shape (functionals, categories)."""
+        solved = np.zeros(weights.shape)
+        solved[..., self.possible] = self.channel._solve(weights[..., self.possible])
+        return solved
+
+    def likelihood(self, counts: Counts, tolerance: float) -> Likelihood:
+        """Return the maximum-likelihood distribution over all categories.
+
+        Through a singular matrix many are equally likely: NaN.
+        """
+        self.refuse_impossible(counts)
+        if self.channel.singular:
+            return Likelihood(np.full(counts.shape, np.nan), 0, np.nan)
+        found = maximum_likelihood(counts[..., self.possible], self.channel, tolerance=tolerance)
+        proportions = np.zeros(counts.shape)
+        proportions[..., self.possible] = found.proportions
+        return Likelihood(proportions, found.iterations, found.gap)
+
+    def refuse_impossible(self, counts: Counts) -> None:
+        """Raise `ChannelError` if there are reports that nobody can have given."""
+        if np.any(counts[..., ~self.possible]):
+            raise ChannelError(
+                "there are reports of a category that the matrix never reports; it is the matrix "
+                "of another file, or the file of another matrix"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Estimates of proportions in a part of a file: a stratum, or strata together.
+
+    Attributes
+    ----------
+    records : int
+    values : array, shape (..., proportions)
+    variance : array, shape (..., proportions)
+        Estimated without bias for these very records: chance of the randomization alone. May be
+        below zero.
+    rounding : array, shape (..., proportions)
+        How far below zero the variance may be by rounding alone.
+    """
+
+    records: int
+    values: Floats
+    variance: Floats
+    rounding: Floats
+
+    def standard_errors(self, target: Target) -> Floats:
+        """Return the standard errors, NaN where the variance is estimated below zero.
+
+        Parameters
+        ----------
+        target : "file" or "population"
+            For the population, one record gives NaN.
+        """
+        variance, rounding = self.variance, self.rounding
+        if target == "population":
+            if self.records < 2:
+                return np.full(self.values.shape, np.nan)
+            scale = self.records / (self.records - 1)
+            variance = scale * variance + self.values * (1 - self.values) / (self.records - 1)
+            rounding = scale * rounding
+        return np.sqrt(np.where(variance < -rounding, np.nan, np.maximum(variance, 0.0)))
+
+
+def combined(parts: Sequence[Part]) -> Part:
+    """Return the estimates for all strata together: sums weighted by the strata's shares.
+
+    Strata are randomized independently of each other, so variances add with squared weights.
+    """
+    records = sum(part.records for part in parts)
+    share = [part.records / records for part in parts]
+    values = sum((s * part.values for s, part in zip(share, parts, strict=True)), np.zeros(()))
+    variance, rounding = (
+        sum((s**2 * each for s, each in zip(share, several, strict=True)), np.zeros(()))
+        for several in ([p.variance for p in parts], [p.rounding for p in parts])
+    )
+    return Part(records, values, variance, rounding)
+
+
+def unbiased_part(reduced: Reduced, counts: Counts, indicators: Floats) -> Part:
+    """Estimate proportions by the inverse of the matrix (text 001, (1.2)).
+
+    Through a singular matrix there is no such estimate: values and variances are then NaN.
+
+    Parameters
+    ----------
+    reduced : Reduced
+    counts : shape (..., categories)
+        Of reports; every table of a batch has the same sum.
+    indicators : zeros and ones, shape (proportions, categories)
+        Which categories each proportion is the sum of.
+    """
+    counts = np.asarray(counts)
+    reduced.refuse_impossible(counts)
+    records = _records(counts)
+    frequencies = counts / records
+    if reduced.channel.singular:
+        nothing = np.full((*counts.shape[:-1], len(indicators)), np.nan)
+        return Part(records, nothing, nothing, np.zeros(nothing.shape))
+    solved = reduced.solve(indicators)
+    values = frequencies @ solved.T
+    moments = frequencies @ (solved**2).T
+    # The second moment of 0 or 1 is the proportion itself.
+    variance = (moments - values) / records
+    return Part(records, values, variance, ROUNDING * np.abs(moments) / records)
+
+
+def own_share_part(channel: Channel, counts: Counts, indicators: Floats) -> Part:
+    """Estimate proportions by the reports' own shares, for an invariant matrix.
+
+    The variance is (2.4) of text 001 with the shares of reports in place of T/n, whose expectation
+    given T they are: never below zero, and without the inverse of the matrix.
+
+    Parameters
+    ----------
+    channel : Channel, invariant for the records' true frequencies
+    counts, indicators : as in `unbiased_part`
+    """
+    counts = np.asarray(counts)
+    records = _records(counts)
+    frequencies = counts / records
+    chances = channel.expected(indicators)
+    variance = frequencies @ (chances * (1 - chances)).T / records
+    values = frequencies @ indicators.T
+    return Part(records, values, np.maximum(variance, 0.0), np.zeros(variance.shape))
+
+
+def _records(counts: Counts) -> int:
+    totals = np.unique(counts.sum(axis=-1))
+    if totals.size != 1 or totals[0] < 1:
+        raise ChannelError("tables of counts must have the same sum, of at least one record")
+    return int(totals[0])

@@ -1,0 +1,398 @@
+"""Survey weights and randomized reports: weighted estimates and their variances (text 001, (2.7)).
+
+Text 001 names the weighted estimate and leaves its variance to the literature. Here: each record i
+has a weight w_i and reports z_i. Its *score* g_i, row z_i of P^-1, is unbiased for the indicator of
+its true category, whatever the design did. Known totals give sum w_i g_i / N (Horvitz and
+Thompson); otherwise the sum of the weights stands for N (Hajek's ratio).
+
+**Population.** With draws made with replacement, each primary sampling unit c of a stratum h has a
+total y_c = sum of w_i (g_i - estimate) / N over its records, and
+
+    V = sum over h of m_h / (m_h - 1) * sum over c in h of (y_c - mean_h) (y_c - mean_h)'
+
+(Hansen and Hurwitz, 1943; without "- estimate" for a known N, where V is then exactly unbiased; for
+the ratio it is the linearization). Randomization needs no term of its own: it is independent from
+record to record, so that the spread of the totals already holds it. For units drawn without
+replacement V is too large by about the share of the units that were drawn.
+
+**File.** The weights and the true categories are fixed, only reports are random. Given its truth t,
+g_i has the mean e_t, and E(g_i g_i') - e_t e_t' is estimated without bias by g_i g_i' - diag(g_i),
+since e_t e_t' = diag(e_t) = E diag(g_i). Hence V = sum w_i^2 (g_i g_i' - diag(g_i)) / N^2.
+
+All of it needs the records only by sums of w and of w^2 over reported categories.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse, special
+
+from deniable.channels import Channel, Target
+from deniable.channels.base import ROW_SUM_TOLERANCE, Floats
+from deniable.errors import ChannelError, DataError, DeniableError
+from deniable.estimation.intervals import Intervals, functional_weights, refuse_bad_confidence
+from deniable.records.domain import Codes, refuse_foreign_codes
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedCounts:
+    """Sums over the records of a sample, by design stratum and reported category.
+
+    Leading axes are samples of their own.
+
+    Parameters
+    ----------
+    weights : shape (..., strata, categories)
+        Sums of the weights.
+    squares : shape (..., strata, categories)
+        Sums of the squared weights.
+    records : shape (..., strata)
+        Numbers of records.
+
+    Examples
+    --------
+    >>> counts = WeightedCounts.of_records(np.array([0, 1, 1]), [2.0, 1.0, 3.0], size=2)
+    >>> counts.weights, counts.squares, counts.records
+    (array([[2., 4.]]), array([[ 4., 10.]]), array([3]))
+    """
+
+    weights: Floats
+    squares: Floats
+    records: npt.NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if self.weights.shape != self.squares.shape or self.weights.ndim < 2:
+            raise DataError(
+                f"sums of weights of shape {self.weights.shape} and of squares of shape "
+                f"{self.squares.shape}; give both as (..., strata, categories)"
+            )
+        if self.records.shape != self.weights.shape[:-1]:
+            raise DataError(
+                f"numbers of records of shape {self.records.shape} for sums of shape "
+                f"{self.weights.shape}; give one a stratum"
+            )
+
+    @classmethod
+    def of_records(
+        cls,
+        codes: Codes,
+        weights: npt.ArrayLike,
+        size: int,
+        strata: npt.ArrayLike | None = None,
+    ) -> "WeightedCounts":
+        """Sum over records in one pass.
+
+        Parameters
+        ----------
+        codes : integers in 0 .. size - 1, shape (records,)
+            Reported categories.
+        weights : shape (records,), finite and not negative
+        size : int
+            Number of categories.
+        strata : shape (records,), any labels, optional
+        """
+        reported, chosen = _records(codes, weights, size)
+        number, stratum = _numbered(strata, reported.size, "strata")
+        cells = stratum * size + reported
+        shape = (number, size)
+        sums, squares = (
+            np.bincount(cells, each, number * size).reshape(shape).astype(float)
+            for each in (chosen, chosen**2)
+        )
+        return cls(sums, squares, np.bincount(stratum, minlength=number).astype(np.int64))
+
+
+def weighted_estimate(
+    channel: Channel, counts: WeightedCounts, *, total: float | None = None
+) -> Floats:
+    """Return the weighted estimate of the true proportions, shape (..., categories).
+
+    Parameters
+    ----------
+    channel : Channel
+    counts : WeightedCounts
+    total : float, optional
+        The known size of the population (Horvitz and Thompson: unbiased, need not sum to 1). By
+        default the sum of the weights (Hajek: sums to 1).
+    """
+    _refuse_misfit(channel, counts)
+    sums = counts.weights.sum(axis=-2)
+    return channel._solve_transposed(sums / _denominator(sums, total))
+
+
+def weighted_intervals(
+    channel: Channel,
+    counts: WeightedCounts,
+    *,
+    confidence: float = 0.95,
+    target: Target = "population",
+    total: float | None = None,
+) -> Intervals:
+    """Return weighted estimates with their intervals, for records drawn one by one, in batches.
+
+    No matrix is formed. For clusters and for linear functionals see `survey_estimate`.
+
+    Parameters
+    ----------
+    channel : Channel
+    counts : WeightedCounts
+        For "population" of at least 2 records a stratum.
+    confidence : float, in (0, 1)
+        Student's t with records less strata degrees of freedom; the normal for "file".
+    target : "population" or "file"
+        ``file`` is the weighted share of the categories among these very records.
+    total : float, optional
+        As in `weighted_estimate`.
+    """
+    refuse_bad_confidence(confidence)
+    estimate = weighted_estimate(channel, counts, total=total)
+    denominator = _denominator(counts.weights.sum(axis=-2), total)
+    if target == "file":
+        squares = counts.squares.sum(axis=-2)
+        spread = channel._second_moments(squares)
+        variance = spread - channel._solve_transposed(squares)
+        freedom = np.full((*counts.records.shape[:-1], 1), np.inf)
+    else:
+        factor = _design_factor(counts.records)[..., None]
+        centre = estimate[..., None, :] if total is None else np.zeros_like(estimate)[..., None, :]
+        sums = channel._solve_transposed(counts.weights) - centre * counts.weights.sum(
+            axis=-1, keepdims=True
+        )
+        spread = channel._second_moments(counts.squares)
+        squares = spread - 2 * centre * channel._solve_transposed(counts.squares)
+        squares = squares + centre**2 * counts.squares.sum(axis=-1, keepdims=True)
+        variance = (factor * (squares - sums**2 / counts.records[..., None])).sum(axis=-2)
+        spread = (factor * spread).sum(axis=-2)
+        freedom = (counts.records - 1).sum(axis=-1, keepdims=True)
+    rounding = 1e-12 * np.abs(spread)
+    variance = np.where(variance < -rounding, np.nan, np.maximum(variance, 0.0))
+    errors = np.sqrt(variance) / denominator
+    return _student(estimate, errors, freedom, confidence, target)
+
+
+@dataclass(frozen=True, eq=False)
+class SurveyEstimate:
+    """A weighted estimate with its covariance.
+
+    Attributes
+    ----------
+    estimate, covariance : shapes (f,) and (f, f), f categories or functionals
+    degrees_of_freedom : float
+        Primary sampling units less strata; infinite for the file.
+    target : "population" or "file"
+    """
+
+    estimate: Floats
+    covariance: Floats
+    degrees_of_freedom: float
+    target: Target
+
+    @property
+    def standard_error(self) -> Floats:
+        """Roots of the variances; NaN for one below zero by more than rounding."""
+        variance = np.diagonal(self.covariance)
+        rounding = 1e-12 * np.abs(self.covariance).max(initial=0.0)
+        return np.sqrt(np.where(variance < -rounding, np.nan, np.maximum(variance, 0.0)))
+
+    def intervals(self, confidence: float = 0.95) -> Intervals:
+        """Return the intervals by Student's t."""
+        refuse_bad_confidence(confidence)
+        freedom = np.array(self.degrees_of_freedom)
+        return _student(self.estimate, self.standard_error, freedom, confidence, self.target)
+
+
+def survey_estimate(
+    channel: Channel,
+    codes: Codes,
+    weights: npt.ArrayLike,
+    *,
+    target: Target = "population",
+    total: float | None = None,
+    strata: npt.ArrayLike | None = None,
+    clusters: npt.ArrayLike | None = None,
+    functionals: npt.ArrayLike | None = None,
+) -> SurveyEstimate:
+    """Estimate from the randomized records of a complex survey.
+
+    Parameters
+    ----------
+    channel : Channel
+        Each record was randomized through it, independently of the others; a unit that was drawn
+        twice is two records, randomized twice.
+    codes : integers in 0 .. size - 1, shape (records,)
+        Reported categories.
+    weights : shape (records,), finite and not negative
+        Inverse expected numbers of draws; without `total`, up to a common factor.
+    target : "population" or "file"
+    total : float, optional
+        The known size of the population; by default the sum of the weights.
+    strata : shape (records,), any labels, optional
+        Design strata, drawn from independently of each other.
+    clusters : shape (records,), any labels, optional
+        Primary sampling units, numbered on their own in each stratum; by default each record.
+        Randomization is by record: the target "file" does not ask for them.
+    functionals : shape (functionals, size), optional
+        Weights of linear functionals of the proportions, estimated in their place.
+
+    Raises
+    ------
+    DataError
+        If codes, weights and labels do not fit each other; if weights are negative or sum to 0.
+    DeniableError
+        If a stratum has one sampling unit, which says nothing of how units differ.
+    ChannelError, SingularChannelError
+        If nothing can be estimated through the channel, or it is too large without functionals.
+    """
+    counts = WeightedCounts.of_records(codes, weights, channel.size, strata)
+    proportions = weighted_estimate(channel, counts, total=total)
+    sums = counts.weights.sum(axis=0)
+    denominator = float(_denominator(sums, total)[0])
+    if functionals is None:
+        asked = channel._every_category()
+    else:
+        asked = functional_weights(functionals, channel)
+    scores = channel._solve(asked)
+    estimate = asked @ proportions
+    if target == "file":
+        squares = counts.squares.sum(axis=0)
+        own = (asked * channel._solve_transposed(squares)) @ asked.T
+        covariance = ((scores * squares) @ scores.T - own) / denominator**2
+        return SurveyEstimate(estimate, covariance, np.inf, target)
+    residuals = scores if total is not None else scores - estimate[:, None]
+    number, stratum = _numbered(strata, len(codes), "strata")
+    if clusters is None:
+        units, factor = counts.records, _design_factor(counts.records)
+        inner = (residuals * (factor @ counts.squares)) @ residuals.T
+    else:
+        units, unit = _nested(clusters, stratum, number)
+        factor = _design_factor(units)
+        scaled = np.asarray(weights, dtype=float) * np.sqrt(factor[stratum])
+        shape = (int(unit.max()) + 1, channel.size)
+        totals = sparse.csr_matrix((scaled, (unit, np.asarray(codes, dtype=np.int64))), shape=shape)
+        inner = residuals @ ((totals.T @ totals) @ residuals.T)
+    outer = residuals @ (counts.weights * np.sqrt(factor / units)[:, None]).T
+    covariance = (inner - outer @ outer.T) / denominator**2
+    return SurveyEstimate(estimate, covariance, float(units.sum() - number), target)
+
+
+def invariant_weighted_covariance(channel: Channel, counts: WeightedCounts) -> Floats:
+    """Return the covariance, given the data, of the weighted shares after weighted invariant PRAM.
+
+    With P' pi_w = pi_w (text 001, (2.7)) the weighted shares of the perturbed file have the mean
+    pi_w, and, each record being changed on its own, the covariance
+
+        sum over u of (sum of w_i^2 over the records of u) (D_u - P_u P_u') / (sum of w_i)^2,
+
+    P_u the row of u, D_u its diagonal matrix; (2.4) where all weights are equal. Whoever has the
+    true records can compute it, and it is an unbiased estimate of what PRAM adds to the variance.
+
+    Parameters
+    ----------
+    channel : Channel
+        Invariant for the weighted proportions, within 1e-9.
+    counts : WeightedCounts
+        Of the true records.
+
+    Raises
+    ------
+    ChannelError
+        If the channel is not invariant for these weights; if it has over 4,096 categories.
+    """
+    if counts.weights.ndim != 2 or counts.weights.shape[-1] != channel.size:
+        raise ChannelError(
+            f"sums of weights of shape {counts.weights.shape} do not fit a channel over "
+            f"{channel.size} categories; give those of one file of true records"
+        )
+    sums, squares = counts.weights.sum(axis=0), counts.squares.sum(axis=0)
+    shares = sums / _denominator(sums, None)
+    moved = np.abs(channel.reported(shares) - shares).max()
+    if moved > ROW_SUM_TOLERANCE:
+        raise ChannelError(
+            f"the channel is not invariant for these weights: it moves a weighted share by "
+            f"{moved:.3g}; build it for the weighted proportions, or estimate with survey_estimate"
+        )
+    matrix = channel.matrix()
+    spread = np.diag(squares @ matrix) - (matrix.T * squares) @ matrix
+    return np.asarray(spread / sums.sum() ** 2)
+
+
+def _student(
+    estimate: Floats, errors: Floats, freedom: Floats, confidence: float, target: Target
+) -> Intervals:
+    finite = np.where(np.isinf(freedom), 1.0, freedom)
+    level = (1 + confidence) / 2
+    student = special.stdtrit(finite, level)
+    multiple = np.where(np.isinf(freedom), special.ndtri(level), student)
+    low, high = estimate - multiple * errors, estimate + multiple * errors
+    return Intervals(estimate, low, high, errors, confidence, "wald", "none", target)
+
+
+def _denominator(sums: Floats, total: float | None) -> Floats:
+    """Return what weighted sums are divided by, with a last axis of 1."""
+    weight = sums.sum(axis=-1, keepdims=True)
+    if np.any(weight <= 0):
+        raise DataError("the weights sum to 0: there is nothing to estimate from")
+    if total is None:
+        return np.asarray(weight)
+    if not 0 < total < np.inf:
+        raise DeniableError(f"the population's size is {total}; it must be positive and finite")
+    return np.full_like(weight, total)
+
+
+def _design_factor(units: npt.NDArray[np.int64]) -> Floats:
+    """Return m / (m - 1) for each stratum."""
+    if np.any(units < 2):
+        raise DeniableError(
+            f"a design stratum has {int(units.min())} sampling unit(s), which says nothing of how "
+            "its units differ; join it with a similar stratum, or ask for the target 'file'"
+        )
+    return np.asarray(units / (units - 1))
+
+
+def _records(codes: Codes, weights: npt.ArrayLike, size: int) -> tuple[Codes, Floats]:
+    reported, chosen = np.asarray(codes), np.asarray(weights, dtype=float)
+    if reported.ndim != 1 or chosen.shape != reported.shape:
+        raise DataError(
+            f"codes of shape {reported.shape} and weights of shape {chosen.shape}; give one "
+            "weight a record"
+        )
+    refuse_foreign_codes(reported, size, "the reported categories")
+    bad = np.flatnonzero(~(np.isfinite(chosen) & (chosen >= 0)))
+    if bad.size:
+        raise DataError(
+            f"record {bad[0] + 1} has the weight {chosen[bad[0]]}; weights must be finite and not "
+            "negative"
+        )
+    return reported.astype(np.int64), chosen
+
+
+def _numbered(
+    labels: npt.ArrayLike | None, records: int, what: str
+) -> tuple[int, npt.NDArray[np.int64]]:
+    """Return the number of different labels, and for each record the number of its own."""
+    if labels is None:
+        return 1, np.zeros(records, dtype=np.int64)
+    values = np.asarray(labels)
+    if values.shape != (records,):
+        raise DataError(f"{what} of shape {values.shape} for {records} records; give one a record")
+    known, numbers = np.unique(values, return_inverse=True)
+    return known.size, numbers
+
+
+def _nested(
+    clusters: npt.ArrayLike, stratum: npt.NDArray[np.int64], strata: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the number of clusters in each stratum, and for each record that of its cluster."""
+    known, label = _numbered(clusters, stratum.size, "clusters")
+    pairs, unit = np.unique(stratum * known + label, return_inverse=True)
+    return np.bincount(pairs // known, minlength=strata).astype(np.int64), unit
+
+
+def _refuse_misfit(channel: Channel, counts: WeightedCounts) -> None:
+    channel._refuse_singular()
+    if counts.weights.shape[-1] != channel.size:
+        raise ChannelError(
+            f"weights over {counts.weights.shape[-1]} categories do not fit a channel over "
+            f"{channel.size}; count with the size of the channel"
+        )

@@ -1,0 +1,1 @@
+"""Individual differential privacy by microaggregation, and competitors with true DP."""

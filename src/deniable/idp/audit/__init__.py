@@ -1,0 +1,1 @@
+"""What a changed record does; certificates; attacks."""

@@ -1,0 +1,137 @@
+"""A lower bound on epsilon from released numbers alone, whatever code made them.
+
+**Proposition.** Let a file have the numbers x_1 .. x_n in one attribute, given to its records in an
+order drawn uniformly at random; the other attributes are whatever they are. Let M be epsilon-DP for
+the replacement of one record. Then every estimator T_i of record i's number from M's output has
+
+    mean over i of E (X_i - T_i)^2  >=  exp(-2 epsilon) Var,    Var = mean of (x_s - mean)^2.
+
+*Proof.* Write Pr(y | s) for the probability (density) of output y given that record i has the
+number x_s, the others being in random order. Exchanging the numbers x_s and x_t between their two
+holders is a bijection between the orders in which i has x_s and those in which it has x_t, and
+changes two records: Pr(y | s) >= exp(-2 epsilon) Pr(y | t) for all s and t. Hence Pr(y | s) is at
+least exp(-2 epsilon) times its mean over t, and the posterior weight of s is
+
+    w_s = Pr(y | s) / sum_t Pr(y | t)  >=  exp(-2 epsilon) / n.
+
+For any number T, sum_s w_s (x_s - T)^2 is at least exp(-2 epsilon) times mean_s (x_s - T)^2, and
+that is at least Var. Take the mean over outputs and over i.  QED
+
+So epsilon >= (1/2) ln(Var / MSE) for the MSE of any estimator: the released number itself, or any
+function of it that does not depend on the order. If the mechanism treats records alike, its MSE on
+the file as it stands is the mean over all orders, and releases of that file suffice. (Individual
+ranking does: among equal values the order decides who joins which cluster, which leaves the sum of
+squares as it is.)
+
+*Several attributes.* For each attribute alone the proposition bounds the epsilon of the whole
+release: the maximum over attributes is a bound, nothing assumed. If attributes are released
+independently, each from its own numbers alone, the epsilon of the release is the sum of those of
+its attributes, and so at least the sum of the bounds.
+
+It speaks of differential privacy: of two exchanged records, over all orders of the file, each with
+noise as the algorithm would have scaled it. Definition 3 of text 002, which looks at the actual
+file only, promises nothing about this.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from deniable.errors import DeniableError
+from deniable.idp.audit.changes import Floats
+
+CONFIDENCE = 0.999
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """Lower bounds on epsilon that released numbers prove.
+
+    Attributes
+    ----------
+    of_attributes : array, shape (attributes,)
+        At least 0.
+    runs : int
+        Releases that the errors were measured in.
+    """
+
+    of_attributes: Floats
+    runs: int
+
+    @property
+    def largest(self) -> float:
+        """The bound on the epsilon of a release, nothing assumed of its attributes."""
+        return float(self.of_attributes.max())
+
+    @property
+    def summed(self) -> float:
+        """The bound if attributes are released independently."""
+        return float(self.of_attributes.sum())
+
+
+def epsilon_from_errors(variance: npt.ArrayLike, squared_error: npt.ArrayLike) -> Floats:
+    """Return max(0, ln(variance / squared error) / 2).
+
+    Parameters
+    ----------
+    variance : array, > 0
+        Divided by the number of records.
+    squared_error : array, >= 0
+        Numbers that are known without error have an infinite epsilon.
+    """
+    with np.errstate(divide="ignore"):
+        logarithm = np.log(np.asarray(variance, dtype=float)) - np.log(squared_error)
+    return np.asarray(np.maximum(logarithm / 2, 0.0))
+
+
+def certificate(true: npt.ArrayLike, released: npt.ArrayLike) -> Certificate:
+    """Return what releases of a file prove of the epsilon that they cost.
+
+    The estimator shrinks the released numbers towards the true mean, which is no secret under the
+    proposition, by a factor fitted on the first half of the releases; its error is measured on the
+    second half, and the upper end of a 99.9 % interval (Student's, one-sided) is what counts. With
+    a single release the numbers are taken as they are, without an interval.
+
+    Parameters
+    ----------
+    true : array, shape (records, attributes)
+    released : array, shape (runs, records, attributes)
+        Independent releases of the file.
+
+    Raises
+    ------
+    DeniableError
+        If shapes do not fit.
+    """
+    numbers = np.asarray(true, dtype=float)
+    runs = np.asarray(released, dtype=float)
+    if runs.ndim != 3 or runs.shape[1:] != numbers.shape or not len(runs):
+        raise DeniableError(
+            f"releases have the shape {runs.shape}; they must be runs of {numbers.shape}, "
+            "records by attributes"
+        )
+    centred = numbers - numbers.mean(axis=0)
+    variance = np.mean(centred**2, axis=0)
+    moved = runs - numbers.mean(axis=0)
+    if len(runs) == 1:
+        errors = np.mean((centred - moved) ** 2, axis=1)
+        return Certificate(epsilon_from_errors(variance, errors[0]), 1)
+    half = len(runs) // 2
+    fitted, measured = moved[:half], moved[half:]
+    squares = np.mean(fitted**2, axis=(0, 1))
+    products = np.mean(fitted * centred, axis=(0, 1))
+    shrinking = np.divide(products, squares, out=np.zeros_like(squares), where=squares > 0)
+    errors = np.mean((centred - shrinking * measured) ** 2, axis=1)
+    return Certificate(epsilon_from_errors(variance, _upper_end(errors)), len(runs))
+
+
+def _upper_end(errors: Floats) -> Floats:
+    """Return the upper end of a one-sided interval for the mean over runs, by attribute."""
+    n = len(errors)
+    mean = errors.mean(axis=0)
+    if n == 1:
+        return np.asarray(mean)
+    reach = special.stdtrit(n - 1, CONFIDENCE) * errors.std(axis=0, ddof=1) / np.sqrt(n)
+    return np.asarray(mean + reach)

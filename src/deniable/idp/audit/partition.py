@@ -1,0 +1,197 @@
+"""What released records tell beyond their clusters' centroids: who is in a cluster with whom.
+
+All records of a cluster are released with one value, and noise with a density gives different
+clusters different values. A file whose records keep their order so publishes the partition into
+clusters. Let D' be a neighbour of D, one of whose clusters ties together records that under D are
+in different clusters. Under D' these records have one value with certainty; under D they have
+different values with positive probability, unless both clusters are without noise and have the same
+centroid. That event has probability 0 under D' and above 0 under D: no epsilon bounds the ratio,
+whatever the scales.
+
+*When it is so.* With at least two clusters of two records or more: let the record with the smallest
+value get one above all others. It shared its value with its old cluster and now shares it with the
+highest records, of which none was in its old cluster. The exact epsilon of the release is infinite
+for every method that microaggregates, ``dp_um`` included. It is finite with one cluster, with
+clusters of one record, or if all clusters in between are without noise and alike.
+
+*How much of the time.* Under D the records contradict D' outright unless all clusters that those of
+D' tie together happen to have one value, which only clipping (all at 0, or all at U) or centroids
+without noise bring about: `refutation`. A release that is (epsilon, delta)-DP needs a delta at
+least as large, whatever its epsilon.
+
+*If the records are shuffled*, the file still shows how many records any two clusters, one of each
+of two attributes, have in common. If D' has fewer visible clusters or other such numbers, D shows
+with positive probability what D' cannot; if it has more, the other way round
+(`shown_when_shuffled`).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from deniable.idp.audit.changes import Centroid, Floats, Positions
+
+
+def memberships(column: npt.ArrayLike, k: int) -> Positions:
+    """Return the cluster of each record: sorted, among equal values the first record first.
+
+    Parameters
+    ----------
+    column : array, shape (records,)
+    k : int
+        Least size of a cluster; the remainder joins the last.
+    """
+    values = np.asarray(column, dtype=float)
+    found = np.empty(values.size, dtype=np.intp)
+    order = np.argsort(values, kind="stable")
+    found[order] = np.minimum(np.arange(values.size) // k, values.size // k - 1)
+    return found
+
+
+def visible(clusters: Positions, centres: Floats, scales: Floats) -> Positions:
+    """Return the visible block of each record: exact centroids that are equal look like one.
+
+    Parameters
+    ----------
+    clusters : array, shape (records,)
+    centres, scales : array, shape (clusters,)
+    """
+    blocks = np.arange(centres.size)
+    exact = np.flatnonzero(scales == 0)
+    _, first, which = np.unique(centres[exact], return_index=True, return_inverse=True)
+    blocks[exact] = exact[first][which]
+    return np.asarray(blocks[clusters])
+
+
+def refutation(
+    clusters: Positions, other: Positions, centres: Floats, scales: Floats, upper: float
+) -> float:
+    """Return the probability that records released under D contradict D' outright.
+
+    Parameters
+    ----------
+    clusters, other : array, shape (records,)
+        The cluster of each record under D and under D'. Records that share a cluster under D' must
+        have the same value, or it was not D'.
+    centres, scales : array, shape (clusters,)
+        Under D.
+    upper : float
+        Values are clipped to [0, upper].
+
+    Returns
+    -------
+    float
+        Above 0 if and only if the visible partition of D is not one that D' can show.
+    """
+    number, others = int(clusters.max()) + 1, int(other.max()) + 1
+    links = sparse.coo_array(
+        (np.ones(clusters.size), (clusters, number + other)), shape=(number + others,) * 2
+    )
+    _, component = csgraph.connected_components(links, directed=False)
+    tied = component[:number]
+    log_at_0, log_at_upper = (_log_at(end, centres, scales, upper) for end in (0.0, upper))
+    consistent = 0.0  # logarithm of the probability that nothing contradicts
+    for each in np.unique(tied):
+        inside = np.flatnonzero(tied == each)
+        if inside.size > 1:
+            ends = float(log_at_0[inside].sum()), float(log_at_upper[inside].sum())
+            consistent += _log_of_one_value(inside, centres, scales, *ends)
+    return float(-np.expm1(consistent))
+
+
+def _log_at(end: float, centres: Floats, scales: Floats, upper: float) -> Floats:
+    """Return the log probability that each noisy centroid is clipped to an end of the domain."""
+    distance = np.abs(np.clip(centres, 0.0, upper) - end)
+    in_scales = np.divide(distance, scales, out=np.zeros_like(scales), where=scales > 0)
+    exact = np.where(distance == 0, 0.0, -np.inf)
+    return np.where(scales > 0, np.log(0.5) - in_scales, exact)
+
+
+def _log_of_one_value(
+    inside: Positions, centres: Floats, scales: Floats, at_0: float, at_upper: float
+) -> float:
+    """Return the log probability that all of some clusters are released with one value."""
+    if not scales[inside].any():
+        return 0.0 if np.ptp(centres[inside]) == 0 else -np.inf
+    return float(np.logaddexp(at_0, at_upper))
+
+
+def unlabelled(blocks: Positions, others: Sequence[Positions]) -> tuple[int, ...]:
+    """Return what a shuffled file shows of the blocks of one attribute, without any label.
+
+    Returns
+    -------
+    tuple of int
+        The number of blocks, and for each other attribute the sum of squared numbers of records
+        that a block of the one and a block of the other share.
+    """
+    found = [np.unique(blocks).size]
+    for other in others:
+        codes = blocks.astype(np.int64) * (int(other.max()) + 1) + other
+        _, counts = np.unique(codes, return_counts=True)
+        found.append(int((counts**2).sum()))
+    return tuple(found)
+
+
+def refutation_by_a_full_shift(centres: Floats, scales: Floats, upper: float) -> float:
+    """Return `refutation` of the record with the smallest value getting one above all others.
+
+    Each cluster then hands its first value down, so that those of the neighbour tie all clusters
+    together. Above 0, the exact epsilon of the released records is infinite.
+
+    Parameters
+    ----------
+    centres, scales : array, shape (clusters,)
+        Of clusters of two records or more, of the mechanism that ships.
+    upper : float
+    """
+    if centres.size == 1:
+        return 0.0
+    everything = np.arange(centres.size)
+    ends = (float(_log_at(end, centres, scales, upper).sum()) for end in (0.0, upper))
+    return float(-np.expm1(_log_of_one_value(everything, centres, scales, next(ends), next(ends))))
+
+
+def shown_when_shuffled(
+    columns: npt.ArrayLike, k: int, centroid: Centroid, scales: Floats, upper: float
+) -> bool:
+    """Return whether also a shuffled release differs in kind between the file and a neighbour.
+
+    One record after the other, from the smallest, is given the largest value of the first
+    attribute, until blocks of equal values have other numbers of records in common.
+
+    Parameters
+    ----------
+    columns : array, shape (records, attributes)
+        Two or more attributes.
+    k : int
+    centroid : "mean" or "preprocessed"
+    scales : array, shape (attributes, clusters)
+        Held fixed.
+    upper : float
+        Of the first attribute.
+    """
+    first, *rest = np.asarray(columns, dtype=float).T
+    others = [_shown(own, k, centroid, scale) for own, scale in zip(rest, scales[1:], strict=True)]
+    before = unlabelled(_shown(first, k, centroid, scales[0]), others)
+    for record in np.argsort(first, kind="stable")[: 2 * k]:
+        changed = first.copy()
+        changed[record] = upper
+        if unlabelled(_shown(changed, k, centroid, scales[0]), others) != before:
+            return True
+    return False
+
+
+def _shown(column: Floats, k: int, centroid: Centroid, scales: Floats) -> Positions:
+    ordered = np.sort(column)
+    starts = np.arange(column.size // k) * k
+    stops = np.append(starts[1:], column.size)
+    sums = np.add.reduceat(ordered, starts)
+    if centroid == "preprocessed":
+        sums += ordered[starts + 1] - ordered[starts] + ordered[stops - 2] - ordered[stops - 1]
+    # Equal values, to be compared: rounding must not tell two means of them apart.
+    centres = np.clip(sums / (stops - starts), ordered[starts], ordered[stops - 1])
+    return visible(memberships(column, k), centres, scales)

@@ -1,0 +1,170 @@
+"""What masking costs numeric records: mean SSE (text 002, section 4.1) and F-measures (4.2)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import DeniableError
+from deniable.idp.methods import Masking
+
+Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.integer]
+
+
+def mean_sse(original: npt.ArrayLike, masked: npt.ArrayLike) -> Floats:
+    """Return the mean over records of the squared distance to the masked record.
+
+    The squared distance is the mean over attributes of (x_j - x'_j)^2 / s_j^2, with s_j^2 the
+    sample variance of the original attribute (text 002, (4) and (5); the formulas are not preserved
+    in the text; if (5) is a sum over attributes, multiply by their number).
+
+    Parameters
+    ----------
+    original : array, shape (records, attributes)
+    masked : array, shape (..., records, attributes)
+
+    Returns
+    -------
+    array, shape (...)
+
+    Examples
+    --------
+    >>> mean_sse([[0.0], [2.0]], [[1.0], [2.0]])
+    array(0.25)
+    """
+    true = np.asarray(original, dtype=float)
+    apart = np.asarray(masked, dtype=float) - true
+    return np.asarray(np.mean(apart * apart / sample_variances(true), axis=(-2, -1)))
+
+
+def sample_variances(values: npt.ArrayLike) -> Floats:
+    """Return the sample variance of each attribute, shape (attributes,).
+
+    Raises
+    ------
+    DeniableError
+        If there is a single record, or an attribute is constant: distances are then undefined.
+    """
+    table = np.asarray(values, dtype=float)
+    if table.ndim != 2 or len(table) < 2:
+        raise DeniableError("a distance in standard deviations needs a table of at least 2 records")
+    variances = table.var(axis=0, ddof=1)
+    constant = np.flatnonzero(table.min(axis=0) == table.max(axis=0))
+    if constant.size:
+        raise DeniableError(
+            f"column {constant[0]} is constant; it has no standard deviation to measure distances "
+            "in: leave it out"
+        )
+    return np.asarray(variances)
+
+
+def masking_sse(masking: Masking, noisy_centroids: Floats, variances: Floats) -> Floats:
+    """Return the mean SSE of runs from their noisy centroids alone, without any record.
+
+    The records of a cluster differ from its value v by scatter + n (mean - v)^2 in all: exact.
+
+    Parameters
+    ----------
+    masking : Masking
+    noisy_centroids : array, shape (runs, attributes, clusters)
+        Of `Masking.noisy_centroids`.
+    variances : array, shape (attributes,)
+        Of the original attributes, as `sample_variances` returns them.
+
+    Returns
+    -------
+    array, shape (runs,)
+    """
+    clusters = masking.clusters
+    apart = noisy_centroids - clusters.centroids
+    apart *= apart
+    return _in_all(masking, apart @ clusters.sizes.astype(float), variances)
+
+
+def expected_squares(masking: Masking, targets: Floats) -> Floats:
+    """Return the expected squared distance of each cluster's released value from a target.
+
+    For a centre c, noise of scale b and the domain [0, U], the clipped value V has, from a target a
+    of [0, U] and with d = c - a,
+
+        E(V - a)^2 = d^2 + 2 b^2 - b exp(-(U - c) / b) (U - a + b) - b exp(-c / b) (a + b).
+
+    Parameters
+    ----------
+    masking : Masking
+    targets : array, shape (attributes, clusters)
+
+    Returns
+    -------
+    array, shape (attributes, clusters)
+    """
+    b, c, upper = masking.scales, masking.centres, masking.upper[:, None]
+    positive = np.where(b > 0, b, 1.0)
+    above = np.where(b > 0, np.exp(-(upper - c) / positive), 0.0)
+    below = np.where(b > 0, np.exp(-c / positive), 0.0)
+    clipped = b * (2 * b - above * (upper - targets + b) - below * (targets + b))
+    return np.asarray((c - targets) ** 2 + clipped)
+
+
+def expected_sse(masking: Masking, variances: Floats) -> float:
+    """Return the expectation over the noise of the mean SSE, in closed form.
+
+    Parameters
+    ----------
+    masking : Masking
+    variances : array, shape (attributes,)
+        As `sample_variances` returns them.
+    """
+    clusters = masking.clusters
+    squares = expected_squares(masking, clusters.centroids) @ clusters.sizes.astype(float)
+    return float(_in_all(masking, squares, variances))
+
+
+def _in_all(masking: Masking, squares: Floats, variances: Floats) -> Floats:
+    """Return the mean SSE from summed squares around the clusters' means, (..., attributes)."""
+    ranking = masking.clusters.ranking
+    total = squares + masking.clusters.scatter.sum(axis=1)
+    return np.asarray((total / variances).mean(axis=-1) / ranking.records)
+
+
+def f_measures(true: Labels, predicted: Labels, classes: int) -> Floats:
+    """Return the F-measure of each class: the harmonic mean of precision and recall.
+
+    It is 2 TP / (2 TP + FP + FN), so 0 for a class that is never predicted, and 0 as well for one
+    that is neither predicted nor there.
+
+    Parameters
+    ----------
+    true, predicted : array of class codes, shape (records,)
+    classes : int
+
+    Returns
+    -------
+    array, shape (classes,)
+
+    Examples
+    --------
+    >>> f_measures(np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1]), 2).round(3)
+    array([0.8  , 0.667])
+    """
+    if true.shape != predicted.shape or not true.size:
+        raise DeniableError(
+            f"{true.size} true and {predicted.size} predicted classes cannot be compared"
+        )
+    table = np.zeros((classes, classes))
+    np.add.at(table, (true, predicted), 1)
+    found = 2 * np.diag(table)
+    either = table.sum(axis=0) + table.sum(axis=1)
+    return np.asarray(np.divide(found, either, out=np.zeros(classes), where=either > 0))
+
+
+def majority_f_measures(training: Labels, test: Labels, classes: int) -> Floats:
+    """Return the F-measures of always answering the class that is most frequent in training."""
+    majority = int(np.bincount(training, minlength=classes).argmax())
+    return f_measures(test, np.full_like(test, majority), classes)
+
+
+def macro(measures: Sequence[float] | Floats) -> float:
+    """Return the mean of F-measures over classes, which no single class can carry alone."""
+    return float(np.mean(measures))

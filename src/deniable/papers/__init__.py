@@ -1,0 +1,1 @@
+"""The studies behind the papers' tables and figures, one a file, over `deniable.study.engine`."""

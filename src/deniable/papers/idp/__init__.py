@@ -1,0 +1,1 @@
+"""Individual differential privacy by microaggregation: studies, audit, claims, figures."""

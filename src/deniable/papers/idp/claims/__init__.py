@@ -1,0 +1,1 @@
+"""What [idp] claims in words, and the tests that decide it."""

@@ -1,0 +1,92 @@
+"""What the studies of individual differential privacy (text 002) can be told, as typed models."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from deniable.study.settings import Epsilon, Strict, Study
+
+ClusterSize = Annotated[int, Field(ge=3, le=10_000)]
+DomainFactor = Annotated[float, Field(ge=1, le=1000)]
+
+
+class SseGrid(Strict):
+    """Curves of Figures 3 and 4: every combination of the values."""
+
+    method: Annotated[
+        list[
+            Literal[
+                "dp", "dp_um", "idp_ls", "idp_cbls",
+                "dp_median", "dp_synthetic", "no_data", "least_dp",
+            ]
+        ],
+        Field(min_length=1),
+    ]  # fmt: skip
+    epsilon: Annotated[list[Epsilon], Field(min_length=1)]
+    domain_factor: Annotated[list[DomainFactor], Field(min_length=1)]
+
+
+class SseStudy(Study):
+    """A study of the mean SSE of masked records against k."""
+
+    k: Annotated[list[ClusterSize], Field(min_length=1)]
+    grids: Annotated[list[SseGrid], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _no_k_twice(self) -> Self:
+        _refuse_twice("k", self.k)
+        return self
+
+
+class ForestGrid(Strict):
+    """Curves of Figures 5 and 6: every combination of the values.
+
+    An epsilon of 0 and a k of 0 are for methods that have none.
+    """
+
+    method: Annotated[
+        list[
+            Literal[
+                "original", "majority", "dp", "dp_um", "idp_ls", "idp_cbls",
+                "dp_synthetic", "dp_naive_bayes", "dp_rule",
+            ]
+        ],
+        Field(min_length=1),
+    ]  # fmt: skip
+    epsilon: Annotated[list[Annotated[float, Field(ge=0, le=30)]], Field(min_length=1)]
+    k: Annotated[list[Annotated[int, Field(ge=0, le=10_000)]], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _what_applies(self) -> Self:
+        for method in self.method:
+            without = method in ("original", "majority")
+            wrong = [epsilon for epsilon in self.epsilon if (epsilon == 0) != without]
+            if wrong:
+                allowed = "0.0, it has none" if without else "above 0"
+                raise ValueError(f"the epsilon of {method} is {wrong[0]}; allowed: {allowed}")
+            clustered = method in ("dp_um", "idp_ls", "idp_cbls")
+            misfits = [k for k in self.k if (k < 3 if clustered else k != 0)]
+            if misfits:
+                allowed = "3 or more" if clustered else "0, it has no clusters"
+                raise ValueError(f"the k of {method} is {misfits[0]}; allowed: {allowed}")
+        return self
+
+
+class ForestStudy(Study):
+    """A study of classifiers trained on protected records."""
+
+    # Their means come with Student's intervals, from 2 runs on.
+    replicates: Annotated[int, Field(ge=2, le=100_000)]
+    domain_factors: Annotated[list[DomainFactor], Field(min_length=1)]
+    attribute: Annotated[str, Field(min_length=1)]
+    grids: Annotated[list[ForestGrid], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _no_factor_twice(self) -> Self:
+        _refuse_twice("domain_factors", self.domain_factors)
+        return self
+
+
+def _refuse_twice(name: str, values: list[int] | list[float]) -> None:
+    if len(set(values)) < len(values):
+        raise ValueError(f"{name} is {values}; allowed: each value once")

@@ -1,0 +1,1 @@
+"""Domingo-Ferrer & Soria-Comas, Multi-Dimensional Randomized Response: studies, claims, figures."""

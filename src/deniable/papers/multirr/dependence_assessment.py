@@ -1,0 +1,167 @@
+"""What assessing dependences without a trusted party leaves of ranks and clusters (003, 4.1-4.3).
+
+A run assesses the dependence of all pairs once. What is kept of the order of the true dependences
+(4.1 asks for no more) is Spearman's correlation; what is kept of the clusters of Algorithm 1 is
+their adjusted Rand index with the clusters from the true dependences.
+
+Pairs of 4.1 share one randomization of the records, so records are drawn there. In 4.2 and 4.3
+pairs are independent of each other, and counts are drawn. The secure sum's aggregate equals the
+contingency table exactly, so the table itself is used: the protocol takes n * n messages a count.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats
+
+from deniable.channels.base import Floats
+from deniable.randomized_response.assessment import PairReports, assessment_protocol
+from deniable.randomized_response.clustering import Clusters, cluster_attributes
+from deniable.randomized_response.dependence import (
+    Measure,
+    Pair,
+    dependence_of_tables,
+    pair_measures,
+)
+from deniable.records.categorical import Microdata
+from deniable.records.domain import Domain
+
+DECIMALS = 12
+"""Of a dependence: what a singular channel erases has dependence 0, whatever rounding leaves."""
+
+
+@dataclass(frozen=True, eq=False)
+class DependenceAssessment:
+    """Simulates assessments of dependences.
+
+    Parameters
+    ----------
+    data : Microdata
+        The true records.
+    ordinal : tuple of str
+        Attributes taken as ordinal when dependences are measured.
+    thresholds : tuple of (int, float)
+        T_v and T_d of Algorithm 1, at which clusters are compared.
+    """
+
+    data: Microdata
+    ordinal: tuple[str, ...] = ()
+    thresholds: tuple[tuple[int, float], ...] = ()
+    _formed: dict[tuple[int, tuple[int, ...]], Clusters] = field(default_factory=dict, repr=False)
+    _indices: dict[tuple[Clusters, Clusters], float] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def measures(self) -> dict[Pair, Measure]:
+        """How the dependence of each pair is measured."""
+        return pair_measures(self.data.domain, self.ordinal)
+
+    @cached_property
+    def true_dependences(self) -> Floats:
+        """Dependences of the true data, a number a pair."""
+        tables = {pair: self.data.counts(pair) for pair in self.measures}
+        return self._measured(tables)
+
+    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return what a run yields: one rank correlation, one Rand index at each threshold.
+
+        With the exact epsilon of the assessment for a whole record, and what the text takes it for.
+        """
+        protocol = assessment_protocol(cell["method"], self.data.domain, cell["p"], cell["matrix"])
+        exact = protocol.epsilon
+        claimed = protocol.waived_epsilon if isinstance(protocol, PairReports) else exact
+        risk = {"epsilon": exact, "epsilon_claimed": claimed}
+        return [{"measure": "spearman", "t_v": None, "t_d": None} | risk] + [
+            {"measure": "adjusted_rand", "t_v": t_v, "t_d": t_d} | risk
+            for t_v, t_d in self.thresholds
+        ]
+
+    def __call__(
+        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
+    ) -> Floats:
+        """Return the outputs of each run, shape (replicates, outputs).
+
+        Parameters
+        ----------
+        cell : mapping
+            method (`deniable.randomized_response.readings.Assessment`), matrix, p.
+        """
+        assessed = self.assessed(cell, generator, replicates)
+        values = np.empty((replicates, 1 + len(self.thresholds)))
+        values[:, 0] = rank_correlations(assessed, self.true_dependences)
+        for column, (t_v, t_d) in enumerate(self.thresholds, start=1):
+            true = self.clusters(self.true_dependences, t_v, t_d)
+            values[:, column] = [
+                self._rand_index(true, self.clusters(each, t_v, t_d)) for each in assessed
+            ]
+        return values
+
+    def assessed(
+        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
+    ) -> Floats:
+        """Return the assessed dependences of each run, shape (replicates, pairs)."""
+        protocol = assessment_protocol(cell["method"], self.data.domain, cell["p"], cell["matrix"])
+        tables = protocol.tables(protocol.drawn_reports(self.data, generator, replicates))
+        return self._measured(tables)
+
+    def _measured(self, tables: Mapping[Pair, npt.ArrayLike]) -> Floats:
+        found = [dependence_of_tables(tables[pair], how) for pair, how in self.measures.items()]
+        return np.asarray(np.round(np.stack(found, axis=-1), DECIMALS), dtype=float)
+
+    def clusters(self, dependences: Floats, t_v: int, t_d: float) -> Clusters:
+        """Return the clusters that Algorithm 1 forms.
+
+        They depend on dependences only by their order, down to T_d; the clusters of an order are
+        formed once.
+        """
+        above = dependences >= t_d
+        ranks = np.where(above, stats.rankdata(-dependences, "dense"), 0).astype(int)
+        key = (t_v, tuple(ranks.tolist()))
+        if key not in self._formed:
+            frame = pd.DataFrame(list(self.measures), columns=["attribute_1", "attribute_2"])
+            frame["dependence"] = dependences
+            self._formed[key] = cluster_attributes(self.data.domain, frame, t_v, t_d)
+        return self._formed[key]
+
+    def _rand_index(self, true: Clusters, formed: Clusters) -> float:
+        if (true, formed) not in self._indices:
+            self._indices[true, formed] = adjusted_rand(self.data.domain, true, formed)
+        return self._indices[true, formed]
+
+
+def rank_correlations(assessed: Floats, true: Floats) -> Floats:
+    """Return Spearman's correlation of each row with `true`; equal numbers share their mean rank.
+
+    0 where all numbers of a row are equal: they order nothing.
+    """
+    first = stats.rankdata(assessed, axis=-1)
+    second = stats.rankdata(true)
+    first, second = first - first.mean(axis=-1, keepdims=True), second - second.mean()
+    scale = np.sqrt((first**2).sum(axis=-1) * (second**2).sum())
+    correlations = np.zeros_like(scale)
+    np.divide(first @ second, scale, out=correlations, where=scale > 0)
+    return np.asarray(correlations)
+
+
+def adjusted_rand(domain: Domain, first: Clusters, second: Clusters) -> float:
+    """Return the adjusted Rand index of two clusterings (Hubert and Arabie, 1985).
+
+    1 for equal clusterings, also where no attributes are together in either; 0 is what chance
+    gives, and what single attributes give beside any clusters.
+    """
+    from sklearn.metrics import (  # type: ignore[import-untyped] # noqa: PLC0415 - slow to import
+        adjusted_rand_score,
+    )
+
+    return float(adjusted_rand_score(_labels(domain, first), _labels(domain, second)))
+
+
+def _labels(domain: Domain, clusters: Clusters) -> Sequence[int]:
+    return [
+        next(number for number, cluster in enumerate(clusters) if name in cluster)
+        for name in domain.names
+    ]

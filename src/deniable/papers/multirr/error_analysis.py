@@ -1,0 +1,207 @@
+"""What the error analysis of text 003 says in numbers: sections 2.3, 3.3 and 4.1, no simulation."""
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import combinations, product
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from deniable.channels import ProductChannel
+from deniable.errors import DeniableError
+from deniable.estimation.error_bounds import (
+    accuracy_analysis,
+    enough_records,
+    records_needed,
+    root_b,
+)
+from deniable.estimation.propagation import propagation_factor, smallest_propagation
+from deniable.randomized_response.dependence import absolute_correlation, cramers_v
+from deniable.randomized_response.protocols import claimed_epsilon, rr_channel
+from deniable.randomized_response.readings import Reading
+from deniable.records.categorical import Microdata
+from deniable.records.domain import Domain
+
+FIGURE_1_DECADES = 7
+FIGURE_1_POINTS_A_DECADE = 10
+PROBABILITIES = (0.1, 0.3, 0.5, 0.7)
+Measure = Callable[[npt.ArrayLike], float]
+DEPENDENCE_READINGS: tuple[Reading, ...] = ("keep", "printed")
+
+
+def figure_1(sizes: Sequence[int] = (), alpha: float = 0.05) -> pd.DataFrame:
+    """Return Figure 1 of text 003, sqrt(B) over the number of categories.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Numbers of categories to show besides a logarithmic grid from 1 to 10**7, and their product:
+        attributes, and the cells of all of them.
+    alpha : float, in (0, 1)
+
+    Returns
+    -------
+    DataFrame
+        ``categories`` (increasing), ``root_b``.
+    """
+    points = FIGURE_1_DECADES * FIGURE_1_POINTS_A_DECADE + 1
+    grid = np.logspace(0, FIGURE_1_DECADES, points).round().astype(int).tolist()
+    categories = sorted({*grid, *sizes, math.prod(sizes)})
+    rows = [(number, root_b(number, alpha)) for number in categories]
+    return pd.DataFrame(rows, columns=["categories", "root_b"])
+
+
+def accuracy_table(
+    domain: Domain, records_list: Sequence[int], alpha: float = 0.05
+) -> pd.DataFrame:
+    """Return the accuracy analysis of text 003, 3.3, for attributes that join one by one.
+
+    Parameters
+    ----------
+    domain : Domain
+    records_list : sequence of int
+    alpha : float, in (0, 1)
+
+    Returns
+    -------
+    DataFrame
+        A row for each number of records and of first attributes of the domain: ``records``,
+        ``attributes`` (how many), ``added`` (the last of them), ``cells``, ``records_a_cell``,
+        ``enough_records`` (bound (7) as 10 records a cell), ``relative_error_independent``,
+        ``widest`` (the attribute that attains it), ``relative_error_joint``, ``ratio``,
+        ``records_needed_joint`` (for RR-Joint to have the error of RR-Independent).
+    """
+    rows: list[dict[str, Any]] = []
+    for records, number in product(records_list, range(1, len(domain) + 1)):
+        sizes = domain.shape[:number]
+        cells = math.prod(sizes)
+        found = accuracy_analysis(sizes, records, alpha)
+        error = found.relative_error_independent
+        rows.append(
+            {
+                "records": records,
+                "attributes": number,
+                "added": domain.names[number - 1],
+                "cells": cells,
+                "records_a_cell": records / cells,
+                "enough_records": enough_records(cells, records),
+                "relative_error_independent": error,
+                "widest": domain.names[found.widest],
+                "relative_error_joint": found.relative_error_joint,
+                "ratio": found.ratio,
+                "records_needed_joint": records_needed(cells, error, alpha) if error else 1,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def propagation_table(domain: Domain, probabilities: Sequence[float]) -> pd.DataFrame:
+    """Return the propagation factor (text 003, 2.3) of each attribute and of the whole record.
+
+    Parameters
+    ----------
+    domain : Domain
+    probabilities : sequence of float, in (0, 1)
+        p of section 6.3.1.
+
+    Returns
+    -------
+    DataFrame
+        ``attribute`` ("all" for the record), ``cells``, ``reading``, ``p``, ``diagonal_weight``
+        (a of P = a I + 1 b', missing for the record), ``propagation_factor`` (infinite for a
+        singular matrix; for the record the product), ``propagation_factor_joint`` (for the record:
+        of one matrix over all cells at the same epsilon, 6.3.2; for an attribute the same again).
+    """
+    rows: list[dict[str, Any]] = []
+    for reading, p in product(get_args(Reading), probabilities):
+        channels = [rr_channel(size, p, reading) for size in domain.shape]
+        which = {"reading": reading, "p": p}
+        for attribute, channel in zip(domain, channels, strict=True):
+            factor = propagation_factor(channel)
+            rows.append(
+                {"attribute": attribute.name, "cells": attribute.size}
+                | which
+                | {"diagonal_weight": channel.diagonal_weight, "propagation_factor": factor}
+                | {"propagation_factor_joint": factor}
+            )
+        epsilon = sum(claimed_epsilon(size, p, reading) for size in domain.shape)
+        rows.append(
+            {"attribute": "all", "cells": domain.size}
+            | which
+            | {"propagation_factor": propagation_factor(ProductChannel(tuple(channels)))}
+            | {"propagation_factor_joint": smallest_propagation(domain.size, epsilon)}
+        )
+    return pd.DataFrame(rows)
+
+
+def expected_dependence_order(
+    data: Microdata, probabilities: Sequence[float] = PROBABILITIES
+) -> pd.DataFrame:
+    """Return how well the order of dependences survives randomization (text 003, 4.1).
+
+    The dependence of every pair in its true table T is held against that in the expected table of
+    reports, P_a' T P_b: what section 4.1 would see in infinitely many copies of the records.
+    Sampling error comes on top. Codes are the scores of correlation and covariance.
+
+    Returns
+    -------
+    DataFrame
+        ``measure`` (cramers_v, absolute_correlation, absolute_covariance), ``reading`` (keep,
+        printed), ``p``, ``pairs`` (of attributes), ``rank_correlation`` (Spearman's),
+        ``order_kept`` (share of the pairs of pairs in the same order), ``strongest_kept`` (whether
+        the strongest pair is the same), ``largest_true``, ``largest_reported``.
+    """
+    if len(data.domain) < 3:
+        raise DeniableError("one pair of attributes has no order; give at least 3 attributes")
+    pairs = list(combinations(data.domain.names, 2))
+    true = [data.counts(pair) for pair in pairs]
+    rows = []
+    for (name, measure), reading, p in product(
+        MEASURES.items(), DEPENDENCE_READINGS, probabilities
+    ):
+        agreement = _agreement(
+            [measure(table) for table in true],
+            [_reported_dependence(measure, table, p, reading) for table in true],
+        )
+        which = {"measure": name, "reading": reading, "p": p, "pairs": len(pairs)}
+        rows.append(which | agreement)
+    return pd.DataFrame(rows)
+
+
+def _reported_dependence(
+    measure: Measure, table: npt.NDArray[np.int64], p: float, reading: Reading
+) -> float:
+    channel = ProductChannel(tuple(rr_channel(size, p, reading) for size in table.shape))
+    if channel.singular:
+        return 0.0  # exactly: rounding errors must not make an order
+    return measure(channel.reported(table.ravel()).reshape(table.shape))
+
+
+def _agreement(true: Sequence[float], reported: Sequence[float]) -> dict[str, Any]:
+    x, y = pd.Series(true), pd.Series(reported)
+    first, second = np.triu_indices(len(x), 1)
+    t, r = x.to_numpy(), y.to_numpy()
+    kept = (t[first] - t[second]) * (r[first] - r[second]) > 0
+    return {
+        "rank_correlation": x.rank().corr(y.rank()),
+        "order_kept": float(kept.mean()),
+        "strongest_kept": bool(t.argmax() == r.argmax()),
+        "largest_true": float(t.max()),
+        "largest_reported": float(r.max()),
+    }
+
+
+def _absolute_covariance(table: npt.ArrayLike) -> float:
+    joint = np.asarray(table, dtype=float)
+    joint = joint / joint.sum()
+    x, y = (np.arange(size, dtype=float) for size in joint.shape)
+    return float(abs((x - joint.sum(axis=1) @ x) @ joint @ (y - joint.sum(axis=0) @ y)))
+
+
+MEASURES: dict[str, Measure] = {
+    "cramers_v": cramers_v,
+    "absolute_correlation": absolute_correlation,
+    "absolute_covariance": _absolute_covariance,
+}

@@ -1,0 +1,437 @@
+"""Figures 1 to 3 of text 003, and what goes beyond them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, PercentFormatter
+
+from deniable.display.style import (
+    GRID,
+    INK,
+    NARROWEST,
+    STYLE,
+    canvas,
+    heading,
+    line_with_band,
+    mark_surrogate,
+)
+
+LineStyle = tuple[str, Literal["-", "--", ":"], str]
+
+METHOD_STYLE: Mapping[str, LineStyle] = {
+    # colour (safe for colour-blind readers), line, label
+    "rr_independent": ("#1b1f24", "-", "RR-Independent"),
+    "rr_clusters": ("#d55e00", "-", "RR-Clusters"),
+    "rr_independent_adjustment": ("#0072b2", "--", "RR-Independent + Adjustment"),
+    "rr_clusters_adjustment": ("#009e73", "--", "RR-Clusters + Adjustment"),
+}
+ESTIMATOR_STYLE: Mapping[str, LineStyle] = {
+    "randomized": ("#9aa1a9", "-", "Randomized: product of raw margins"),
+    "randomized_joint": ("#9aa1a9", ":", "Randomized: raw joint distribution"),
+    "rr_independent": ("#1b1f24", "-", "RR-Independent: product of margins"),
+    "pair_unbiased": ("#e69f00", "-", "pair, unbiased"),
+    "pair_clipped": ("#d55e00", "--", "pair, clipped"),
+    "pair_projected": ("#b14a9c", ":", "pair, projected"),
+    "pair_likelihood": ("#0072b2", "-", "pair, maximum likelihood"),
+    "pair_shrunk": ("#009e73", "-", "pair, shrunk to independence"),
+}
+ASSESSMENT_STYLE: Mapping[str, tuple[str, str, str]] = {
+    "attributes": ("#1b1f24", "o", "4.1 RR on each attribute, as printed"),
+    "attributes_inverted": ("#0072b2", "s", "4.1, pairs inverted (ours)"),
+    "pairs_joint": ("#d55e00", "^", "4.3 RR on each pair, one matrix"),
+    "pairs_kronecker": ("#009e73", "v", "4.3 RR on each pair, by attribute"),
+}
+ESTIMATOR_LETTERS = {
+    "randomized": "M",
+    "randomized_joint": "R",
+    "rr_independent": "I",
+    "pair_unbiased": "U",
+    "pair_clipped": "C",
+    "pair_projected": "P",
+    "pair_likelihood": "L",
+    "pair_shrunk": "S",
+}
+"""So that who wins can be told without colours."""
+
+WINNER_INK = 0.75
+
+PAPER_BEST: Mapping[str, tuple[Literal["*", "P"], str]] = {
+    "joint": ("*", "best of the paper's four (Figure 3), joint"),
+    "kronecker": ("P", "best of the paper's four (Figure 3), kronecker"),
+}
+ERROR_TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0]
+
+
+def figure_1(table: pd.DataFrame) -> Figure:
+    """Draw sqrt(B) over the number of categories (Figure 1).
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns categories, root_b.
+    """
+    with mpl.rc_context(STYLE):
+        figure = canvas(7.2, 4.0)
+        axis = figure.add_axes((0.08, 0.14, 0.86, 0.66))
+        axis.plot(table["categories"], table["root_b"], color="#0072b2", linewidth=1.8)
+        axis.set_xscale("log")
+        axis.set_xlabel("number of categories r")
+        axis.set_ylabel("$\\sqrt{B}$")
+        axis.grid(color=GRID, linewidth=0.8)
+        for categories, name, side in (
+            (16, "education: 16", "left"),
+            (1_814_400, "all cells of Adult: 1,814,400", "right"),
+        ):
+            marked = table[table["categories"] == categories]
+            if len(marked):
+                height = float(marked["root_b"].iloc[0])
+                axis.plot(categories, height, "o", color=INK, markersize=4)
+                axis.annotate(
+                    f"{name}\n{height:.2f}",
+                    (categories, height),
+                    (6, -22) if side == "left" else (-8, 4),
+                    textcoords="offset points",
+                    ha=side,
+                )
+        heading(
+            figure,
+            "Figure 1: how simultaneous errors grow with the number of categories",
+            "a bound on the errors of all r proportions at once (95 %) is $\\sqrt{B}$ standard "
+            "errors",
+        )
+        return figure
+
+
+def figure_2(table: pd.DataFrame) -> Figure:
+    """Draw absolute and relative errors of RR-Independent and of the raw data (Figure 2).
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns estimator, sigma, measure, median, ci_low, ci_high, replicates, p, data_source.
+    """
+    with mpl.rc_context(STYLE):
+        figure = canvas(8.6, 4.3)
+        axes = figure.subplots(1, 2)
+        for axis, measure, label in zip(
+            axes,
+            ("absolute_error", "relative_error"),
+            ("median absolute error, records", "median relative error"),
+            strict=True,
+        ):
+            part = table[table["measure"] == measure]
+            _lines(axis, part, "estimator", ESTIMATOR_STYLE, "sigma", 2.0)
+            axis.set_xlabel("coverage $\\sigma$: share of the cells that a query asks for")
+            axis.set_ylabel(label)
+            axis.set_ylim(bottom=0)
+        axes[1].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
+        named = [name for name in ESTIMATOR_STYLE if name in set(table["estimator"])]
+        figure.legend(
+            handles=_handles(ESTIMATOR_STYLE, named), loc="lower center", ncols=2, frameon=False
+        )
+        heading(
+            figure,
+            f"Figure 2: count queries at p = {table['p'].iloc[0]:g}, with and without estimation",
+            f"medians of {table['replicates'].max():,} runs with 95 % bands",
+        )
+        figure.subplots_adjust(left=0.08, right=0.99, top=0.82, bottom=0.22, wspace=0.22)
+        mark_surrogate(figure, table)
+        return figure
+
+
+def figure_3(table: pd.DataFrame, best: str) -> Figure:
+    """Draw the four methods: a row a cluster mechanism, a panel a p (Figure 3).
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns mechanism, t_v, t_d, p, sigma, method, median, ci_low, ci_high, replicates, best,
+        data_source.
+    best : "paper" or "ours"
+        Whose best thresholds to draw.
+    """
+    chosen = table[table["best"].isin([best, "both"])]
+    whose = "the paper found" if best == "paper" else "we found"
+    title = f"Figure 3: the four methods, at the thresholds that {whose} best"
+    if not len(chosen):
+        return _nothing(title, table)
+    mechanisms = list(dict.fromkeys(chosen["mechanism"]))
+    probabilities = sorted(chosen["p"].unique())
+    with mpl.rc_context(STYLE):
+        # However few panels there are, title, banner and legend need their place.
+        width = max(2.7 * len(probabilities) + 0.6, NARROWEST)
+        figure = canvas(width, 2.55 * len(mechanisms) + 1.7)
+        axes = figure.subplots(
+            len(mechanisms), len(probabilities), sharey=True, sharex=True, squeeze=False
+        )
+        for row, mechanism in zip(axes, mechanisms, strict=True):
+            for axis, p in zip(row, probabilities, strict=True):
+                part = chosen[(chosen["mechanism"] == mechanism) & (chosen["p"] == p)]
+                _lines(axis, part, "method", METHOD_STYLE, "sigma", 1.5)
+                _percent_scale(axis)
+                if len(part):
+                    axis.set_title(
+                        f"p = {p:g}   (T$_v$ = {part['t_v'].iloc[0]}, T$_d$ = "
+                        f"{part['t_d'].iloc[0]:g})",
+                        fontsize=9,
+                    )
+            row[0].set_ylabel(f"clusters: {mechanism}\nmedian relative error")
+        figure.supxlabel(
+            "coverage $\\sigma$: share of the cells that a query asks for",
+            y=0.47 / figure.get_figheight(),
+            fontsize=9,
+        )
+        figure.legend(
+            handles=_handles(METHOD_STYLE, list(METHOD_STYLE)),
+            loc="lower center",
+            ncols=4,
+            frameon=False,
+        )
+        heading(
+            figure,
+            title,
+            f"medians of {table['replicates'].max():,} runs with 95 % bands; the further left, the "
+            "fewer cells a query asks for",
+        )
+        height = figure.get_figheight()
+        figure.subplots_adjust(
+            left=0.97 / width, right=0.99, top=1 - 0.95 / height, bottom=0.95 / height, wspace=0.07,
+            hspace=0.22,
+        )  # fmt: skip
+        mark_surrogate(figure, table)
+        return figure
+
+
+def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
+    """Draw when the joint distribution of a pair beats the product of its margins.
+
+    Above, relative error over p at three coverages, with the paper's best method at each p of
+    Figure 3; below, who wins at each p and coverage.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns matrix, estimator, p, sigma, measure, median, ci_low, ci_high, replicates,
+        data_source. Of several matrices the first is drawn.
+    methods : DataFrame
+        Figure 3's columns.
+    """
+    table = table[table["matrix"] == table["matrix"].iloc[0]]
+    relative = table[table["measure"] == "relative_error"]
+    sigmas = [sigma for sigma in (0.1, 0.3, 0.5) if sigma in set(relative["sigma"])]
+    named = [name for name in ESTIMATOR_STYLE if name in set(relative["estimator"])]
+    with mpl.rc_context(STYLE):
+        figure = canvas(9.6, 7.9)
+        grid = figure.add_gridspec(2, max(len(sigmas), 1), height_ratios=(1.35, 1))
+        for number, sigma in enumerate(sigmas):
+            axis = figure.add_subplot(grid[0, number])
+            part = relative[relative["sigma"] == sigma]
+            _lines(axis, part, "estimator", ESTIMATOR_STYLE, "p", 1.4)
+            _paper_best(axis, methods[methods["sigma"] == sigma])
+            _percent_scale(axis)
+            axis.margins(x=0.08)
+            axis.set_title(f"coverage $\\sigma$ = {sigma:g}", fontsize=10)
+            axis.set_xlabel("p")
+            if not number:
+                axis.set_ylabel("median relative error")
+        _winners(figure.add_subplot(grid[1, :]), relative, named)
+        handles = _handles(ESTIMATOR_STYLE, named, ESTIMATOR_LETTERS)
+        handles += [
+            Line2D([], [], color=INK, marker=marker, linestyle="", label=label)
+            for marker, label in PAPER_BEST.values()
+        ]
+        figure.legend(handles=handles, loc="lower center", ncols=3, frameon=False)
+        heading(
+            figure,
+            "Beyond the paper: the joint distribution of a pair, from RR-Independent data",
+            f"pairs: same reports, same queries, same exact epsilon; medians of "
+            f"{table['replicates'].max():,} runs with 95 % bands",
+        )
+        figure.subplots_adjust(
+            left=0.075, right=0.99, top=0.88, bottom=0.17, hspace=0.33, wspace=0.16
+        )
+        mark_surrogate(figure, table)
+        return figure
+
+
+def _paper_best(axis: Axes, methods: pd.DataFrame) -> None:
+    """Mark the lowest median among the paper's methods at each p, for either cluster mechanism."""
+    for mechanism, (marker, _) in PAPER_BEST.items():
+        best = methods[methods["mechanism"] == mechanism].groupby("p")["median"].min()
+        axis.plot(best.index, best, marker=marker, color=INK, markersize=7, zorder=5, linestyle="")
+
+
+def _winners(axis: Axes, relative: pd.DataFrame, named: Sequence[str]) -> None:
+    """Colour each p and coverage by the estimator with the lowest median."""
+    lowest = relative.loc[relative.groupby(["p", "sigma"])["median"].idxmin()]
+    codes = {name: number for number, name in enumerate(named)}
+    won = lowest.assign(code=lowest["estimator"].map(codes)).pivot_table(
+        index="sigma", columns="p", values="code"
+    )
+    axis.imshow(
+        won.to_numpy(),
+        cmap=ListedColormap([ESTIMATOR_STYLE[name][0] for name in named]),
+        vmin=-0.5,
+        vmax=len(named) - 0.5,
+        origin="lower",
+        aspect="auto",
+        alpha=WINNER_INK,
+    )
+    base = relative[relative["estimator"] == "rr_independent"].set_index(["p", "sigma"])
+    known = base[["median", "ci_low"]].to_dict("index")
+    for row in lowest.to_dict("records"):
+        other = known.get((row["p"], row["sigma"]))
+        sure = other is not None and row["ci_high"] < other["ci_low"]
+        own = row["estimator"] == "rr_independent"
+        letter = ESTIMATOR_LETTERS[row["estimator"]]
+        gain = "" if own or other is None else f"  {row['median'] / other['median']:.2f}"
+        axis.text(
+            list(won.columns).index(row["p"]),
+            list(won.index).index(row["sigma"]),
+            f"{letter}{gain}",
+            ha="center",
+            va="center",
+            color="white" if own else "black",
+            weight="bold" if sure else "normal",
+            fontsize=8,
+        )
+    axis.set_xticks(range(len(won.columns)), [f"{p:g}" for p in won.columns])
+    axis.set_yticks(range(len(won.index)), [f"{sigma:g}" for sigma in won.index])
+    axis.set_xlabel("p")
+    axis.set_ylabel("coverage $\\sigma$")
+    axis.set_title(
+        "who wins, and its error as a share of RR-Independent's (bold: intervals apart)",
+        fontsize=10,
+    )
+
+
+def assessment(table: pd.DataFrame) -> Figure:
+    """Draw how well dependences assessed without a trusted party keep ranks and clusters.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns method, matrix, p, measure, t_v, t_d, mean, ci_low, ci_high, replicates,
+        data_source.
+    """
+    drawn = table[table["method"].isin(list(ASSESSMENT_STYLE))]
+    title = "Dependences assessed without a trusted party"
+    if not len(drawn):
+        return _nothing(title, table)
+    matrices = list(dict.fromkeys(drawn["matrix"]))
+    clusters = drawn[drawn["measure"] == "adjusted_rand"]
+    sizes = sorted(clusters["t_v"].unique())
+    lowest = clusters["t_d"].min()
+    columns = ["spearman", *sizes]
+    with mpl.rc_context(STYLE):
+        width = max(2.6 * len(columns) + 0.6, NARROWEST)
+        figure = canvas(width, 2.5 * len(matrices) + 1.9)
+        axes = figure.subplots(len(matrices), len(columns), sharex=True, sharey=True, squeeze=False)
+        for row, matrix in zip(axes, matrices, strict=True):
+            for axis, column in zip(row, columns, strict=True):
+                here = drawn[drawn["matrix"] == matrix]
+                if column == "spearman":
+                    part, title = here[here["measure"] == "spearman"], "ranks of the pairs"
+                else:
+                    at = (here["t_v"] == column) & (here["t_d"] == lowest)
+                    part, title = here[at], f"clusters, T$_v$ = {int(column)}"
+                _assessed(axis, part)
+                axis.set_title(title, fontsize=10)
+            row[0].set_ylabel(f"matrix: {matrix}\nagreement with the truth")
+        for axis in axes[-1]:
+            axis.set_xlabel("p")
+            axis.set_xticks(sorted(drawn["p"].unique()))
+        figure.legend(
+            handles=[
+                Line2D([], [], color=colour, marker=marker, markersize=4.5, label=label)
+                for colour, marker, label in ASSESSMENT_STYLE.values()
+            ],
+            loc="lower center",
+            ncols=2,
+            frameon=False,
+        )
+        heading(
+            figure,
+            title,
+            "1 is what exact tables (4.2, secure sum) give; means of "
+            f"{drawn['replicates'].max():,} runs with 95 % intervals\nranks: Spearman's "
+            "correlation with the true ones; clusters: adjusted Rand index with the true ones at "
+            f"T$_d$ = {lowest:g}",
+        )
+        height = figure.get_figheight()
+        figure.subplots_adjust(
+            left=0.88 / width, right=0.99, top=1 - 1.15 / height, bottom=1.05 / height, wspace=0.06,
+            hspace=0.22,
+        )  # fmt: skip
+        mark_surrogate(figure, table)
+        return figure
+
+
+def _assessed(axis: Axes, part: pd.DataFrame) -> None:
+    for method, (colour, marker, _) in ASSESSMENT_STYLE.items():
+        rows = part[part["method"] == method].sort_values("p")
+        low, high = (rows["mean"] - rows["ci_low"]), (rows["ci_high"] - rows["mean"])
+        axis.errorbar(
+            rows["p"],
+            rows["mean"],
+            yerr=np.array([low, high]) if np.isfinite(low).all() else None,
+            color=colour,
+            marker=marker,
+            markersize=4,
+            linewidth=1.2,
+        )
+    axis.axhline(1, color=INK, linewidth=0.7, linestyle=":")
+    axis.axhline(0, color=GRID, linewidth=0.8)
+    axis.grid(axis="y", color=GRID, linewidth=0.6)
+    axis.set_axisbelow(True)
+
+
+def _lines(
+    axis: Axes,
+    table: pd.DataFrame,
+    column: str,
+    styles: Mapping[str, LineStyle],
+    x: str,
+    width: float,
+) -> None:
+    """Draw a line with its band for each value of a column."""
+    for name, (colour, line, _) in styles.items():
+        part = table[table[column] == name]
+        if len(part):
+            line_with_band(axis, part, x, "median", color=colour, linestyle=line, linewidth=width)
+    axis.grid(color=GRID, linewidth=0.7)
+    axis.set_axisbelow(True)
+
+
+def _percent_scale(axis: Axes) -> None:
+    axis.set_yscale("log")
+    axis.yaxis.set_major_locator(FixedLocator(ERROR_TICKS))
+    axis.yaxis.set_minor_locator(NullLocator())
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
+
+
+def _handles(
+    styles: Mapping[str, LineStyle], names: Sequence[str], letters: Mapping[str, str] | None = None
+) -> list[Line2D]:
+    handles = []
+    for name in names:
+        colour, line, label = styles[name]
+        label = f"{label} ({letters[name]})" if letters else label
+        handles.append(Line2D([], [], color=colour, linestyle=line, linewidth=2, label=label))
+    return handles
+
+
+def _nothing(title: str, table: pd.DataFrame) -> Figure:
+    """Say that nothing was asked for that this figure shows."""
+    with mpl.rc_context(STYLE):
+        figure = canvas(NARROWEST, 1.2)
+        heading(figure, title, "nothing to draw: the config asks for none of it")
+        mark_surrogate(figure, table)
+        return figure

@@ -1,0 +1,397 @@
+"""The secure sum of text 003, 4.2, run, spoilt and spied on; and what its exact tables link (4.3).
+
+All tables come from seeded streams: the same seed and data give the same bytes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from deniable.errors import DeniableError
+from deniable.privacy.linkage import linked_parties
+from deniable.randomized_response.dependence import cramers_v
+from deniable.randomized_response.secure_sum import (
+    NOTHING,
+    Behaviour,
+    BivariateDistribution,
+    Faults,
+    Integers,
+    Network,
+    Pair,
+    Party,
+    SecureSumError,
+    bivariate_distribution,
+    bivariate_distributions,
+    disagreeing_margins,
+    messages_in_all,
+    messages_per_party,
+)
+from deniable.records.categorical import Microdata
+from deniable.records.domain import Attribute, Domain
+from deniable.sampling.sources import RandomSource, generator_for
+
+# -- what a party may do wrong ---------------------------------------------------------------------
+
+
+class DropsOut(Party):
+    """A party that is gone once its shares reached a part of the parties, in order of seats."""
+
+    def __init__(self, number: int, indicator: int, reached: float) -> None:
+        super().__init__(number, indicator)
+        self.reached = reached
+
+    def _shares(self, network: Network, source: RandomSource) -> Integers:
+        shares = super()._shares(network, source)
+        shares[int(self.reached * network.parties) :] = NOTHING
+        return shares
+
+    def answer(self, seat: int, network: Network) -> None:
+        """Broadcast nothing."""
+
+
+class Miscounts(Party):
+    """A party whose shares sum to `shares` instead of 0, and that broadcasts `broadcast` too much.
+
+    With broadcast 1 or -1 it counts itself where it is not, or does not where it is.
+    """
+
+    def __init__(self, number: int, indicator: int, shares: int = 0, broadcast: int = 0) -> None:
+        super().__init__(number, indicator)
+        self.excess = shares
+        self.broadcast = broadcast
+
+    def _shares(self, network: Network, source: RandomSource) -> Integers:
+        shares = super()._shares(network, source)
+        shares[0] = (shares[0] + self.excess) % network.modulus
+        return shares
+
+    def _contribution(self) -> int:
+        return super()._contribution() + self.broadcast
+
+
+class SetsTheCount(Party):
+    """A party in the last seat that hears all others first and makes the count `count`."""
+
+    def __init__(self, number: int, indicator: int, count: int) -> None:
+        super().__init__(number, indicator)
+        self.count = count
+
+    def answer(self, seat: int, network: Network) -> None:
+        """Broadcast what is missing to the count that is wanted."""
+        heard = network.view([seat])[2][:seat].sum()
+        network.broadcast(seat, int(self.count - heard) % network.modulus)
+
+
+# -- the protocol on records -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many parties count: one pair of attributes, and all pairs."""
+
+    one_pair: int = 2000
+    all_pairs: int = 60
+
+
+def trials(
+    data: Microdata, root_seed: int, sizes: Sizes = Sizes(), pair: Pair = ("education", "income")
+) -> pd.DataFrame:
+    """Count one pair among many parties and all pairs among few; hold both against plain counts.
+
+    Returns
+    -------
+    DataFrame
+        A row a pair, and one with the sums over all pairs: ``pair``, ``parties``, ``cells``,
+        ``share_messages``, ``broadcasts``, ``messages`` (both), ``formula_per_party`` (the paper's
+        cost, cells x n), ``formula_in_all`` (cells x n x n), ``bits``, ``equals_direct_counts``,
+        ``inconsistencies``, ``cramers_v_from_sum``, ``cramers_v_direct``.
+    """
+    one = _drawn(data, sizes.one_pair, root_seed, "one pair")
+    few = _drawn(data, sizes.all_pairs, root_seed, "all pairs")
+    source = generator_for(root_seed, {"study": "secure_sum", "part": "shares"})
+    rows = [_trial(one, bivariate_distribution(one, pair, source))]
+    pairs = list(combinations(data.domain.names, 2))
+    counted = bivariate_distributions(few, pairs, source)
+    each = [_trial(few, distribution) for distribution in counted.values()]
+    whole: dict[str, Any] = {
+        "pair": f"all {len(pairs)} pairs",
+        "parties": len(few),
+        "equals_direct_counts": all(row["equals_direct_counts"] for row in each),
+    }
+    summed = ("cells", "share_messages", "broadcasts", "messages", "formula_per_party")
+    for column in (*summed, "formula_in_all", "bits", "inconsistencies"):
+        whole[column] = sum(row[column] for row in each)
+    whole["inconsistencies"] += len(disagreeing_margins(counted.values()))
+    return pd.DataFrame([*rows, *each, whole], columns=list(rows[0]))
+
+
+def _trial(data: Microdata, counted: BivariateDistribution) -> dict[str, Any]:
+    direct = data.counts(counted.domain.names)
+    sent, cells = counted.traffic, counted.domain.size
+    return {
+        "pair": " and ".join(counted.domain.names),
+        "parties": counted.parties,
+        "cells": cells,
+        "share_messages": sent.share_messages,
+        "broadcasts": sent.broadcasts,
+        "messages": sent.share_messages + sent.broadcasts,
+        "formula_per_party": messages_per_party(cells, counted.parties),
+        "formula_in_all": messages_in_all(cells, counted.parties),
+        "bits": sent.bits,
+        "equals_direct_counts": np.array_equal(counted.table, direct),
+        "inconsistencies": len(counted.inconsistencies),
+        "cramers_v_from_sum": cramers_v(counted.table),
+        "cramers_v_direct": cramers_v(direct),
+    }
+
+
+def _drawn(data: Microdata, parties: int, root_seed: int, part: str, sample: int = 0) -> Microdata:
+    if parties > len(data):
+        raise DeniableError(
+            f"{parties:,} parties are to be drawn from {len(data):,} records; draw fewer"
+        )
+    key = {"study": "secure_sum", "part": part, "parties": parties, "sample": sample}
+    records = generator_for(root_seed, key).choice(len(data), parties, replace=False)
+    return Microdata(data.domain, tuple(column[records] for column in data.columns), data.marks)
+
+
+# -- small counts link -----------------------------------------------------------------------------
+
+
+def linkage_example(
+    data: Microdata, root_seed: int, parties: int = 2000, samples: int = 100
+) -> pd.DataFrame:
+    """Rebuild records from the exact tables of all pairs, in samples of so many parties.
+
+    Returns
+    -------
+    DataFrame
+        A row a category that one party alone has in some sample, and a last one for any of them:
+        ``attribute``, ``category``, ``parties``, ``samples``, ``share_of_samples`` (in which a
+        record is rebuilt by it), ``attributes_rebuilt`` (the fewest, its own included),
+        ``equals_true_record`` (always), ``share_of_parties_exposed``.
+    """
+    each = [
+        linked_parties(_drawn(data, parties, root_seed, "linkage", sample)).assign(sample=sample)
+        for sample in range(samples)
+    ]
+    found = pd.concat([links for links in each if len(links)] or each[:1])
+    drawn = samples * parties
+    rows = [
+        {
+            "attribute": attribute,
+            "category": category,
+            "parties": parties,
+            "samples": samples,
+            "share_of_samples": links["sample"].nunique() / samples,
+            "attributes_rebuilt": links["attributes_rebuilt"].min() if len(links) else 0,
+            "equals_true_record": bool(links["equals_true_record"].all()),
+            "share_of_parties_exposed": len(links.drop_duplicates(["sample", "party"])) / drawn,
+        }
+        for (attribute, category), links in [
+            *found.groupby(["attribute", "category"]),
+            (("any", "any"), found),
+        ]
+    ]
+    return pd.DataFrame(rows)
+
+
+# -- faults: what is noticed -----------------------------------------------------------------------
+
+SMALL = Domain(
+    (
+        Attribute("colour", ("blue", "red")),
+        Attribute("region", ("north", "south", "west")),
+        Attribute("owner", ("no", "yes")),
+    )
+)
+PAIRS: tuple[Pair, ...] = tuple(combinations(SMALL.names, 2))
+PAIR = PAIRS[0]
+MISSING = "a message is missing"
+TOTAL = "the counts of the pair do not add up to the number of parties"
+MARGINS = "an attribute is counted differently in two pairs"
+
+Spoil = Callable[[Microdata, np.random.Generator], Mapping[Pair, Faults]]
+
+
+def fault_trials(root_seed: int, count: int = 200) -> pd.DataFrame:
+    """Spoil sums of 4 to 9 parties in each way that is known; say how often and how it is noticed.
+
+    Returns
+    -------
+    DataFrame
+        A row a fault: ``fault``, ``trials``, ``detected`` (share), ``party_named`` (share),
+        ``by_what``, ``remedy_or_limit``.
+    """
+    rows = []
+    for fault, spoil, pairs, limit in FAULTS:
+        generator = generator_for(root_seed, {"study": "secure_sum", "fault": fault})
+        outcomes = [_notice(spoil, pairs, generator) for _ in range(count)]
+        means = set().union(*(by for by, _ in outcomes))
+        rows.append(
+            {
+                "fault": fault,
+                "trials": count,
+                "detected": sum(bool(by) for by, _ in outcomes) / count,
+                "party_named": sum(named for _, named in outcomes) / count,
+                "by_what": "; ".join(sorted(means)) or "nothing",
+                "remedy_or_limit": limit,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _notice(
+    spoil: Spoil, pairs: Sequence[Pair], generator: np.random.Generator
+) -> tuple[set[str], bool]:
+    data = small_records(generator)
+    faults = spoil(data, generator)
+    try:
+        counted = bivariate_distributions(data, pairs, generator, faults=faults)
+    except SecureSumError as error:
+        return {MISSING}, set(error.parties) == {n for pair in faults.values() for n, _ in pair}
+    total = any(distribution.inconsistencies for distribution in counted.values())
+    margins = disagreeing_margins(counted.values())
+    return {means for means, found in ((TOTAL, total), (MARGINS, margins)) if found}, False
+
+
+def small_records(generator: np.random.Generator) -> Microdata:
+    """Draw 4 to 9 records over `SMALL`; the first three are in three cells of the first pair."""
+    parties = int(generator.integers(4, 10))
+    columns = tuple(generator.integers(0, size, parties) for size in SMALL.shape)
+    for column, size in zip(columns, SMALL.shape, strict=True):
+        column[:3] = np.arange(3) % size
+    return Microdata(SMALL, columns)
+
+
+def _cells(data: Microdata, pair: Pair) -> Integers:
+    records = data.project(pair)
+    return records.domain.ravel(records.columns)
+
+
+def _one_party(behaviour: Callable[[int], Behaviour]) -> Spoil:
+    """One party deviates in one cell; `behaviour` is given an amount in 1 .. n."""
+
+    def spoil(data: Microdata, generator: np.random.Generator) -> Mapping[Pair, Faults]:
+        where = int(generator.integers(len(data))), int(generator.integers(6))
+        return {PAIR: {where: behaviour(int(generator.integers(1, len(data) + 1)))}}
+
+    return spoil
+
+
+def _leaves(reached: float) -> Spoil:
+    return _one_party(lambda _: partial(DropsOut, reached=reached))
+
+
+def _counts_itself(once_more: int, less: int) -> Spoil:
+    """One party counts itself in a second cell too, and another one not at all, if these are 1."""
+
+    def spoil(data: Microdata, generator: np.random.Generator) -> Mapping[Pair, Faults]:
+        cells = _cells(data, PAIR)
+        twice, never = map(int, generator.choice(len(data), 2, replace=False))
+        second = (int(cells[twice]) + int(generator.integers(1, 6))) % 6
+        return {
+            PAIR: {
+                (twice, second): partial(Miscounts, broadcast=once_more),
+                (never, int(cells[never])): partial(Miscounts, broadcast=-less),
+            }
+        }
+
+    return spoil
+
+
+def _answers_for_another_record(pairs: Sequence[Pair], more_than_there_are: bool = False) -> Spoil:
+    """One party moves all records like its own, or more, to the cells of another record."""
+
+    def spoil(data: Microdata, generator: np.random.Generator) -> Mapping[Pair, Faults]:
+        party = int(generator.integers(len(data)))
+        own = tuple(int(column[party]) for column in data.columns)
+        # Another value of both attributes of the first pair, so that no pair stays as it is.
+        other = (own[0] + 1) % 2, (own[1] + int(generator.integers(1, 3))) % 3, own[2]
+        amount = sum(record == own for record in zip(*data.columns, strict=True))
+        spoilt: dict[Pair, Faults] = {}
+        for pair in pairs:
+            domain, cells = SMALL.project(pair), _cells(data, pair)
+            there = int(cells[party])
+            elsewhere = int(domain.ravel([np.array(other[SMALL.position(n)]) for n in pair]))
+            if more_than_there_are:
+                amount = int(np.count_nonzero(cells == there)) + 1
+            spoilt[pair] = {
+                (party, there): partial(Miscounts, broadcast=-amount),
+                (party, elsewhere): partial(Miscounts, broadcast=amount),
+            }
+        return spoilt
+
+    return spoil
+
+
+def _speaks_last(data: Microdata, generator: np.random.Generator) -> Mapping[Pair, Faults]:
+    wanted = generator.multinomial(len(data), np.full(6, 1 / 6)).tolist()
+    last = len(data) - 1
+    return {PAIR: {(last, cell): partial(SetsTheCount, count=n) for cell, n in enumerate(wanted)}}
+
+
+ONE, ALL = (PAIR,), PAIRS
+AGAIN = (
+    "run the pair again with fresh shares and without that party; counts opened before give away "
+    "whether it was in them"
+)
+UNTRACED = "run the pair again; who did it cannot be told"
+COMPARE = "count another pair with each of the attributes and compare"
+NO_CHECK = "no check of the counts can tell; each message would need a proof that it is right"
+FAULTS: tuple[tuple[str, Spoil, Sequence[Pair], str], ...] = (
+    ("a party leaves before it sends a share", _leaves(0.0), ONE, AGAIN),
+    ("a party leaves while it sends its shares", _leaves(0.5), ONE, AGAIN),
+    ("a party leaves between shares and broadcast", _leaves(1.0), ONE, AGAIN),
+    (
+        "a party sends shares that do not sum to 0",
+        _one_party(lambda amount: partial(Miscounts, shares=amount)),
+        ONE,
+        UNTRACED,
+    ),
+    (
+        "a party broadcasts a wrong sum",
+        _one_party(lambda amount: partial(Miscounts, broadcast=amount)),
+        ONE,
+        UNTRACED,
+    ),
+    ("a party counts itself in two cells", _counts_itself(1, 0), ONE, UNTRACED),
+    ("a party counts itself in no cell", _counts_itself(0, 1), ONE, UNTRACED),
+    (
+        "one party counts itself twice, another not at all; one pair is counted",
+        _counts_itself(1, 1),
+        ONE,
+        COMPARE,
+    ),
+    (
+        "a party moves all records like its own to another cell; one pair is counted",
+        _answers_for_another_record(ONE),
+        ONE,
+        COMPARE,
+    ),
+    (
+        "the same, while all pairs are counted and the others are answered truly",
+        _answers_for_another_record(ONE),
+        ALL,
+        UNTRACED,
+    ),
+    ("the same in all pairs alike", _answers_for_another_record(ALL), ALL, NO_CHECK),
+    (
+        "a party moves more records to another cell than there are",
+        _answers_for_another_record(ONE, more_than_there_are=True),
+        ONE,
+        "noticed in whole numbers alone: modulo n + 1 the counts add up",
+    ),
+    (
+        "a party waits until all others have broadcast and sets the counts as it likes",
+        _speaks_last,
+        ONE,
+        "have all commit to their broadcasts before the first is heard; the party can then shift "
+        "counts, but not choose them",
+    ),
+)

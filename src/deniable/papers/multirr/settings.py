@@ -1,0 +1,146 @@
+"""What the studies of Multi-Dimensional Randomized Response can be told, as typed models."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from deniable.randomized_response.readings import (
+    Assessment,
+    ClusterMechanism,
+    PairEstimator,
+    Projection,
+    Reading,
+)
+from deniable.study.settings import Coverage, Probability, Share, Strict, Study
+
+# A cluster is audited cell by cell in exact arithmetic, which bounds its size.
+StudiedCells = Annotated[int, Field(ge=1, le=400)]
+# Records are held in memory, 8 bytes each.
+SweptRecords = Annotated[int, Field(ge=10, le=10_000_000)]
+
+
+class ClusterQueryGrid(Strict):
+    """Cells of Tables 1 and 2: every combination of the values."""
+
+    dataset: Annotated[list[Literal["adult", "adult6"]], Field(min_length=1)]
+    matrix: Annotated[list[Reading], Field(min_length=1)]
+    mechanism: Annotated[list[ClusterMechanism], Field(min_length=1)]
+    projection: Annotated[list[Projection], Field(min_length=1)]
+    p: Annotated[list[Probability], Field(min_length=1)]
+    t_d: Annotated[list[Share], Field(min_length=1)]
+    t_v: Annotated[list[StudiedCells], Field(min_length=1)]
+
+
+class WiderQueryGrid(ClusterQueryGrid):
+    """The same, with queries of more attributes."""
+
+    attributes: Annotated[list[Annotated[int, Field(ge=1, le=5)]], Field(min_length=1)]
+
+
+class PairQueryGrid(Strict):
+    """Settings of RR-Independent: every combination of the values."""
+
+    matrix: Annotated[list[Reading], Field(min_length=1)]
+    projection: Annotated[list[Projection], Field(min_length=1)]
+    p: Annotated[list[Probability], Field(min_length=1)]
+
+
+class AdjustedQueryGrid(Strict):
+    """Panels of Figure 3: every combination of the values."""
+
+    matrix: Annotated[list[Reading], Field(min_length=1)]
+    mechanism: Annotated[list[ClusterMechanism], Field(min_length=1)]
+    t_v: Annotated[list[StudiedCells], Field(min_length=1)]
+    t_d: Annotated[list[Share], Field(min_length=1)]
+    p: Annotated[list[Probability], Field(min_length=1)]
+    best: Annotated[list[Literal["paper", "ours", "both"]], Field(min_length=1, max_length=1)]
+
+
+class AssessmentGrid(Strict):
+    """Ways to assess dependences: every combination of the values."""
+
+    matrix: Annotated[list[Reading], Field(min_length=1)]
+    method: Annotated[list[Assessment], Field(min_length=1)]
+    p: Annotated[list[Probability], Field(min_length=1)]
+
+
+class ClusterQueryStudy(Study):
+    """A study of count queries under RR-Clusters."""
+
+    coverage: Coverage = 0.1
+    ordinal: list[str] = Field(default_factory=list)
+    grids: Annotated[list[ClusterQueryGrid], Field(min_length=1)]
+
+
+class WiderQueryStudy(ClusterQueryStudy):
+    """A study of count queries of more than two attributes."""
+
+    grids: Annotated[list[WiderQueryGrid], Field(min_length=1)]  # type: ignore[assignment]
+
+
+class PairQueryStudy(Study):
+    """A study of what RR-Independent tells of pairs of attributes."""
+
+    estimators: Annotated[list[PairEstimator], Field(min_length=1)]
+    coverages: Annotated[list[Coverage], Field(min_length=1)]
+    grids: Annotated[list[PairQueryGrid], Field(min_length=1)]
+
+
+class AdjustedQueryStudy(Study):
+    """A study of the four methods of Figure 3."""
+
+    coverages: Annotated[list[Coverage], Field(min_length=1)]
+    projections: Annotated[list[Projection], Field(min_length=1)]
+    ordinal: list[str] = Field(default_factory=list)
+    grids: Annotated[list[AdjustedQueryGrid], Field(min_length=1)]
+
+
+class AssessmentStudy(Study):
+    """A study of how well dependences are assessed without a trusted party."""
+
+    t_v: Annotated[list[StudiedCells], Field(min_length=1)]
+    t_d: Annotated[list[Share], Field(min_length=1)]
+    ordinal: list[str] = Field(default_factory=list)
+    grids: Annotated[list[AssessmentGrid], Field(min_length=1)]
+
+
+class ThresholdGrid(Strict):
+    """Settings at which all thresholds are tried: every combination of the values."""
+
+    records: Annotated[list[SweptRecords], Field(min_length=1)]
+    matrix: Annotated[list[Reading], Field(min_length=1)]
+    mechanism: Annotated[list[ClusterMechanism], Field(min_length=1)]
+    projection: Annotated[list[Projection], Field(min_length=1)]
+    p: Annotated[list[Probability], Field(min_length=1)]
+
+
+class ThresholdStudy(Study):
+    """A sweep of RR-Clusters over p, T_v, T_d and the number of records; none without a grid."""
+
+    coverage: Coverage = 0.1
+    ordinal: list[str] = Field(default_factory=list)
+    t_v: list[StudiedCells] = Field(default_factory=list)
+    t_d: list[Share] = Field(default_factory=list)
+    subset_seed: Annotated[int, Field(ge=0)] = 2024
+    grids: list[ThresholdGrid]
+
+    @model_validator(mode="after")
+    def _thresholds_for_a_grid(self) -> Self:
+        for name, values in (("t_v", self.t_v), ("t_d", self.t_d)):
+            if self.grids and not values:
+                raise ValueError(f"{name}: []; allowed: a list with at least one entry")
+            if len(set(values)) < len(values):
+                raise ValueError(f"{name}: {values}; allowed: each value once")
+        return self
+
+
+class SecureSumTrials(Strict):
+    """How many parties sum, and how often."""
+
+    pair: Annotated[list[str], Field(min_length=2, max_length=2)]
+    # Shares grow with the square of the parties.
+    parties: Annotated[int, Field(ge=3, le=10_000)]
+    parties_of_all_pairs: Annotated[int, Field(ge=3, le=1000)]
+    fault_trials: Annotated[int, Field(ge=1, le=100_000)]
+    linkage_parties: Annotated[int, Field(ge=1, le=1_000_000)]
+    linkage_samples: Annotated[int, Field(ge=1, le=100_000)]

@@ -1,0 +1,1 @@
+"""Nayak, Zhang & Adeshiyan (2016), PRAM and the theory of channels: studies, figures."""

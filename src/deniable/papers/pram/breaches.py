@@ -1,0 +1,232 @@
+"""What text 001, section 3, says in numbers: breaches, factors, and an intruder of Adult.
+
+No simulation: every number is computed from matrices and true margins.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from deniable.channels import Channel, DenseChannel, KeepOrReplace
+from deniable.privacy.amplification import (
+    Side,
+    approaching_prior,
+    channel_of_parity,
+    largest_parity,
+    largest_posterior,
+    smallest_posterior,
+)
+from deniable.privacy.breaches import WorstSet, extreme_factors, worst_upward
+from deniable.records.categorical import Microdata
+
+PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5)
+EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
+THRESHOLDS = ((0.05, 0.2), (0.05, 0.5), (0.1, 0.5), (0.2, 0.5), (0.1, 0.9), (0.01, 0.5))
+MASSES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
+"""Of the category that takes nearly all of the prior in text 001, (3.12)."""
+PROBABILITIES = (0.3, 0.5, 0.7)
+"""To keep the true category."""
+
+SKEWED = ((0.70, 0.20, 0.05, 0.05), (0.10, 0.60, 0.20, 0.10), (0.05, 0.10, 0.75, 0.10),
+          (0.15, 0.15, 0.10, 0.60))  # fmt: skip
+"""A matrix with four different columns; its parity is 15, that of the third."""
+
+
+def bound_table(
+    priors: Sequence[float] = PRIORS, epsilons: Sequence[float] = EPSILONS
+) -> pd.DataFrame:
+    """Return how far a report can move a probability at most (text 001, (3.9) and (3.13)).
+
+    The bounds hold for every channel of that epsilon, every set of that prior probability and
+    every report, and each such channel attains them under some prior.
+
+    Returns
+    -------
+    DataFrame
+        ``rho_1`` (the prior probability), ``epsilon``, ``parity`` (its exponential),
+        ``smallest_posterior``, ``largest_posterior``, ``largest_factor`` (of posterior to prior).
+    """
+    rows: list[dict[str, Any]] = []
+    for rho, epsilon in product(priors, epsilons):
+        parity = float(np.exp(epsilon))
+        largest = float(largest_posterior(rho, parity))
+        rows.append(
+            {
+                "rho_1": rho,
+                "epsilon": epsilon,
+                "parity": parity,
+                "smallest_posterior": float(smallest_posterior(rho, parity)),
+                "largest_posterior": largest,
+                "largest_factor": largest / rho,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def threshold_table(
+    thresholds: Sequence[tuple[float, float]] = THRESHOLDS,
+    sizes: Sequence[int] = (2, 5, 16),
+) -> pd.DataFrame:
+    """Return what rules out every rho_1-to-rho_2 breach (text 001, (3.5)).
+
+    Returns
+    -------
+    DataFrame
+        ``rho_1``, ``rho_2``, ``categories``, ``largest_parity``, ``largest_epsilon``, ``diagonal``
+        (of the matrix of that parity), ``largest_factor`` (rho_2 / rho_1: a parity up to that
+        already follows from Theorem 3.2).
+    """
+    rows = []
+    for (rho_1, rho_2), size in product(thresholds, sizes):
+        parity = largest_parity(rho_1, rho_2)
+        channel = channel_of_parity(size, parity)
+        rows.append(
+            {
+                "rho_1": rho_1,
+                "rho_2": rho_2,
+                "categories": size,
+                "largest_parity": parity,
+                "largest_epsilon": float(np.log(parity)),
+                "diagonal": float(channel.matrix()[0, 0]),
+                "largest_factor": rho_2 / rho_1,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def approach_channels(size: int = 4, epsilon: float = np.log(15)) -> dict[str, Channel]:
+    """Return the channels whose approach to the bound is shown: symmetric, and not."""
+    return {
+        "generalized randomized response": channel_of_parity(size, float(np.exp(epsilon))),
+        "four different columns": DenseChannel(np.array(SKEWED)),
+    }
+
+
+def approach_table(
+    channels: Mapping[str, Channel] | None = None, masses: Sequence[float] = MASSES
+) -> pd.DataFrame:
+    """Return how close priors of the form (3.12) of text 001 come to its bound, on both sides.
+
+    Returns
+    -------
+    DataFrame
+        ``channel``, ``side`` (largest, smallest), ``mass`` (a), ``ratio`` (of posterior to prior),
+        ``bound`` (the parity, or 1 over it), ``gap`` (how far the ratio is from the bound, as a
+        share of it), ``category``, ``report`` (codes).
+    """
+    rows = []
+    sides: tuple[Side, ...] = ("largest", "smallest")
+    shown = approach_channels() if channels is None else channels
+    for (name, channel), side, mass in product(shown.items(), sides, masses):
+        found = approaching_prior(channel, mass, side)
+        bound = channel.parity if side == "largest" else 1 / channel.parity
+        rows.append(
+            {
+                "channel": name,
+                "side": side,
+                "mass": mass,
+                "ratio": float(found.ratio),
+                "bound": bound,
+                "gap": abs(float(found.ratio) / bound - 1),
+                "category": found.category,
+                "report": found.report,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def intruder_table(
+    data: Microdata, attributes: Sequence[str], probabilities: Sequence[float] = PROBABILITIES
+) -> pd.DataFrame:
+    """Return what each report tells an intruder whose prior is the attribute's true margin.
+
+    Channels keep the true category with probability p and else report any category alike. All
+    entries of a column but one are then equal, so the posterior of the reported category is the
+    bound (3.9), whatever the prior.
+
+    Returns
+    -------
+    DataFrame
+        ``attribute``, ``p``, ``epsilon``, ``parity``, ``category`` (the report), ``prior``,
+        ``posterior`` (of the reported category), ``factor``, ``likeliest`` (the true category of
+        largest posterior given the report: for a rare one often not the one reported),
+        ``likeliest_posterior``.
+    """
+    rows = []
+    for name, p in product(attributes, probabilities):
+        categories, margin = data.domain[name].categories, _margin(data, name)
+        channel = KeepOrReplace.uniform(len(categories), p)
+        posterior = channel.posterior(margin)
+        for code, category in enumerate(categories):
+            likeliest = int(posterior[code].argmax())
+            rows.append(
+                _channel_columns(name, p, channel)
+                | {
+                    "category": category,
+                    "prior": margin[code],
+                    "posterior": posterior[code, code],
+                    "factor": posterior[code, code] / margin[code] if margin[code] else np.nan,
+                    "likeliest": categories[likeliest],
+                    "likeliest_posterior": posterior[code, likeliest],
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def worst_set_table(
+    data: Microdata,
+    attributes: Sequence[str],
+    probabilities: Sequence[float] = PROBABILITIES,
+    priors: Sequence[float] = PRIORS,
+) -> pd.DataFrame:
+    """Return the worst set for an intruder whose prior is the true margin, beside the bound.
+
+    Of all sets of categories of prior probability below rho_1, the one that a report makes most
+    likely; its complement is the set of prior probability above 1 - rho_1 that a report makes least
+    likely. The bound is that of all priors: the difference is its slack for this one.
+
+    Returns
+    -------
+    DataFrame
+        ``attribute``, ``p``, ``epsilon``, ``parity``, ``rho_1``, ``members`` (categories, joined by
+        " + "; empty if there is no such set), ``report``, ``prior``, ``posterior``, ``exact``
+        (whether no set is worse), ``bound``, ``largest_factor`` (over all sets and reports).
+    """
+    rows = []
+    for name, p in product(attributes, probabilities):
+        attribute, margin = data.domain[name], _margin(data, name)
+        channel = KeepOrReplace.uniform(attribute.size, p)
+        largest_factor = extreme_factors(channel, margin).largest
+        for rho_1 in priors:
+            rows.append(
+                _channel_columns(name, p, channel)
+                | {"rho_1": rho_1}
+                | _described(worst_upward(channel, margin, rho_1), attribute.categories)
+                | {"bound": float(largest_posterior(rho_1, channel.parity))}
+                | {"largest_factor": largest_factor}
+            )
+    return pd.DataFrame(rows)
+
+
+def _channel_columns(attribute: str, p: float, channel: Channel) -> dict[str, Any]:
+    return {"attribute": attribute, "p": p, "epsilon": channel.epsilon, "parity": channel.parity}
+
+
+def _described(worst: WorstSet | None, categories: Sequence[str]) -> dict[str, Any]:
+    if worst is None:
+        return {"members": "", "report": "", "prior": np.nan, "posterior": np.nan, "exact": True}
+    return {
+        "members": " + ".join(categories[u] for u in worst.members),
+        "report": categories[worst.report],
+        "prior": worst.prior_probability,
+        "posterior": worst.posterior,
+        "exact": worst.exact,
+    }
+
+
+def _margin(data: Microdata, name: str) -> np.ndarray:
+    counts = data.counts([name])
+    return np.asarray(counts / counts.sum())

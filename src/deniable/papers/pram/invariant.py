@@ -1,0 +1,273 @@
+"""What variances are claimed for invariant PRAM and what they are (text 001, section 2).
+
+A run draws a sample of records from an attribute's distribution, makes the matrix from the sample
+as an owner does, and randomizes. It then holds what is claimed of the estimate's variance, and the
+intervals made of it, against what is true. All variances are traces, in units of that of sampling
+alone, (1 - sum of pi^2) / n: they are variance inflations.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.channels import KeepOrReplace
+from deniable.channels.base import Counts, Floats, multinomial
+from deniable.channels.invariant import two_step
+from deniable.errors import DeniableError
+from deniable.estimation.exact_intervals import Z_95
+from deniable.records.categorical import Microdata
+
+METHODS = ("two_step", "lazy", "resampling", "two_step_fixed")
+CLAIMS: Mapping[str, tuple[str, ...]] = {
+    "shares": ("multinomial", "fixed_matrix", "conditional", "bound"),
+    "inverted": ("multinomial", "fixed_matrix", "conditional"),
+}
+"""Who claims what variance, by estimator.
+
+``multinomial``: a user who takes the reports for the data, (diag(s) - s s') / n.
+``fixed_matrix``: a user with the matrix who takes it for one that was fixed beforehand, (1.3).
+``conditional``: the owner, (2.4) beside the variance of sampling.
+``bound``: a user without the matrix, (2.6).
+"""
+MEASURES = (
+    "claimed_inflation",
+    "claimed_to_true",
+    "coverage",
+    "coverage_rarest",
+    "coverage_commonest",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class InvariantPram:
+    """Simulates the estimates of a margin after invariant PRAM, and what is claimed of them.
+
+    Parameters
+    ----------
+    data : Microdata
+        Whose margins are the populations that samples are drawn from; categories without records
+        are left out.
+
+    Notes
+    -----
+    A cell has ``attribute``, ``records``, ``method`` and ``p``:
+
+    - ``two_step``: from the matrix that keeps with probability p, else reports any category alike.
+    - ``lazy``: keep with probability p, else draw from the sample's proportions; by (2.5) the
+      inflation of S / n is 1 + (1 - p^2) (1 - 1/n).
+    - ``resampling``: all are drawn from the sample's proportions, whatever p; attains (2.6).
+    - ``two_step_fixed``: as ``two_step``, but made once, from the population. A control, which no
+      owner can have: its reports are multinomial with the population's proportions, so that S / n
+      has the variance of sampling and no other.
+    """
+
+    data: Microdata
+    _margins: dict[str, Floats] = field(default_factory=dict, repr=False)
+
+    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return what names each output of a run: estimator, claim, measure.
+
+        Estimators are ``shares``, the reports' own S / n, and ``inverted``, (1.2); there is no
+        inverse of ``resampling``. Under the claim ``none``, ``squared_error`` is what the run
+        missed the truth by and ``inflation`` has the true variance as its mean, (2.5), without the
+        noise of reports. The other claims are those of `CLAIMS`, with
+
+        - ``claimed_inflation``;
+        - ``claimed_to_true``, the ratio of the claimed to the true trace;
+        - ``coverage``: of nominal 95 % intervals, over all categories; also of the rarest and of
+          the commonest category alone.
+        """
+        _refuse_bad(cell)
+        named = []
+        for estimator in _estimators(cell):
+            named += [(estimator, "none", "squared_error"), (estimator, "none", "inflation")]
+            named += [(estimator, claim, m) for claim in _claims(cell, estimator) for m in MEASURES]
+        return [dict(zip(("estimator", "claim", "measure"), each, strict=True)) for each in named]
+
+    def __call__(
+        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
+    ) -> Floats:
+        """Return the outputs of each run, shape (replicates, outputs)."""
+        _refuse_bad(cell)
+        pi, records = self._margin(cell["attribute"]), int(cell["records"])
+        true = multinomial(generator, np.full(replicates, records), pi)
+        matrices = matrices_of(cell["method"], cell["p"], true / records, pi)
+        sample = _Sample.of(pi, true, matrices, randomize_batch(true, matrices, generator))
+        columns = [
+            column for name in _estimators(cell) for column in self._outcomes(cell, name, sample)
+        ]
+        return np.stack(columns, axis=1)
+
+    def _outcomes(
+        self, cell: Mapping[str, Any], estimator: str, sample: "_Sample"
+    ) -> Iterator[Floats]:
+        pi, records = sample.pi, sample.records
+        unit = (1 - np.sum(pi**2)) / records
+        estimate, variances = sample.estimates(estimator)
+        errors = np.abs(estimate - pi)
+        true = unit + variances["added"].sum(axis=1)
+        if cell["method"] == "two_step_fixed":
+            true = np.full(len(errors), sample.fixed_variance(estimator))
+        yield (errors**2).sum(axis=1) / unit
+        yield true / unit
+        for claim in _claims(cell, estimator):
+            claimed = variances[claim]
+            covered = errors <= Z_95 * np.sqrt(np.maximum(claimed, 0.0))
+            yield claimed.sum(axis=1) / unit
+            # The mean over a block stands for the expectation: it varies by a thousandth or so.
+            yield claimed.sum(axis=1) / true.mean()
+            yield covered.mean(axis=1)
+            yield covered[:, pi.argmin()].astype(float)
+            yield covered[:, pi.argmax()].astype(float)
+
+    def _margin(self, attribute: str) -> Floats:
+        if attribute not in self._margins:
+            counts = self.data.counts((attribute,)).reshape(-1)
+            if np.count_nonzero(counts) < 2:
+                raise DeniableError(
+                    f"all records have one {attribute}: there is no variance to inflate; choose "
+                    "another attribute"
+                )
+            self._margins[attribute] = np.asarray(counts[counts > 0] / counts.sum())
+        return self._margins[attribute]
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """Runs that were randomized, with axes run, category."""
+
+    pi: Floats
+    records: int
+    true: Floats
+    matrices: Floats
+    reported: Floats
+    inverse: Floats | None
+
+    @classmethod
+    def of(cls, pi: Floats, true: Counts, matrices: Floats, reports: Counts) -> "_Sample":
+        records = int(true[0].sum())
+        inverse = None if _singular(matrices) else inverses(matrices, true > 0)
+        shares = np.asarray(true / records), np.asarray(reports / records)
+        return cls(pi, records, shares[0], matrices, shares[1], inverse)
+
+    def estimates(self, estimator: str) -> tuple[Floats, dict[str, Floats]]:
+        """Return the estimate and the variances claimed of each entry; under "added", (2.4)."""
+        n, true = self.records, self.true
+        of_sampling = true * (1 - true) / (n - 1)
+        if estimator == "shares":
+            estimate = self.reported
+            added = (true - _weighted_squares(true, self.matrices)) / n
+        else:
+            estimate = self._inverted()
+            added = (_weighted_squares(true, self._inverse()) - true) / n
+        own = estimate * (1 - estimate) / (n - 1)
+        claims = {"multinomial": own, "conditional": of_sampling + added, "added": added}
+        claims["bound"] = (2 - 1 / n) * own
+        if self.inverse is not None:
+            moments = _weighted_squares(self.reported, self.inverse)
+            claims["fixed_matrix"] = (moments - self._inverted() ** 2) / (n - 1)
+        return estimate, claims
+
+    def fixed_variance(self, estimator: str) -> float:
+        """Return the trace of the true variance under a matrix fixed beforehand."""
+        if estimator == "shares":
+            return float((1 - np.sum(self.pi**2)) / self.records)
+        moments = _weighted_squares(self.pi[None], self._inverse()[:1])
+        return float((moments - self.pi**2).sum() / self.records)
+
+    def _inverted(self) -> Floats:
+        return np.asarray(np.einsum("rv,rvu->ru", self.reported, self._inverse()))
+
+    def _inverse(self) -> Floats:
+        if self.inverse is None:
+            raise DeniableError("resampling has no inverse: all its rows are the same")
+        return self.inverse
+
+
+def matrices_of(method: str, p: float, shares: Floats, pi: Floats) -> Floats:
+    """Return the matrix of each run, shape (runs, size, size).
+
+    Parameters
+    ----------
+    method : of `METHODS`
+    p : float, in (0, 1)
+    shares : array, shape (runs, size)
+        Proportions of each sample.
+    pi : array, shape (size,)
+        Those of the population, for the control.
+    """
+    runs, size = shares.shape
+    first = KeepOrReplace.uniform(size, p)
+    if method == "two_step_fixed":
+        return np.asarray(np.broadcast_to(two_step(first, pi).matrix(), (runs, size, size)))
+    if method == "two_step":
+        P = first.matrix()
+        bayes = P.T * shares[:, None, :] / (shares @ P)[:, :, None]
+        matrices = P @ bayes
+        return np.asarray(matrices / matrices.sum(axis=2, keepdims=True))
+    kept = p if method == "lazy" else 0.0
+    drawn = (1 - kept) * np.broadcast_to(shares[:, None, :], (runs, size, size))
+    return np.asarray(kept * np.eye(size) + drawn)
+
+
+def randomize_batch(true: Counts, matrices: Floats, generator: np.random.Generator) -> Counts:
+    """Draw the counts of reports of each run through its own matrix.
+
+    NumPy gives what rounding leaves over to the last category: in each run the commonest is last,
+    so that a category without records is never reported.
+
+    Parameters
+    ----------
+    true : integers, shape (runs, size)
+    matrices : array, shape (runs, size, size)
+    """
+    order = np.argsort(true, axis=1)
+    sorted_columns = np.take_along_axis(matrices, order[:, None, :], axis=2)
+    drawn = np.zeros_like(true)
+    for category in range(true.shape[1]):
+        drawn += generator.multinomial(true[:, category], sorted_columns[:, category])
+    reports = np.empty_like(true)
+    np.put_along_axis(reports, order, drawn, axis=1)
+    return reports
+
+
+def inverses(matrices: Floats, occurring: npt.NDArray[np.bool_]) -> Floats:
+    """Return each matrix's inverse among its occurring categories; others stay apart, as they are.
+
+    A category that no record of a sample has is not reported either: its column is zero.
+    """
+    size = matrices.shape[-1]
+    both = occurring[:, :, None] & occurring[:, None, :]
+    apart = np.eye(size) * ~occurring[:, None, :]
+    return np.asarray(np.linalg.inv(np.where(both, matrices, 0.0) + apart))
+
+
+def _weighted_squares(weights: Floats, matrices: Floats) -> Floats:
+    return np.asarray(np.einsum("ru,ruv->rv", weights, matrices**2))
+
+
+def _singular(matrices: Floats) -> bool:
+    return bool(np.all(matrices == matrices[:, :1]))
+
+
+def _estimators(cell: Mapping[str, Any]) -> tuple[str, ...]:
+    return ("shares",) if cell["method"] == "resampling" else ("shares", "inverted")
+
+
+def _claims(cell: Mapping[str, Any], estimator: str) -> tuple[str, ...]:
+    # Nothing is to be inverted in resampling; (2.4) is not for the control, whose matrix is not
+    # invariant for the sample.
+    absent = {"resampling": "fixed_matrix", "two_step_fixed": "conditional"}.get(cell["method"])
+    return tuple(claim for claim in CLAIMS[estimator] if claim != absent)
+
+
+def _refuse_bad(cell: Mapping[str, Any]) -> None:
+    if cell["method"] not in METHODS:
+        raise DeniableError(f"unknown method {cell['method']!r}; use {', '.join(METHODS)}")
+    if not 0 < cell["p"] < 1:
+        raise DeniableError(f"p is {cell['p']}, the probability to keep; it must be in (0, 1)")
+    if cell["records"] < 2:
+        raise DeniableError(f"a variance needs at least 2 records, not {cell['records']}")

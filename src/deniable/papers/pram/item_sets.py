@@ -1,0 +1,230 @@
+"""Item sets through product channels: what they cost as they grow (text 001, section 4).
+
+Transactions of 40 items come from a latent-class model that is drawn once from a stated seed: each
+client is of one of a few kinds, and a kind has its own probability of each item. Each item is
+randomized on its own with the same epsilon, so that the whole record has 40 times that epsilon.
+
+A run draws, for each kind, the reported patterns of the items that it likes most: one multinomial
+with the distribution of reports, which is what sampling and randomizing n records come to (text
+001, (1.1)). Sets are drawn independently of each other; only what becomes of each is asked.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from deniable.channels import KeepOrReplace, ProductChannel
+from deniable.channels.base import Counts, Floats, multinomial
+from deniable.errors import DeniableError
+from deniable.estimation.intervals import Intervals, Method, confidence_intervals
+from deniable.pram.transactions import LARGEST_SET
+
+MEASURES = (
+    "support",
+    "bias",
+    "standard_error",
+    "relative_error",
+    "coverage_score",
+    "coverage_wald",
+    "coverage_bonferroni",
+    "told_from_zero",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LatentClasses:
+    """Clients of several kinds; given the kind, items are bought independently.
+
+    Parameters
+    ----------
+    shares : shape (kinds,)
+        Of the kinds, sum 1.
+    chances : shape (kinds, items)
+        Of each item, in [0, 1].
+    """
+
+    shares: Floats
+    chances: Floats
+
+    @classmethod
+    def drawn(cls, items: int = 40, kinds: int = 4, seed: int = 2016) -> "LatentClasses":
+        """Draw a model: shares from a Dirichlet(5, ..., 5), chances from a Beta(.5, 2).
+
+        Half of the chances are below .15 or so, a tenth above .55.
+        """
+        generator = np.random.default_rng(seed)
+        shares = generator.dirichlet(np.full(kinds, 5.0))
+        return cls(shares, generator.beta(0.5, 2.0, size=(kinds, items)))
+
+    def pattern_law(self, items: Sequence[int]) -> Floats:
+        """Return the distribution of the 2^s patterns of some items, the last running fastest."""
+        chances = self.chances[:, list(items)]
+        law = self.shares[:, None]
+        for chance in chances.T[..., None]:
+            law = (law[:, :, None] * np.stack([1 - chance, chance], axis=-1)).reshape(
+                len(chances), -1
+            )
+        return np.asarray(law.sum(axis=0))
+
+    def favourites(self, size: int) -> list[tuple[int, ...]]:
+        """Return for each kind the items that it buys most often, so many of them."""
+        order = np.argsort(-self.chances, axis=1, kind="stable")
+        return [tuple(int(item) for item in sorted(row[:size])) for row in order]
+
+    def draw(self, records: int, generator: np.random.Generator) -> npt.NDArray[np.uint8]:
+        """Return true records, shape (records, items)."""
+        kinds = generator.choice(self.shares.size, size=records, p=self.shares)
+        drawn = generator.random((records, self.chances.shape[1])) < self.chances[kinds]
+        return drawn.astype(np.uint8)
+
+
+def item_channel(epsilon: float) -> KeepOrReplace:
+    """Return the symmetric channel of an item with the given epsilon."""
+    if not 0 < epsilon < math.inf:
+        raise DeniableError(f"an item's epsilon is {epsilon}; it must be positive and finite")
+    lie = 1 / (1 + math.exp(epsilon))
+    return KeepOrReplace.from_entries(2, 1 - lie, lie)
+
+
+@dataclass(frozen=True, eq=False)
+class PramItemSets:
+    """Simulates estimates of the supports of item sets.
+
+    Parameters
+    ----------
+    model : LatentClasses, optional
+        By default the one drawn from the seed 2016.
+    confidence : float, in (0, 1)
+    """
+
+    model: LatentClasses = field(default_factory=LatentClasses.drawn)
+    confidence: float = 0.95
+
+    @cached_property
+    def _laws(self) -> dict[tuple[int, ...], Floats]:
+        return {}
+
+    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return what names each output of a run: the mean over the item sets of one size.
+
+        - ``support``, ``standard_error``: the true support; the estimated standard error;
+        - ``bias``: error in true standard errors; ``relative_error``: absolute, over the support;
+        - ``coverage_score``, ``coverage_wald``: single intervals for the population;
+          ``coverage_bonferroni``: 1 if the sets of all kinds are covered at once;
+        - ``told_from_zero``: whether the score interval lies above 0.
+        """
+        return [{"measure": measure} for measure in MEASURES]
+
+    def __call__(
+        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
+    ) -> Floats:
+        """Return the outputs of each run, shape (replicates, outputs).
+
+        Parameters
+        ----------
+        cell : mapping
+            size (of the item sets), epsilon (of each item), records.
+        """
+        size, records = int(cell["size"]), int(cell["records"])
+        self._refuse_bad_size(size)
+        channel = ProductChannel((item_channel(cell["epsilon"]),) * size)
+        last = np.zeros((1, channel.size))
+        last[0, -1] = 1.0
+        sets = self.model.favourites(size)
+        found = np.empty((len(sets), len(MEASURES), replicates))
+        for number, items in enumerate(sets):
+            law = channel.reported(self._law(items))
+            support = self._law(items)[-1]
+            spread = (law @ channel._solve(last)[0] ** 2 - support**2) / records
+            reports = multinomial(generator, np.full(replicates, records), law)
+            score = self._intervals(channel, reports, last, "score")
+            wald = self._intervals(channel, reports, last, "wald")
+            together = self._intervals(channel, reports, last, "score", len(sets))
+            error = score.estimate[:, 0] - support
+            found[number] = [
+                np.full(replicates, support),
+                error / math.sqrt(spread),
+                score.standard_error[:, 0],
+                np.abs(error) / support,
+                score.cover(support)[:, 0],
+                wald.cover(support)[:, 0],
+                together.cover(support)[:, 0],
+                score.low[:, 0] > 0,
+            ]
+        means = found.mean(axis=0).T
+        at_once = MEASURES.index("coverage_bonferroni")
+        means[:, at_once] = found[:, at_once].min(axis=0)
+        return np.asarray(means)
+
+    def _intervals(
+        self,
+        channel: ProductChannel,
+        reports: Counts,
+        weights: Floats,
+        method: Method,
+        together: int = 1,
+    ) -> Intervals:
+        confidence = 1 - (1 - self.confidence) / together
+        return confidence_intervals(
+            channel, reports, confidence=confidence, method=method, functionals=weights
+        )
+
+    def _law(self, items: tuple[int, ...]) -> Floats:
+        if items not in self._laws:
+            self._laws[items] = self.model.pattern_law(items)
+        return self._laws[items]
+
+    def _refuse_bad_size(self, size: int) -> None:
+        most = min(self.model.chances.shape[1], LARGEST_SET)
+        if not 1 <= size <= most:
+            raise DeniableError(f"the size of item sets is {size}; it must be in 1 .. {most}")
+
+
+def growth_of_errors(
+    model: LatentClasses, sizes: Sequence[int], epsilons: Sequence[float], records: int
+) -> pd.DataFrame:
+    """Return the exact standard errors of supports, by size and epsilon.
+
+    With the symmetric channel of an item, scores of "present" and "absent" are p / (2 p - 1) and
+    -(1 - p) / (2 p - 1). For one item the mean square of a score is, whatever is true, at least
+    p (1 - p) / (2 p - 1)^2; it multiplies from item to item. At an epsilon of 1 that is .92, and
+    1.92 where the item is present.
+
+    Returns
+    -------
+    DataFrame
+        ``size``, ``epsilon`` (of an item), ``epsilon_of_set`` (what the items of the set give away
+        together), ``support`` (mean of the kinds' favourite sets), ``standard_error`` (root mean
+        variance), ``without`` (the standard error that sampling alone has), ``records_needed`` for
+        a standard error of a tenth of the support.
+    """
+    rows = []
+    for size, epsilon in product(sizes, epsilons):
+        channel = ProductChannel((item_channel(epsilon),) * size)
+        last = np.zeros((1, channel.size))
+        last[0, -1] = 1.0
+        squares = channel.expected(channel._solve(last) ** 2)[0]
+        laws = [model.pattern_law(items) for items in model.favourites(size)]
+        supports = np.array([law[-1] for law in laws])
+        variances = np.array([law @ squares for law in laws]) - supports**2
+        sampling = supports * (1 - supports)
+        support = float(supports.mean())
+        rows.append(
+            {
+                "size": size,
+                "epsilon": epsilon,
+                "epsilon_of_set": size * epsilon,
+                "support": support,
+                "standard_error": math.sqrt(variances.mean() / records),
+                "without": math.sqrt(sampling.mean() / records),
+                "records_needed": math.ceil(variances.mean() / (support / 10) ** 2),
+            }
+        )
+    return pd.DataFrame(rows)

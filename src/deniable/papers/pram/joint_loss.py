@@ -1,0 +1,170 @@
+"""What invariant PRAM of single attributes does to joint distributions (text 001, section 2).
+
+Matrices R1, R2 that are invariant for the two margins of a joint distribution pi leave both
+margins as they are, but the reports' joint distribution is R1' pi R2. Beside it: one matrix over
+the cross-classification, invariant for the joint distribution, at the same epsilon for a change of
+both values; and an analyst who knows R1 and R2 and inverts them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from deniable.channels import Channel, ProductChannel
+from deniable.channels.base import Counts, Floats
+from deniable.channels.invariant import two_step_with_epsilon
+from deniable.errors import DeniableError
+from deniable.estimation.metrics import random_queries
+from deniable.estimation.simplex import clip_and_rescale
+from deniable.randomized_response.dependence import dependence_of_tables
+from deniable.records.categorical import Microdata
+
+ESTIMATORS = ("separate", "separate_inverted", "joint")
+MEASURES = (
+    "expected_distance",
+    "distance",
+    "margin_distance",
+    "cramers_v",
+    "query_bias",
+    "query_error",
+)
+Cell = Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanisms:
+    """The invariant matrices of a pair of attributes, at one epsilon of the pair.
+
+    Attributes
+    ----------
+    true : array of int, shape (first, second)
+        The file's counts.
+    separate : ProductChannel
+        An invariant matrix for each margin, each of half the epsilon.
+    joint : Channel
+        One invariant matrix for all cells.
+    """
+
+    true: Counts
+    separate: ProductChannel
+    joint: Channel
+
+    @classmethod
+    def of(cls, counts: Counts, epsilon: float) -> "Mechanisms":
+        """Make the two-step matrices for a file's counts.
+
+        Categories without records are left out: an invariant matrix never reports them, and
+        Cramer's V is over those that are left.
+        """
+        counts = counts[np.ix_(counts.any(axis=1), counts.any(axis=0))]
+        shares = counts / counts.sum()
+        factors = tuple(
+            two_step_with_epsilon(shares.sum(axis=axis), epsilon / 2) for axis in (1, 0)
+        )
+        joint = two_step_with_epsilon(shares.reshape(-1), epsilon)
+        return cls(counts, ProductChannel(factors), joint)
+
+    def expected(self, estimator: str) -> Floats:
+        """Return the expectation of an estimate of the joint distribution, exactly."""
+        shares = np.asarray(self.true / self.true.sum())
+        if estimator == "separate":
+            return self.separate.reported(shares.reshape(-1)).reshape(shares.shape)
+        return shares
+
+
+@dataclass(frozen=True, eq=False)
+class JointLoss:
+    """Simulates joint distributions after invariant PRAM, of one file whose records are given.
+
+    Parameters
+    ----------
+    data : Microdata
+        The file.
+    coverage : float
+        Share of the pair's cells that a count query asks for.
+
+    Notes
+    -----
+    A cell has ``first``, ``second`` (attributes) and ``epsilon`` (of the pair of values). Epsilons
+    are conditional on the matrices, which disclose margins or joint distribution if published
+    (`deniable.channels.invariant.disclosed_proportions`): the analyst of ``separate_inverted`` has
+    them.
+    """
+
+    data: Microdata
+    coverage: float = 0.1
+    _made: dict[tuple[str, str, float], Mechanisms] = field(default_factory=dict, repr=False)
+
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
+        """Return what names each output of a run: estimator, measure.
+
+        ``true`` has ``cramers_v`` alone. The estimators are the reports of ``separate``, the same
+        inverted, without bias but not within [0, 1], and the reports of ``joint``; their measures
+
+        - ``expected_distance``: total variation between the estimate's expectation and the truth;
+          computed, the same in all runs;
+        - ``distance``: total variation, half the sum of differences, of the run's estimate;
+        - ``margin_distance``: the same for margins, the larger of two;
+        - ``cramers_v``: of the estimate, clipped and rescaled where it is outside [0, 1];
+        - ``query_bias``: of a random count query, |expectation - truth|, as a share of records;
+        - ``query_error``: the run's error in the same query.
+        """
+        named = [{"estimator": "true", "measure": "cramers_v"}]
+        return named + [{"estimator": e, "measure": m} for e in ESTIMATORS for m in MEASURES]
+
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
+        """Return the outputs of each run, shape (replicates, outputs)."""
+        made = self.mechanisms(cell)
+        true = made.true / made.true.sum()
+        queries = random_queries(true.size, self.coverage, replicates, generator)
+        asked = queries.reshape(replicates, *true.shape).astype(float)
+        columns = [np.full(replicates, float(dependence_of_tables(true, "cramers_v")))]
+        for estimator, joint in self._estimates(made, generator, replicates).items():
+            expected = made.expected(estimator)
+            errors = joint - true
+            columns += [
+                np.full(replicates, _distance(expected - true)),
+                _distance(errors),
+                np.maximum(
+                    np.abs(errors.sum(axis=1)).sum(axis=-1), np.abs(errors.sum(axis=2)).sum(axis=-1)
+                )
+                / 2,
+                dependence_of_tables(_distribution(joint), "cramers_v"),
+                np.abs(np.einsum("rij,ij->r", asked, expected - true)),
+                np.abs(np.einsum("rij,rij->r", asked, errors)),
+            ]
+        return np.stack(columns, axis=1)
+
+    def mechanisms(self, cell: Cell) -> Mechanisms:
+        """Return the matrices of a cell, made once."""
+        first, second, epsilon = cell["first"], cell["second"], float(cell["epsilon"])
+        if first == second:
+            raise DeniableError(f"a pair needs two attributes, not {first!r} twice")
+        if (first, second, epsilon) not in self._made:
+            counts = self.data.counts((first, second))
+            self._made[first, second, epsilon] = Mechanisms.of(counts, epsilon)
+        return self._made[first, second, epsilon]
+
+    def _estimates(
+        self, made: Mechanisms, generator: np.random.Generator, replicates: int
+    ) -> dict[str, Floats]:
+        runs = np.broadcast_to(made.true.reshape(-1), (replicates, made.true.size))
+        shape = (replicates, *made.true.shape)
+        separate = made.separate.randomize_counts(runs, generator)
+        joint = made.joint.randomize_counts(runs, generator)
+        return {
+            "separate": (separate / made.true.sum()).reshape(shape),
+            "separate_inverted": made.separate.estimate(separate).reshape(shape),
+            "joint": (joint / made.true.sum()).reshape(shape),
+        }
+
+
+def _distance(differences: Floats) -> Floats:
+    return np.asarray(np.abs(differences).sum(axis=(-2, -1)) / 2)
+
+
+def _distribution(joint: Floats) -> Floats:
+    flat = joint.reshape(len(joint), -1)
+    return clip_and_rescale(flat).reshape(joint.shape)

@@ -1,0 +1,208 @@
+"""Variance inflation of randomized response, PRAM and invariant PRAM, in closed form (text 001).
+
+All mechanisms of an attribute are held against each other at one exact epsilon of their matrix.
+For the invariant ones that is conditional on a matrix that is made from the file, and covers less:
+their inflation stays under 2 as epsilon falls to 0, because what they then release is a sample from
+the true margin (`deniable.channels.invariant.disclosed_proportions`,
+`deniable.pram.invariant_methods.whole_file_epsilon`).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from deniable.channels import Channel, KeepOrReplace
+from deniable.channels.base import Floats
+from deniable.channels.invariant import (
+    lazy_resampling_with_epsilon,
+    resampling,
+    sampling_covariance,
+    two_step_with_epsilon,
+)
+from deniable.errors import DeniableError
+from deniable.pram.invariant_methods import Method, whole_file_epsilon
+from deniable.pram.matrices import channel_of_epsilon
+from deniable.privacy.amplification import channel_of_parity
+from deniable.records.categorical import Microdata
+
+COLUMNS = (
+    "attribute",
+    "categories",
+    "epsilon",
+    "mechanism",
+    "records",
+    "exact_epsilon",
+    "retention",
+    "trace_sampling",
+    "trace_added",
+    "inflation",
+)
+DEFAULT_EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0)
+
+
+def variance_inflation(
+    data: Microdata, epsilons: Sequence[float] = DEFAULT_EPSILONS, records: int | None = None
+) -> pd.DataFrame:
+    """Return by how much each mechanism inflates the variance of an attribute's estimated shares.
+
+    - ``randomized_response``: generalized (Warner's for two categories), (1.2) and (1.3).
+    - ``pram_given_parity``: a fixed matrix of parity exp(epsilon) with the largest diagonal,
+      (3.6). The matrix is that of randomized response, reached from the other side.
+    - ``invariant_two_step``: S / n through `two_step_with_epsilon`; (2.4) at the population's
+      shares, which is (2.5) but for terms of order 1/n.
+    - ``invariant_two_step_inverted``: the same, inverted by a user who knows the matrix, as (1.2)
+      does: more variance for the same unbiasedness.
+    - ``invariant_lazy``: S / n where records are kept with a probability, else drawn from the
+      file's shares; (2.5) exactly.
+    - ``bound``: what no invariant method exceeds, (2.6).
+
+    Parameters
+    ----------
+    data : Microdata
+        Whose margins are taken for the population; categories without records are left out.
+    epsilons : sequence of float, above 0, at most 30
+    records : int, optional
+        n, of the data by default.
+
+    Returns
+    -------
+    DataFrame
+        A row for each attribute of two or more categories, epsilon and mechanism: ``attribute``,
+        ``categories``, ``epsilon`` (wanted), ``mechanism``, ``records``, ``exact_epsilon`` (of the
+        matrix), ``retention`` (expected share of records whose category stays), ``trace_sampling``
+        and ``trace_added`` (of the covariance matrices, for n records), ``inflation`` ((sampling +
+        added) / sampling). The bound has neither epsilon nor retention of its own.
+    """
+    size = len(data) if records is None else records
+    rows: list[dict[str, Any]] = []
+    for name in data.domain.names:
+        counts = data.counts((name,)).reshape(-1)
+        shares = np.asarray(counts[counts > 0] / counts.sum())
+        if shares.size < 2:
+            continue
+        for epsilon in epsilons:
+            which = {"attribute": name, "categories": shares.size, "epsilon": epsilon}
+            rows += [which | row for row in inflations(shares, epsilon, size)]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def inflations(shares: Floats, epsilon: float, records: int) -> list[dict[str, Any]]:
+    """Return the rows of one attribute and epsilon, from mechanism on.
+
+    Parameters
+    ----------
+    shares : array, shape (size,), positive, sum 1
+    epsilon : float
+    records : int
+    """
+    response = channel_of_epsilon(shares.size, epsilon)
+    parity = _of_given_parity(shares.size, epsilon)
+    two_step = two_step_with_epsilon(shares, epsilon)
+    lazy = lazy_resampling_with_epsilon(shares, epsilon)
+    sampling = float(np.trace(sampling_covariance(shares, records)))
+    kept = lazy.diagonal_weight
+    added: Mapping[str, tuple[Channel | None, float]] = {
+        "randomized_response": (response, _fixed_matrix(response, shares, records)),
+        "pram_given_parity": (parity, _fixed_matrix(parity, shares, records)),
+        "invariant_two_step": (two_step, _conditional(two_step, shares, records)),
+        "invariant_two_step_inverted": (two_step, _fixed_matrix(two_step, shares, records)),
+        "invariant_lazy": (lazy, (1 - kept**2) * (1 - 1 / records) * sampling),
+        "bound": (None, (1 - 1 / records) * sampling),
+    }
+    return [
+        {
+            "mechanism": mechanism,
+            "records": records,
+            "exact_epsilon": np.nan if channel is None else channel.epsilon,
+            "retention": np.nan if channel is None else float(shares @ np.diag(channel.matrix())),
+            "trace_sampling": sampling,
+            "trace_added": trace,
+            "inflation": 1 + trace / sampling,
+        }
+        for mechanism, (channel, trace) in added.items()
+    ]
+
+
+def whole_file_epsilons(
+    data: Microdata, epsilons: Sequence[float] = DEFAULT_EPSILONS
+) -> pd.DataFrame:
+    """Return what the epsilon of an invariant matrix leaves out, by attribute.
+
+    For a file that is released with its matrix kept secret, in which one record changes. (With the
+    matrix published it is infinite: the matrix tells the true margin.)
+
+    Returns
+    -------
+    DataFrame
+        ``attribute``, ``categories``, ``smallest_count`` (records of the rarest category),
+        ``epsilon`` (of the matrix), ``mechanism`` (``invariant_two_step``, ``invariant_lazy`` and,
+        of epsilon 0, ``resampling``), ``whole_file_epsilon``.
+    """
+    rows: list[dict[str, Any]] = []
+    for name in data.domain.names:
+        counts = data.counts((name,)).reshape(-1)
+        counts = counts[counts > 0]
+        if counts.size < 2:
+            continue
+        methods: list[tuple[float, str, Method]] = [(0.0, "resampling", resampling)]
+        for epsilon in epsilons:
+            of_two_steps = partial(two_step_with_epsilon, epsilon=epsilon)
+            methods.append((epsilon, "invariant_two_step", of_two_steps))
+            if counts.min() > 1:  # else a neighbouring file has no record of a category
+                of_one = partial(lazy_resampling_with_epsilon, epsilon=epsilon)
+                methods.append((epsilon, "invariant_lazy", of_one))
+        rows += [
+            {
+                "attribute": name,
+                "categories": counts.size,
+                "smallest_count": int(counts.min()),
+                "epsilon": epsilon,
+                "mechanism": mechanism,
+                "whole_file_epsilon": whole_file_epsilon(method, counts),
+            }
+            for epsilon, mechanism, method in methods
+        ]
+    return pd.DataFrame(rows)
+
+
+def warner_inflation(share: float, epsilon: float) -> float:
+    """Return the variance inflation of Warner's symmetric design for two categories.
+
+    1 + p (1 - p) / ((2 p - 1)^2 pi (1 - pi)) with p = exp(epsilon) / (1 + exp(epsilon)), which is
+    1 + 1 / (4 sinh(epsilon / 2)^2 pi (1 - pi)).
+
+    Parameters
+    ----------
+    share : float, in (0, 1)
+    epsilon : float, above 0
+    """
+    if not (0 < share < 1 and epsilon > 0):
+        raise DeniableError(
+            f"share {share} and epsilon {epsilon} have no variance inflation: the share must be in "
+            "(0, 1), epsilon above 0"
+        )
+    return 1 + 1 / (4 * math.sinh(epsilon / 2) ** 2 * share * (1 - share))
+
+
+def _of_given_parity(size: int, epsilon: float) -> KeepOrReplace:
+    parity = math.exp(epsilon)
+    while (channel := channel_of_parity(size, parity)).epsilon > epsilon:
+        parity = math.nextafter(parity, 1.0)  # the exponential was rounded up
+    return channel
+
+
+def _fixed_matrix(channel: Channel, shares: Floats, records: int) -> float:
+    """Return the trace of what randomization adds by (1.3); infinite if nothing can be inverted."""
+    if channel.singular:
+        return math.inf
+    return float(np.trace(channel.covariance(shares, records, "file")))
+
+
+def _conditional(channel: Channel, shares: Floats, records: int) -> float:
+    """Return the trace of (2.4) at shares that need not be those of a whole number of records."""
+    P = channel.matrix()
+    return float(np.sum(shares - shares @ P**2) / records)

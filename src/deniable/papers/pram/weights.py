@@ -1,0 +1,233 @@
+"""Weighted estimates from randomized records of a survey with unequal weights (text 001, (2.7)).
+
+The population is Adult. Records are drawn from it with replacement, more often from some
+relationships than from others, and each draw is randomized on its own:
+
+- ``pps``: a draw takes a person with a probability proportional to a size that depends on the
+  relationship (`SIZES`);
+- ``stratified``: the six relationships are strata, each with the same number of draws.
+
+Both oversample the married, who earn more and have more education than the rest: without weights
+the estimates are of another population. Weights known to depend on a characteristic tell of it,
+whatever the channel hides; here they tell the relationship.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from deniable.channels import Channel, Target
+from deniable.channels.base import Counts, Floats, multinomial
+from deniable.errors import DeniableError
+from deniable.estimation.intervals import Intervals, confidence_intervals
+from deniable.estimation.survey_weights import WeightedCounts, weighted_intervals
+from deniable.papers.pram.coverage import CHANNELS, EVERY, LEVELS, PramCoverage
+from deniable.records.categorical import Microdata
+
+DESIGNS = ("pps", "stratified")
+CLASSES = "relationship"
+SIZES: Mapping[str, float] = {
+    "Husband": 4, "Wife": 4, "Unmarried": 2, "Not-in-family": 2, "Own-child": 1,
+    "Other-relative": 1,
+}  # fmt: skip
+"""How often a person is drawn, relative to others, under ``pps``."""
+TARGETS: tuple[Target, ...] = ("population", "file")
+ESTIMATORS = ("hajek", "horvitz_thompson", "unweighted")
+
+
+@dataclass(frozen=True, eq=False)
+class PramWeights:
+    """Simulates weighted estimates and their intervals.
+
+    Parameters
+    ----------
+    data : Microdata
+        Adult, or records with its attributes income, education and relationship.
+    confidence : float, in (0, 1)
+    """
+
+    data: Microdata
+    confidence: float = 0.95
+    _shares: dict[str, Floats] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def _coverage(self) -> PramCoverage:
+        return PramCoverage(self.data)
+
+    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return what names each output of a run: target, estimator, category, measure.
+
+        - ``coverage``: share of the categories whose interval holds the truth;
+        - ``variance_ratio``: estimated over true variance (of the linearized ratio for
+          ``hajek``), mean over categories, for the population;
+        - ``bias``: error of the estimate of a category, in proportions of the population.
+        """
+        _, labels, _ = self._coverage.setting(cell["channel"])
+        found = []
+        for target in TARGETS:
+            for estimator in ESTIMATORS:
+                one = {"target": target, "estimator": estimator}
+                found.append(one | {"category": EVERY, "measure": "coverage"})
+                if target == "population":
+                    if estimator != "unweighted":
+                        found.append(one | {"category": EVERY, "measure": "variance_ratio"})
+                    found += [one | {"category": each, "measure": "bias"} for each in labels]
+        return found
+
+    def __call__(
+        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
+    ) -> Floats:
+        """Return the outputs of each run, shape (replicates, outputs).
+
+        Parameters
+        ----------
+        cell : mapping
+            design (of `DESIGNS`), channel (of `pram_coverage.CHANNELS`, of one attribute that is
+            not the relationship), records.
+        """
+        channel, _, _ = self._coverage.setting(cell["channel"])
+        design = self._design(cell)
+        true = design.draw(generator, replicates)
+        reports = channel.randomize_counts(true, generator)
+        columns: list[Floats] = []
+        for target in TARGETS:
+            for estimator in ESTIMATORS:
+                truth = design.proportions
+                if target == "file":
+                    truth = design.shares_of_file(true, estimator)
+                found = self._intervals(channel, design, reports, target, estimator)
+                columns.append(found.cover(truth).mean(axis=1))
+                if target == "population":
+                    if estimator != "unweighted":
+                        variance = design.variance(channel, estimator)
+                        columns.append((found.standard_error**2 / variance).mean(axis=1))
+                    columns += [*(found.estimate - truth).T]
+        return np.column_stack(columns)
+
+    def _intervals(
+        self, channel: Channel, design: "_Design", reports: Counts, target: Target, estimator: str
+    ) -> Intervals:
+        if estimator == "unweighted":
+            return confidence_intervals(
+                channel, reports.sum(axis=1), confidence=self.confidence, target=target
+            )
+        return weighted_intervals(
+            channel,
+            design.weighted_counts(reports),
+            confidence=self.confidence,
+            target=target,
+            total=1.0 if estimator == "horvitz_thompson" else None,
+        )
+
+    def _design(self, cell: Mapping[str, Any]) -> "_Design":
+        if cell["design"] not in DESIGNS:
+            raise DeniableError(f"unknown design {cell['design']!r}; use {' or '.join(DESIGNS)}")
+        shares = self._class_shares(cell["channel"])
+        within = shares / shares.sum(axis=1, keepdims=True)
+        present = shares.sum(axis=1)
+        stratified = cell["design"] == "stratified"
+        names = self.data.domain[CLASSES].categories
+        sizes = np.ones(len(names)) if stratified else np.array([SIZES[name] for name in names])
+        drawn = np.full(len(names), 1 / len(names)) if stratified else sizes * present
+        return _Design(present, within, drawn / drawn.sum(), int(cell["records"]), stratified)
+
+    def _class_shares(self, name: str) -> Floats:
+        """Return the shares of the population by relationship and category."""
+        if name not in self._shares:
+            channel, _, _ = self._coverage.setting(name)
+            (attribute, *others) = CHANNELS[name][0]
+            if others:
+                raise DeniableError(
+                    f"the channel {name!r} is over several attributes; use one over one attribute"
+                )
+            table = self.data.counts([CLASSES, attribute]).astype(float)
+            if channel.size == len(LEVELS):
+                code_of = self.data.domain[attribute].code_of
+                groups = [[code_of(each) for each in group] for _, group in LEVELS]
+                table = np.stack([table[:, group].sum(axis=1) for group in groups], axis=1)
+            self._shares[name] = table / table.sum()
+        return self._shares[name]
+
+
+@dataclass(frozen=True, eq=False)
+class _Design:
+    """Draws with replacement from classes of persons with equal chances within each.
+
+    Parameters
+    ----------
+    present : shape (classes,)
+        Shares of the classes in the population.
+    within : shape (classes, categories)
+        Proportions of the categories in each class.
+    drawn : shape (classes,)
+        Shares of the draws: expected ones, or fixed ones if stratified.
+    records : int
+    stratified : bool
+    """
+
+    present: Floats
+    within: Floats
+    drawn: Floats
+    records: int
+    stratified: bool
+
+    @property
+    def proportions(self) -> Floats:
+        """The true proportions of the categories in the population."""
+        return self.present @ self.within
+
+    @cached_property
+    def allocation(self) -> Counts:
+        """Draws from each stratum, even ones."""
+        each, rest = divmod(self.records, self.drawn.size)
+        return each + (np.arange(self.drawn.size) < rest).astype(np.int64)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Weight of a record of each class; a share of the population of total 1."""
+        drawn = self.allocation if self.stratified else self.records * self.drawn
+        return np.asarray(self.present / drawn)
+
+    def draw(self, generator: np.random.Generator, replicates: int) -> Counts:
+        """Return the true counts of samples, shape (replicates, classes, categories)."""
+        if not self.stratified:
+            cells = (self.drawn[:, None] * self.within).reshape(-1)
+            counts = multinomial(generator, np.full(replicates, self.records), cells)
+            return counts.reshape(replicates, *self.within.shape)
+        strata = zip(self.allocation, self.within, strict=True)
+        drawn = [multinomial(generator, np.full(replicates, n), row) for n, row in strata]
+        return np.stack(drawn, axis=1)
+
+    def weighted_counts(self, reports: Counts) -> WeightedCounts:
+        """Return the sums of weights, by stratum if there are any."""
+        weights = self.weights[:, None]
+        sums, squares, records = reports * weights, reports * weights**2, reports.sum(axis=-1)
+        if not self.stratified:
+            sums, squares = (each.sum(axis=1, keepdims=True) for each in (sums, squares))
+            records = records.sum(axis=1, keepdims=True)
+        return WeightedCounts(sums, squares, records)
+
+    def shares_of_file(self, true: Counts, estimator: str) -> Floats:
+        """Return what the estimates for the file are estimates of, run by run."""
+        if estimator == "unweighted":
+            return np.asarray(true.sum(axis=1) / self.records)
+        sums = (true * self.weights[:, None]).sum(axis=1)
+        return np.asarray(
+            sums if estimator == "horvitz_thompson" else sums / sums.sum(axis=1, keepdims=True)
+        )
+
+    def variance(self, channel: Channel, estimator: str) -> Floats:
+        """Return the true variance of each weighted estimate; of the linearized ratio."""
+        law = channel.reported(self.within)
+        second = channel._second_moments(law)
+        if self.stratified:
+            return np.asarray((self.present**2 / self.allocation) @ (second - self.within**2))
+        # One draw's value: weight times records times its score, less the truth for the ratio.
+        truth = self.proportions
+        values = (self.weights * self.records) ** 2 * self.drawn
+        if estimator == "hajek":
+            return np.asarray(values @ (second - 2 * truth * self.within + truth**2) / self.records)
+        return np.asarray((values @ second - truth**2) / self.records)

@@ -1,0 +1,1 @@
+"""Imran & Meo (2024), randomized response block aggregation: studies, claims, figures."""

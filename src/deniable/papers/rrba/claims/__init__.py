@@ -1,0 +1,1 @@
+"""What [rrba] claims in words, and the tests that decide it."""

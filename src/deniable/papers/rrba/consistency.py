@@ -1,0 +1,277 @@
+"""Views that disagree, and what agreement costs or gains (text 004, 4.3), with real noise.
+
+A trial deals the records of a file out to the views, one view a client, and collects each table of
+a view as RRBA does. Tables of different views then give different margins for the attributes that
+they share. They are treated in three ways: each table by itself (the nearest distribution, step one
+of section 6), and all together by the l2 and the l1 program of `deniable.contingency.consistency`,
+with tables that were not observed reconstructed beside them. What comes out is held against the
+file's own proportions.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from deniable.channels.base import Floats
+from deniable.contingency.consistency import (
+    AGREEMENT,
+    NoisyTable,
+    consistent_tables,
+    largest_disagreement,
+    margin_of,
+    reconstruct_printed,
+)
+from deniable.contingency.effects import Layout
+from deniable.contingency.two_step import nearest_tables
+from deniable.errors import DeniableError
+from deniable.records.categorical import Microdata
+from deniable.rrba.batch import block_sizes, collect, split_blocks
+from deniable.rrba.tables import POOLED
+from deniable.rrba.views import Combination, View, make_views
+from deniable.sampling.sources import generator_for
+from deniable.study.engine import mean_summary
+
+Shown = Literal["observed", "in several", "in none"]
+OTHER_SIZE: Mapping[int, tuple[Shown, int]] = {2: ("in none", 3), 3: ("in several", 2)}
+"""What is reconstructed from views of k attributes: tables that no view holds, or several do."""
+METHODS = ("nearest", "l2", "l1")
+COLUMNS = (
+    "file",
+    "records",
+    "p",
+    "views_of",
+    "views",
+    "tables",
+    "number",
+    "method",
+    "closed_form",
+    "printed_feasible",
+    "disagreement_before",
+    "disagreement_after",
+    "negative_before",
+    "negative_after",
+    "distance_before",
+    "distance_after",
+    "change",
+    "ci_low",
+    "ci_high",
+    "replicates",
+)
+
+
+@dataclass(frozen=True)
+class ConsistencyCell:
+    """A setting of the study.
+
+    Attributes
+    ----------
+    file : str
+    p : float, in (0, 1)
+    views_of : int, 2 or 3
+        k, attributes a table.
+    """
+
+    file: str
+    p: float
+    views_of: int
+
+
+def consistency_table(
+    files: Mapping[str, Microdata],
+    probabilities: Sequence[float],
+    *,
+    seed: int,
+    replicates: int = 10,
+    sizes: Sequence[int] = (2, 3),
+    block_size: int = 25,
+) -> pd.DataFrame:
+    """Return how far views disagree and tables are from the truth, before and after.
+
+    Parameters
+    ----------
+    files : mapping of str to Microdata
+        With few attributes: the programs have a variable an effect.
+    probabilities : sequence of float
+        The p.
+    seed : int
+        Root of the random streams.
+    replicates : int, >= 2
+    sizes : sequence of int, of `OTHER_SIZE`
+        k, attributes a table of a view.
+    block_size : int
+        Clients between two updates of a view's tables.
+
+    Returns
+    -------
+    DataFrame
+        `COLUMNS`, a row a setting, kind of tables and method.
+
+        ``tables``: "observed", those of the views; "in several", smaller tables that several
+        views hold (before: the margin of the first that does); "in none", larger ones that no view
+        holds, for which there is no before. ``method``: "nearest" treats each table by itself;
+        "l2" and "l1" are the programs. ``closed_form``: share of trials in which the averages of
+        margins, the closed form of l2, leave no cell of the observed tables below 0, so that these
+        need no program. ``printed_feasible``: share in which the program as printed, which demands
+        equality with all views, has a solution. ``disagreement``: largest difference between
+        margins that two of the observed tables share, mean over trials. ``negative``: share of
+        cells below 0. ``distance``: l2 distance from the file's proportions, mean over tables and
+        trials; ``change`` is after less before, with its 95 % interval over trials.
+    """
+    if replicates < 2:
+        raise DeniableError(f"{replicates} trials give no interval; use at least 2")
+    rows: list[dict[str, Any]] = []
+    for name, data in files.items():
+        for p in probabilities:
+            for size in sizes:
+                cell = ConsistencyCell(name, p, size)
+                rows += _rows(cell, data, seed=seed, replicates=replicates, block_size=block_size)
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def collected(
+    data: Microdata,
+    views: Sequence[View],
+    keep: float,
+    generator: np.random.Generator,
+    block_size: int,
+) -> list[NoisyTable]:
+    """Return the tables of all views, each from its own share of the clients.
+
+    Parameters
+    ----------
+    data : Microdata
+        True records; each is dealt to one view.
+    views : sequence of View
+    keep : float, in (0, 1)
+        p.
+    generator : numpy.random.Generator
+    block_size : int
+
+    Returns
+    -------
+    list of NoisyTable
+        Unbiased estimates; the precision is the number of clients.
+    """
+    found = []
+    parts = np.array_split(generator.permutation(len(data)), len(views))
+    for view, part in zip(views, parts, strict=True):
+        own = Microdata(data.domain, tuple(column[part] for column in data.columns))
+        for combination in view:
+            counts = own.counts(combination)
+            blocks = split_blocks(
+                counts.reshape(-1), block_sizes(len(own), block_size), 1, generator
+            )
+            estimate = collect(blocks, keep, generator, POOLED).estimate()
+            table = estimate.reshape(counts.shape)
+            found.append(NoisyTable(combination, table, float(len(own))))
+    return found
+
+
+def _rows(
+    cell: ConsistencyCell, data: Microdata, *, seed: int, replicates: int, block_size: int
+) -> Iterator[dict[str, Any]]:
+    if cell.views_of not in OTHER_SIZE:
+        raise DeniableError(f"views of {cell.views_of} attributes; this study has views of 2 and 3")
+    stream = generator_for(seed, {"study": "rrba_consistency", **vars(cell)})
+    names = data.domain.names
+    views = make_views(names, cell.views_of)
+    other, size = OTHER_SIZE[cell.views_of]
+    wanted = list(combinations(names, size))
+    every = [*(c for view in views for c in view), *wanted]
+    truth = {names: data.counts(names) / len(data) for names in every}
+    trials = [
+        trial
+        for _ in range(replicates)
+        for trial in _trial(
+            collected(data, views, cell.p, stream, block_size), wanted, other, truth
+        )
+    ]
+    about = vars(cell) | {"records": len(data), "views": len(views), "replicates": replicates}
+    measures = [c for c in COLUMNS if c.startswith(("closed", "printed", "disa", "nega", "dist"))]
+    by_kind = pd.DataFrame(trials).groupby(["tables", "method", "number"], sort=False)
+    for (kind, method, number), part in by_kind:
+        about_change = {"change": np.nan, "ci_low": np.nan, "ci_high": np.nan}
+        change = part["distance_after"] - part["distance_before"]
+        if change.notna().all():
+            found = mean_summary(change)
+            about_change = {"change": found.value, "ci_low": found.low, "ci_high": found.high}
+        yield (
+            about
+            | {"tables": kind, "method": method, "number": number}
+            | dict(part[measures].mean())
+            | about_change
+        )
+
+
+def _trial(
+    noisy: Sequence[NoisyTable],
+    wanted: Sequence[Combination],
+    other: Shown,
+    truth: Mapping[Combination, Floats],
+) -> Iterator[dict[str, Any]]:
+    """Yield what one trial shows: a row a kind of tables and method."""
+    before = {table.attributes: table.proportions for table in noisy}
+    margins = {} if other == "in none" else {names: _first_margin(noisy, names) for names in wanted}
+    layout = Layout.of(noisy, [])
+    about = {
+        "closed_form": float(np.all(layout.cells(layout.average_effects(noisy)) >= 0)),
+        "printed_feasible": float(_printed_feasible(noisy, wanted[0])),
+        "disagreement_before": largest_disagreement(noisy),
+    }
+    for method in METHODS:
+        if method == "nearest":
+            after = {names: _nearest(values) for names, values in (before | margins).items()}
+        else:
+            norm: Literal["l2", "l1"] = "l2" if method == "l2" else "l1"
+            after = dict(consistent_tables(noisy, wanted, norm=norm).tables)
+        kinds: list[tuple[Shown, Sequence[Combination], Mapping[Combination, Floats]]] = [
+            ("observed", list(before), before)
+        ]
+        if margins or method != "nearest":
+            kinds.append((other, wanted, margins))
+        apart = largest_disagreement([NoisyTable(names, after[names]) for names in before])
+        for kind, chosen, known in kinds:
+            yield (
+                about
+                | {"tables": kind, "method": method, "number": len(chosen)}
+                | {"disagreement_after": apart}
+                | _measured(chosen, known, truth, "before")
+                | _measured(chosen, after, truth, "after")
+            )
+
+
+def _measured(
+    chosen: Sequence[Combination],
+    tables: Mapping[Combination, Floats],
+    truth: Mapping[Combination, Floats],
+    when: str,
+) -> dict[str, float]:
+    """Return the mean distance from the truth and the share of negative cells."""
+    if not tables:
+        return {f"distance_{when}": np.nan, f"negative_{when}": np.nan}
+    distances = [np.sqrt(np.sum((tables[names] - truth[names]) ** 2)) for names in chosen]
+    negative = sum(int(np.sum(tables[names] < 0)) for names in chosen)
+    cells = sum(tables[names].size for names in chosen)
+    return {f"distance_{when}": float(np.mean(distances)), f"negative_{when}": negative / cells}
+
+
+def _first_margin(noisy: Sequence[NoisyTable], names: Combination) -> Floats:
+    return next(margin_of(t, names) for t in noisy if set(names) <= set(t.attributes))
+
+
+def _nearest(table: Floats) -> Floats:
+    return nearest_tables(table.reshape(-1), 1.0).reshape(table.shape)
+
+
+def _printed_feasible(noisy: Sequence[NoisyTable], names: Combination) -> bool:
+    if largest_disagreement(noisy) > AGREEMENT:
+        return False
+    try:
+        reconstruct_printed(names, noisy)
+    except DeniableError:
+        return False
+    return True

@@ -1,0 +1,253 @@
+"""When RRBA has converged: Figures 5 and 6 of text 004, section 5.
+
+A run sends 200 blocks of clients, drawn with replacement from a file, through one table of two
+attributes, and follows the cell of that table whose proportion is closest to the one that is asked
+for. It is then held against three criteria.
+
+``first`` and ``lasting`` are the printed rule: two consecutive tables differ by less than delta*,
+the width of a 95 % interval of a Bernoulli variable observed n times, n the size of a block. Either
+the first time, or for good ("and remains valid throughout the blocks"). The rule does not say that
+the estimate is close to anything. As long as tables are distributions, each block's estimate is a
+fresh one, whose error does not shrink with the number of blocks: two of them differ by less than
+2 z sd with the probability Pr(|Z| < sqrt(2) z p), whatever the block size, in block 3 as in
+block 200.
+
+``precise`` means something: the estimate pooled over all blocks so far is as precise as the
+truthful answers of 500 people would be. Its standard error, known without the truth, is at most
+sqrt(pi (1 - pi) / 500). It is reached after about 500 lambda (1 - lambda) / (p^2 pi (1 - pi))
+clients, lambda = p pi + (1 - p) q, in blocks of whatever size, and once reached it stays.
+
+The 500 is the size of Survey, but it was not chosen blindly: for q = pi the text's account of
+Figure 6 (which p and block sizes converge) follows from any reference between about 490 and 580,
+and from none far outside. That agreement is therefore no confirmation of the text.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from deniable.channels.base import Floats
+from deniable.errors import DeniableError
+from deniable.estimation.exact_intervals import Z_95
+from deniable.records.categorical import Microdata
+from deniable.rrba.batch import Collection, collect, sampled_blocks
+from deniable.rrba.tables import LOST, POOLED, PRINTED, PRINTED_FIRST_VERSION, Rule
+from deniable.rrba.views import Combination
+
+UPDATES: Mapping[str, Rule] = {
+    "printed": PRINTED,
+    "printed_first_version": PRINTED_FIRST_VERSION,
+    "projected": Rule("block", "projected", 0.1),
+    "pooled": POOLED,
+    "uniform": Rule("none"),
+}
+"""Rules for the next table, by the name of a cell's ``update``."""
+
+CRITERIA = ("first", "lasting", "precise")
+LARGEST_ERROR = 1.0
+"""At which errors are cut off: a printed table can be millions away."""
+
+
+@dataclass(frozen=True)
+class Followed:
+    """The cell of a file that a run follows.
+
+    Attributes
+    ----------
+    combination : tuple of str
+        The two attributes of its table.
+    cell : int
+    proportions : array, shape (cells,)
+        Of the table, in the file.
+    """
+
+    combination: Combination
+    cell: int
+    proportions: Floats
+
+    @property
+    def proportion(self) -> float:
+        """The cell's own."""
+        return float(self.proportions[self.cell])
+
+
+@dataclass(frozen=True, eq=False)
+class Convergence:
+    """Simulates runs of RRBA and says when they have converged.
+
+    Parameters
+    ----------
+    files : mapping of str to Microdata
+        The data sets, by name.
+    blocks : int, >= 2
+        Of a run.
+    reference : int
+        Truthful answers that the criterion ``precise`` takes for its measure.
+
+    Notes
+    -----
+    A cell has ``dataset``, ``probability``, ``block_size``, ``p``, ``update`` (of `UPDATES`).
+    """
+
+    files: Mapping[str, Microdata]
+    blocks: int = 200
+    reference: int = 500
+    _followed: dict[tuple[str, float], Followed] = field(default_factory=dict, repr=False)
+
+    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return what names each output of a run: criterion, measure.
+
+        For each criterion
+
+        - ``converged``: 1 if it was met within the blocks;
+        - ``tuples``: answers until then, or all answers if it was not: a restricted mean;
+        - ``error``: of what is returned then (at the end, if never): the average of the last two
+          tables under the printed rule (section 5, step 4), the pooled estimate under
+          ``precise``; absolute, cut off at 1;
+        - ``within``: 1 if that error is within the 95 % interval of the reference sample.
+
+        And under ``none``, without stopping: ``error_last`` of the last table, ``error_average``
+        of the last two, ``error_pooled``, and ``invalid``, 1 if any table was no distribution.
+        """
+        _refuse_bad(cell)
+        names = [
+            (criterion, measure)
+            for criterion in CRITERIA
+            for measure in ("converged", "tuples", "error", "within")
+        ]
+        names += [
+            ("none", measure)
+            for measure in ("error_last", "error_average", "error_pooled", "invalid")
+        ]
+        return [{"criterion": criterion, "measure": measure} for criterion, measure in names]
+
+    def __call__(
+        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
+    ) -> Floats:
+        """Return the outputs of each run, shape (replicates, outputs)."""
+        _refuse_bad(cell)
+        followed, size = self.followed(cell["dataset"], cell["probability"]), cell["block_size"]
+        sizes = (size,) * self.blocks
+        clients = sampled_blocks(followed.proportions, sizes, replicates, generator)
+        runs = collect(clients, cell["p"], generator, UPDATES[cell["update"]])
+        return np.stack([*self._outcomes(runs, followed, size)], axis=1)
+
+    def followed(self, dataset: str, probability: float) -> Followed:
+        """Return the cell of a data set's pairs of attributes closest to a probability."""
+        key = dataset, probability
+        if key not in self._followed:
+            if dataset not in self.files:
+                raise DeniableError(f"unknown data set {dataset!r}; use {', '.join(self.files)}")
+            self._followed[key] = closest_cell(self.files[dataset], probability)
+        return self._followed[key]
+
+    def _outcomes(self, runs: Collection, followed: Followed, size: int) -> Iterator[Floats]:
+        truth, at = followed.proportion, followed.cell
+        tables = np.concatenate((runs.tables[..., at], runs.state.table[:, None, at]), axis=1)
+        averages = (tables[:, 1:] + tables[:, :-1]) / 2
+        pooled = runs.running_estimates()[..., at]
+        differences = np.abs(np.diff(tables, axis=1))
+        met = differences < interval_width(tables[:, 1:], size)
+        # A diverged table stays as it is, which is no convergence.
+        later = np.concatenate((runs.tables[:, 1:], runs.state.table[:, None]), axis=1)
+        met &= np.abs(later).max(axis=-1) < LOST
+        lasting = np.logical_and.accumulate(met[:, ::-1], axis=1)[:, ::-1]
+        errors = runs.running_standard_errors()[..., at]
+        precise = errors <= self._reference_error(pooled)
+        reach = Z_95 * float(self._reference_error(np.array(truth)))
+        for reached, returned in ((met, averages), (lasting, averages), (precise, pooled)):
+            block = np.where(reached.any(axis=1), reached.argmax(axis=1), self.blocks - 1)
+            value = np.take_along_axis(returned, block[:, None], axis=1)[:, 0]
+            yield reached.any(axis=1).astype(float)
+            yield (block + 1.0) * size
+            yield _error(value, truth)
+            yield (np.abs(value - truth) <= reach).astype(float)
+        yield _error(tables[:, -1], truth)
+        yield _error(averages[:, -1], truth)
+        yield _error(pooled[:, -1], truth)
+        yield np.asarray(later.min(axis=(1, 2)) < 0, dtype=float)
+
+    def _reference_error(self, proportion: Floats) -> Floats:
+        # An estimate at or below 0 would ask for no error at all.
+        least = 1 / self.reference
+        pi = np.clip(proportion, least, 1 - least)
+        return np.asarray(np.sqrt(pi * (1 - pi) / self.reference))
+
+
+def _error(value: Floats, truth: float) -> Floats:
+    return np.asarray(np.minimum(np.abs(value - truth), LARGEST_ERROR))
+
+
+def closest_cell(data: Microdata, probability: float) -> Followed:
+    """Return the cell, of all tables of two attributes, whose proportion is closest.
+
+    Of equally close ones the first, in the order of the file's attributes.
+    """
+    best: Followed | None = None
+    for combination in combinations(data.domain.names, 2):
+        proportions = data.counts(combination).reshape(-1) / len(data)
+        cell = int(np.abs(proportions - probability).argmin())
+        found = Followed(combination, cell, proportions)
+        if best is None or _distance(found, probability) < _distance(best, probability):
+            best = found
+    if best is None:
+        raise DeniableError("cells of pairs need at least two attributes; the data have one")
+    return best
+
+
+def _distance(followed: Followed, probability: float) -> float:
+    return abs(followed.proportion - probability)
+
+
+def interval_width(estimate: npt.ArrayLike, size: int) -> Floats:
+    """Return delta*, the width of the 95 % interval of a Bernoulli variable (section 5).
+
+    2 z sqrt(v (1 - v) / n) where the count v n is over 5, else that of the interval of the log
+    odds, with the count taken as at least one half. The text writes 2 z_{1 - alpha / 2 sigma}.
+
+    Parameters
+    ----------
+    estimate : array
+        v, any number: printed tables leave [0, 1].
+    size : int
+        n, of a block.
+    """
+    v = np.asarray(estimate, dtype=float)
+    inside = np.clip(v, 0.5 / size, 1 - 0.5 / size)
+    normal = 2 * Z_95 * np.sqrt(inside * (1 - inside) / size)
+    reach = Z_95 / np.sqrt(size * inside * (1 - inside))
+    centre = special.logit(inside)
+    by_odds = special.expit(centre + reach) - special.expit(centre - reach)
+    return np.asarray(np.where(v * size > 5, normal, by_odds))
+
+
+def expected_tuples(
+    proportion: float, replaced_by: float, keep: float, reference: int = 500
+) -> float:
+    """Return the answers after which ``precise`` is met, under a table that does not change.
+
+    Parameters
+    ----------
+    proportion : float
+        pi, of the cell.
+    replaced_by : float
+        q, the cell of the table.
+    keep : float
+        p.
+    reference : int
+    """
+    reported = keep * proportion + (1 - keep) * replaced_by
+    inflation = reported * (1 - reported) / (proportion * (1 - proportion) * keep**2)
+    return reference * inflation
+
+
+def _refuse_bad(cell: Mapping[str, Any]) -> None:
+    if cell["update"] not in UPDATES:
+        raise DeniableError(f"unknown update {cell['update']!r}; use {', '.join(UPDATES)}")
+    if cell["block_size"] < 1:
+        raise DeniableError(f"blocks of {cell['block_size']} clients; give at least 1")

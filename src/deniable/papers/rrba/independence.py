@@ -1,0 +1,302 @@
+"""Tests of independence from noisy tables: Table 3 of text 004, then sizes and powers.
+
+All tables have k binary attributes. Their cells have the proportions
+
+    pi(x) = product of margins * (1 + rho * product of s_j(x_j)),
+
+with scores s_j of mean 0 and variance 1 under the margin; over even margins they are 1 and -1. The
+effect rho is the correlation of the attributes for k = 2; for more, no attribute depends on fewer
+than all others together. The pattern ``pair`` has the product over the first two attributes alone.
+
+Text 004 states neither n nor the alternative of Table 3 (nor the distribution under the null): even
+margins, n and rho are assumed. It states p = .5 and epsilon = .25, taken here as the p of RRBA's
+channel and the epsilon of Laplace and MCIndep. These are not the same privacy: RRBA's exact epsilon
+is ln(1 + p m / (1 - p)), 1.609, 2.197 and 2.833 for m = 4, 8 and 16 cells.
+
+What epsilon is compared. Each is for the replacement of one record: of the channel that a client's
+report passes (local), of the released table under Laplace noise, whose sensitivity is then 2
+(central: a curator sees the true table). Equal epsilons bound the same thing, what a released table
+tells about a record; RRBA and the channel-aware test trust no curator for it.
+
+Methods: ``laplace`` (noise of scale 2 / epsilon, critical value of the chi-squared distribution),
+``laplace_printed_scale`` (scale 2 |T| / epsilon, as text 004, 7.4, prints), ``mcindep``, ``rrba``
+(7.3 as printed) and ``channel_aware`` (`deniable.contingency.independence`). Those of one trust
+model test the same tables: differences between methods have less error than their intervals say.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from deniable.channels import KeepOrReplace
+from deniable.channels.base import Counts, Floats
+from deniable.contingency.independence import Bools, ChannelTest, channel_test
+from deniable.contingency.log_linear import LogLinearModel
+from deniable.contingency.monte_carlo import (
+    LaplaceRelease,
+    RandomizedRelease,
+    SmallCells,
+    asymptotic_test,
+    monte_carlo_test,
+)
+from deniable.errors import DeniableError
+from deniable.estimation.exact_intervals import clopper_pearson
+
+STATED_KEEP = 0.5  # text 004, Table 3
+STATED_EPSILON = 0.25
+LEVEL = 0.05
+HYPOTHESES = ("H0", "H1")
+"""Independence is true, it is false. Not "null", which readers of CSV files take for nothing."""
+METHODS = ("laplace", "mcindep", "rrba", "channel_aware")
+TABLE_3_METHODS = (*METHODS, "laplace_printed_scale")
+SHARES: Mapping[str, tuple[float, ...]] = {
+    "uniform": (0.5, 0.5, 0.5, 0.5),
+    "skewed": (0.2, 0.3, 0.15, 0.25),
+}
+"""Of the second category of each attribute."""
+FALLBACK_TABLES = 199
+PERCENT = 100.0
+
+
+def proportions(k: int, margins: str, effect: float, pattern: str = "all") -> Floats:
+    """Return the cells of a table, see the module.
+
+    Parameters
+    ----------
+    k : int, 2 to 4
+    margins : "uniform" or "skewed"
+    effect : float
+        rho.
+    pattern : "all" or "pair"
+
+    Examples
+    --------
+    >>> proportions(2, "uniform", 0.2)
+    array([0.3, 0.2, 0.2, 0.3])
+    """
+    if margins not in SHARES or not 2 <= k <= len(SHARES[margins]):
+        raise DeniableError(
+            f"no margins {margins!r} for k = {k}; use {' or '.join(SHARES)} and k from 2 to 4"
+        )
+    if pattern not in ("all", "pair"):
+        raise DeniableError(f"unknown pattern {pattern!r}; use all or pair")
+    shares = SHARES[margins][:k]
+    dependent = shares if pattern == "all" else shares[:2]
+    null = reduce(np.kron, [np.array([1 - s, s]) for s in shares])
+    scores = [np.array([(s / (1 - s)) ** 0.5, -(((1 - s) / s) ** 0.5)]) for s in dependent]
+    scores += [np.ones(2)] * (k - len(dependent))
+    cells = null * (1 + effect * reduce(np.kron, scores))
+    if cells.min() < 0:
+        largest = -1 / reduce(np.kron, scores).min()
+        raise DeniableError(
+            f"an effect of {effect:g} makes a cell negative; with {margins} margins of {k} "
+            f"attributes it can be at most {largest:.3g}"
+        )
+    return np.asarray(cells)
+
+
+def keep_for(epsilon: float, cells: int) -> float:
+    """Return the p at which a uniform table of so many cells has this exact epsilon.
+
+    The inverse of epsilon = ln(1 + p m / (1 - p)).
+
+    Examples
+    --------
+    >>> round(keep_for(math.log(5), 4), 12)
+    0.5
+    """
+    if not epsilon > 0:
+        raise DeniableError(f"epsilon is {epsilon}; it must be positive")
+    return math.expm1(epsilon) / (math.expm1(epsilon) + cells)
+
+
+@dataclass(frozen=True, eq=False)
+class Table3:
+    """Simulates Table 3 of text 004: each method under the null and under the alternative.
+
+    A trial is 100 for a rejected null, else 0: means are per cent.
+    """
+
+    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return what names each output of a trial: hypothesis, method, epsilon_exact."""
+        releases = self._releases(cell)
+        return [
+            {"hypothesis": hypothesis, "method": method, "epsilon_exact": releases[method].epsilon}
+            for hypothesis in HYPOTHESES
+            for method in TABLE_3_METHODS
+        ]
+
+    def __call__(
+        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
+    ) -> Floats:
+        """Return the decisions of each trial, shape (replicates, outputs).
+
+        Parameters
+        ----------
+        cell : mapping
+            k, n, effect, sampled_tables (l), small_cells (of
+            `deniable.contingency.monte_carlo.SmallCells`).
+        """
+        releases = self._releases(cell)
+        columns: list[Bools] = []
+        for hypothesis in HYPOTHESES:
+            effect = cell["effect"] if hypothesis == "H1" else 0.0
+            pi = proportions(cell["k"], "uniform", effect)
+            true = generator.multinomial(cell["n"], pi, replicates)
+            found = dict(
+                _decisions(true, releases, cell["sampled_tables"], cell["small_cells"], generator)
+            )
+            columns += [found[method] for method in TABLE_3_METHODS]
+        return np.asarray(PERCENT * np.column_stack(columns))
+
+    def _releases(self, cell: Mapping[str, Any]) -> "_Releases":
+        cells = 2 ** int(cell["k"])
+        honest = LaplaceRelease(2 / STATED_EPSILON)
+        return {
+            "laplace": honest,
+            "mcindep": honest,
+            "rrba": (local := RandomizedRelease(KeepOrReplace.uniform(cells, STATED_KEEP))),
+            "channel_aware": local,
+            "laplace_printed_scale": LaplaceRelease(2 * cells / STATED_EPSILON),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class IndependencePower:
+    """Simulates how often each method rejects independence, all at one exact epsilon.
+
+    A trial is 100 for a rejected null, else 0: means are per cent, the size where the effect is 0.
+    """
+
+    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return what names each output of a trial: method, epsilon_exact, measure.
+
+        - ``rejected``: whether the method rejects;
+        - ``valid`` (channel-aware): whether its rule of validity holds;
+        - ``valid_and_rejected``: both; over ``valid``, the rate at which its chi-squared
+          distribution rejects.
+        """
+        releases = self._releases(cell)
+        rows = [
+            {"method": method, "epsilon_exact": releases[method].epsilon, "measure": "rejected"}
+            for method in METHODS
+        ]
+        return rows + [
+            rows[-1] | {"measure": measure} for measure in ("valid", "valid_and_rejected")
+        ]
+
+    def __call__(
+        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
+    ) -> Floats:
+        """Return the outputs of each trial, shape (replicates, outputs).
+
+        Parameters
+        ----------
+        cell : mapping
+            k, margins ("uniform" or "skewed"), pattern ("all" or "pair"), n, effect, epsilon,
+            sampled_tables, small_cells.
+        """
+        pi = proportions(cell["k"], cell["margins"], cell["effect"], cell["pattern"])
+        true = generator.multinomial(cell["n"], pi, replicates)
+        releases = self._releases(cell)
+        found = dict(
+            _decisions(true, releases, cell["sampled_tables"], cell["small_cells"], generator)
+        )
+        measures = [found[method] for method in METHODS]
+        measures += [found["valid"], found["valid"] & found["channel_aware"]]
+        return np.asarray(PERCENT * np.column_stack(measures))
+
+    def _releases(self, cell: Mapping[str, Any]) -> "_Releases":
+        cells = 2 ** int(cell["k"])
+        local = RandomizedRelease(KeepOrReplace.uniform(cells, keep_for(cell["epsilon"], cells)))
+        central = LaplaceRelease(2 / cell["epsilon"])
+        return {"laplace": central, "mcindep": central, "rrba": local, "channel_aware": local}
+
+
+_Releases = dict[str, LaplaceRelease | RandomizedRelease]
+
+
+def _decisions(
+    true: Counts,
+    releases: _Releases,
+    tables: int,
+    small_cells: SmallCells,
+    generator: np.random.Generator,
+) -> Iterator[tuple[str, Bools]]:
+    """Yield which trials each method rejects, and where the channel-aware test's rule holds."""
+    records, cells = int(true[0].sum()), true.shape[-1]
+    model = LogLinearModel.independence((2,) * (cells.bit_length() - 1))
+    central, local = releases["mcindep"], releases["rrba"]
+    assert isinstance(local, RandomizedRelease)
+    noisy = central.release(true, generator)
+    yield "laplace", asymptotic_test(noisy, records, model, level=LEVEL)
+    reports = local.channel.randomize_counts(true, generator)
+    for method, released, release in (
+        ("mcindep", noisy, central),
+        ("rrba", local.estimated(reports), local),
+    ):
+        found = monte_carlo_test(
+            released, records, release, model, generator, tables=tables, level=LEVEL,
+            small_cells=small_cells,
+        )  # fmt: skip
+        yield method, found.rejected
+    aware: ChannelTest = channel_test(
+        reports, local.channel, model, generator=generator, tables=FALLBACK_TABLES
+    )
+    yield "channel_aware", aware.rejected(LEVEL)
+    yield "valid", aware.valid
+    if "laplace_printed_scale" in releases:
+        noisier = releases["laplace_printed_scale"].release(true, generator)
+        yield "laplace_printed_scale", asymptotic_test(noisier, records, model, level=LEVEL)
+
+
+def counted(results: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
+    """Add the number rejected and the trials to results in per cent, with exact intervals.
+
+    Student's interval, which summaries have, says nothing where all trials agree; Clopper and
+    Pearson's takes its place.
+
+    Parameters
+    ----------
+    results : DataFrame
+        Columns regenerated (per cent), ci_low, ci_high, replicates, and others.
+
+    Returns
+    -------
+    DataFrame
+        The same with ``rejected`` and ``trials`` in front of ``regenerated``.
+    """
+    trials = results["replicates"].to_numpy(dtype=int)
+    rejected = np.rint(results["regenerated"].to_numpy() * trials / PERCENT).astype(int)
+    low, high = clopper_pearson(rejected, trials, confidence)
+    table = results.assign(ci_low=PERCENT * low, ci_high=PERCENT * high)
+    place = list(table.columns).index("regenerated")
+    table.insert(place, "rejected", rejected)
+    table.insert(place + 1, "trials", trials)
+    return table
+
+
+def accuracies(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Return the accuracy of text 004, Table 3: right decisions per cent, half of trials a null.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns `keys`, hypothesis, regenerated, published.
+
+    Returns
+    -------
+    DataFrame
+        `keys`, ``published``, ``regenerated``.
+    """
+    right = table.copy()
+    null = right["hypothesis"] == "H0"
+    for column in ("published", "regenerated"):
+        right.loc[null, column] = PERCENT - right.loc[null, column]
+    means = right.groupby(list(keys), sort=False)[["published", "regenerated"]].mean()
+    return means.reset_index()

@@ -1,0 +1,368 @@
+"""How far released tables are from the true ones: Tables 4 and 5 of text 004 and what they lack.
+
+A trial releases the table of k attributes of a file of n = 8,000 records and measures its distance
+from the true table, `deniable.estimation.metrics`. The text does not say which k attributes. A run
+takes all sets of k attributes, or `Subsets.most` of them drawn with a recorded seed where there are
+more; its results are the mean over the sets and the mean of each.
+
+What is measured is named by ``reading``:
+
+- ``noisy``: the table as it is released, cells below 0 included. What l2 is taken from in the text,
+  as far as we know; no Jensen-Shannon distance exists there.
+- ``projected``: the closest table of counts with n records, step one of section 6. The printed
+  Jensen-Shannon distances need it, or something like it.
+- ``last_block`` (RRBA): the protocol to the letter. The table that (4) makes of the last block
+  alone, projected; ``noisy`` and ``projected`` pool all blocks, without bias.
+
+The epsilons are those of one answer about one table. RRBA's is local: of what a client reports.
+That of Laplace noise is central: a curator sees the true table. Both are for the replacement of a
+record, under which counts have the sensitivity 2: noise of scale b has epsilon 2 / b exactly.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from deniable.channels import KeepOrReplace
+from deniable.channels.base import Counts, Floats
+from deniable.contingency.two_step import nearest_tables
+from deniable.errors import DeniableError
+from deniable.estimation.metrics import (
+    chi_squared_between,
+    jensen_shannon_distances,
+    l2_distances,
+    squared_errors,
+)
+from deniable.records.categorical import Microdata
+from deniable.rrba.batch import block_sizes, collect, split_blocks
+from deniable.rrba.privacy import floor_epsilon, keep_for_epsilon
+from deniable.rrba.tables import POOLED, PRINTED, Rule, floored_projection
+from deniable.rrba.views import Combination
+from deniable.sampling.laplace import SeededNoise
+from deniable.sampling.sources import generator_for
+
+EVERY = "all"
+"""The name of the mean over sets of attributes."""
+METRICS: Mapping[str, tuple[str, ...]] = {
+    "noisy": ("l2", "squared_error"),
+    "projected": ("l2", "squared_error", "jensen_shannon", "chi_squared"),
+    "last_block": ("l2", "squared_error", "jensen_shannon", "chi_squared"),
+}
+"""What is measured, by reading."""
+MEASURES = {
+    "l2": l2_distances,
+    "squared_error": squared_errors,
+    "jensen_shannon": jensen_shannon_distances,
+    "chi_squared": chi_squared_between,
+}
+HALF_FLOOR = Rule("pooled", "projected", 0.5)
+UNIFORM = Rule("none")
+AT_ONCE = 3_000_000
+"""Counts that are simulated at once."""
+
+Released = Iterator[tuple[str, str, Floats]]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to release a table, and its exact epsilon.
+
+    Attributes
+    ----------
+    name : str
+    readings : tuple of str
+        Keys of `METRICS`.
+    trust : str
+        "local"; "central" where a curator sees the true table; "oracle" where the p takes knowing
+        the true table.
+    """
+
+    name: str
+    readings: tuple[str, ...]
+    trust: str
+
+
+@dataclass(frozen=True)
+class Subsets:
+    """Which sets of k attributes of a file are released.
+
+    Attributes
+    ----------
+    most : int, >= 1
+        All sets, if they are no more; else so many drawn without replacement.
+    seed : int
+        Of that draw.
+    """
+
+    most: int = 40
+    seed: int = 2024
+
+    def of(self, names: Sequence[str], k: int) -> tuple[Combination, ...]:
+        """Return the sets, in the order of the attributes."""
+        if not 1 <= k <= len(names):
+            raise DeniableError(
+                f"sets of {k} attributes cannot be taken from {len(names)}; k must be 1 to "
+                f"{len(names)}"
+            )
+        every = list(combinations(names, k))
+        if len(every) <= self.most:
+            return tuple(every)
+        stream = generator_for(self.seed, {"sets of": list(names), "k": k, "most": self.most})
+        return tuple(every[i] for i in sorted(stream.permutation(len(every))[: self.most]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Simulation:
+    """What the two studies share: files, their true tables, measures and their names."""
+
+    files: Mapping[str, Microdata]
+    subsets: Subsets = field(default_factory=Subsets)
+    block_size: int = 250
+    _true: dict[tuple[str, int], dict[Combination, Counts]] = field(
+        default_factory=dict, repr=False
+    )
+
+    def methods(self) -> tuple[Method, ...]:
+        """Return the methods, in the order of the outputs."""
+        raise NotImplementedError
+
+    def epsilon_exact(self, cell: Mapping[str, Any], method: str, reading: str, m: int) -> float:
+        """Return the epsilon of one answer about a table of m cells."""
+        raise NotImplementedError
+
+    def released(
+        self, cell: Mapping[str, Any], true: Counts, generator: np.random.Generator
+    ) -> Released:
+        """Yield (method, reading, tables) for true tables with axes run, cell."""
+        raise NotImplementedError
+
+    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return what names each output of a trial.
+
+        ``metric``, ``method``, ``reading``, ``trust``, ``subset`` (attributes joined by "+", or
+        "all" for the mean over the sets), ``cells`` of the table (the largest for "all"), and
+        ``epsilon_exact`` (the largest for "all").
+        """
+        cells = {"+".join(s): t.size for s, t in self.true_tables(cell["file"], cell["k"]).items()}
+        rows = []
+        for method, reading, metric in self._measured():
+            about = {
+                "metric": metric,
+                "method": method.name,
+                "reading": reading,
+                "trust": method.trust,
+            }
+            epsilons = {
+                s: self.epsilon_exact(cell, method.name, reading, m) for s, m in cells.items()
+            }
+            rows.append(
+                about
+                | {
+                    "subset": EVERY,
+                    "cells": max(cells.values()),
+                    "epsilon_exact": max(epsilons.values()),
+                }
+            )
+            rows += [
+                about | {"subset": s, "cells": m, "epsilon_exact": epsilons[s]}
+                for s, m in cells.items()
+            ]
+        return rows
+
+    def __call__(
+        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
+    ) -> Floats:
+        """Return the measures of each trial, shape (replicates, outputs)."""
+        true = list(self.true_tables(cell["file"], cell["k"]).values())
+        found = {
+            (method.name, reading, metric): np.empty((replicates, len(true)))
+            for method, reading, metric in self._measured()
+        }
+        for places in self._batches(true, replicates):
+            tables = np.repeat([true[place] for place in places], replicates, axis=0)
+            records = float(tables[0].sum())
+            for method, reading, noisy in self.released(cell, tables, generator):
+                shown = noisy if reading == "noisy" else nearest_tables(noisy, records)
+                for metric in METRICS[reading]:
+                    values = MEASURES[metric](shown, tables).reshape(len(places), replicates)
+                    found[method, reading, metric][:, places] = values.T
+        return np.concatenate(
+            [
+                part
+                for values in found.values()
+                for part in (values.mean(axis=1, keepdims=True), values)
+            ],
+            axis=1,
+        )
+
+    def true_tables(self, file: str, k: int) -> dict[Combination, Counts]:
+        """Return the true counts of each set of attributes, flat."""
+        if (file, k) not in self._true:
+            if file not in self.files:
+                raise DeniableError(f"unknown file {file!r}; use {', '.join(self.files)}")
+            data = self.files[file]
+            self._true[file, k] = {
+                names: data.counts(names).reshape(-1)
+                for names in self.subsets.of(data.domain.names, k)
+            }
+        return self._true[file, k]
+
+    def blocks_of(self, true: Counts, generator: np.random.Generator) -> Counts:
+        """Deal the records of each run out to blocks, shape (runs, blocks, cells)."""
+        sizes = block_sizes(int(true[0].sum()), self.block_size)
+        return np.concatenate([split_blocks(table, sizes, 1, generator) for table in true])
+
+    def _measured(self) -> Iterator[tuple[Method, str, str]]:
+        for method in self.methods():
+            for reading in method.readings:
+                for metric in METRICS[reading]:
+                    yield method, reading, metric
+
+    def _batches(self, true: Sequence[Counts], replicates: int) -> Iterator[list[int]]:
+        """Yield places of tables with equally many cells, as many as fit into memory."""
+        by_cells: dict[int, list[int]] = {}
+        for place, table in enumerate(true):
+            by_cells.setdefault(table.size, []).append(place)
+        for cells, places in by_cells.items():
+            blocks = len(block_sizes(int(true[0].sum()), self.block_size))
+            step = max(AT_ONCE // (replicates * blocks * cells), 1)
+            for start in range(0, len(places), step):
+                yield places[start : start + step]
+
+
+@dataclass(frozen=True, eq=False)
+class PrintedTables(_Simulation):
+    """Simulates Tables 4 and 5: RRBA, and Laplace noise at the printed and the honest scale.
+
+    Parameters
+    ----------
+    files : mapping of str to Microdata
+    subsets : Subsets
+    block_size : int
+        B.
+
+    Notes
+    -----
+    A cell has ``file``, ``k``, ``p`` (of RRBA) and ``epsilon_claimed`` (of Laplace noise, printed
+    beside p as if both were one privacy). RRBA's exact epsilon is what its floor guarantees for the
+    pooled rule; the printed rule has no floor, and no bound.
+    """
+
+    def methods(self) -> tuple[Method, ...]:
+        """Return rrba, laplace (scale 2 |T| / epsilon), laplace_honest (scale 2 / epsilon)."""
+        return (
+            Method("rrba", ("noisy", "projected", "last_block"), "local"),
+            Method("laplace", ("noisy", "projected"), "central"),
+            Method("laplace_honest", ("noisy", "projected"), "central"),
+        )
+
+    def epsilon_exact(self, cell: Mapping[str, Any], method: str, reading: str, m: int) -> float:
+        """Return the epsilon of one answer about a table of m cells."""
+        if method == "rrba":
+            floored = reading != "last_block"
+            return floor_epsilon(m, cell["p"], POOLED.floor) if floored else math.inf
+        claimed = float(cell["epsilon_claimed"])
+        return claimed / m if method == "laplace" else claimed
+
+    def released(
+        self, cell: Mapping[str, Any], true: Counts, generator: np.random.Generator
+    ) -> Released:
+        """Yield (method, reading, tables) for true tables with axes run, cell."""
+        records, m = int(true[0].sum()), true.shape[1]
+        blocks = self.blocks_of(true, generator)
+        pooled = records * collect(blocks, cell["p"], generator, POOLED).estimate()
+        yield "rrba", "noisy", pooled
+        yield "rrba", "projected", pooled
+        last = collect(blocks, cell["p"], generator, PRINTED).state.table
+        yield "rrba", "last_block", records * last
+        for method, factor in (("laplace", m), ("laplace_honest", 1)):
+            noisy = laplace(true, 2 * factor / cell["epsilon_claimed"], generator)
+            yield method, "noisy", noisy
+            yield method, "projected", noisy
+
+
+@dataclass(frozen=True, eq=False)
+class EqualEpsilon(_Simulation):
+    """Simulates releases that all have the same exact epsilon for one answer.
+
+    Parameters
+    ----------
+    As for `PrintedTables`.
+
+    Notes
+    -----
+    A cell has ``file``, ``k``, ``epsilon``. The p of each method and table is the largest that
+    epsilon allows.
+    """
+
+    def methods(self) -> tuple[Method, ...]:
+        """Return the methods.
+
+        - ``rrba``: adapted to the data, every cell of its tables at least .1 / m;
+        - ``rrba_half_floor``: at least .5 / m;
+        - ``rrba_at_truth``: floor .1 again, but with the p for which epsilon holds of the table
+          where the protocol is heading, the true one with its floor, and of the uniform one at its
+          start. The best case of adapting: no guarantee, as it takes knowing the true table, and
+          tables on the way may have smaller cells;
+        - ``rrba_uniform``: the table stays uniform;
+        - ``randomized_response``: generalized randomized response. The same channel as
+          rrba_uniform, written and drawn another way;
+        - ``laplace_honest``: needs a trusted curator.
+        """
+        both = ("noisy", "projected")
+        local = ("rrba", "rrba_half_floor", "rrba_uniform", "randomized_response")
+        return (
+            *(Method(name, both, "local") for name in local),
+            Method("rrba_at_truth", both, "oracle"),
+            Method("laplace_honest", both, "central"),
+        )
+
+    def epsilon_exact(self, cell: Mapping[str, Any], method: str, reading: str, m: int) -> float:
+        """Return the epsilon that all have, of one answer about a table of m cells."""
+        return float(cell["epsilon"])
+
+    def released(
+        self, cell: Mapping[str, Any], true: Counts, generator: np.random.Generator
+    ) -> Released:
+        """Yield (method, reading, tables) for true tables with axes run, cell."""
+        records, m = int(true[0].sum()), true.shape[1]
+        epsilon = float(cell["epsilon"])
+        blocks = self.blocks_of(true, generator)
+        tables = {}
+        rules = {"rrba": POOLED, "rrba_half_floor": HALF_FLOOR, "rrba_uniform": UNIFORM}
+        for name, rule in rules.items():
+            keep = keep_for_epsilon(m, epsilon, 1.0 if rule.basis == "none" else rule.floor)
+            tables[name] = records * collect(blocks, keep, generator, rule).estimate()
+        elsewhere = 1 / (math.exp(epsilon) + m - 1)
+        channel = KeepOrReplace.from_entries(m, 1 - (m - 1) * elsewhere, elsewhere)
+        reports = channel.randomize_counts(true, generator)
+        tables["randomized_response"] = records * channel.estimate(reports)
+        tables["rrba_at_truth"] = records * self._at_truth(true, blocks, epsilon, generator)
+        tables["laplace_honest"] = laplace(true, 2 / epsilon, generator)
+        for name, noisy in tables.items():
+            yield name, "noisy", noisy
+            yield name, "projected", noisy
+
+    def _at_truth(
+        self, true: Counts, blocks: Counts, epsilon: float, generator: np.random.Generator
+    ) -> Floats:
+        """Return estimates with the p that each run's own true table allows."""
+        sent = floored_projection(true / true.sum(axis=1, keepdims=True), POOLED.floor)
+        estimates = np.empty(true.shape)
+        smallest = sent.min(axis=1)
+        for least in np.unique(smallest):
+            runs = smallest == least
+            # With 2 cells and the floor 2 q the closed form of floors is that of a smallest cell q.
+            keep = keep_for_epsilon(2, epsilon, float(2 * least))
+            estimates[runs] = collect(blocks[runs], keep, generator, POOLED).estimate()
+        return estimates
+
+
+def laplace(true: Counts, scale: float, generator: np.random.Generator) -> Floats:
+    """Return tables with independent Laplace noise of a scale in each cell."""
+    counts = true.astype(float)
+    return np.asarray(SeededNoise(generator).add(counts, np.full(counts.shape, scale), 1)[0])

@@ -1,0 +1,304 @@
+"""From simulated distances to tables: Tables 4 and 5 of text 004, equal epsilons, Figure 7."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from deniable.errors import DeniableError
+from deniable.papers.rrba.released_tables import EVERY, PrintedTables
+from deniable.rrba.privacy import claimed_epsilon
+from deniable.study.claims import FALSE_ALARMS, z_score
+from deniable.study.engine import compare, replicate
+
+PRINTED_TRIALS = 100  # text 004, 7.4
+TABLE_COLUMNS = (
+    "metric",
+    "dataset",
+    "k",
+    "method",
+    "p",
+    "epsilon_claimed",
+    "epsilon_exact",
+    "published",
+    "regenerated",
+    "subset_min",
+    "subset_max",
+    "ci_low",
+    "ci_high",
+    "replicates",
+    "data_source",
+    "verdict",
+    "main",
+    "file",
+    "reading",
+    "trust",
+    "epsilon_theorem",
+    "cells",
+    "subsets",
+    "subsets_agreeing",
+    "printed_is",
+)
+EQUAL_COLUMNS = (
+    "metric",
+    "dataset",
+    "k",
+    "epsilon",
+    "method",
+    "reading",
+    "trust",
+    "epsilon_exact",
+    "mean",
+    "subset_min",
+    "subset_max",
+    "ci_low",
+    "ci_high",
+    "replicates",
+    "subsets",
+    "subsets_lowest",
+    "verdict",
+    "data_source",
+    "file",
+)
+FIGURE_7_COLUMNS = (
+    "dataset",
+    "file",
+    "k",
+    "p",
+    "epsilon_claimed",
+    "metric",
+    "method",
+    "bin_low",
+    "bin_high",
+    "count",
+    "share",
+    "trials",
+    "subsets",
+    "mean",
+    "published",
+)
+MAIN_READINGS = {
+    "l2": "noisy",
+    "squared_error": "noisy",
+    "jensen_shannon": "projected",
+    "chi_squared": "projected",
+}
+RESAMPLED = "_resampled"
+FIGURE_7 = (("l2", "noisy"), ("jensen_shannon", "projected"))
+"""The measures of Figure 7, and the reading that each is taken from."""
+FIGURE_7_PANELS = (("survey_8000", 0.4), ("survey_8000", 0.5), ("alarm_8000", 0.5))
+"""The files and p of Figure 7."""
+_CELL = ["file", "k", "p", "epsilon_claimed"]
+_OUTPUT = ["metric", "method", "reading", "trust"]
+
+
+def dataset_of(file: str) -> str:
+    """Return the data set that a file stands for: its name up to the first underscore."""
+    return file.split("_", maxsplit=1)[0]
+
+
+def printed_table(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFrame:
+    """Set the results of `PrintedTables` beside the printed numbers.
+
+    Every reading and every file of a data set is held against the same printed number.
+
+    Parameters
+    ----------
+    results : DataFrame
+        Columns file, k, p, epsilon_claimed, those of `PrintedTables.outputs`, regenerated, ci_low,
+        ci_high, replicates, data_source.
+    published : DataFrame or None
+        As `deniable.study.published.read_published` returns it: metric, dataset, k, method, p,
+        epsilon_claimed, published, half_unit.
+
+    Returns
+    -------
+    DataFrame
+        A row for each cell, measure, method and reading, of `TABLE_COLUMNS`. ``regenerated`` is the
+        mean over sets of attributes, ``subset_min`` and ``subset_max`` the smallest and largest
+        mean of a set. ``verdict`` holds the printed number against the mean over sets, as in
+        `deniable.study.engine.verdict` with the 100 printed trials; the text does not say which set
+        it is of, so ``subsets_agreeing`` counts the sets whose own mean it agrees with, and
+        ``printed_is`` says whether it is "below", "within" or "above" the range of all of them.
+        ``epsilon_exact`` is the largest of a set, ``epsilon_theorem`` that of Theorem 4.1. ``main``
+        marks one row for each printed cell, and these rows come first: the file drawn from the
+        network, the table as it is released where the measure exists for it (l2), else projected.
+    """
+    named = results.assign(dataset=results["file"].map(dataset_of))
+    keys = ["dataset", *_CELL, *_OUTPUT, "subset", "cells", "epsilon_exact"]
+    compared = compare(named, published, keys, PRINTED_TRIALS)
+    table = _with_ranges(compared, [*_CELL, *_OUTPUT])
+    local = table["method"] == "rrba"
+    table["epsilon_theorem"] = [
+        claimed_epsilon(p) if rrba else math.nan for p, rrba in zip(table["p"], local, strict=True)
+    ]
+    table["printed_is"] = np.select(
+        [
+            table["published"].isna(),
+            table["published"] < table["subset_min"],
+            table["published"] > table["subset_max"],
+        ],
+        ["not printed", "below", "above"],
+        "within",
+    )
+    readings = table["metric"].map(MAIN_READINGS)
+    table["main"] = (table["reading"] == readings) & ~table["file"].str.endswith(RESAMPLED)
+    return table.sort_values("main", ascending=False, kind="stable")[
+        list(TABLE_COLUMNS)
+    ].reset_index(drop=True)
+
+
+def _with_ranges(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Return the rows of means over sets, with the range of the sets beside them."""
+    means = table[table["subset"] == EVERY]
+    each = table[table["subset"] != EVERY].groupby(list(keys), sort=False)
+    ranges = each.agg(
+        subset_min=("regenerated", "min"),
+        subset_max=("regenerated", "max"),
+        subsets=("regenerated", "size"),
+    )
+    if "verdict" in table:
+        ranges["subsets_agreeing"] = each["verdict"].agg(
+            lambda found: int((found == "agrees").sum())
+        )
+    merged = means.merge(ranges.reset_index(), on=list(keys), how="left", validate="one_to_one")
+    if merged["subsets"].isna().any():
+        raise DeniableError("results lack the single sets of attributes; simulate the cell again")
+    return merged
+
+
+def equal_table(results: pd.DataFrame) -> pd.DataFrame:
+    """Say which method wins at the same exact epsilon.
+
+    Parameters
+    ----------
+    results : DataFrame
+        Of `EqualEpsilon`.
+
+    Returns
+    -------
+    DataFrame
+        `EQUAL_COLUMNS`. ``verdict`` is "unbeaten" if no other local method has a mean that is lower
+        beyond chance (5 % over the comparisons of a row), else "beaten"; methods that are not local
+        are held against the local ones. ``subsets_lowest``: sets of attributes in which the mean is
+        the lowest of all local methods (one's own included).
+    """
+    keys = ["file", "k", "epsilon", *_OUTPUT]
+    table = _with_ranges(results, keys)
+    table["dataset"] = table["file"].map(dataset_of)
+    group = ["file", "k", "epsilon", "metric", "reading"]
+    table["verdict"] = ""
+    for _, part in table.groupby(group, sort=False):
+        rivals = part[part["trust"] == "local"]
+        for place, row in part.iterrows():
+            others = rivals[rivals["method"] != row["method"]].to_dict("records")
+            beaten = any(_is_lower(other, row.to_dict(), len(others)) for other in others)
+            table.loc[place, "verdict"] = "beaten" if beaten else "unbeaten"
+    table["subsets_lowest"] = _lowest_in(results, table, group)
+    return table.rename(columns={"regenerated": "mean"})[list(EQUAL_COLUMNS)]
+
+
+def _is_lower(other: Mapping[Any, Any], row: Mapping[Any, Any], comparisons: int) -> bool:
+    first, second = (dict(each) | {"median": each["regenerated"]} for each in (other, row))
+    return bool(z_score((first, second)) < special.ndtri(FALSE_ALARMS / 2 / comparisons))
+
+
+def _lowest_in(results: pd.DataFrame, table: pd.DataFrame, group: list[str]) -> list[int]:
+    each = results[results["subset"] != EVERY]
+    local = each[each["trust"] == "local"]
+    lowest = local.groupby([*group, "subset"])["regenerated"].min().rename("lowest")
+    beside = each.merge(lowest.reset_index(), on=[*group, "subset"])
+    beside["is_lowest"] = beside["regenerated"] <= beside["lowest"]
+    counts = beside.groupby([*group, "method"])["is_lowest"].sum()
+    wanted = table[[*group, "method"]].itertuples(index=False, name=None)
+    return [int(counts[key]) for key in wanted]
+
+
+def figure_7_cells(cells: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the cells of Tables 4 and 5 that Figure 7 shows."""
+    return [cell for cell in cells if (cell["file"], cell["p"]) in FIGURE_7_PANELS]
+
+
+def figure_7_table(
+    simulator: PrintedTables,
+    cells: Sequence[Mapping[str, Any]],
+    *,
+    study: str,
+    root_seed: int,
+    replicates: int,
+    block: int,
+    published: pd.DataFrame | None = None,
+    bins: int = 48,
+) -> pd.DataFrame:
+    """Return the histograms of Figure 7: distances over trials and sets of attributes.
+
+    With the name, the seed and the sizes of the study they are of the very trials whose means are
+    in Tables 4 and 5.
+
+    Parameters
+    ----------
+    simulator : PrintedTables
+    cells : sequence of mapping
+        Settings, as `PrintedTables` takes them.
+    study : str
+        Names the random streams.
+    root_seed, replicates, block : int
+        As in `deniable.study.engine.replicate`.
+    published : DataFrame, optional
+        As in `printed_table`: the averages of Tables 4 and 5, to be drawn beside the histograms.
+    bins : int, >= 2
+        Of a panel, equally wide on the logarithmic scale: Laplace noise of the printed scale is
+        many times as large as the rest.
+
+    Returns
+    -------
+    DataFrame
+        `FIGURE_7_COLUMNS`; bins without a trial are left out.
+    """
+    if bins < 2:
+        raise DeniableError(f"a histogram of {bins} bins shows nothing; use at least 2")
+    rows: list[dict[str, Any]] = []
+    for cell in cells:
+        values = replicate(simulator, root_seed, study, cell, replicates=replicates, block=block)
+        outputs = simulator.outputs(cell)
+        about = {"dataset": dataset_of(cell["file"]), **cell}
+        for metric, reading in FIGURE_7:
+            columns: dict[str, list[int]] = {}
+            for place, output in enumerate(outputs):
+                named = output["metric"], output["reading"]
+                if named == (metric, reading) and output["subset"] != EVERY:
+                    columns.setdefault(output["method"], []).append(place)
+            shown = {method: values[:, places] for method, places in columns.items()}
+            rows += [about | {"metric": metric} | row for row in _histograms(shown, bins)]
+    table = pd.DataFrame(rows, columns=list(FIGURE_7_COLUMNS))
+    if published is None:
+        return table
+    keys = [column for column in published if column not in ("published", "half_unit")]
+    beside = table.drop(columns="published").merge(published, how="left", on=keys)
+    return beside[list(FIGURE_7_COLUMNS)]
+
+
+def _histograms(shown: Mapping[str, Any], bins: int) -> list[dict[str, Any]]:
+    everything = np.concatenate([values.reshape(-1) for values in shown.values()])
+    # A distance of 0 has no logarithm: it goes into the first bin.
+    low, high = everything[everything > 0].min() / 1.01, everything.max() * 1.01
+    edges = np.geomspace(low, high, bins + 1)
+    rows = []
+    for method, values in shown.items():
+        counts, _ = np.histogram(np.maximum(values, edges[0]), edges)
+        about = {"method": method, "trials": len(values), "subsets": values.shape[1]}
+        about["mean"] = float(values.mean())
+        rows += [
+            about
+            | {
+                "bin_low": edges[place],
+                "bin_high": edges[place + 1],
+                "count": int(counts[place]),
+                "share": counts[place] / values.size,
+            }
+            for place in np.flatnonzero(counts)
+        ]
+    return rows

@@ -1,0 +1,176 @@
+"""The worked cases of text 004 in exact fractions: what is printed, and what comes out.
+
+The two coins of Figure 1 and section 1, Example 3.1 with Table 1, the lists of views of section 4,
+equation (4) on the example's own table, and the two-step estimate (7) of one small table.
+"""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from deniable.contingency.two_step import nearest_table_by_program, nearest_tables
+from deniable.papers.rrba.examples import (
+    EXAMPLE_DOMAIN,
+    PRINTED_TABLE_B,
+    PRINTED_TABLE_C,
+    example_records,
+    two_coins,
+    two_coins_estimate,
+)
+from deniable.rrba.privacy import claimed_epsilon
+from deniable.rrba.views import fewest_views, make_views
+
+COLUMNS = ("case", "place", "quantity", "exact", "value", "printed", "verdict")
+HALF = Fraction(1, 2)
+NOISY, TOTAL = (6, -2, 2, 2), 8
+GAMMAS = (0.0, 0.01, 0.5, 0.99)
+SAME = 1e-6  # as the table says in words
+"""How far a solver's table may be from the closed form."""
+
+Row = dict[str, Any]
+
+
+def worked_cases() -> pd.DataFrame:
+    """Return each worked case: a row a number.
+
+    Returns
+    -------
+    DataFrame
+        ``case``, ``place`` in the text, ``quantity``, ``exact`` (a fraction, or a formula),
+        ``value`` (the same as a float), ``printed`` (missing where the text prints none) and
+        ``verdict``: "agrees", "differs" or "not printed".
+    """
+    rows = [*_coins(), *_example(), *_views(), *_equation_4(), *_two_step()]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _row(
+    case: str, place: str, quantity: str, exact: Fraction | int | str, value: float, printed: float
+) -> Row:
+    verdict = "not printed" if np.isnan(printed) else "agrees" if value == printed else "differs"
+    found = (case, place, quantity, str(exact), value, printed, verdict)
+    return dict(zip(COLUMNS, found, strict=True))
+
+
+def _coins() -> Iterator[Row]:
+    case, place = "two coins", "section 1, Figure 1"
+    for truth in (Fraction(0), Fraction(1, 5), HALF, Fraction(1)):
+        reported = two_coins(truth)
+        back = two_coins_estimate(reported)
+        text = f"estimate where {truth} say Yes truly and {reported} are reported"
+        yield _row(case, place, text, back, float(back), float(truth))
+    right = HALF + HALF * HALF
+    yield _row(case, place, "chance of a correct response", right, float(right), 0.75)
+    ratio = right / (1 - right)
+    yield _row(case, place, "exp of the exact epsilon", ratio, float(ratio), 3.0)
+    claim = float(np.exp(claimed_epsilon(0.5)))
+    yield _row(case, "Theorem 4.1", "exp of the epsilon claimed at p = 1/2", "2", claim, 3.0)
+
+
+def _example() -> Iterator[Row]:
+    case, place = "Example 3.1", "Table 1b"
+    records = example_records()
+    counts = records.counts(("R", "E"))
+    region, education = (EXAMPLE_DOMAIN[name].categories for name in ("R", "E"))
+    for i, first in enumerate(region):
+        for j, second in enumerate(education):
+            found, printed = int(counts[i, j]), PRINTED_TABLE_B[first, second]
+            yield _row(case, place, f"records {first}, {second}", found, float(found), printed)
+    for i, first in enumerate(region):
+        found = int(counts[i].sum())
+        yield _row(
+            case, "Table 1c", f"records {first}", found, float(found), PRINTED_TABLE_C[first]
+        )
+    printed = sum(PRINTED_TABLE_B.values())
+    yield _row(case, "Table 1a", "records in all", len(records), float(len(records)), printed)
+
+
+def _views() -> Iterator[Row]:
+    case, place = "views of pairs", "section 4, Algorithm 1"
+    for attributes in (5, 6):
+        names = [f"a{i}" for i in range(attributes)]
+        found = len(make_views(names, 2))
+        least = fewest_views(attributes, 2)
+        of = f"views of {attributes} attributes, as listed"
+        yield _row(case, "section 4", of, f"{found}, at least {least}", float(found), 5.0)
+        made = f"views of {attributes} attributes, as Algorithm 1 makes them"
+        yield _row(case, place, made, str(found), float(found), float(attributes))
+
+
+def _equation_4() -> Iterator[Row]:
+    """Expected reports of the example's eight clients, p = 1/2, and (4) applied to them."""
+    case, place = "equation (4)", "section 4.1"
+    counts = example_records().counts(("R", "E")).reshape(-1).tolist()
+    records, cells = sum(counts), len(counts)
+    uniform = Fraction(1, cells)
+    for cell, count in enumerate(counts):
+        truth = Fraction(count, records)
+        reported = HALF * truth + (1 - HALF) * uniform
+        back = (reported - uniform * (1 - HALF)) / HALF
+        text = f"cell {cell + 1} of R x E, true {truth}, reported {reported}: estimate"
+        yield _row(case, place, text, back, float(back), float(truth))
+    lowest = (0 - uniform * (1 - HALF)) / HALF
+    text = "a cell that nobody in the block reports: estimate"
+    yield _row(case, place, text, lowest, float(lowest), float("nan"))
+
+
+def _two_step() -> Iterator[Row]:
+    """Step one of (7) for one table, in fractions and by the program; step two by independence."""
+    case, place = "two steps", "section 6, (7)"
+    nearest = projected(NOISY, TOTAL)
+    named = "(" + ", ".join(map(str, NOISY)) + f"), total {TOTAL}"
+    missing = float("nan")
+    for cell, value in enumerate(nearest):
+        text = f"{named}: cell {cell + 1} after step one"
+        yield _row(case, place, text, value, float(value), missing)
+    for cell, value in enumerate(independent(nearest)):
+        text = f"{named}: cell {cell + 1} after step two, independence"
+        yield _row(case, place, text, value, float(value), missing)
+    closed = nearest_tables(list(NOISY), TOTAL)
+    for gamma in GAMMAS:
+        program = nearest_table_by_program(list(NOISY), TOTAL, gamma)
+        apart = float(np.abs(program - closed).max())
+        text = f"{named}: program with gamma = {gamma:g} apart from the closed form"
+        # The digits of a solver's rounding are not the same on all machines.
+        if apart < SAME:
+            yield _row(case, place, text, "below 10⁻⁶", 0.0, missing)
+        else:
+            yield _row(case, place, text, f"{apart:.2g}", apart, missing)
+
+
+def projected(noisy: Sequence[int], total: int) -> list[Fraction]:
+    """Return the closest non-negative table of a total, exactly.
+
+    Examples
+    --------
+    >>> [str(cell) for cell in projected([6, -2, 2, 2], 8)]
+    ['16/3', '0', '4/3', '4/3']
+    """
+    ordered = sorted(noisy, reverse=True)
+    shift = Fraction(0)
+    for kept in range(1, len(ordered) + 1):
+        trial = Fraction(total - sum(ordered[:kept]), kept)
+        if ordered[kept - 1] + trial > 0:
+            shift = trial
+    return [max(cell + shift, Fraction(0)) for cell in noisy]
+
+
+def independent(table: Sequence[Fraction]) -> list[Fraction]:
+    """Return the expected counts of a table of two binary attributes under independence.
+
+    Examples
+    --------
+    >>> [str(cell) for cell in independent([Fraction(1), Fraction(0), Fraction(1), Fraction(2)])]
+    ['1/2', '1/2', '3/2', '3/2']
+    """
+    a, b, c, d = table
+    total = a + b + c + d
+    return [
+        (a + b) * (a + c) / total,
+        (a + b) * (b + d) / total,
+        (c + d) * (a + c) / total,
+        (c + d) * (b + d) / total,
+    ]

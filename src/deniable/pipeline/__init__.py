@@ -1,0 +1,1 @@
+"""Config, checks, plan, provenance, environment: what the Snakefile needs."""

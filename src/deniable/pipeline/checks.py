@@ -1,0 +1,335 @@
+"""What a config must agree with besides itself: the data sets that it names."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from deniable.datasets.manifest import NumericDataset
+from deniable.errors import ConfigError, DeniableError
+from deniable.pipeline.config import Config, message
+from deniable.pram.matrices import (
+    LARGEST_BLOCK,
+    LARGEST_DESIGNED,
+    channel_of_retention,
+    matrix_from_file,
+)
+from deniable.randomized_response.protocols import FEWEST_RECORDS_A_CELL, rr_channel, rr_joint
+from deniable.records.domain import Domain
+from deniable.release.settings import (
+    AnyRelease,
+    ClustersRelease,
+    CollectionRelease,
+    DesignedMatrix,
+    FileMatrix,
+    HistogramRelease,
+    IdpRelease,
+    IndependentRelease,
+    JointRelease,
+    PramRelease,
+    RetentionMatrix,
+    TwoStepMatrix,
+)
+from deniable.rrba.views import fewest_views
+
+LARGEST_COLLECTION = 50_000
+"""Cells of all tables that are made consistent with each other."""
+LARGEST_FILE = 1_000_000
+"""Cells of all tables that blocks report."""
+
+
+def check_domains(
+    config: Config,
+    domains: Mapping[str, Domain],
+    records: Mapping[str, int],
+    numeric: Mapping[str, NumericDataset] | None = None,
+    drawn: Mapping[str, Domain] | None = None,
+) -> None:
+    """Hold the config against the data sets it names, still before anything starts.
+
+    Parameters
+    ----------
+    config : Config
+    domains : mapping of name to Domain
+        Of the categorical data sets.
+    records : mapping of name to int
+        Of all data sets.
+    numeric : mapping of name to NumericDataset, optional
+    drawn : mapping of name to Domain, optional
+        Of the files drawn from networks, that releases by `rrba` may collect from.
+
+    Raises
+    ------
+    ConfigError
+        With a line for each release whose data are of the other kind than its mechanism takes,
+        each attribute that a data set does not have, each attribute named twice,
+        more parties than records,
+        each RR-Joint release whose domain is too large for its records, each block or stratum of
+        PRAM that does not fit, each collection with too few clients or too many tables, and each
+        release that could not be estimated from.
+    """
+    faults = []
+    adult = domains["adult"]
+    for study in type(config.studies).model_fields:
+        ordinal = getattr(config.study(study), "ordinal", [])  # not every study has dependences
+        faults += _unknown(f"studies.{study}.ordinal", ordinal, adult.names)
+    summed = config.analyses.multirr_secure_sum
+    path = "analyses.multirr_secure_sum"
+    faults += _unknown(f"{path}.pair", summed.pair, adult.names)
+    for option in ("parties", "parties_of_all_pairs", "linkage_parties"):
+        if (parties := getattr(summed, option)) > records["adult"]:
+            faults.append(
+                f"{path}.{option}: {parties}; allowed: at most the {records['adult']} records that "
+                "parties are drawn from"
+            )
+    for number, release in enumerate(config.releases):
+        path = f"releases[{number}]"
+        collected = dict(drawn or {}) if isinstance(release, CollectionRelease) else {}
+        known = {**domains, **collected}
+        misplaced = list(_wrong_data(path, release, known, numeric or {}))
+        if (
+            misplaced
+            or release.data not in known
+            or isinstance(release, IdpRelease | HistogramRelease)
+        ):
+            faults += misplaced
+            continue
+        domain = known[release.data]
+        chosen = release.attributes or list(domain.names)
+        wrong = _unknown(f"{path}.attributes", chosen, domain.names)
+        if isinstance(release, ClustersRelease):
+            there = [name for name in dict.fromkeys(chosen) if name in domain.names]
+            wrong += _unknown(f"{path}.ordinal", release.ordinal, there or domain.names)
+        if not wrong:
+            own = domain.project(chosen)
+            if isinstance(release, CollectionRelease):
+                wrong += _uncollectable(path, release, own, records[release.data])
+            elif isinstance(release, PramRelease):
+                wrong += _misfits(path, release, own, records[release.data])
+            else:
+                wrong += _unusable(path, release, own, records[release.data])
+        faults += wrong
+    if faults:
+        raise ConfigError(message(faults))
+
+
+def cells_of_tables(domain: Domain, size: int) -> int:
+    """Return the number of cells of the tables of all combinations of `size` attributes.
+
+    Examples
+    --------
+    >>> from deniable.records.domain import Attribute
+    >>> few = Domain(tuple(Attribute(name, ("0", "1")) for name in "abc"))
+    >>> cells_of_tables(few, 2)
+    12
+    """
+    # The elementary symmetric polynomial of the numbers of categories.
+    sums = [1] + [0] * size
+    for categories in domain.shape:
+        for k in range(size, 0, -1):
+            sums[k] += sums[k - 1] * categories
+    return sums[size]
+
+
+def _wrong_data(
+    path: str,
+    release: AnyRelease,
+    domains: Mapping[str, Domain],
+    numeric: Mapping[str, NumericDataset],
+) -> Iterator[str]:
+    """Yield what a release asks of data that are categorical where it takes numbers, or the like.
+
+    A release of numbers says so by the class variable `data_kind`, and by `needs_bounds` that its
+    noise is calibrated by the manifest's bounds.
+    """
+    wanted = release.data_kind
+    kinds = {"categorical": list(domains), "numeric": list(numeric)}
+    allowed = ", ".join(kinds[wanted])
+    if release.data in kinds[wanted]:
+        if wanted == "numeric":
+            yield from _wrong_numbers(path, release, numeric[release.data])
+        return
+    for kind, names in kinds.items():
+        if release.data in names:
+            yield (
+                f"{path}.data: {release.data!r} is a {kind} data set, but {release.mechanism} "
+                f"takes a {wanted} one; allowed: {allowed}"
+            )
+            return
+    yield f"{path}.data: {release.data!r} is no data set of the manifest; allowed: {allowed}"
+
+
+def _wrong_numbers(path: str, release: AnyRelease, dataset: NumericDataset) -> Iterator[str]:
+    given = release.attributes or list(dataset.names)
+    unknown = _unknown(f"{path}.attributes", given, dataset.names)
+    yield from unknown
+    k = getattr(release, "k", None)
+    if k is not None and 2 * k > dataset.records:
+        yield (
+            f"{path}.k: {k}; allowed: at most {dataset.records // 2}, so that the "
+            f"{dataset.records} records form two clusters or more"
+        )
+    if unknown or not getattr(release, "needs_bounds", False):
+        return
+    for name in given:
+        if name not in dataset.bounds:
+            yield (
+                f"{path}.attributes: {name!r} has no bounds, which {release.mechanism} needs; "
+                f"allowed: attributes with bounds: [lower, upper] under {dataset.name!r} in "
+                "resources/datasets.yaml, stated from public knowledge"
+            )
+
+
+def _unusable(
+    path: str,
+    release: IndependentRelease | ClustersRelease | JointRelease,
+    domain: Domain,
+    records: int,
+) -> Iterator[str]:
+    """Yield what makes a release impossible whatever its data are.
+
+    Clusters randomized jointly come from the data; `deniable.release.categorical.design.design`
+    looks at those.
+    """
+    singular = "cannot be estimated (singular matrix); allowed: another p or matrix"
+    setting = f"{path}.p: with matrix {release.matrix!r} and p {release.p:g}"
+    if isinstance(release, JointRelease):
+        try:
+            protocol = rr_joint(domain, records, release.p, release.matrix)
+        except DeniableError as error:
+            yield f"{path}.attributes: {error}"
+            return
+        if protocol.channels[0].singular:
+            yield f"{setting} {' x '.join(domain.names)} {singular}"
+    elif isinstance(release, IndependentRelease) or release.cluster_mechanism == "kronecker":
+        for attribute in domain:
+            if rr_channel(attribute.size, release.p, release.matrix).singular:
+                yield f"{setting} the attribute {attribute.name!r} {singular}"
+
+
+def _uncollectable(
+    path: str, release: CollectionRelease, domain: Domain, records: int
+) -> Iterator[str]:
+    """Yield what makes a collection impossible whatever its data are."""
+    if release.size > len(domain):
+        yield f"{path}.size: {release.size}; allowed: at most {len(domain)}, the attributes"
+        return
+    tables, cells = math.comb(len(domain), release.size), cells_of_tables(domain, release.size)
+    if cells > LARGEST_COLLECTION:
+        yield (
+            f"{path}.size: {tables:,} tables of {release.size} attributes have {cells:,} cells; "
+            f"allowed: at most {LARGEST_COLLECTION:,}; name fewer attributes"
+        )
+        return
+    questions = tables if release.answers == "table" else fewest_views(len(domain), release.size)
+    if records < questions:
+        yield (
+            f"{path}.answers: {records:,} clients for {questions:,} {release.answers}s; allowed: "
+            "at least one client each; name fewer attributes"
+        )
+    # Each block reports all tables, or at least one for each of its clients.
+    blocks = -(-records // release.block)
+    reported = blocks * cells * min(1, release.block / questions)
+    if reported > LARGEST_FILE:
+        yield (
+            f"{path}.block: {release.block:,} makes {blocks:,} blocks, which report "
+            f"{reported:,.0f} cells; allowed: larger blocks, of at most {LARGEST_FILE:,} cells"
+        )
+
+
+def _misfits(path: str, release: PramRelease, domain: Domain, records: int) -> Iterator[str]:
+    """Yield what makes a PRAM release impossible whatever its data are."""
+    wrong = _unknown(f"{path}.strata", release.strata, domain.names)
+    for i, block in enumerate(release.joint):
+        wrong += _unknown(f"{path}.joint[{i}]", block, domain.names)
+        earlier = {name: j for j in range(i) for name in release.joint[j]}
+        for j, name in enumerate(block):
+            at = f"{path}.joint[{i}][{j}]: {name!r}"
+            if name in release.strata:
+                wrong.append(
+                    f"{at} is a stratum attribute, released as it is; allowed: in strata or in a "
+                    "block, not in both"
+                )
+            if name in earlier:
+                wrong.append(f"{at} is in joint[{earlier[name]}] already; allowed: in one block")
+    if not wrong and set(release.strata) == set(domain.names):
+        wrong.append(
+            f"{path}.strata: all attributes of the release; allowed: to leave one to be randomized"
+        )
+    if not wrong:
+        blocks = release.blocks(domain.names)
+        wrong += _unusable_blocks(path, release, [domain.project(each) for each in blocks], records)
+    yield from wrong
+
+
+def _unusable_blocks(
+    path: str, release: PramRelease, blocks: Sequence[Domain], records: int
+) -> Iterator[str]:
+    for i, names in enumerate(release.joint):
+        cells = next(block.size for block in blocks if block.names == tuple(names))
+        if cells > LARGEST_BLOCK or records < FEWEST_RECORDS_A_CELL * cells:
+            yield (
+                f"{path}.joint[{i}]: {' x '.join(names)} has {cells:,} cells for {records:,} "
+                f"records; allowed: at most {LARGEST_BLOCK} cells, and at least "
+                f"{FEWEST_RECORDS_A_CELL} records a cell"
+            )
+    matrix = release.matrix
+    for block in blocks:
+        name = " x ".join(block.names)
+        if isinstance(matrix, DesignedMatrix):
+            most = LARGEST_DESIGNED[matrix.loss]
+            if block.size > most:
+                yield (
+                    f"{path}.matrix.kind: {name} has {block.size} cells, too many for a matrix "
+                    f"designed for {matrix.loss}; allowed: at most {most}, or another kind or loss"
+                )
+    if isinstance(matrix, RetentionMatrix | TwoStepMatrix):
+        yield from _singular(f"{path}.matrix.retention", matrix.retention, blocks)
+    if isinstance(matrix, FileMatrix):
+        yield from _misfiled(f"{path}.matrix.files", matrix, blocks)
+
+
+def _singular(path: str, retention: float | None, blocks: Sequence[Domain]) -> Iterator[str]:
+    """Yield the blocks that the matrix of a retention would report alike whatever is true."""
+    for block in blocks:
+        if retention is None or block.size > LARGEST_BLOCK:
+            continue
+        if channel_of_retention(block.size, retention).singular:
+            yield (
+                f"{path}: with {retention:g} {' x '.join(block.names)} cannot be estimated "
+                "(singular matrix); allowed: another retention"
+            )
+
+
+def _misfiled(path: str, matrix: FileMatrix, blocks: Sequence[Domain]) -> Iterator[str]:
+    """Yield what is wrong with the files of a user's own matrices."""
+    wanted = {" x ".join(block.names): block for block in blocks}
+    for name in matrix.files:
+        if name not in wanted:
+            yield f"{path}.{name}: no block of the release; allowed: {', '.join(wanted)}"
+    for name, block in wanted.items():
+        if name not in matrix.files:
+            yield f"{path}: no file for {name}; a matrix must be given for each block"
+            continue
+        try:
+            singular = matrix_from_file(matrix.files[name], block).singular
+        except DeniableError as error:
+            yield f"{path}.{name}: {error}"
+            continue
+        if singular:
+            yield (
+                f"{path}.{name}: {matrix.files[name]} has a singular matrix, from which nothing "
+                "can be estimated; allowed: another matrix"
+            )
+
+
+def _unknown(path: str, names: Sequence[str], known: Sequence[str]) -> list[str]:
+    lines = [
+        f"{path}[{i}]: {name!r} is no attribute of the data; allowed: {', '.join(known)}"
+        for i, name in enumerate(names)
+        if name not in known
+    ]
+    lines += [
+        f"{path}[{i}]: {name!r} is named twice; allowed: once"
+        for i, name in enumerate(names)
+        if name in names[:i]
+    ]
+    return lines

@@ -1,0 +1,300 @@
+"""What a run will make: settled, checked and written down before the first job starts."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deniable.datasets.manifest import AnyDataset, categorical, load_manifest, numeric
+from deniable.datasets.sources import Source, read_source
+from deniable.errors import ConfigError, DataError
+from deniable.files import read_json
+from deniable.papers.catalog import ANALYSES, FIGURES, ON_REQUEST, TABLES
+from deniable.pipeline.code_digest import code_digest
+from deniable.pipeline.config import Config, validate
+from deniable.pipeline.results_folder import check_writable, locked
+from deniable.records.domain import Domain
+from deniable.release.settings import NETWORK_FILES
+
+MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
+RESULTS = Path("results")
+RAW = Path("results/data/raw")
+RELEASES = Path("results/releases")
+PROTECTED = ("protected.parquet", "protected.csv", "estimates.csv")
+LEFT_BY = {
+    "categorical": (
+        *PROTECTED,
+        *("channels.json", "adjusted_weights.csv", "adjustment.json"),
+        *("synthetic.parquet", "synthetic.csv"),
+    ),
+    "numeric": (*PROTECTED, "release.json", "audit.csv"),
+    "collection": (
+        *("release.json", "views.json", "clients.csv", "collection.csv", "tables.csv"),
+        *("consistent.csv", "margins.csv", "two_step.csv", "independence.csv"),
+    ),
+}
+"""What a release leaves, by its lane."""
+CHECKS = {
+    "categorical": ("check.csv", "synthetic_check.csv"),
+    "numeric": ("check.csv", "utility.csv"),
+    "collection": ("check.csv",),
+}
+"""What a rehearsal leaves besides."""
+DRAWN_ONCE = {
+    "categorical": ("channels.json", "protected.parquet", "protected.csv"),
+    "numeric": ("release.json", "audit.csv", "protected.parquet", "protected.csv"),
+    "collection": ("release.json", "views.json", "collection.csv", "clients.csv"),
+}
+"""What a release that is no rehearsal keeps for good, once all of it is there."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A validated config, its data sources and the files that follow from them.
+
+    Parameters
+    ----------
+    config : Config
+    root : path
+        Folder of the Snakefile.
+    datasets : mapping of name to Dataset or NumericDataset
+    sources : mapping of name to Source
+    """
+
+    config: Config
+    root: Path
+    datasets: Mapping[str, AnyDataset]
+    sources: Mapping[str, Source]
+
+    @classmethod
+    def prepare(cls, values: Mapping[str, Any], root: Path | str) -> "Plan":
+        """Validate the config, then obtain the data or settle for the surrogates.
+
+        For the process that a user starts. What it settles is recorded under results/data/raw.
+
+        Raises
+        ------
+        DeniableError
+            Before any job starts, with one message for everything that is wrong with the config.
+        """
+        # Here, not above: these rooms are large, and `recall` does without them.
+        from deniable.datasets.resolve import resolve_all  # noqa: PLC0415
+        from deniable.pipeline.checks import check_domains  # noqa: PLC0415
+
+        config = validate(values)
+        datasets = load_manifest(_resources(root) / "datasets.yaml")
+        check_domains(
+            config,
+            {name: dataset.domain for name, dataset in categorical(datasets).items()},
+            {name: dataset.records for name, dataset in datasets.items()} | drawn_records(),
+            numeric(datasets),
+            drawn_domains(config, _resources(root) / "networks"),
+        )
+        _refuse_second_draw(config)
+        check_writable(RESULTS)
+        mirror = os.environ.get(MIRROR_VARIABLE) or config.data.mirror
+        sources = _of_a_run_at_work(datasets) or resolve_all(
+            datasets.values(),
+            source=config.data.source,
+            mirror=Path(mirror) if mirror else None,
+            folder=RAW,
+            manifest_folder=_resources(root),
+            say=_say,
+        )
+        return cls(config, Path(root), datasets, sources)
+
+    @classmethod
+    def recall(cls, values: Mapping[str, Any], root: Path | str) -> "Plan":
+        """Rebuild the plan that `prepare` settled, for the process of one of its jobs."""
+        datasets = load_manifest(_resources(root) / "datasets.yaml")
+        sources = {name: read_source(RAW / f"{name}.source.json") for name in datasets}
+        return cls(validate(values), Path(root), datasets, sources)
+
+    def code(self, script: str) -> str:
+        """Return the digest of a script and of all library code behind it."""
+        return code_digest(self.root / "workflow" / "scripts" / script)
+
+    def settings(self, section: str, name: str) -> dict[str, Any]:
+        """Return the settings of a study or a release as plain values, for a rule's parameters."""
+        part = self.config.study(name) if section == "studies" else self.config.release(name)
+        return part.model_dump()
+
+    def drawn_once(self, release: str) -> bool:
+        """Return whether a release is drawn from the operating system: once, and never again."""
+        return not self.config.release(release).rehearsal
+
+    def origin(self, dataset: str) -> str:
+        """Return the file that holds a data set: the published one, or its surrogate's model."""
+        if self.sources[dataset].kind == "original":
+            return str(RAW / self.datasets[dataset].file)
+        # Relative, as the rules' other inputs are: a project that is moved does not run anew.
+        return str(Path("resources") / self.datasets[dataset].surrogate)
+
+    def chunks(self, table: str) -> list[str]:
+        """Return the files of results that a table is collected from."""
+        study = TABLES[table].study
+        if not self.config.study(study).cells():
+            raise ConfigError(
+                f"table {table}: studies.{study} has no cells; name a config that gives it grids "
+                "(for multirr_sweep: --configfile config/sweep.yaml)"
+            )
+        number = min(self.config.study(study).chunks, len(self.config.study(study).cells()))
+        return [f"results/studies/{study}/chunk-{i}-of-{number}.csv" for i in range(number)]
+
+    def tables(self) -> list[str]:
+        """Return the ids of the tables for which the config asks for cells."""
+        return [
+            table.id
+            for table in TABLES.values()
+            if any(table.holds(cell) for cell in self.config.study(table.study).cells())
+        ]
+
+    def printed_tables(self) -> list[str]:
+        """Return the ids of the tables that the paper prints, in the matrix that it prints."""
+        return [table for table in self.tables() if TABLES[table].study == "multirr_tables"]
+
+    def analyses(self) -> list[str]:
+        """Return the ids of the tables that no study fills."""
+        # Claims are held against all tables of the paper, or not at all.
+        whole = set(TABLES) - set(self.tables()) <= set(ON_REQUEST)
+        return [table for table in ANALYSES if whole or table != "multirr_claims"]
+
+    def compared_tables(self) -> list[str]:
+        """Return the ids of the tables that stand beside printed numbers."""
+        compared = {name for name, table in TABLES.items() if table.published and not table.finish}
+        return [table for table in self.tables() if table in compared]
+
+    def figures(self) -> list[str]:
+        """Return the ids of the figures whose tables are made."""
+        not_made = set(TABLES) - set(self.tables())
+        return [figure for figure, tables in FIGURES.items() if not not_made & set(tables)]
+
+    def releases(self, kind: str = "categorical", *, rehearsal: bool | None = None) -> list[str]:
+        """Return the names of the releases that the same rules make.
+
+        Parameters
+        ----------
+        kind : "categorical", "numeric" or "collection"
+        rehearsal : bool, optional
+            Only those that are rehearsals, or only those that are not.
+        """
+        return [
+            release.name
+            for release in self.config.releases
+            if release.lane == kind and rehearsal in (None, release.rehearsal)
+        ]
+
+    def release_files(self) -> list[str]:
+        """Return the files that the releases leave."""
+        return [
+            f"{RELEASES}/{release.name}/{file}"
+            for release in self.config.releases
+            for file in (
+                *LEFT_BY[release.lane],
+                *(["matrices.csv"] if release.mechanism == "pram" else []),
+                *(CHECKS[release.lane] if release.rehearsal else []),
+            )
+        ]
+
+    def matrix_files(self, release: str) -> list[str]:
+        """Return the files of a user's own matrices that a release is designed from."""
+        files: list[str] = getattr(self.config.release(release), "matrix_files", [])
+        return files
+
+    def network_of(self, release: str) -> list[str]:
+        """Return the network that a release's data are drawn from, if they are."""
+        from deniable.datasets.networks import FILES  # noqa: PLC0415 - seldom needed
+
+        data = self.config.release(release).data
+        if not data.startswith(NETWORK_FILES):
+            return []
+        network = FILES[data.removeprefix(NETWORK_FILES)].network
+        return [str(Path("resources") / "networks" / f"{network}.json")]
+
+    def names(self, kind: str = "categorical", *, rehearsal: bool | None = None) -> str:
+        """Return a pattern for the names of releases; parameters as those of `releases`."""
+        return _pattern(self.releases(kind, rehearsal=rehearsal))
+
+    def to_draw(self, kind: str = "categorical", *, rehearsals: bool = False) -> str:
+        """Return a pattern for the names of releases that are not drawn for good yet.
+
+        The rules that design and draw know no others: what no rule makes is not made again, by no
+        option of Snakemake's and no trigger.
+
+        Parameters
+        ----------
+        kind : "categorical", "numeric" or "collection"
+        rehearsals : bool, optional
+            Whether rehearsals, which may always be repeated, are among them.
+        """
+        open_ones = [
+            name
+            for name in self.releases(kind, rehearsal=False)
+            if not all((RELEASES / name / file).exists() for file in DRAWN_ONCE[kind])
+        ]
+        return _pattern(open_ones + (self.releases(kind, rehearsal=True) if rehearsals else []))
+
+
+def _of_a_run_at_work(datasets: Mapping[str, AnyDataset]) -> dict[str, Source] | None:
+    """Return the sources that a run in this folder works with, if one is at work or was killed.
+
+    To decide anew would change the data under the hands of its jobs. Snakemake then refuses the
+    second run; what it allows beside the first, a dry run or a report, shows things as they are.
+    """
+    if not locked():
+        return None
+    try:
+        return {name: read_source(RAW / f"{name}.source.json") for name in datasets}
+    except DataError:
+        return None
+
+
+def _resources(root: Path | str) -> Path:
+    return Path(root) / "resources"
+
+
+def _pattern(names: list[str]) -> str:
+    return "|".join(names) or "(?!)"  # which nothing matches
+
+
+def drawn_records() -> dict[str, int]:
+    """Return the numbers of records of the files drawn from networks, by the names of data."""
+    from deniable.datasets.networks import FILES  # noqa: PLC0415 - seldom needed, as below
+
+    return {f"{NETWORK_FILES}{name}": file.records for name, file in FILES.items()}
+
+
+def drawn_domains(config: Config, folder: Path) -> dict[str, Domain]:
+    """Return the domains of all files drawn from networks, if a release names such a file."""
+    if not any(release.data.startswith(NETWORK_FILES) for release in config.releases):
+        return {}
+    from deniable.datasets.networks import FILES, NETWORKS, from_resources  # noqa: PLC0415
+
+    domains = {name: from_resources(name, folder).domain for name in NETWORKS}
+    return {f"{NETWORK_FILES}{name}": domains[file.network] for name, file in FILES.items()}
+
+
+def _refuse_second_draw(config: Config) -> None:
+    """Refuse to draw a release anew: two draws from the same records together tell more.
+
+    A rehearsal may be repeated; it protects nobody.
+    """
+    for release in config.releases:
+        # Of any kind: also what was drawn from categories is not to be drawn from numbers.
+        files = [RELEASES / release.name / name for name in ("channels.json", "release.json")]
+        described = next((file for file in files if file.exists()), None)
+        if release.rehearsal or described is None:
+            continue
+        drawn = read_json(described)
+        if drawn["rehearsal"] or drawn["parameters"] != release.model_dump():
+            raise ConfigError(
+                f"release {release.name!r} is in {described.parent} already, drawn with other "
+                "settings; a second draw from the same records adds to what the first one tells. "
+                "Give this one a new name, or, if the first was never published, delete its folder"
+            )
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

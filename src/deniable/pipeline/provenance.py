@@ -1,0 +1,288 @@
+"""What a result was made of, in a file beside it; and whether it is still what was made.
+
+Beside a result ``X`` stands ``X.provenance.json``: the SHA-256 of ``X``, the code, settings, seed
+and versions that made it, its inputs with theirs, and the data that it rests on. Nothing in it
+depends on machine, folder, time or number of cores: equal runs leave equal files.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from deniable.errors import DataError
+from deniable.files import read_json, remove_leftovers, sha256, write_json
+from deniable.pipeline.code_digest import code_digest, versions
+
+SUFFIX = ".provenance.json"
+RESULTS = "results"
+RELEASES = "results/releases"
+OWNERS_COPIES = "results/data/releases"
+"""Where the owner of the true records finds what the provenance of a release keeps back."""
+WITHHELD = "withheld"
+ORIGINS = {
+    "results/data/raw": "original",
+    "resources/surrogates": "surrogate",
+    "resources/networks": "network",
+}
+"""Folders of the files that records come from, with what their records are."""
+# Snakemake's mark in a folder that is an output, made after the job.
+MARK_OF_FOLDERS = ".snakemake_timestamp"
+MAKE_AGAIN = "delete it and start again: Snakemake makes it again"
+RESTORE = (
+    "it belongs to a release that is no rehearsal and is drawn once: restore it from a copy; only "
+    "if nothing of that release was ever given away, delete its folder and start again"
+)
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Making:
+    """A job as far as its results depend on it.
+
+    Parameters
+    ----------
+    rule : str
+    inputs, outputs : tuple of str
+        Paths as the rule gives them: relative to the project's folder.
+    params : mapping
+        The rule's parameters. The digest under ``code`` and the ``seed`` are recorded by
+        themselves, the others together as the digest of the job's settings.
+    config : mapping
+        The config that the run was given.
+    script : path
+        What the rule runs; read only where the rule has no digest of code.
+    """
+
+    rule: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    params: Mapping[str, Any]
+    config: Mapping[str, Any]
+    script: Path
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A file with its SHA-256 and what is recorded of it, if anything is."""
+
+    label: str
+    sha256: str
+    record: Record | None
+
+    def fault(self) -> str | None:
+        """Return what is wrong with the file and how to go on, or None if it is what was made."""
+        if self.record is None or self.record["sha256"] == self.sha256:
+            return None
+        return (
+            f"{self.label}: damaged or edited since it was made (SHA-256 {self.sha256:.12}..., "
+            f"recorded {self.record['sha256']:.12}...); "
+            f"{RESTORE if self.record['made_once'] else MAKE_AGAIN}"
+        )
+
+
+@contextmanager
+def recorded(making: Making) -> Iterator[None]:
+    """Verify the inputs, run the block that makes the outputs, and record what they were made of.
+
+    What an earlier job recorded of the outputs, and what it left half-written if it was killed, is
+    removed before the block begins: at no time does a record stand beside a file that it is not of.
+
+    Raises
+    ------
+    DataError
+        Before the block begins: with a line for each input that is not what was made, or if two
+        inputs rest on different states of the same data.
+    """
+    about = _about(making, verified(making.inputs))
+    for output in making.outputs:
+        provenance_path(output).unlink(missing_ok=True)
+        remove_leftovers(output)
+        remove_leftovers(provenance_path(output))
+    yield
+    for output in making.outputs:
+        if Path(output).exists():  # Snakemake says what is missing
+            of_file = {"file": _label(output), "sha256": content_digest(output)}
+            _write(output, of_file | about, making.config)
+
+
+def provenance_path(result: Path | str) -> Path:
+    """Return the file that says what a result was made of."""
+    return Path(f"{result}{SUFFIX}")
+
+
+def content_digest(path: Path | str) -> str:
+    """Return the SHA-256 of a file, or that of a folder's list of files.
+
+    The list has a line a file, in order of their names: its SHA-256, two spaces, its path below the
+    folder, as the command ``sha256sum`` writes it.
+    """
+    start = Path(path)
+    if not start.is_dir():
+        return sha256(start)
+    files = {file.relative_to(start).as_posix(): file for file in start.rglob("*")}
+    lines = [
+        f"{sha256(file)}  {name}\n"
+        for name, file in sorted(files.items())
+        if file.is_file() and file.name != MARK_OF_FOLDERS
+    ]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def read_provenance(result: Path | str) -> Record | None:
+    """Return what is recorded of a result, or None where nothing is.
+
+    Raises
+    ------
+    DataError
+        If there is a record that cannot be read.
+    """
+    path = provenance_path(result)
+    try:
+        record = read_json(path)
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        record = None
+    keys = {"sha256", "data", "made_once"}
+    if not isinstance(record, dict) or not keys <= set(record):
+        raise DataError(
+            f"{path}: no record of provenance any more; delete it and {result}, and start again: "
+            "Snakemake makes both again"
+        )
+    return record
+
+
+def verified(paths: Iterable[str]) -> list[Verified]:
+    """Hold files against what is recorded of them, each once.
+
+    A file of which nothing is recorded is taken as it is.
+
+    Raises
+    ------
+    DataError
+        With a line for each file that is not what was made.
+    """
+    found, faults = [], []
+    for path in sorted(set(paths)):
+        file = Verified(_label(path), content_digest(path), read_provenance(path))
+        if fault := file.fault():
+            faults.append(fault)
+        found.append(file)
+    if faults:
+        raise DataError("\n".join(faults))
+    return found
+
+
+def _about(making: Making, inputs: Sequence[Verified]) -> Record:
+    """Return what is recorded of all outputs of a job alike."""
+    settings = {key: value for key, value in making.params.items() if key not in ("code", "seed")}
+    code = making.params.get("code")
+    return {
+        "rule": making.rule,
+        # Rules without a digest of code are those whose results newer code leaves alone.
+        "made_once": not code,
+        "code": code or code_digest(making.script),
+        "settings": _digest_of_values(settings),
+        # The run's, also of what draws nothing itself; none where the operating system drew.
+        "seed": making.params.get("seed", making.config.get("seed")),
+        # Where the data were found is no matter: what they are stands under `data`.
+        "config": _digest_of_values({k: v for k, v in making.config.items() if k != "data"}),
+        "inputs": {each.label: each.sha256 for each in inputs},
+        "unrecorded": [e.label for e in inputs if e.record is None and _is_made(e.label)],
+        "data": _data(inputs),
+        "versions": versions(),
+    }
+
+
+def _data(inputs: Sequence[Verified]) -> Record:
+    """Return the files that the records behind all inputs come from, with kind and SHA-256."""
+    found: dict[str, dict[str, str]] = {}
+    known_from: dict[str, str] = {}
+    for each in inputs:
+        data: Record = _origin(each) if each.record is None else each.record["data"]
+        for origin, entry in data.items():
+            if entry["sha256"] == WITHHELD:
+                found.setdefault(origin, entry)
+                continue
+            other = known_from.setdefault(origin, each.label)
+            if other == each.label:
+                found[origin] = entry
+            elif found[origin] != entry:
+                raise DataError(
+                    f"{other} and {each.label} rest on two states of {origin}; delete both and "
+                    "start again: Snakemake makes them again"
+                )
+    return dict(sorted(found.items()))
+
+
+def _origin(file: Verified) -> Record:
+    """Return the entry of a file that records come from; nothing for any other file."""
+    kind = ORIGINS.get(PurePosixPath(file.label).parent.as_posix())
+    # Beside the published files stand notes on where they were found.
+    if kind is None or file.label.endswith(".source.json"):
+        return {}
+    return {file.label: {"kind": kind, "sha256": file.sha256}}
+
+
+def _is_made(label: str) -> bool:
+    """Return whether a file is one that a job makes."""
+    return label.startswith(f"{RESULTS}/") and PurePosixPath(label).parent.as_posix() not in ORIGINS
+
+
+def _write(output: str, record: Record, config: Mapping[str, Any]) -> None:
+    """Write what is recorded of a result, without what a release must not tell."""
+    shown = record
+    folder = _release_of(record["file"])
+    if folder is not None and folder.name not in _rehearsals(config):
+        shown = _without_records(record, folder)
+        if shown != record:
+            within = PurePosixPath(record["file"]).relative_to(RELEASES)
+            write_json(provenance_path(f"{OWNERS_COPIES}/{within}"), record)
+    write_json(provenance_path(output), shown)
+
+
+def _without_records(record: Record, folder: PurePosixPath) -> Record:
+    """Return a record without any hash that the true records go into.
+
+    Who knows all records but one needs no more than such a hash to try the possible values of that
+    one: whatever epsilon the release has, the hash has none. It is in the data and in the manifest,
+    that states the hash of the file; only files of the release itself keep theirs.
+    """
+    inputs = {
+        path: digest if folder in PurePosixPath(path).parents else WITHHELD
+        for path, digest in record["inputs"].items()
+    }
+    data = {path: entry | {"sha256": WITHHELD} for path, entry in record["data"].items()}
+    return record | {"inputs": inputs, "data": data}
+
+
+def _release_of(label: str) -> PurePosixPath | None:
+    """Return the folder of the release that a file belongs to, if it belongs to one."""
+    path = PurePosixPath(label)
+    if PurePosixPath(RELEASES) not in path.parents:
+        return None
+    return PurePosixPath(*path.parts[:3])
+
+
+def _rehearsals(config: Mapping[str, Any]) -> set[str]:
+    return {each["name"] for each in config.get("releases", ()) if each.get("rehearsal") is True}
+
+
+def _label(path: str) -> str:
+    """Return a path within the project's folder; of a file elsewhere nothing but its name."""
+    file = Path(path)
+    if not file.is_absolute():
+        return file.as_posix()
+    here = Path.cwd()
+    return file.relative_to(here).as_posix() if here in file.parents else file.name
+
+
+def _digest_of_values(values: Mapping[str, Any]) -> str:
+    """Return a digest of plain values, whatever the order of their keys."""
+    text = json.dumps(values, sort_keys=True, allow_nan=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

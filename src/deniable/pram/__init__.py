@@ -1,0 +1,1 @@
+"""Post-randomization of a file within strata; matrices; item sets."""

@@ -1,0 +1,352 @@
+"""Item sets of transactional data, each item randomized on its own (text 001, section 4).
+
+Records of M binary items have 2^M categories, too many to invert a matrix over. With a channel of
+its own for each item the matrix is a product, and the margin over some items passes through the
+product of their channels alone. The support of a set of s items is thus estimated from its 2^s
+reported patterns, one pass over s columns, whatever M is.
+
+The price is accuracy: what randomization adds to the variance multiplies from item to item. The
+study `deniable.papers.pram.item_sets` shows how soon nothing is left.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Literal, get_args
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from deniable.channels import Target
+from deniable.channels.base import Floats
+from deniable.errors import DataError, DeniableError
+from deniable.estimation.intervals import Intervals, confidence_intervals, refuse_bad_confidence
+from deniable.pram.transactions import LARGEST_SET, Item, Transactions
+
+Family = Literal["every", "tested", "none"]
+RatioMethod = Literal["fieller", "delta"]
+
+MOST_CANDIDATES = 200_000
+LARGEST_BATCH = 1 << 20  # patterns of all item sets that are estimated together
+TARGETS: tuple[Target, ...] = ("file", "population")
+
+
+def item_set_supports(
+    transactions: Transactions,
+    item_sets: Sequence[Sequence[Item]],
+    *,
+    confidence: float = 0.95,
+) -> pd.DataFrame:
+    """Estimate the supports of item sets: the shares of records that hold all items of a set.
+
+    Parameters
+    ----------
+    transactions : Transactions
+    item_sets : sequence of sequences of items, by name or number
+    confidence : float, in (0, 1)
+        Of each interval on its own. Sets picked because their estimates are high have intervals
+        that are too high: for those see `frequent_item_sets`.
+
+    Returns
+    -------
+    DataFrame
+        A row a set: ``items`` (joined by " & "), ``size``, ``reported`` (share of reports that hold
+        all items), ``support`` (unbiased: may leave [0, 1]), and for the targets "file" and
+        "population" ``standard_error_*``, ``ci_low_*``, ``ci_high_*`` (score intervals).
+    """
+    present = [dict.fromkeys(items, True) for items in item_sets]
+    for items, pattern in zip(item_sets, present, strict=True):
+        if len(pattern) < len(items):
+            transactions.positions(items)  # refuses what comes twice
+    return pattern_supports(transactions, present, confidence=confidence)
+
+
+def pattern_supports(
+    transactions: Transactions,
+    patterns: Sequence[Mapping[Item, bool]],
+    *,
+    confidence: float = 0.95,
+) -> pd.DataFrame:
+    """Estimate the shares of records with given items present and others absent.
+
+    Parameters
+    ----------
+    transactions : Transactions
+    patterns : sequence of mappings of item to bool
+        True: present; False: absent. Items not named may be either.
+
+    Returns
+    -------
+    DataFrame
+        As `item_set_supports`; in ``items`` what is absent has a "not " before it.
+    """
+    refuse_bad_confidence(confidence)
+    places = [transactions.positions(list(pattern)) for pattern in patterns]
+    wanted = [_cell(list(pattern.values())) for pattern in patterns]
+    columns: dict[str, list[object] | Floats] = {
+        "items": [transactions.label(place, list(pattern.values()))
+                  for place, pattern in zip(places, patterns, strict=True)],
+        "size": [len(place) for place in places],
+    }  # fmt: skip
+    reported, by_target = _estimates(transactions, places, wanted, confidence)
+    columns["reported"] = reported
+    columns["support"] = by_target["file"].estimate
+    for target, found in by_target.items():
+        columns[f"standard_error_{target}"] = found.standard_error
+        columns[f"ci_low_{target}"] = found.low
+        columns[f"ci_high_{target}"] = found.high
+    return pd.DataFrame(columns)
+
+
+def rule_confidences(
+    transactions: Transactions,
+    rules: Sequence[tuple[Sequence[Item], Sequence[Item]]],
+    *,
+    confidence: float = 0.95,
+    target: Target = "population",
+    method: RatioMethod = "fieller",
+) -> pd.DataFrame:
+    """Estimate the confidence of association rules A -> B, support(A and B) / support(A).
+
+    A ratio of two unbiased estimates is not unbiased itself: it is off by about the squared
+    relative error of support(A), which both kinds of interval neglect.
+
+    Parameters
+    ----------
+    transactions : Transactions
+    rules : sequence of pairs (A, B) of item sets without common items
+    confidence : float, in (0, 1)
+    target : "population" or "file"
+    method : "fieller" or "delta"
+        ``fieller``: the ratios r with support(A and B) - r support(A) within z standard errors of
+        0; the whole line where support(A) cannot be told from 0. ``delta``: the ratio give or take
+        z standard errors, by linearization.
+
+    Returns
+    -------
+    DataFrame
+        ``rule``, ``confidence``, ``standard_error`` (linearized), ``ci_low``, ``ci_high``,
+        ``support`` (of A and B) and ``condition`` (the support of A).
+    """
+    refuse_bad_confidence(confidence)
+    if method not in get_args(RatioMethod):
+        raise DeniableError(f"method is {method!r}; use {' or '.join(get_args(RatioMethod))}")
+    z = float(special.ndtri((1 + confidence) / 2))
+    rows = []
+    for condition, consequence in rules:
+        places = transactions.positions([*condition, *consequence])
+        if not condition or not consequence:
+            raise DataError(f"the rule {condition} -> {consequence} needs items on both sides")
+        ones = np.zeros((2, 2 ** len(places)))
+        ones[0, -1] = 1.0
+        ones[1, -(2 ** len(consequence)) :] = 1.0
+        channel, counts = transactions.channel.margin(places), transactions.patterns(places)
+        both, base = ones @ channel.estimate(counts)
+        covariance = channel.estimated_covariance(counts, target, ones)
+        error, low, high = _ratio(both, base, covariance, z, method)
+        split = len(condition)
+        rows.append(
+            {
+                "rule": f"{transactions.label(places[:split])} -> "
+                f"{transactions.label(places[split:])}",
+                "confidence": both / base if base else math.nan,
+                "standard_error": error,
+                "ci_low": low,
+                "ci_high": high,
+                "support": both,
+                "condition": base,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def frequent_item_sets(
+    transactions: Transactions,
+    minimum_support: float,
+    *,
+    largest: int = 3,
+    error_rate: float = 0.05,
+    family: Family = "every",
+    target: Target = "population",
+) -> pd.DataFrame:
+    """Search for frequent item sets, level by level, with bounds in the place of estimates.
+
+    A set is dropped, with all that hold it, only if the upper bound of its support is below the
+    minimum: no set has more support than its parts. It is called frequent only if its lower bound
+    is not. The rest stays undecided and is extended too.
+
+    The best of many estimates is too high, and its interval on its own is optimistic. Bounds are
+    therefore one-sided and simultaneous (Bonferroni), the error rate shared evenly among the sizes:
+
+    - ``every``: over every set of a size that there is, tested or not. With confidence 1 -
+      `error_rate` nothing called frequent is infrequent, and with the same confidence nothing
+      frequent is dropped, up to the normal approximation (far out in its tail).
+    - ``tested``: over the candidates of a size. Sharper, but these depend on the same reports, and
+      the error rate is no longer proved.
+    - ``none``: each bound on its own, for looking around.
+
+    Parameters
+    ----------
+    transactions : Transactions
+    minimum_support : float, in (0, 1]
+    largest : int, in 1 .. 20
+        Size at which to stop.
+    error_rate : float, in (0, 0.5)
+    family : "every", "tested" or "none"
+    target : "population" or "file"
+
+    Returns
+    -------
+    DataFrame
+        ``items``, ``size``, ``reported``, ``support``, ``standard_error``, ``lower``, ``upper``,
+        ``verdict`` ("frequent" or "undecided"), of what was not dropped; ``tested`` (sets of this
+        size that were tested).
+
+    Raises
+    ------
+    DeniableError
+        If an option is out of its range, or a level has over 200,000 candidates.
+    """
+    _refuse_bad_search(minimum_support, largest, error_rate, family)
+    items = len(transactions.names)
+    candidates: list[tuple[int, ...]] = [(item,) for item in range(items)]
+    tables = []
+    for size in range(1, min(largest, items) + 1):
+        if not candidates:
+            break
+        tests = {"every": math.comb(items, size), "tested": len(candidates), "none": 1}[family]
+        alpha = error_rate / (1 if family == "none" else largest * tests)
+        places = [transactions.positions(candidate) for candidate in candidates]
+        reported, found = _estimates(
+            transactions, places, [2**size - 1] * len(places), 1 - 2 * alpha, (target,)
+        )
+        table = _search_table(transactions, places, reported, found[target], minimum_support)
+        kept = table["upper"].to_numpy() >= minimum_support
+        tables.append(table[kept].assign(tested=len(candidates)))
+        candidates = _joined([place for place, keep in zip(places, kept, strict=True) if keep])
+    return pd.concat(tables, ignore_index=True)
+
+
+def _search_table(
+    transactions: Transactions,
+    places: Sequence[tuple[int, ...]],
+    reported: Floats,
+    found: Intervals,
+    minimum_support: float,
+) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "items": [transactions.label(place) for place in places],
+            "size": len(places[0]),
+            "reported": reported,
+            "support": found.estimate,
+            "standard_error": found.standard_error,
+            "lower": found.low,
+            "upper": found.high,
+            "verdict": np.where(found.low >= minimum_support, "frequent", "undecided"),
+        }
+    )
+
+
+def _joined(kept: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Return the sets of one item more whose parts were all kept (Agrawal and Srikant, 1994)."""
+    known, by_start = set(kept), defaultdict(list)
+    for place in kept:
+        by_start[place[:-1]].append(place[-1])
+    joined = []
+    for start, ends in by_start.items():
+        for pair in combinations(sorted(ends), 2):
+            larger = (*start, *pair)
+            if all(larger[:i] + larger[i + 1 :] in known for i in range(len(larger))):
+                joined.append(larger)
+            if len(joined) > MOST_CANDIDATES:
+                raise DeniableError(
+                    f"over {MOST_CANDIDATES:,} sets of {len(larger)} items cannot be ruled out; "
+                    "the reports are too noisy to search further: raise the minimum support, or "
+                    "lower the largest size"
+                )
+    return joined
+
+
+def _estimates(
+    transactions: Transactions,
+    places: Sequence[tuple[int, ...]],
+    cells: Sequence[int],
+    confidence: float,
+    targets: Sequence[Target] = TARGETS,
+) -> tuple[Floats, dict[Target, Intervals]]:
+    """Return the reported share and the intervals of one pattern of each item set.
+
+    Item sets of the same channels and the same pattern are estimated together.
+    """
+    reported = np.empty(len(places))
+    parts = {target: np.empty((4, len(places))) for target in targets}
+    for cell, group in _groups(transactions, places, cells):
+        channel = transactions.channel.margin(places[group[0]])
+        counts = np.stack([transactions.patterns(places[number]) for number in group])
+        reported[group] = counts[:, cell] / len(transactions)
+        wanted = np.zeros((1, channel.size))
+        wanted[0, cell] = 1.0
+        for target in targets:
+            found = confidence_intervals(
+                channel, counts, confidence=confidence, target=target, functionals=wanted
+            )
+            limits = (found.estimate, found.low, found.high, found.standard_error)
+            parts[target][:, group] = np.stack(limits)[..., 0]
+    return reported, {
+        target: Intervals(estimate, low, high, errors, confidence, "score", "none", target)
+        for target, (estimate, low, high, errors) in parts.items()
+    }
+
+
+def _groups(
+    transactions: Transactions, places: Sequence[tuple[int, ...]], cells: Sequence[int]
+) -> Iterator[tuple[int, list[int]]]:
+    """Yield a pattern, and the numbers of item sets with the same channels that ask for it."""
+    matrices = [factor.matrix().tobytes() for factor in transactions.channel.factors]
+    groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    for number, (place, cell) in enumerate(zip(places, cells, strict=True)):
+        groups[(cell, *(matrices[position] for position in place))].append(number)
+    for group in groups.values():
+        step = max(LARGEST_BATCH >> len(places[group[0]]), 1)
+        for start in range(0, len(group), step):
+            yield cells[group[0]], group[start : start + step]
+
+
+def _ratio(
+    over: float, under: float, covariance: Floats, z: float, method: RatioMethod
+) -> tuple[float, float, float]:
+    """Return the linearized standard error and the limits of over / under."""
+    (v, c), (_, w) = covariance
+    if under == 0:
+        return math.nan, -math.inf, math.inf
+    ratio = over / under
+    error = math.sqrt(max(v - 2 * ratio * c + ratio**2 * w, 0.0)) / abs(under)
+    if method == "delta":
+        return error, ratio - z * error, ratio + z * error
+    # a r^2 - 2 b r + c <= 0
+    a, b = under**2 - z**2 * w, over * under - z**2 * c
+    discriminant = b**2 - a * (over**2 - z**2 * v)
+    if a <= 0 or discriminant < 0:
+        return error, -math.inf, math.inf
+    root = math.sqrt(discriminant)
+    return error, (b - root) / a, (b + root) / a
+
+
+def _cell(present: Sequence[bool]) -> int:
+    return int("".join("1" if each else "0" for each in present) or "0", 2)
+
+
+def _refuse_bad_search(
+    minimum_support: float, largest: int, error_rate: float, family: str
+) -> None:
+    for what, value, right, allowed in (
+        ("the minimum support", minimum_support, 0 < minimum_support <= 1, "in (0, 1]"),
+        ("the largest size", largest, 1 <= largest <= LARGEST_SET, f"in 1 .. {LARGEST_SET}"),
+        ("the error rate", error_rate, 0 < error_rate < 0.5, "in (0, 0.5)"),
+        ("family", family, family in get_args(Family), ", ".join(get_args(Family))),
+    ):
+        if not right:
+            raise DeniableError(f"{what} is {value!r}; it must be {allowed}")

@@ -1,0 +1,272 @@
+"""Matrices for PRAM: of given epsilon, of given retention, invariant, or designed.
+
+What is asked for holds of the matrix that is drawn from, not of a formula before rounding: an
+epsilon is not exceeded and a floor not undercut, in exact arithmetic.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.channels import Channel, DenseChannel, KeepOrReplace
+from deniable.channels.base import Floats
+from deniable.channels.csv import read_channel
+from deniable.channels.invariant import two_step
+from deniable.errors import DataError, DeniableError
+from deniable.pram.protocol import cell_labels
+from deniable.records.domain import Domain
+
+LossName = Literal["changed", "trace", "worst_cell"]
+Kind = Literal["epsilon", "retention", "two_step", "designed"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+LARGEST_BLOCK = 300
+"""Cells of a block of attributes: a matrix of 90,000 probabilities a stratum."""
+LARGEST_DESIGNED: dict[LossName, int] = {"changed": 40, "trace": 24, "worst_cell": 24}
+"""Cells of a block whose matrix is designed, by loss: `deniable.design` has these limits."""
+LARGEST_EPSILON = 30.0  # exp(30) is 10^13: beyond, nothing would ever be replaced
+
+
+def channel_of_epsilon(size: int, epsilon: float) -> KeepOrReplace:
+    """Return generalized randomized response of an epsilon: every other category is as likely.
+
+    P[u, u] = exp(epsilon) / (exp(epsilon) + size - 1), the largest diagonal that any matrix of
+    this epsilon can have throughout (text 001, (3.6)). The exact epsilon is at most `epsilon`, and
+    short of it by rounding alone.
+
+    Parameters
+    ----------
+    size : int, >= 1
+    epsilon : float, above 0, at most 30
+    """
+    _refuse_no_categories(size)
+    if not 0 < epsilon <= LARGEST_EPSILON:
+        raise DeniableError(
+            f"epsilon is {epsilon}; it must be above 0 and at most {LARGEST_EPSILON:g}"
+        )
+    if size == 1:
+        return KeepOrReplace(1.0, np.zeros(1))
+    odds = math.expm1(epsilon)
+    keep = odds / (odds + size)
+    while (channel := KeepOrReplace.uniform(size, keep)).epsilon > epsilon:
+        keep = math.nextafter(keep, 0.0)
+    return channel
+
+
+def channel_of_retention(size: int, retention: float | npt.ArrayLike) -> Channel:
+    """Return a matrix that retains each category with a given probability, a floor.
+
+    What is not retained goes to any other category alike. In the matrix that is drawn from, in
+    exact arithmetic, P[v, v] is at least `retention` (of v), above it by rounding alone.
+
+    Parameters
+    ----------
+    size : int, >= 1
+    retention : float in [0, 1], or array of such, shape (size,)
+        One for all categories, or one for each.
+
+    Returns
+    -------
+    KeepOrReplace for one retention, DenseChannel for several
+    """
+    _refuse_no_categories(size)
+    floors = np.asarray(retention, dtype=float)
+    if floors.shape not in ((), (size,)):
+        raise DeniableError(f"{size} categories, but retentions of shape {floors.shape}")
+    if not np.all((floors >= 0) & (floors <= 1)):
+        raise DeniableError(f"a retention is {_first_outside(floors)}; it must be in [0, 1]")
+    if size == 1:
+        return KeepOrReplace(1.0, np.zeros(1))
+    if floors.ndim == 0:
+        return _of_one_retention(size, float(floors))
+    return DenseChannel(np.array([_row(v, floor, size) for v, floor in enumerate(floors.tolist())]))
+
+
+def _first_outside(floors: Floats) -> float:
+    flat = np.atleast_1d(floors)
+    return float(flat[~((flat >= 0) & (flat <= 1))][0])
+
+
+def _of_one_retention(size: int, floor: float) -> KeepOrReplace:
+    keep = (size * floor - 1) / (size - 1)
+    first = np.eye(1, size)
+    while True:
+        elsewhere = (1 - keep) / size
+        drawn = Fraction(keep) + (1 - Fraction(keep)) / size
+        if drawn >= Fraction(floor) and keep + elsewhere >= 0:
+            channel = KeepOrReplace(keep, np.full(size, elsewhere))
+            # Nor is the float below it that stands for this entry where the matrix is published.
+            if channel.expected(first)[0, 0] >= floor:
+                return channel
+        keep += max(math.ulp(keep), math.ulp(floor))  # keep may be (nearly) 0, whose steps are tiny
+
+
+def _row(category: int, floor: float, size: int) -> list[float]:
+    # Rows are drawn in their exact proportions: a sum of at most 1 leaves the floor a floor.
+    exact = (1 - Fraction(floor)) / (size - 1)
+    elsewhere = float(exact)
+    if Fraction(elsewhere) > exact:
+        elsewhere = math.nextafter(elsewhere, 0.0)
+    return [floor if v == category else elsewhere for v in range(size)]
+
+
+def pram_matrix(
+    proportions: npt.ArrayLike,
+    kind: Kind,
+    *,
+    epsilon: float | None = None,
+    retention: float | None = None,
+    invariant: bool = True,
+    loss: LossName = "changed",
+    categories: Sequence[str] | None = None,
+) -> Channel:
+    """Return the channel of a block of attributes, chosen to suit its true frequencies.
+
+    - ``epsilon``: generalized randomized response of that epsilon (`channel_of_epsilon`).
+    - ``retention``: every category retained with that probability (`channel_of_retention`).
+    - ``two_step``: invariant for the proportions, from the matrix of that epsilon or that
+      retention, whichever is given, by Bayes' formula (`deniable.channels.invariant.two_step`). Its
+      epsilon is at most that of the first matrix; its retention is not that of the first.
+    - ``designed``: by optimization (`deniable.design`), of at most that epsilon, with at least that
+      retention if one is given, invariant unless it need not be, and of the least loss.
+
+    Parameters
+    ----------
+    proportions : array, shape (cells,)
+        True frequencies of the block's cells, in a stratum if there are strata; for (2.7) of text
+        001, weighted ones (`deniable.pram.protocol.shares`). ``epsilon`` and ``retention`` only
+        count them.
+    kind : "epsilon", "retention", "two_step" or "designed"
+    invariant, loss : for ``designed`` only
+        As `deniable.design.design` has them: the expected share of "changed" records, or the sum
+        ("trace") or the largest ("worst_cell") of the variances of the estimates.
+    categories : sequence of str, optional
+        Names of the cells, for messages.
+
+    Raises
+    ------
+    DeniableError
+        If an option that the kind needs is missing, one is given that it does not take, or what is
+        asked for is impossible.
+    """
+    frequencies = np.asarray(proportions, dtype=float)
+    _refuse_wrong_options(kind, epsilon, retention)
+    size = frequencies.size
+    if kind == "designed" and size > 1:
+        wanted = Wanted(epsilon, retention, invariant, loss)
+        return _designed(frequencies, wanted, categories)
+    first = (
+        channel_of_retention(size, retention)
+        if epsilon is None and retention is not None
+        else channel_of_epsilon(size, float(epsilon or 0.0))
+    )
+    if kind != "two_step" or size == 1:
+        return first
+    return two_step(first, frequencies)
+
+
+def _refuse_no_categories(size: int) -> None:
+    if size < 1:
+        raise DeniableError(f"a matrix needs at least one category, not {size}")
+
+
+NEEDS: dict[Kind, str] = {
+    "epsilon": "epsilon and nothing else",
+    "retention": "retention and nothing else",
+    "two_step": "either epsilon or retention",
+    "designed": "epsilon, and may have a retention",
+}
+
+
+def _refuse_wrong_options(kind: str, epsilon: float | None, retention: float | None) -> None:
+    if kind not in KINDS:
+        raise DeniableError(f"unknown kind of matrix {kind!r}; use {', '.join(KINDS)}")
+    given = (epsilon is not None, retention is not None)
+    allowed = {
+        "epsilon": [(True, False)],
+        "retention": [(False, True)],
+        "two_step": [(True, False), (False, True)],
+        "designed": [(True, False), (True, True)],
+    }
+    if given not in allowed[kind]:
+        raise DeniableError(
+            f"a matrix of kind {kind!r} needs {NEEDS[kind]}; given are "
+            f"epsilon {epsilon} and retention {retention}"
+        )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a designed matrix has to satisfy, and what it minimises."""
+
+    epsilon: float | None
+    retention: float | None
+    invariant: bool
+    loss: LossName
+
+
+def _designed(
+    proportions: Floats, wanted: Wanted, categories: Sequence[str] | None
+) -> DenseChannel:
+    # Here, not above: the optimization is a large room, and other kinds do without it.
+    from deniable.design import Requirements, design  # noqa: PLC0415
+
+    # An invariant matrix reports no category that no record has: the others are designed for, and
+    # its own row, which no record goes through, is the mean of theirs. That raises no ratio.
+    everything = np.ones(proportions.size, dtype=bool)
+    occurring = proportions > 0 if wanted.invariant else everything
+    names = (
+        None if categories is None else [categories[v] for v in np.flatnonzero(occurring).tolist()]
+    )
+    requirements = Requirements(
+        epsilon=wanted.epsilon,
+        invariant=wanted.invariant,
+        retention=wanted.retention,
+        categories=names,
+    )
+    shares = proportions[occurring] / proportions[occurring].sum()
+    channel = design(shares, requirements, wanted.loss).channel
+    if occurring.all():
+        return channel
+    found = channel.matrix()
+    P = np.zeros((proportions.size, proportions.size))
+    P[:, occurring] = proportions[occurring] @ found
+    P[np.ix_(occurring, occurring)] = found
+    return DenseChannel(P)
+
+
+def matrix_from_file(path: Path | str, block: Domain) -> DenseChannel:
+    """Read a user's own matrix for a block of attributes.
+
+    Parameters
+    ----------
+    path : path
+        CSV: the block's cells as header and as first column, a row a true category.
+    block : Domain
+        Cells of several attributes are named by their categories, joined by " x ".
+
+    Raises
+    ------
+    DeniableError
+        Naming the file, if it cannot be read, is no such matrix, or has other categories.
+    """
+    named, cells = read_channel(path), cell_labels(block)
+    if sorted(named.categories) != sorted(cells):
+        strange = [name for name in named.categories if name not in cells]
+        missing = [name for name in cells if name not in named.categories]
+        raise DataError(
+            f"{path}: the matrix is not over {' x '.join(block.names)}: "
+            + "; ".join(
+                f"{what} {', '.join(map(repr, names[:5]))}{' ...' if len(names) > 5 else ''}"
+                for what, names in (("it has no", missing), ("unknown are", strange))
+                if names
+            )
+            + f"; give a row and a column for each of the {len(cells)} categories"
+        )
+    order = [named.categories.index(cell) for cell in cells]
+    return DenseChannel(named.channel.entries[np.ix_(order, order)])

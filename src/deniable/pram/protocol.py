@@ -1,0 +1,356 @@
+"""PRAM: the owner of a file randomizes it, by attribute, jointly and within strata (text 001, 2).
+
+Unlike a respondent, an owner knows the whole file: other records may be randomized in another way
+in each stratum, and a matrix may be chosen to suit the true frequencies. Everything that was used
+is returned: a matrix for each stratum and block of attributes, not the last one alone.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.channels import Channel, DenseChannel, ProductChannel
+from deniable.channels.base import Floats
+from deniable.channels.ratios import largest_column_ratio, log_rounded_up
+from deniable.errors import DeniableError
+from deniable.randomized_response.clustering import Clusters
+from deniable.randomized_response.protocols import Protocol
+from deniable.records.categorical import Microdata, attributes_to_json, domain_from_json
+from deniable.records.domain import Domain
+from deniable.sampling.sources import RandomSource
+
+Stratum = tuple[str, ...]
+"""A category of each stratum attribute, by name; () where there are no strata."""
+
+Block = tuple[str, ...]
+"""Attributes that go through one matrix over their joint cells."""
+
+Matrices = Mapping[Stratum, Mapping[Block, Floats]]
+Rows = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class PramResult:
+    """A randomized file and how it was made.
+
+    Attributes
+    ----------
+    reports : Microdata
+        In the order of the records; stratum attributes as they were.
+    matrices : mapping of stratum to mapping of block to array, shape (cells, cells)
+        The row-stochastic matrix that was used, of every stratum of the protocol.
+    """
+
+    reports: Microdata
+    matrices: Matrices
+
+
+@dataclass(frozen=True, eq=False)
+class StratifiedProtocol:
+    """A protocol for each stratum of a file; stratum attributes are released as they are.
+
+    Given the matrices, what a record reports depends on no other record. Its epsilon is that of a
+    change that leaves the record in its stratum: a change of a stratum attribute shows as it is.
+
+    Parameters
+    ----------
+    domain : Domain
+        All attributes that are released, in the order of the file.
+    strata : tuple of attribute names
+        May be empty: then one protocol, under the key (), is for all records.
+    protocols : mapping of stratum to Protocol
+        Over the domain's other attributes, all with the same clusters. A stratum that has no
+        records may have a protocol or none.
+    invariant : bool
+        Whether every matrix leaves the frequencies of its stratum's true records as they are (text
+        001, (2.1)): reports' own shares are then unbiased, and the matrices disclose those
+        frequencies.
+
+    Raises
+    ------
+    DeniableError
+        If a stratum is none of the domain's, or the protocols do not fit the domain or each other.
+    """
+
+    domain: Domain
+    strata: tuple[str, ...]
+    protocols: Mapping[Stratum, Protocol]
+    invariant: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "strata", tuple(self.strata))
+        object.__setattr__(self, "protocols", dict(self.protocols))
+        repeated = sorted({name for name in self.strata if self.strata.count(name) > 1})
+        if repeated:
+            raise DeniableError(f"the stratum attribute {repeated[0]!r} is named twice; once")
+        if not self.protocols:
+            raise DeniableError("there is no protocol; give one for each stratum with records")
+        for name in self.strata:
+            self.domain.position(name)
+        if len(self.strata) == len(self.domain):
+            raise DeniableError(
+                f"all attributes ({', '.join(self.strata)}) are stratum attributes, which are "
+                "released unchanged; leave one to randomize"
+            )
+        for stratum, protocol in self.protocols.items():
+            self._refuse_misfit(stratum, protocol)
+
+    def _refuse_misfit(self, stratum: Stratum, protocol: Protocol) -> None:
+        if len(stratum) != len(self.strata):
+            raise DeniableError(
+                f"the stratum {stratum} has {len(stratum)} categories for the "
+                f"{len(self.strata)} stratum attributes; give one for each of them"
+            )
+        for name, category in zip(self.strata, stratum, strict=True):
+            self.domain[name].code_of(category)
+        if protocol.domain != self.randomized:
+            raise DeniableError(
+                f"the protocol of stratum {label(stratum)!r} randomizes "
+                f"{', '.join(protocol.domain.names)}, with their own categories; the strata leave "
+                f"{', '.join(self.randomized.names)} to randomize, in that order"
+            )
+        if protocol.clusters != self.blocks:
+            raise DeniableError(
+                f"the protocol of stratum {label(stratum)!r} has other clusters than the first; "
+                "estimates for the whole file need the same in all strata"
+            )
+
+    @classmethod
+    def single(cls, protocol: Protocol) -> "StratifiedProtocol":
+        """Return a protocol for all records as a protocol without strata."""
+        return cls(protocol.domain, (), {(): protocol})
+
+    @cached_property
+    def randomized(self) -> Domain:
+        """The attributes that are randomized: all but those of the strata."""
+        return self.domain.project([n for n in self.domain.names if n not in self.strata])
+
+    @property
+    def blocks(self) -> Clusters:
+        """Groups of attributes that share a matrix, the same in all strata."""
+        return next(iter(self.protocols.values())).clusters
+
+    # -- privacy ----------------------------------------------------------------------------------
+
+    @property
+    def epsilon(self) -> float:
+        """Exact epsilon of a record whose stratum does not change: that of the worst stratum.
+
+        Given the matrices. Where these were computed from the records, what they disclose of the
+        records is not in this figure.
+        """
+        return max(protocol.epsilon for protocol in self.protocols.values())
+
+    def epsilon_by_changed_attribute(self) -> dict[str, float]:
+        """Return the exact epsilon of a change of one attribute, in the worst stratum."""
+        worst = dict.fromkeys(self.randomized.names, 0.0)
+        for protocol in self.protocols.values():
+            for block, channel in zip(protocol.clusters, protocol.channels, strict=True):
+                shape = self.domain.project(block).shape
+                for position, name in enumerate(block):
+                    epsilon = epsilon_of_changed_attribute(channel, shape, position)
+                    worst[name] = max(worst[name], epsilon)
+        return worst
+
+    # -- records ----------------------------------------------------------------------------------
+
+    def parts(self, data: Microdata) -> list[tuple[Stratum, Rows]]:
+        """Return which records are in which stratum, for the strata that have any.
+
+        Parameters
+        ----------
+        data : Microdata
+            With the stratum attributes among its own.
+
+        Raises
+        ------
+        DeniableError
+            If records are in a stratum that has no protocol.
+        """
+        return parts_by_stratum(data, self.strata, self.protocols)
+
+    def randomize(self, data: Microdata, source: RandomSource) -> PramResult:
+        """Randomize every record through the matrices of its stratum.
+
+        Nothing is drawn before everything is known to fit. A report of probability 0 never occurs:
+        draws have exactly the probabilities of the matrix (`deniable.sampling.exact`).
+
+        Parameters
+        ----------
+        data : Microdata
+            Over the protocol's domain.
+        source : RandomSource
+
+        Raises
+        ------
+        DeniableError
+            If the data are over another domain, or in a stratum that has no protocol.
+        """
+        if data.domain != self.domain:
+            raise DeniableError(
+                f"the protocol is for {', '.join(self.domain.names)}, but the data have "
+                f"{', '.join(data.domain.names)}; project the data to the protocol's attributes"
+            )
+        parts, matrices = self.parts(data), self.matrices()
+        columns = {name: data.column(name).copy() for name in self.domain.names}
+        for stratum, rows in parts:
+            own = Microdata(
+                self.randomized, tuple(columns[name][rows] for name in self.randomized.names)
+            )
+            reports = self.protocols[stratum].randomize(own, source)
+            for name in self.randomized.names:
+                columns[name][rows] = reports.column(name)
+        ordered = tuple(columns[name] for name in self.domain.names)
+        return PramResult(Microdata(self.domain, ordered, data.marks), matrices)
+
+    def matrices(self) -> Matrices:
+        """Return the matrix of each block of each stratum, P[u, v] = Pr(report v | true u)."""
+        return {
+            stratum: {
+                block: channel.matrix()
+                for block, channel in zip(protocol.clusters, protocol.channels, strict=True)
+            }
+            for stratum, protocol in self.protocols.items()
+        }
+
+    # -- plain values -----------------------------------------------------------------------------
+
+    def to_json(self) -> dict[str, Any]:
+        """Describe the protocol in plain JSON values."""
+        return {
+            "attributes": attributes_to_json(self.domain),
+            "strata": list(self.strata),
+            "invariant": self.invariant,
+            "protocols": [
+                {
+                    "stratum": dict(zip(self.strata, stratum, strict=True)),
+                    "clusters": protocol.to_json()["clusters"],
+                }
+                for stratum, protocol in self.protocols.items()
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "StratifiedProtocol":
+        """Rebuild a protocol from `to_json`, or from the `to_json` of a `Protocol`."""
+        if "protocols" not in value:
+            return cls.single(Protocol.from_json(value))
+        try:
+            domain, strata = domain_from_json(value["attributes"]), tuple(value["strata"])
+            kept = [each for each in value["attributes"] if each["name"] not in strata]
+            protocols = {
+                tuple(part["stratum"][name] for name in strata): Protocol.from_json(
+                    {"attributes": kept, "clusters": part["clusters"]}
+                )
+                for part in value["protocols"]
+            }
+            return cls(domain, strata, protocols, value["invariant"])
+        except KeyError as error:
+            raise DeniableError(f"a protocol's description lacks {error}; write it again") from None
+        except (TypeError, AttributeError) as error:
+            raise DeniableError(f"no protocol's description ({error}); write it again") from None
+
+
+def label(stratum: Stratum) -> str:
+    """Return the name of a stratum in tables; "" is the whole file."""
+    return " x ".join(stratum)
+
+
+def cell_labels(domain: Domain) -> list[str]:
+    """Return the names of the joint cells in tables, in the order of their codes."""
+    return [
+        " x ".join(a.categories[code] for a, code in zip(domain, codes, strict=True))
+        for codes in np.ndindex(*domain.shape)
+    ]
+
+
+def parts_by_stratum(
+    data: Microdata, strata: tuple[str, ...], known: Mapping[Stratum, Any] | None = None
+) -> list[tuple[Stratum, Rows]]:
+    """Return which records are in which stratum, by categories, for the strata that have any.
+
+    Parameters
+    ----------
+    data : Microdata
+    strata : tuple of attribute names
+    known : mapping keyed by strata, optional
+        Of what there must be something for each stratum that has records.
+
+    Returns
+    -------
+    list of (stratum, positions of its records in the file, ascending)
+    """
+    if not strata:
+        return [((), np.arange(len(data)))]
+    domain = data.domain.project(strata)
+    cells = domain.ravel([data.column(name) for name in strata])
+    found = []
+    for cell in np.unique(cells):
+        codes = np.unravel_index(cell, domain.shape)
+        stratum = tuple(a.categories[int(code)] for a, code in zip(domain, codes, strict=True))
+        rows = np.flatnonzero(cells == cell)
+        if known is not None and stratum not in known:
+            raise DeniableError(
+                f"{rows.size:,} records (the first is record {rows[0] + 1}) are in the stratum "
+                f"{' x '.join(strata)} = {label(stratum)}, which has no matrix; give it one"
+            )
+        found.append((stratum, rows))
+    return found
+
+
+def shares(data: Microdata, names: tuple[str, ...], weights: npt.ArrayLike | None = None) -> Floats:
+    """Return the proportions of the joint cells of some attributes, flat.
+
+    Parameters
+    ----------
+    data : Microdata, of at least one record
+    names : tuple of attribute names
+    weights : array, shape (len(data),), optional
+        Survey weights: a matrix that is invariant for the weighted proportions is that of text
+        001, (2.7). Not negative, with a positive sum.
+    """
+    if weights is None:
+        counts = data.counts(names).reshape(-1).astype(float)
+    else:
+        given = np.asarray(weights, dtype=float)
+        if given.shape != (len(data),):
+            raise DeniableError(f"{len(data)} records, but weights of shape {given.shape}")
+        if not (np.all(np.isfinite(given)) and np.all(given >= 0) and given.sum() > 0):
+            raise DeniableError("survey weights must be finite, not negative, and not all zero")
+        domain = data.domain.project(names)
+        cells = domain.ravel([data.column(name) for name in names])
+        counts = np.bincount(cells, weights=given, minlength=domain.size)
+    if not counts.sum() > 0:
+        raise DeniableError(f"there are no records to take shares of {' x '.join(names)} from")
+    return np.asarray(counts / counts.sum())
+
+
+def epsilon_of_changed_attribute(channel: Channel, shape: tuple[int, ...], position: int) -> float:
+    """Return the exact epsilon for cells that differ in one attribute of a block, rounded up.
+
+    Parameters
+    ----------
+    channel : Channel
+        Over the block's cells.
+    shape : numbers of categories of the block's attributes
+    position : int
+        Of the attribute that changes.
+    """
+    if len(shape) == 1:
+        return channel.epsilon
+    if isinstance(channel, ProductChannel):
+        return channel.factors[position].epsilon
+    if not isinstance(channel, DenseChannel):
+        return channel.epsilon  # in keep-or-replace any two cells are told apart equally well
+    cells = np.arange(channel.size).reshape(shape)
+    worst = []
+    for others in np.moveaxis(cells, position, -1).reshape(-1, shape[position]):
+        ratio = largest_column_ratio(channel.entries[others])
+        if ratio is None:
+            return np.inf
+        worst.append(ratio)
+    return log_rounded_up(max(worst))

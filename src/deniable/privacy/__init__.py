@@ -1,0 +1,1 @@
+"""Claimed against exact epsilon; breaches, amplification, linkage."""

@@ -1,0 +1,342 @@
+"""What a channel guarantees against all priors and sets: its parity decides (text 001, section 3).
+
+Posterior odds of any set are at most eta times its prior odds, eta the parity, and at least 1/eta
+times: reports in Q are at most eta times as likely as those outside. So with prior probability rho
+
+    rho / (eta - (eta - 1) rho)  <=  posterior  <=  eta rho / (1 + (eta - 1) rho),
+
+both attained: by the prior that is rho on the category that gives the report most often, and
+1 - rho on the one that gives it least often. Hence bound (3.5) is necessary as well as sufficient.
+
+Priors that are returned are positive everywhere, as text 001 has them: no intruder need rule
+anything out. All of it is in rational numbers.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.channels import Channel, KeepOrReplace
+from deniable.channels.base import Floats
+from deniable.channels.probabilities import ExactMatrix, Number, as_written, proportion, thresholds
+from deniable.channels.ratios import exact_ratio
+from deniable.errors import DeniableError
+from deniable.privacy.breaches import Direction, refuse_unknown_direction
+
+Side = Literal["largest", "smallest"]
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A prior, a set and a report that make a breach.
+
+    Attributes
+    ----------
+    prior : tuple of Fraction, all positive
+    members : tuple of int
+    report : int
+    prior_probability, posterior : Fraction
+        Of the set.
+    """
+
+    prior: tuple[Fraction, ...]
+    members: tuple[int, ...]
+    report: int
+    prior_probability: Fraction
+    posterior: Fraction
+
+
+@dataclass(frozen=True)
+class FactorWitness:
+    """A prior under which a report changes the probability of a category by a factor.
+
+    Attributes
+    ----------
+    prior : tuple of Fraction, all positive
+    category, report : int
+    ratio : Fraction
+        Posterior to prior probability of the category.
+    """
+
+    prior: tuple[Fraction, ...]
+    category: int
+    report: int
+    ratio: Fraction
+
+
+# -- amplification and breaches (Definitions 3.1 and 3.2, Theorem 3.1) -----------------------------
+
+
+def amplification(channel: Channel) -> float:
+    """Return the smallest gamma for which the channel is at most gamma-amplifying, its parity.
+
+    Text 001, Definition 3.2; rounded up, infinite if a report is impossible for some true
+    categories and possible for others.
+    """
+    return channel.parity
+
+
+def largest_parity(rho_1: Number, rho_2: Number) -> float:
+    """Return the parity up to which no breach is possible, text 001, (3.5), rounded down.
+
+    rho_2 (1 - rho_1) / (rho_1 (1 - rho_2)).
+
+    Parameters
+    ----------
+    rho_1, rho_2 : float or Fraction
+        0 < rho_1 < rho_2 < 1.
+
+    Examples
+    --------
+    >>> largest_parity(0.1, 0.5)
+    9.0
+    """
+    return _rounded_down(_largest_parity(rho_1, rho_2))
+
+
+def guarantees_no_breach(channel: Channel, rho_1: Number, rho_2: Number) -> bool:
+    """Return whether no prior and no set have a breach (text 001, Theorem 3.1).
+
+    Neither an upward rho_1-to-rho_2 nor a downward rho_2-to-rho_1 one: if and only if the parity is
+    at most `largest_parity`. Decided in rational numbers, for channels of any size. At equality
+    there is none, because Definition 3.1 is strict; with its inequalities made weak, as in the
+    paper that it is from, a prior of probability rho_1 would reach rho_2.
+
+    See Also
+    --------
+    witness : the prior, set and report of a breach, where there is one.
+    """
+    parity = channel._largest_ratio()
+    return parity is not None and parity <= _largest_parity(rho_1, rho_2)
+
+
+def witness(
+    channel: Channel, rho_1: Number, rho_2: Number, direction: Direction = "upward"
+) -> Witness | None:
+    """Return a breach, exactly; None if the channel guarantees that there is none.
+
+    The category that gives the decisive report most often gets a prior between what just reaches
+    rho_2 and rho_1; the one that gives it least often gets nearly all of the rest.
+
+    Parameters
+    ----------
+    channel : Channel
+        Of at most 4,096 categories.
+    rho_1, rho_2 : float or Fraction
+        0 < rho_1 < rho_2 < 1.
+    direction : "upward" or "downward"
+        Downward is the upward (1 - rho_2)-to-(1 - rho_1) breach of the complement.
+    """
+    low, high = thresholds(rho_1, rho_2)
+    refuse_unknown_direction(direction)
+    parity = channel._largest_ratio()
+    if parity is not None and parity <= _largest_parity(low, high):
+        return None
+    if direction == "downward":
+        low, high = 1 - high, 1 - low
+    report, most, least, column = _decisive(channel, parity)
+    # (1) m P > high (m P + (1 - m) p), with P and p the largest and smallest entry.
+    enough = high * column[least] / ((1 - high) * column[most] + high * column[least])
+    mass = (enough + low) / 2
+    # (2) The same, after a share of 1 - m has gone from p to entries that are at most P.
+    spare = mass * column[most] * (1 - high) / high - (1 - mass) * column[least]
+    share = min(spare / (column[most] - column[least]), 1 - mass) / 2
+    others = channel.size - 2
+    prior = [share / others if others else Fraction()] * channel.size
+    prior[most] = mass
+    prior[least] = 1 - mass - (share if others else 0)
+    posterior = mass * column[most] / _mean(prior, column)
+    if direction == "upward":
+        return Witness(tuple(prior), (most,), report, mass, posterior)
+    members = tuple(u for u in range(channel.size) if u != most)
+    return Witness(tuple(prior), members, report, 1 - mass, 1 - posterior)
+
+
+def largest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) -> Floats:
+    """Return the largest posterior of any set of a prior probability: text 001, (3.9).
+
+    eta rho / (1 + (eta - 1) rho); arrays are broadcast. An infinite parity gives 1 (0 for rho = 0).
+
+    Examples
+    --------
+    >>> largest_posterior([0.1, 0.5], 9)
+    array([0.5, 0.9])
+    """
+    rho, eta = _bound_arguments(prior_probability, parity)
+    denominator = rho + (1 - rho) / eta
+    return np.divide(rho, denominator, out=np.zeros_like(denominator), where=rho > 0)
+
+
+def smallest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) -> Floats:
+    """Return the smallest posterior of any set of a prior probability: text 001, (3.13).
+
+    rho / (eta - (eta - 1) rho); arrays are broadcast. An infinite parity gives 0 (1 for rho = 1).
+    """
+    rho, eta = _bound_arguments(prior_probability, parity)
+    odds = np.divide(rho, eta)
+    denominator = odds + (1 - rho)
+    return np.divide(odds, denominator, out=np.ones_like(denominator), where=rho < 1)
+
+
+def channel_of_parity(size: int, parity: Number) -> KeepOrReplace:
+    """Return the channel of text 001, 3: eta / (eta + k - 1) on the diagonal, 1 over it elsewhere.
+
+    What it draws has a parity of at most `parity`, in rational numbers, and less than that by at
+    most one step of the float that is its diagonal weight, (eta - 1) / (eta + k - 1) rounded down.
+
+    Parameters
+    ----------
+    size : int, >= 1
+    parity : float or Fraction, >= 1, finite
+
+    Examples
+    --------
+    >>> channel = channel_of_parity(4, 5)
+    >>> channel.matrix()[0], channel.parity
+    (array([0.625, 0.125, 0.125, 0.125]), 5.0)
+    """
+    eta = min(as_written(parity), Fraction(parity))
+    if size < 1:
+        raise DeniableError(f"a channel over {size} categories; give at least 1")
+    if eta < 1:
+        raise DeniableError(f"a parity is at least 1, not {parity}")
+    weight = _rounded_down((eta - 1) / (eta + size - 1))
+    return KeepOrReplace.uniform(size, weight)
+
+
+# -- beta-factor privacy (Definition 3.4, Theorem 3.2) ---------------------------------------------
+
+
+def guaranteed_factor(channel: Channel) -> float:
+    """Return the smallest beta for which the channel guarantees beta-factor privacy, its parity.
+
+    Posterior and prior probability of any set differ by at most that factor, whatever the prior
+    (text 001, Theorem 3.2). Infinite: no factor is guaranteed.
+    """
+    return channel.parity
+
+
+def guarantees_factor(channel: Channel, beta: Number) -> bool:
+    """Return whether the channel guarantees beta-factor privacy (text 001, (3.14)).
+
+    Parameters
+    ----------
+    beta : float or Fraction, >= 1
+    """
+    parity = channel._largest_ratio()
+    return parity is not None and parity <= _factor(beta)
+
+
+def approaching_prior(channel: Channel, mass: Number, side: Side = "largest") -> FactorWitness:
+    """Return the prior of text 001, (3.12), under which the ratio nears the parity as mass -> 1.
+
+    The category that gives the decisive report least often has the prior `mass`, the others share
+    the rest alike; the ratio is that of the category that gives it most often. Its mirror has the
+    two change places, and the ratio nears 1 / parity.
+
+    Parameters
+    ----------
+    channel : Channel
+        Of 2 to 4,096 categories.
+    mass : float or Fraction, in (0, 1)
+    side : "largest" or "smallest"
+    """
+    report, most, least, column = _decisive(channel, channel._largest_ratio())
+    heavy, category = _roles(most, least, side)
+    return _weighted(column, report, heavy, category, proportion(mass, "the mass"))
+
+
+def breaching_prior(channel: Channel, beta: Number, side: Side = "largest") -> FactorWitness | None:
+    """Return a prior of the form (3.12) under which a ratio is above beta, or below 1 / beta.
+
+    Parameters
+    ----------
+    beta : float or Fraction, >= 1
+    side : "largest" or "smallest"
+
+    Returns
+    -------
+    FactorWitness or None
+        None if the channel guarantees beta-factor privacy (text 001, Theorem 3.2).
+    """
+    parity, factor = channel._largest_ratio(), _factor(beta)
+    if parity is not None and parity <= factor:
+        return None
+    report, most, least, column = _decisive(channel, parity)
+    heavy, category = _roles(most, least, side)
+    # With mass a the mean entry is m + a (h - m), m that of the others, h of the heavy category.
+    mean = (sum(column) - column[heavy]) / (channel.size - 1)
+    target = column[category] / factor if side == "largest" else column[category] * factor
+    enough = (target - mean) / (column[heavy] - mean)
+    mass = (max(enough, Fraction()) + 1) / 2
+    return _weighted(column, report, heavy, category, mass)
+
+
+# -- the parts -------------------------------------------------------------------------------------
+
+
+def _largest_parity(rho_1: Number, rho_2: Number) -> Fraction:
+    low, high = thresholds(rho_1, rho_2)
+    return high * (1 - low) / (low * (1 - high))
+
+
+def _factor(beta: Number) -> Fraction:
+    # A float stands for its decimal form and for its own value: whichever is larger.
+    exact = max(as_written(beta), Fraction(beta))
+    if exact < 1:
+        raise DeniableError(f"beta is {beta}; a factor is at least 1")
+    return exact
+
+
+def _rounded_down(exact: Fraction) -> float:
+    nearest = exact.numerator / exact.denominator
+    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, -math.inf)
+
+
+def _bound_arguments(prior: npt.ArrayLike, parity: npt.ArrayLike) -> tuple[Floats, Floats]:
+    rho, eta = np.asarray(prior, dtype=float), np.asarray(parity, dtype=float)
+    if not np.all((rho >= 0) & (rho <= 1)):
+        raise DeniableError("a prior probability is not in [0, 1]; give probabilities")
+    if not np.all(eta >= 1):
+        raise DeniableError("a parity is below 1; parities are at least 1")
+    return rho, eta
+
+
+def _decisive(channel: Channel, parity: Fraction | None) -> tuple[int, int, int, list[Fraction]]:
+    """Return a report, the categories that give it most and least often, and its column."""
+    if channel.size == 1:
+        raise DeniableError("with one category there is nothing to learn; give a channel of 2")
+    matrix = channel.matrix()
+    high, low = matrix.max(axis=0), matrix.min(axis=0)
+    ratios = np.divide(high, low, out=np.where(high > 0, np.inf, 0.0), where=low > 0)
+    exact = ExactMatrix(channel)
+    # Floats say where to look first; the column that attains the parity exactly is the one.
+    for report in np.argsort(-ratios, kind="stable").tolist():
+        column = exact.column(report)
+        most, least = column.index(max(column)), column.index(min(column))
+        if exact_ratio(column[most], column[least]) == parity and column[most]:
+            return report, most, least if least != most else (most + 1) % channel.size, column
+    raise AssertionError("some column attains the parity")  # it is the maximum over the columns
+
+
+def _roles(most: int, least: int, side: Side) -> tuple[int, int]:
+    """Return the category that takes the mass, and the one whose ratio is asked for."""
+    if side not in get_args(Side):
+        raise DeniableError(f"unknown side {side!r}; use {' or '.join(get_args(Side))}")
+    return (least, most) if side == "largest" else (most, least)
+
+
+def _weighted(
+    column: list[Fraction], report: int, heavy: int, category: int, mass: Fraction
+) -> FactorWitness:
+    prior = [(1 - mass) / (len(column) - 1)] * len(column)
+    prior[heavy] = mass
+    return FactorWitness(tuple(prior), category, report, column[category] / _mean(prior, column))
+
+
+def _mean(prior: list[Fraction], column: list[Fraction]) -> Fraction:
+    return sum((p * q for p, q in zip(prior, column, strict=True)), Fraction())

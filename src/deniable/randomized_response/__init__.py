@@ -1,0 +1,1 @@
+"""RR-Independent, RR-Joint, RR-Clusters, RR-Adjustment, secure sum, their audit."""

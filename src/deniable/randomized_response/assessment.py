@@ -1,0 +1,342 @@
+"""Dependences without a trusted party: the three ways of text 003, sections 4.1 to 4.3.
+
+Clusters are formed from the dependence of every pair of attributes, which no party can compute
+alone. Each way ends in a two-way table for every pair, on which dependence is then measured:
+
+- `AttributeReports` (4.1): every party reports each attribute once, randomized; the tables are
+  those of the reports. Beyond the paper (`inverted`): the pair's joint distribution is estimated
+  from them, through the inverse of both attributes' matrices.
+- `SecureSum` (4.2): the true tables, counted by secure sum. Who runs the protocol gets exactly the
+  contingency tables (`deniable.randomized_response.secure_sum` shows it), so they are counted from
+  the records here.
+- `PairReports` (4.3): every party randomizes each pair anew through a matrix of the pair; secure
+  sums count the masked pairs; equation (2) estimates the joint distribution.
+
+Estimates are clipped at 0 and rescaled (6.4): Cramer's V takes no negative proportions.
+"""
+
+import math
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import get_args
+
+import numpy as np
+import pandas as pd
+
+from deniable.channels import Channel, ProductChannel
+from deniable.channels.base import Counts, Floats
+from deniable.errors import DeniableError
+from deniable.estimation.simplex import clip_and_rescale
+from deniable.estimation.singular import unbiased_or_uniform
+from deniable.randomized_response.dependence import Pair, dependences_from_tables, pair_measures
+from deniable.randomized_response.protocols import (
+    Protocol,
+    claimed_epsilon,
+    cluster_channel,
+    rr_independent,
+)
+from deniable.randomized_response.readings import Assessment, ClusterMechanism, Reading
+from deniable.records.categorical import Microdata
+from deniable.records.domain import Domain
+from deniable.sampling.sources import RandomSource
+
+PairCounts = Mapping[Pair, Counts]
+"""Two-way tables of what is reported, shape (..., rows, columns)."""
+
+PairTables = Mapping[Pair, Floats]
+"""Two-way tables to measure dependence on, shape (..., rows, columns)."""
+
+
+def two_way_counts(data: Microdata) -> dict[Pair, Counts]:
+    """Count every pair of attributes; as `Microdata.counts`, three times as fast for all pairs."""
+    columns = [column.astype(np.intp) for column in data.columns]
+    tables = {}
+    for i, j in combinations(range(len(columns)), 2):
+        rows, width = data.domain.shape[i], data.domain.shape[j]
+        cells = np.bincount(columns[i] * width + columns[j], minlength=rows * width)
+        tables[data.domain.names[i], data.domain.names[j]] = cells.reshape(rows, width)
+    return tables
+
+
+class AssessmentProtocol(ABC):
+    """What the parties send, what is estimated from it, and what it costs them.
+
+    Epsilons are those of one party's reports as they are sent. That only their sums become known
+    changes nothing of them: see `deniable.randomized_response.waiver`.
+    """
+
+    domain: Domain
+
+    @abstractmethod
+    def reports(self, data: Microdata, source: RandomSource) -> PairCounts:
+        """Run the protocol on records; return the counts of the pairs that are reported."""
+
+    @abstractmethod
+    def drawn_reports(
+        self, data: Microdata, generator: np.random.Generator, runs: int
+    ) -> PairCounts:
+        """Draw many runs of the protocol, on the tables' first axis; distributed as `reports`."""
+
+    @abstractmethod
+    def tables(self, reports: PairCounts) -> PairTables:
+        """Return the tables that dependence is measured on."""
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> float:
+        """Exact epsilon of one whole record, rounded up."""
+
+    @abstractmethod
+    def epsilon_by_changed_attribute(self) -> dict[str, float]:
+        """Return the exact epsilon of a change in one attribute, rounded up, for each of them."""
+
+    def assess(
+        self, data: Microdata, source: RandomSource, ordinal: Collection[str] = ()
+    ) -> pd.DataFrame:
+        """Run the protocol and measure the dependence of every pair of attributes.
+
+        Returns
+        -------
+        DataFrame
+            As `deniable.randomized_response.dependence.dependences` returns it; Algorithm 1 takes
+            it.
+        """
+        tables = self.tables(self.reports(data, source))
+        return dependences_from_tables(tables, pair_measures(self.domain, ordinal))
+
+
+@dataclass(frozen=True, eq=False)
+class AttributeReports(AssessmentProtocol):
+    """Randomized response on each attribute (text 003, 4.1).
+
+    A party's reports of all attributes come from one randomization, which all pairs share.
+
+    Parameters
+    ----------
+    domain : Domain
+    p, reading : as in `deniable.randomized_response.protocols.rr_channel`
+    inverted : bool
+        Whether dependences are those of the estimated joint distributions, not of the reports.
+
+    Examples
+    --------
+    >>> from deniable.records.domain import Attribute
+    >>> domain = Domain((Attribute("a", ("0", "1")), Attribute("b", ("0", "1", "2"))))
+    >>> protocol = AttributeReports(domain, 0.5, "keep")
+    >>> round(protocol.epsilon, 6) == round(math.log(3) + math.log(4), 6)
+    True
+    """
+
+    domain: Domain
+    p: float
+    reading: Reading
+    inverted: bool = False
+
+    def __post_init__(self) -> None:
+        _refuse_single(self.domain)
+
+    @cached_property
+    def protocol(self) -> Protocol:
+        """RR-Independent, which is what the parties run."""
+        return rr_independent(self.domain, self.p, self.reading)
+
+    def reports(self, data: Microdata, source: RandomSource) -> PairCounts:
+        """Randomize the records and count the pairs of their reports."""
+        return two_way_counts(self.protocol.randomize(data, source))
+
+    def drawn_reports(
+        self, data: Microdata, generator: np.random.Generator, runs: int
+    ) -> PairCounts:
+        """Randomize the records in each run: counts of one pair say nothing of another's."""
+        drawn = [self.reports(data, generator) for _ in range(runs)]
+        return {pair: np.stack([run[pair] for run in drawn]) for pair in drawn[0]}
+
+    def tables(self, reports: PairCounts) -> PairTables:
+        """Return the counts of the reports, or the joint distributions estimated from them."""
+        if not self.inverted:
+            return {pair: counts.astype(float) for pair, counts in reports.items()}
+        names = {name: self.protocol.channel_of((name,)) for name in self.domain.names}
+        channels = {pair: ProductChannel((names[pair[0]], names[pair[1]])) for pair in reports}
+        return _clipped_estimates(reports, channels)
+
+    @property
+    def epsilon(self) -> float:
+        """The sum over attributes."""
+        return self.protocol.epsilon
+
+    def epsilon_by_changed_attribute(self) -> dict[str, float]:
+        """Return that of the attribute's matrix."""
+        return {name: self.protocol.channel_of((name,)).epsilon for name in self.domain.names}
+
+
+@dataclass(frozen=True, eq=False)
+class SecureSum(AssessmentProtocol):
+    """Exact bivariate distributions via secure sum (text 003, 4.2).
+
+    Nothing is randomized: no epsilon bounds what the tables tell. What they hide rests on trust in
+    the protocol, and on counts that are not small.
+    """
+
+    domain: Domain
+
+    def __post_init__(self) -> None:
+        _refuse_single(self.domain)
+
+    def reports(self, data: Microdata, source: RandomSource) -> PairCounts:
+        """Return the true tables; nothing is random about them."""
+        return two_way_counts(data)
+
+    def drawn_reports(
+        self, data: Microdata, generator: np.random.Generator, runs: int
+    ) -> PairCounts:
+        """Return the true tables, once for each run."""
+        return {
+            pair: np.broadcast_to(table, (runs, *table.shape))
+            for pair, table in two_way_counts(data).items()
+        }
+
+    def tables(self, reports: PairCounts) -> PairTables:
+        """Return the tables as they are."""
+        return {pair: counts.astype(float) for pair, counts in reports.items()}
+
+    @property
+    def epsilon(self) -> float:
+        """Infinite: a count that nobody else can explain tells of its party for certain."""
+        return math.inf
+
+    def epsilon_by_changed_attribute(self) -> dict[str, float]:
+        """Return infinity for each attribute."""
+        return dict.fromkeys(self.domain.names, math.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class PairReports(AssessmentProtocol):
+    """Randomized response on each pair of attributes, counted by secure sum (text 003, 4.3).
+
+    Parameters
+    ----------
+    domain : Domain
+    p, reading : as in `deniable.randomized_response.protocols.rr_channel`
+    mechanism : "joint" or "kronecker"
+        How a pair is randomized, as a cluster of two: the text speaks of one matrix for the pair.
+    """
+
+    domain: Domain
+    p: float
+    reading: Reading
+    mechanism: ClusterMechanism = "joint"
+
+    def __post_init__(self) -> None:
+        _refuse_single(self.domain)
+
+    @cached_property
+    def channels(self) -> dict[Pair, Channel]:
+        """The channel of every pair, in the domain's order."""
+        return {
+            pair: cluster_channel(
+                self.domain.project(pair).shape, self.p, self.reading, self.mechanism
+            )
+            for pair in combinations(self.domain.names, 2)
+        }
+
+    def reports(self, data: Microdata, source: RandomSource) -> PairCounts:
+        """Randomize every pair of every record anew and count the masked pairs."""
+        counts = {}
+        for pair, channel in self.channels.items():
+            part = data.project(pair)
+            masked = channel.randomize(part.domain.ravel(part.columns), source)
+            counts[pair] = np.bincount(masked, minlength=channel.size).reshape(part.domain.shape)
+        return counts
+
+    def drawn_reports(
+        self, data: Microdata, generator: np.random.Generator, runs: int
+    ) -> PairCounts:
+        """Draw the counts of the masked pairs from the true counts."""
+        drawn = {}
+        for pair, true in two_way_counts(data).items():
+            cells = np.broadcast_to(true.reshape(-1), (runs, true.size))
+            drawn[pair] = self.channels[pair].randomize_counts(cells, generator)
+            drawn[pair] = drawn[pair].reshape(runs, *true.shape)
+        return drawn
+
+    def tables(self, reports: PairCounts) -> PairTables:
+        """Return the estimated joint distributions."""
+        return _clipped_estimates(reports, self.channels)
+
+    @property
+    def epsilon(self) -> float:
+        """The sum over all pairs.
+
+        Exact, not only a bound: two records that differ in all attributes differ in all pairs, and
+        these matrices tell any two cells that differ in both attributes apart equally well.
+        """
+        return ProductChannel(tuple(self.channels.values())).epsilon
+
+    def epsilon_by_changed_attribute(self) -> dict[str, float]:
+        """Return the sum over the pairs that the attribute is in.
+
+        Under ``joint`` each costs the whole pair, under ``kronecker`` only the attribute's part.
+        """
+        return {name: ProductChannel(self._told_by(name)).epsilon for name in self.domain.names}
+
+    def _told_by(self, name: str) -> tuple[Channel, ...]:
+        return tuple(
+            channel.factors[pair.index(name)] if isinstance(channel, ProductChannel) else channel
+            for pair, channel in self.channels.items()
+            if name in pair
+        )
+
+    @property
+    def waived_epsilon(self) -> float:
+        """What the text takes it for, "as if each attribute were released only once".
+
+        A claim, for whole records, that `deniable.randomized_response.waiver` refutes.
+        """
+        return sum(claimed_epsilon(size, self.p, self.reading) for size in self.domain.shape)
+
+
+def assessment_protocol(
+    method: Assessment, domain: Domain, p: float, reading: Reading
+) -> AssessmentProtocol:
+    """Return the protocol of a method that a config names."""
+    match method:
+        case "attributes" | "attributes_inverted":
+            return AttributeReports(domain, p, reading, method == "attributes_inverted")
+        case "secure_sum":
+            return SecureSum(domain)
+        case "pairs_joint":
+            return PairReports(domain, p, reading, "joint")
+        case "pairs_kronecker":
+            return PairReports(domain, p, reading, "kronecker")
+    raise DeniableError(f"unknown assessment {method!r}; use {', '.join(get_args(Assessment))}")
+
+
+def _clipped_estimates(reports: PairCounts, channels: Mapping[Pair, Channel]) -> PairTables:
+    """Estimate each pair's distribution; with one warning for all singular channels."""
+    erased = [" x ".join(pair) for pair in reports if channels[pair].singular]
+    if erased:
+        warnings.warn(
+            f"the channels of {len(erased)} of {len(reports)} pairs are singular "
+            f"({', '.join(erased)}): what they erase is taken as uniform",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    tables = {}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the channel over .* is singular", RuntimeWarning)
+        for pair, counts in reports.items():
+            flat = counts.reshape(*counts.shape[:-2], -1)
+            estimate = clip_and_rescale(unbiased_or_uniform(flat, channels[pair]))
+            tables[pair] = estimate.reshape(counts.shape)
+    return tables
+
+
+def _refuse_single(domain: Domain) -> None:
+    if len(domain) < 2:
+        raise DeniableError(
+            f"the domain has one attribute, {domain.names[0]!r}; dependences need two or more"
+        )

@@ -1,0 +1,218 @@
+"""The audit of text 003, 4.1 to 4.3: what assessing dependences costs, and what is claimed of it.
+
+Section 4.3 waives composition; `deniable.randomized_response.waiver` proves that it must not be
+waived.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+
+from deniable.privacy.audit import (
+    Finding,
+    audit_cluster,
+)
+from deniable.randomized_response.audit import Setting, audit_row
+from deniable.randomized_response.clustering import Clusters
+from deniable.randomized_response.readings import (
+    CLUSTER_MECHANISMS,
+    READINGS,
+    ClusterMechanism,
+    Reading,
+)
+from deniable.records.domain import Domain
+
+SUMMED = "all attributes, pairs composed"
+WAIVED = "all attributes, as if released once"
+ASSESSMENTS = ("none", "4.1", "4.2", "4.3 waived", "4.3 summed")
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """What telling records apart costs, for one setting and way to randomize clusters."""
+
+    domain: Domain
+    setting: Setting
+    mechanism: ClusterMechanism
+
+    def of(self, names: Sequence[str], changed: str | None = None) -> Finding:
+        """Audit a cluster, for a change of all its attributes or of one."""
+        # An attribute with one category cannot change, and no matrix of it is ever drawn from.
+        telling = [name for name in names if self.domain[name].size > 1]
+        if not telling or (changed is not None and changed not in telling):
+            return Finding(0.0, 0.0, 0.0)
+        position = None if changed is None else telling.index(changed)
+        sizes = self.domain.project(telling).shape
+        return _audited(sizes, self.setting.p, self.setting.reading, self.mechanism, position)
+
+    def record(self, clusters: Sequence[Sequence[str]]) -> Finding:
+        """Audit several clusters that are randomized independently, for a change of all."""
+        return _summed([self.of(cluster) for cluster in clusters])
+
+    def attribute(self, clusters: Sequence[Sequence[str]], name: str) -> Finding:
+        """Audit those of them that an attribute is in, for a change of it."""
+        return _summed([self.of(each, name) for each in clusters if name in each])
+
+    def alone(self, names: Sequence[str]) -> Finding:
+        """Audit attributes that are randomized once, each on its own."""
+        return self.record([(name,) for name in names])
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """All pairs of attributes."""
+        return list(combinations(self.domain.names, 2))
+
+
+@cache
+def _audited(
+    sizes: tuple[int, ...],
+    p: str,
+    reading: Reading,
+    mechanism: ClusterMechanism,
+    changed: int | None,
+) -> Finding:
+    return audit_cluster(sizes, p, reading, mechanism, changed)
+
+
+def _summed(findings: Sequence[Finding]) -> Finding:
+    return Finding(
+        sum(finding.claimed for finding in findings),
+        sum(finding.exact for finding in findings),
+        sum(finding.shipped for finding in findings),
+    )
+
+
+def audit_assessments(
+    domain: Domain, probabilities: Sequence[float], readings: Sequence[Reading] = READINGS
+) -> pd.DataFrame:
+    """Audit what sections 4.1 and 4.3 claim of their epsilon.
+
+    For 4.1 the sum over attributes; 4.2 claims no epsilon. For 4.3, under both mechanisms, the sum
+    over pairs that sequential composition gives; and the waiver, for a record and each attribute.
+
+    Returns
+    -------
+    DataFrame
+        As `deniable.randomized_response.audit.audit_multirr` returns it.
+    """
+    rows: list[dict[str, Any]] = []
+    for reading in readings:
+        for p in probabilities:
+            rows += _assessment_rows(domain, Setting(reading, repr(p)))
+    table = pd.DataFrame(rows)
+    table["t_v"] = table["t_v"].astype("Int64")
+    return table
+
+
+def _assessment_rows(domain: Domain, setting: Setting) -> Iterator[dict[str, Any]]:
+    once = _Changes(domain, setting, "kronecker").alone(domain.names)
+    yield audit_row("assessment attributes", setting, "record", "all attributes", once)
+    for mechanism in CLUSTER_MECHANISMS:
+        changes = _Changes(domain, setting, mechanism)
+        name, summed = f"assessment pairs_{mechanism}", changes.record(changes.pairs)
+        yield audit_row(name, setting, "record", SUMMED, summed)
+        waived = Finding(once.claimed, summed.exact, summed.shipped)
+        yield audit_row(name, setting, "record", WAIVED, waived)
+        for attribute in domain.names:
+            told = changes.attribute(changes.pairs, attribute)
+            waived = Finding(changes.of((attribute,)).claimed, told.exact, told.shipped)
+            yield audit_row(name, setting, "attribute", f"{attribute}, as if released once", waived)
+
+
+# -- all that is spent -----------------------------------------------------------------------------
+
+
+def risk_table(
+    domain: Domain,
+    clusters: Mapping[int, Clusters],
+    probabilities: Sequence[float],
+    readings: Sequence[Reading] = READINGS,
+) -> pd.DataFrame:
+    """Confront the "equal risk" of text 003, 6.3.2, with every epsilon that is spent.
+
+    Dependences are assessed with the matrices of the release (the text names no others), pairs by
+    the mechanism of the clusters. Assessment and release compose sequentially (section 4); exactly,
+    for two records that differ in all attributes are worst for both.
+
+    Parameters
+    ----------
+    domain : Domain
+    clusters : mapping of T_v to clusters
+    probabilities : sequence of float
+    readings : sequence of readings
+
+    Returns
+    -------
+    DataFrame
+        ``matrix``, ``p``, ``mechanism``, ``t_v``; ``assessment`` (none, 4.1, 4.2, 4.3 waived: the
+        claim, 4.3 summed: what is so); ``release_epsilon``, ``assessment_epsilon`` and their sum
+        ``total_epsilon``, for a whole record; ``attribute_epsilon``, the release's largest for a
+        change of one ``attribute``, and ``attribute_ratio``, to that attribute's under
+        RR-Independent. No more than RR-Independent spends: ``equal_risk_record`` and
+        ``equal_risk_attribute`` (every attribute's) of the release, ``equal_risk_with_assessment``
+        of the total for a record.
+    """
+    rows: list[dict[str, Any]] = []
+    single: Clusters = tuple((name,) for name in domain.names)
+    for reading in readings:
+        for p in probabilities:
+            setting = Setting(reading, repr(p))
+            alone = _Changes(domain, setting, "kronecker")
+            rows += _risks("rr_independent", None, single, alone, ("none",))
+            for t_v, formed in clusters.items():
+                for mechanism in CLUSTER_MECHANISMS:
+                    changes = _Changes(domain, setting, mechanism)
+                    rows += _risks(mechanism, t_v, formed, changes, ASSESSMENTS)
+    return pd.DataFrame(rows).astype({"t_v": "Int64"})
+
+
+def _risks(
+    mechanism: str,
+    t_v: int | None,
+    clusters: Clusters,
+    changes: _Changes,
+    assessments: Sequence[str],
+) -> Iterator[dict[str, Any]]:
+    once = changes.alone(changes.domain.names)
+    release = changes.record(clusters).exact
+    costs = {"none": 0.0, "4.1": once.exact, "4.2": math.inf, "4.3 waived": once.claimed}
+    attributes = [_attribute_risk(changes, clusters, name) for name in changes.domain.names]
+    largest = max(attributes, key=lambda risk: (risk[1].exact, risk[2]))
+    for assessment in assessments:
+        summed = assessment == "4.3 summed"
+        cost = changes.record(changes.pairs).exact if summed else costs[assessment]
+        yield {
+            "matrix": changes.setting.reading,
+            "p": float(changes.setting.p),
+            "mechanism": mechanism,
+            "t_v": t_v,
+            "assessment": assessment,
+            "release_epsilon": release,
+            "assessment_epsilon": cost,
+            "total_epsilon": release + cost,
+            "attribute_epsilon": largest[1].exact,
+            "attribute": largest[0],
+            "attribute_ratio": largest[2],
+            "equal_risk_record": _not_above(release, once.exact),
+            "equal_risk_attribute": all(
+                _not_above(found.exact, found.claimed) for _, found, _ in attributes
+            ),
+            "equal_risk_with_assessment": _not_above(release + cost, once.exact),
+        }
+
+
+def _attribute_risk(changes: _Changes, clusters: Clusters, name: str) -> tuple[str, Finding, float]:
+    """Return an attribute's epsilon in its cluster, and the ratio to its epsilon alone."""
+    found, alone = changes.attribute(clusters, name), changes.of((name,)).exact
+    if alone == 0:
+        return name, found, math.inf if found.exact > 0 else 1.0
+    return name, found, found.exact / alone
+
+
+def _not_above(epsilon: float, claim: float) -> bool:
+    return Finding(claim, epsilon, epsilon).holds

@@ -1,0 +1,253 @@
+"""Multi-dimensional randomized response: RR-Independent, RR-Joint and RR-Clusters (text 003).
+
+All three are one thing: the attributes fall into clusters, and each cluster is randomized through
+a channel of its own. RR-Independent has clusters of one attribute, RR-Joint has one cluster.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from deniable.channels import (
+    Channel,
+    KeepOrReplace,
+    ProductChannel,
+    channel_from_json,
+    channel_to_json,
+)
+from deniable.channels.base import Counts
+from deniable.errors import DeniableError
+from deniable.estimation.error_bounds import best_case_relative_error
+from deniable.randomized_response.clustering import Clusters
+from deniable.randomized_response.readings import (
+    CLUSTER_MECHANISMS,
+    READINGS,
+    ClusterMechanism,
+    Reading,
+)
+from deniable.records.categorical import Microdata, attributes_to_json, domain_from_json
+from deniable.records.domain import Codes, Domain
+from deniable.sampling.sources import RandomSource
+
+LARGEST_JOINT_CELLS = 1000  # as many as the audit takes cell by cell
+FEWEST_RECORDS_A_CELL = 10
+
+
+def rr_channel(size: int, p: float, reading: Reading) -> KeepOrReplace:
+    """Return the RR matrix of an attribute (text 003, 6.3.1), in one of its three readings.
+
+    Printed are p on the diagonal and (1 - p) / |A| elsewhere: rows that do not sum to 1.
+
+    - ``printed``: literally so, then each row divided by its sum. Epsilon is the printed
+      |ln(p |A| / (1 - p))|. For p |A| < 1 - p the diagonal is the smaller entry.
+    - ``keep``: keep with probability p, else report any of the |A| categories alike; epsilon is
+      ln(1 + p |A| / (1 - p)).
+    - ``diagonal``: p on the diagonal, (1 - p) / (|A| - 1) elsewhere; epsilon is
+      |ln(p (|A| - 1) / (1 - p))|.
+
+    Parameters
+    ----------
+    size : int, >= 1
+    p : float, in (0, 1)
+    reading : "printed", "keep" or "diagonal"
+    """
+    _refuse_bad(size, p, reading)
+    if size == 1:
+        return KeepOrReplace(1.0, np.zeros(1))
+    if reading == "keep":
+        return KeepOrReplace.uniform(size, p)
+    if reading == "diagonal":
+        return KeepOrReplace.from_entries(size, p, (1 - p) / (size - 1))
+    elsewhere = (1 - p) / size
+    total = p + (size - 1) * elsewhere
+    return KeepOrReplace.from_entries(size, p / total, elsewhere / total)
+
+
+def claimed_epsilon(size: int, p: float, reading: Reading) -> float:
+    """Return the epsilon that the text's formula gives for an attribute (6.3.1, per reading).
+
+    To nearest, as a formula in a paper is evaluated; the channel's own `epsilon` is exact.
+    """
+    _refuse_bad(size, p, reading)
+    if size == 1:
+        return 0.0
+    odds = {
+        "printed": p * size / (1 - p),
+        "keep": 1 + p * size / (1 - p),
+        "diagonal": p * (size - 1) / (1 - p),
+    }[reading]
+    return abs(math.log(odds))
+
+
+def cluster_channel(
+    sizes: Sequence[int], p: float, reading: Reading, mechanism: ClusterMechanism
+) -> Channel:
+    """Return the channel of a cluster of attributes.
+
+    - ``joint`` (6.3.2): one matrix over the cluster's cells, p_C on the diagonal and
+      p_C exp(-sum of the attributes' epsilons) elsewhere, with
+      p_C = 1 / (1 + (cells - 1) exp(-sum)): the printed p_C has the sign of (cells - 1) wrong.
+    - ``kronecker``: each attribute through its own matrix; the cluster's joint distribution is
+      estimated with the product of the inverses.
+
+    Both have epsilon = sum of the attributes' epsilons for a change of all of them. For a change of
+    one attribute ``kronecker`` has that attribute's epsilon, ``joint`` still the whole sum.
+    """
+    if mechanism not in CLUSTER_MECHANISMS:
+        raise DeniableError(
+            f"unknown cluster mechanism {mechanism!r}; use {' or '.join(CLUSTER_MECHANISMS)}"
+        )
+    if mechanism == "kronecker" or len(sizes) == 1:
+        factors = tuple(rr_channel(size, p, reading) for size in sizes)
+        return factors[0] if len(factors) == 1 else ProductChannel(factors)
+    cells = math.prod(sizes)
+    odds = math.exp(-sum(claimed_epsilon(size, p, reading) for size in sizes))
+    diagonal = 1 / (1 + (cells - 1) * odds)
+    return KeepOrReplace.from_entries(cells, diagonal, diagonal * odds)
+
+
+@dataclass(frozen=True, eq=False)
+class Protocol:
+    """Clusters of attributes, each with the channel that its cells go through.
+
+    A record's reports from different clusters are independent given its true values, so the
+    protocol's epsilon for a whole record is the sum over clusters (exactly, not only at most).
+
+    Parameters
+    ----------
+    domain : Domain
+    clusters : tuple of tuples of attribute names
+        A partition of the domain's attributes.
+    channels : tuple of Channel
+        One a cluster, over the cluster's cells.
+    """
+
+    domain: Domain
+    clusters: Clusters
+    channels: tuple[Channel, ...]
+
+    def __post_init__(self) -> None:
+        names = sorted(name for cluster in self.clusters for name in cluster)
+        if names != sorted(self.domain.names):
+            raise DeniableError(
+                f"clusters hold {', '.join(names)}, but the domain has "
+                f"{', '.join(sorted(self.domain.names))}; each attribute belongs to one cluster"
+            )
+        if len(self.channels) != len(self.clusters):
+            raise DeniableError(f"{len(self.clusters)} clusters, but {len(self.channels)} channels")
+        for cluster, channel in zip(self.clusters, self.channels, strict=True):
+            cells = self.domain.project(cluster).size
+            shape = self.domain.project(cluster).shape
+            if isinstance(channel, ProductChannel) and channel.shape != shape:
+                raise DeniableError(
+                    f"the cluster {' x '.join(cluster)} has {shape} categories, but its channels "
+                    f"{channel.shape}; give a channel for each attribute, in their order"
+                )
+            if channel.size != cells:
+                raise DeniableError(
+                    f"the cluster {' x '.join(cluster)} has {cells} cells, but its channel "
+                    f"{channel.size}"
+                )
+
+    @property
+    def epsilon(self) -> float:
+        """Exact epsilon of one whole record, rounded up."""
+        return ProductChannel(self.channels).epsilon
+
+    def channel_of(self, cluster: Sequence[str]) -> Channel:
+        """Return the channel of a cluster."""
+        return self.channels[self.clusters.index(tuple(cluster))]
+
+    def randomize(self, data: Microdata, source: RandomSource) -> Microdata:
+        """Randomize every record (text 003, Protocols 1 and 2, randomization part)."""
+        reported: dict[str, Codes] = {}
+        for cluster, channel in zip(self.clusters, self.channels, strict=True):
+            part = data.project(cluster)
+            reports = channel.randomize(part.domain.ravel(part.columns), source)
+            reported.update(zip(cluster, part.domain.unravel(reports), strict=True))
+        columns = tuple(reported[name] for name in data.domain.names)
+        return Microdata(data.domain, columns, data.marks)
+
+    def reported_counts(self, reports: Microdata) -> list[Counts]:
+        """Return for each cluster the counts of its cells, flat."""
+        return [reports.counts(cluster).reshape(-1) for cluster in self.clusters]
+
+    def to_json(self) -> dict[str, Any]:
+        """Describe the protocol in plain JSON values."""
+        return {
+            "attributes": attributes_to_json(self.domain),
+            "clusters": [
+                {"attributes": list(cluster), "channel": channel_to_json(channel)}
+                for cluster, channel in zip(self.clusters, self.channels, strict=True)
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "Protocol":
+        """Rebuild a protocol from `to_json`."""
+        try:
+            return cls(
+                domain_from_json(value["attributes"]),
+                tuple(tuple(part["attributes"]) for part in value["clusters"]),
+                tuple(channel_from_json(part["channel"]) for part in value["clusters"]),
+            )
+        except KeyError as error:
+            raise DeniableError(f"a protocol's description lacks {error}; write it again") from None
+        except (TypeError, AttributeError) as error:
+            raise DeniableError(f"no protocol's description ({error}); write it again") from None
+
+
+def rr_independent(domain: Domain, p: float, reading: Reading) -> Protocol:
+    """Return RR-Independent: every attribute on its own (text 003, Protocol 1)."""
+    clusters = tuple((name,) for name in domain.names)
+    return rr_clusters(domain, clusters, p, reading, "kronecker")
+
+
+def rr_clusters(
+    domain: Domain, clusters: Clusters, p: float, reading: Reading, mechanism: ClusterMechanism
+) -> Protocol:
+    """Return RR-Clusters for clusters that are given (text 003, section 4)."""
+    channels = tuple(
+        cluster_channel(domain.project(cluster).shape, p, reading, mechanism)
+        for cluster in clusters
+    )
+    return Protocol(domain, clusters, channels)
+
+
+def rr_joint(domain: Domain, records: int, p: float, reading: Reading) -> Protocol:
+    """Return RR-Joint: one matrix over all cells of the domain (text 003, Protocol 2).
+
+    Raises
+    ------
+    DeniableError
+        If the domain has over 1,000 cells, or the records are fewer than 10 a cell: bound (7) of
+        the text wants n much larger than the number of cells.
+    """
+    refuse_too_large(domain, records)
+    return rr_clusters(domain, (domain.names,), p, reading, "joint")
+
+
+def refuse_too_large(domain: Domain, records: int) -> None:
+    """Raise `DeniableError` unless one matrix over all cells of a domain suits the records."""
+    cells = domain.size
+    if cells > LARGEST_JOINT_CELLS or records < FEWEST_RECORDS_A_CELL * cells:
+        error = best_case_relative_error(cells, records)
+        raise DeniableError(
+            f"RR-Joint over {', '.join(domain.names)} has {cells:,} cells for {records:,} records; "
+            f"it takes at most {LARGEST_JOINT_CELLS:,} cells and at least {FEWEST_RECORDS_A_CELL} "
+            f"records a cell, for bound (7), n >> number of cells, is what makes its estimates "
+            f"usable: here even equal frequencies would be known only to {error:.0%} (simultaneous "
+            "95 %, before any randomization). Name fewer attributes, or use rr_clusters"
+        )
+
+
+def _refuse_bad(size: int, p: float, reading: str) -> None:
+    if size < 1:
+        raise DeniableError(f"an attribute needs at least one category, not {size}")
+    if not 0 < p < 1:
+        raise DeniableError(f"p is {p}; it must be above 0 and below 1")
+    if reading not in READINGS:
+        raise DeniableError(f"unknown reading {reading!r} of the matrix; use {', '.join(READINGS)}")

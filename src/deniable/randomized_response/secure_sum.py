@@ -1,0 +1,395 @@
+"""Exact two-way tables by secure sum, as a protocol between simulated parties (text 003, 4.2).
+
+To count who holds a combination of categories, each of n parties splits 0 into n shares modulo
+n + 1, sends one to every party, and broadcasts the sum of what it got, plus 1 if it holds the
+combination. The broadcasts add up to the count. The modulus is right: n + 1 counts are possible,
+and modulo n nobody and everybody would be the same.
+
+What is kept secret: all that a coalition has seen depends in distribution on the others only
+through the sum of their indicators. That needs private channels, fresh uniform shares, and two
+parties outside of the coalition:
+
+- n - 1 parties together know the indicator of the last one; any coalition learns the sum of the
+  others, which tells all if it is 0 or their number;
+- who reads every channel knows every indicator;
+- a party that leaves after a count was opened is the difference to a later count without it; to go
+  on without it gives nothing away only if nothing had been opened.
+
+What is noticed: a missing message, by the name of its sender; a table whose counts do not add up to
+n (each party is in exactly one cell); margins of an attribute that differ between pairs. That each
+count lies in 0 .. n says nothing, every number modulo n + 1 does; the total is held against n in
+whole numbers, which is more than modulo n + 1.
+
+What is not noticed, or not traced:
+
+- who sent shares that do not sum to 0, or a wrong broadcast: both shift the count alike;
+- errors that cancel between cells of one pair: a party that answers for another category, but also
+  one that moves many parties from one cell to another, as long as so many are there;
+- the same errors repeated in all pairs, as if the record were another;
+- a party that broadcasts last: it knows the count first, and can set it, or leave with it;
+- whether a message was not sent or got lost; that all hear the same broadcast is taken for granted.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from operator import add
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import DeniableError
+from deniable.records.categorical import Microdata
+from deniable.records.domain import Domain
+from deniable.sampling.sources import RandomSource
+
+Integers = npt.NDArray[np.integer]
+Pair = tuple[str, str]
+Message = Literal["share", "broadcast"]
+
+NOTHING = -1  # where no message arrived
+FEWEST_PARTIES = 3  # of two, each learns the other's indicator from the count
+MOST_PARTIES = 10_000  # 400 MB of shares a sum
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What was sent: a share goes to one party, a broadcast is delivered to all others.
+
+    `bits` are those of shares and deliveries, ceil(log2(n + 1)) for a number in 0 .. n.
+    """
+
+    share_messages: int = 0
+    broadcasts: int = 0
+    broadcast_deliveries: int = 0
+    bits: int = 0
+
+    def __add__(self, other: "Traffic") -> "Traffic":
+        return Traffic(*map(add, astuple(self), astuple(other)))
+
+
+class SecureSumError(DeniableError):
+    """A sum that cannot be completed; `parties` are those whose messages are missing."""
+
+    def __init__(
+        self, message: str, parties: Sequence[int] = (), traffic: Traffic = Traffic()
+    ) -> None:
+        super().__init__(message)
+        self.parties = tuple(parties)
+        self.traffic = traffic
+
+
+def messages_per_party(cells: int, parties: int) -> int:
+    """Return how many messages ONE party sends: n - 1 shares and one broadcast a cell.
+
+    With cells summed over all pairs this is, to the message, what text 003 gives as the cost of
+    the method: O(sum over i < j of |Ai| |Aj| x n).
+    """
+    return cells * parties
+
+
+def messages_in_all(cells: int, parties: int) -> int:
+    """Return how many messages all parties send together: n times the cost that is printed."""
+    return cells * parties**2
+
+
+class Network:
+    """The channels between the parties of one sum, in seats 0 .. n - 1, and what went over them."""
+
+    def __init__(self, parties: int) -> None:
+        if not FEWEST_PARTIES <= parties <= MOST_PARTIES:
+            raise SecureSumError(
+                f"a secure sum of {parties} parties: at least {FEWEST_PARTIES} are needed to hide "
+                f"a value, and at most {MOST_PARTIES:,} are simulated; change the number of records"
+            )
+        self.parties = parties
+        self.modulus = parties + 1
+        self._shares = np.full((parties, parties), NOTHING, dtype=np.int32)  # sender, receiver
+        np.fill_diagonal(self._shares, 0)  # what a party keeps goes over no channel
+        self._broadcasts = np.full(parties, NOTHING, dtype=np.int64)
+
+    def send(self, seat: int, shares: Integers) -> None:
+        """Deliver a party's shares, one a receiver; `NOTHING` is not sent, its own place is 0."""
+        self._shares[seat] = shares
+
+    def received(self, seat: int) -> Integers:
+        """Return the shares that came to a party, one a sender; 0 in its own place."""
+        return self._shares[:, seat].copy()
+
+    def broadcast(self, seat: int, value: int) -> None:
+        """Deliver a number to all."""
+        self._broadcasts[seat] = value
+
+    def missing(self, message: Message) -> list[int]:
+        """Return the seats of the parties of which somebody lacks the share, or the broadcast."""
+        arrived = self._shares if message == "share" else self._broadcasts[:, None]
+        return [int(seat) for seat in np.flatnonzero((arrived == NOTHING).any(axis=1))]
+
+    @property
+    def count(self) -> int:
+        """The sum of the broadcasts modulo n + 1, which anybody can compute."""
+        return int(self._broadcasts.sum()) % self.modulus
+
+    @property
+    def traffic(self) -> Traffic:
+        """The messages so far."""
+        shares = int(np.count_nonzero(self._shares != NOTHING)) - self.parties
+        broadcasts = self.parties - len(self.missing("broadcast"))
+        deliveries = broadcasts * (self.parties - 1)
+        return Traffic(
+            shares, broadcasts, deliveries, (shares + deliveries) * self.parties.bit_length()
+        )
+
+    def view(self, coalition: Sequence[int]) -> tuple[Integers, Integers, Integers]:
+        """Return what the parties in these seats have seen: shares sent, received, broadcasts.
+
+        Shares have a row a sender and are 0 where sender and receiver are one; what a party kept
+        follows from what it sent.
+        """
+        seats = list(coalition)
+        return self._shares[seats], self._shares[:, seats], self._broadcasts.copy()
+
+
+class Party:
+    """A party that keeps to the protocol, and its indicator to itself.
+
+    The indicator is 1 if it holds the combination that is counted; the number is its record's.
+    """
+
+    def __init__(self, number: int, indicator: int) -> None:
+        self.number = number
+        self._indicator = indicator
+        self._kept = 0
+
+    def send(self, seat: int, network: Network, source: RandomSource) -> None:
+        """Steps 1 and 2: make shares of 0, keep one, send the others."""
+        shares = self._shares(network, source)
+        self._kept = int(shares[seat])
+        shares[seat] = 0
+        network.send(seat, shares)
+
+    def answer(self, seat: int, network: Network) -> None:
+        """Step 3: broadcast the sum of the shares that came, the one kept and the indicator."""
+        total = int(network.received(seat).sum(dtype=np.int64)) + self._kept
+        network.broadcast(seat, (total + self._contribution()) % network.modulus)
+
+    def _shares(self, network: Network, source: RandomSource) -> Integers:
+        shares = np.empty(network.parties, dtype=np.int64)
+        shares[:-1] = source.integers(0, network.modulus, network.parties - 1)
+        shares[-1] = -int(shares[:-1].sum()) % network.modulus
+        return shares
+
+    def _contribution(self) -> int:
+        return self._indicator
+
+
+Behaviour = Callable[[int, int], Party]
+"""From number and indicator to a party: `Party`, or what deviates (with `functools.partial`)."""
+Faults = Mapping[tuple[int, int], Behaviour]
+"""How a party behaves in a sum, by its number and the cell (row-major), where it deviates."""
+NO_FAULTS: Faults = MappingProxyType({})
+
+
+def secure_sum(parties: Sequence[Party], source: RandomSource, what: str = "the sum") -> Network:
+    """Run the protocol once and return the network that carried it, with its count and traffic.
+
+    Parameters
+    ----------
+    parties : sequence of Party
+    source : RandomSource
+        Parties draw from it in turn.
+    what : str
+        What is counted, for messages.
+
+    Raises
+    ------
+    SecureSumError
+        If shares or broadcasts are missing, or the parties are too few or too many.
+
+    Examples
+    --------
+    >>> parties = [Party(number, number % 2) for number in range(5)]
+    >>> secure_sum(parties, np.random.default_rng(1)).count
+    2
+    """
+    network = Network(len(parties))
+    for seat, party in enumerate(parties):
+        party.send(seat, network, source)
+    _refuse_missing("share", parties, network, what)
+    for seat, party in enumerate(parties):
+        party.answer(seat, network)
+    _refuse_missing("broadcast", parties, network, what)
+    return network
+
+
+def _refuse_missing(
+    message: Message, parties: Sequence[Party], network: Network, what: str
+) -> None:
+    numbers = [parties[seat].number for seat in network.missing(message)]
+    if numbers:
+        raise SecureSumError(
+            f"{what}: no {message} came from party {', '.join(map(str, numbers))} (records counted "
+            "from 0); run it again without, with fresh shares, but mind that counts opened before "
+            "give that party away",
+            numbers,
+            network.traffic,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class BivariateDistribution:
+    """A two-way table that parties have counted by secure sums.
+
+    Parameters
+    ----------
+    domain : Domain
+        The two attributes.
+    table : array of int64, shape of the domain
+    parties : int
+        How many took part until the end.
+    traffic : Traffic
+        Of all sums, those given up included.
+    left_out : tuple of int
+        Numbers of the parties that are not counted.
+    given_up : tuple of arrays of int64
+        For each run given up because of a missing party, the counts of the cells opened by then.
+        All know them; what they have more than `table` is the parties left out.
+    """
+
+    domain: Domain
+    table: npt.NDArray[np.int64]
+    parties: int
+    traffic: Traffic
+    left_out: tuple[int, ...] = ()
+    given_up: tuple[npt.NDArray[np.int64], ...] = ()
+
+    @property
+    def inconsistencies(self) -> tuple[str, ...]:
+        """What is wrong with the table on its own; empty if nothing is noticed."""
+        total = int(self.table.sum())
+        if total == self.parties:
+            return ()
+        names = " and ".join(map(repr, self.domain.names))
+        return (
+            f"{names}: the counts add up to {total}, but {self.parties} parties are in one cell "
+            "each; somebody sent wrong shares or broadcasts, run the pair again",
+        )
+
+
+def bivariate_distribution(
+    data: Microdata,
+    pair: Pair,
+    source: RandomSource,
+    *,
+    faults: Faults = NO_FAULTS,
+    left_out: Sequence[int] = (),
+    go_on_without_missing: bool = False,
+) -> BivariateDistribution:
+    """Count each combination of a pair of attributes by a secure sum between all records' owners.
+
+    Parameters
+    ----------
+    data : Microdata
+        A record a party.
+    pair : two names of attributes
+    source : RandomSource
+    faults : mapping of (party, cell) to Behaviour, optional
+    left_out : sequence of int, optional
+        Parties that do not take part.
+    go_on_without_missing : bool
+        Run the whole pair again without a party whose messages are missing; else that is a
+        `SecureSumError`, as are too few or too many parties.
+    """
+    if len(pair) != 2:
+        raise DeniableError(f"a pair of attributes is two names, not {len(pair)}: {pair!r}")
+    records = data.project(pair)
+    codes = records.domain.ravel(records.columns).tolist()
+    out = set(left_out)
+    given_up: list[npt.NDArray[np.int64]] = []
+    traffic = Traffic()
+    while True:
+        members = {number: code for number, code in enumerate(codes) if number not in out}
+        counts: list[int] = []
+        try:
+            for cell in range(records.domain.size):
+                network = _count_cell(records.domain, cell, members, source, faults)
+                traffic += network.traffic
+                counts.append(network.count)
+        except SecureSumError as error:
+            if not (go_on_without_missing and error.parties):
+                raise
+            traffic += error.traffic
+            out |= set(error.parties)
+            given_up.append(np.array(counts, dtype=np.int64))
+            continue
+        table = np.array(counts, dtype=np.int64).reshape(records.domain.shape)
+        return BivariateDistribution(
+            records.domain, table, len(members), traffic, tuple(sorted(out)), tuple(given_up)
+        )
+
+
+def _count_cell(
+    domain: Domain, cell: int, members: Mapping[int, int], source: RandomSource, faults: Faults
+) -> Network:
+    parties = [
+        faults.get((number, cell), Party)(number, int(code == cell))
+        for number, code in members.items()
+    ]
+    return secure_sum(parties, source, _cell_name(domain, cell))
+
+
+def _cell_name(domain: Domain, cell: int) -> str:
+    codes = np.unravel_index(cell, domain.shape)
+    return ", ".join(
+        f"{attribute.name} {attribute.categories[code]!r}"
+        for attribute, code in zip(domain, codes, strict=True)
+    )
+
+
+def bivariate_distributions(
+    data: Microdata,
+    pairs: Iterable[Pair],
+    source: RandomSource,
+    *,
+    faults: Mapping[Pair, Faults] = MappingProxyType({}),
+    go_on_without_missing: bool = False,
+) -> dict[Pair, BivariateDistribution]:
+    """Count several pairs in turn, as `bivariate_distribution`; `faults` are given by pair.
+
+    Who is missing in a pair is left out of those that follow, and `disagreeing_margins` shows it.
+    """
+    counted: dict[Pair, BivariateDistribution] = {}
+    left_out: tuple[int, ...] = ()
+    for pair in pairs:
+        counted[pair] = bivariate_distribution(
+            data,
+            pair,
+            source,
+            faults=faults.get(pair, NO_FAULTS),
+            left_out=left_out,
+            go_on_without_missing=go_on_without_missing,
+        )
+        left_out = counted[pair].left_out
+    return counted
+
+
+def disagreeing_margins(distributions: Iterable[BivariateDistribution]) -> tuple[str, ...]:
+    """Return a message for each pair whose counts of an attribute differ from the first pair's.
+
+    A party has one value of an attribute, in whichever pair it is counted.
+    """
+    first: dict[str, tuple[str, Integers]] = {}
+    messages = []
+    for distribution in distributions:
+        pair = " and ".join(distribution.domain.names)
+        for axis, attribute in enumerate(distribution.domain):
+            counts = distribution.table.sum(axis=1 - axis)
+            earlier, expected = first.setdefault(attribute.name, (pair, counts))
+            for code in np.flatnonzero(counts != expected)[:1]:
+                messages.append(
+                    f"{attribute.name} {attribute.categories[code]!r}: {expected[code]} parties in "
+                    f"{earlier}, but {counts[code]} in {pair}; somebody answered otherwise in one "
+                    "of them, or left; count both pairs again"
+                )
+    return tuple(messages)

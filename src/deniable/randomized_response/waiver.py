@@ -1,0 +1,289 @@
+"""The waiver of composition of text 003, 4.3: why it fails, and what unlinkability buys.
+
+The text waives sequential composition in 4.3: a party randomizes and releases each attribute m - 1
+times, but "the secure sum makes releases unlinkable", so epsilon is taken "as if each attribute
+were released only once". Under epsilon-differential privacy the waiver fails, for any number n of
+parties, even if the sums are all that is ever seen:
+
+**Proposition.** Let party 1's record be x or x', with cells x_j or x'_j in pair j; let pairs be
+masked independently through matrices P_j; let only the counts of the masked pairs over n parties be
+published. The exact epsilon of these counts is that of party 1's masked pairs published under her
+name, max over x, x' of sum_j max_v ln(P_j[x_j, v] / P_j[x'_j, v]).
+
+*Proof.* It is no more, for the counts are computed from party 1's masked pairs and those of others,
+which do not depend on x. It is no less: let v_j attain the maximum, and let all others have the
+record x (any will do whose cells can report v_j). The counts that have all n masked pairs in v_j,
+for all j, have the probabilities prod_j P_j[x_j, v_j]^n and prod_j P_j[x'_j, v_j]
+P_j[x_j, v_j]^(n-1): the factors of the others cancel. QED
+
+The RR matrices tell any two cells that differ in both attributes apart by the whole epsilon of the
+pair, so two records that differ in every attribute attain the sum over all pairs. Parallel
+composition, which the text likens this to, needs each value to enter one release only.
+
+What unlinkability does buy is that such counts are improbable: (epsilon, delta)-differential
+privacy with a delta that falls with n, for as many others as neither collude nor are known
+(`waiver_table`). That is another promise, under trust that randomized response does not need.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from deniable.errors import DeniableError
+from deniable.privacy.audit import Finding, Matrix, constant_matrix, exact_epsilon, rational_odds
+from deniable.randomized_response.readings import Reading
+
+LARGEST_ENUMERATION = 5_000_000
+MOST_ENUMERATED_PARTIES = 3
+TRUST = (
+    "only the sums are seen: the secure sum is kept to and its channels are private and anonymous; "
+    "of the other parties none colludes and no report is known (each such party counts off)"
+)
+NO_TRUST = "none: the others collude, or their reports are known"
+
+
+def aggregate_matrix(
+    matrices: Sequence[Matrix], truths: Sequence[Sequence[int]], others: Sequence[int]
+) -> Matrix:
+    """Return the weights of all that the published counts can be, for each truth of one party.
+
+    Parameters
+    ----------
+    matrices : sequence of weights, as `deniable.privacy.audit.constant_matrix` returns them
+        One a release, each over the true cells of that release.
+    truths : sequence of sequences of int
+        The possible records of a party, each as its row of every matrix.
+    others : sequence of int
+        The records of the other parties, by their number among `truths`.
+
+    Returns
+    -------
+    object array of Python integers, shape (truths, outcomes)
+        Rows of equal sum; an outcome is a count of every report in every release.
+    """
+    weights = np.ones((len(truths), 1), dtype=object)
+    for release, matrix in enumerate(matrices):
+        crowd = [matrix[truths[other][release]] for other in others]
+        sums = [_sums([*crowd, matrix[truth[release]]]) for truth in truths]
+        outcomes = sorted({outcome for each in sums for outcome in each})
+        counts = np.array([[each.get(o, 0) for o in outcomes] for each in sums], dtype=object)
+        weights = (weights[:, :, None] * counts[:, None, :]).reshape(len(truths), -1)
+    return weights
+
+
+def _sums(rows: Sequence[Sequence[int]]) -> dict[tuple[int, ...], int]:
+    """Return the weight of every vector of counts, when each row's party reports once."""
+    sums = {(0,) * len(rows[0]): 1}
+    for row in rows:
+        grown: dict[tuple[int, ...], int] = {}
+        for counts, weight in sums.items():
+            for report, own in enumerate(row):
+                outcome = (*counts[:report], counts[report] + 1, *counts[report + 1 :])
+                grown[outcome] = grown.get(outcome, 0) + weight * own
+        sums = grown
+    return sums
+
+
+def aggregate_epsilon(
+    matrices: Sequence[Matrix], truths: Sequence[Sequence[int]], parties: int
+) -> float:
+    """Return the exact epsilon of published counts, by enumeration in whole numbers, rounded up.
+
+    The worst over all records of the other parties. By the proposition above it is that of a
+    single party's reports, whatever `parties`.
+
+    Examples
+    --------
+    >>> coin = constant_matrix(2, Fraction(3))
+    >>> [round(aggregate_epsilon([coin], [(0,), (1,)], n), 6) for n in (1, 2, 5)]
+    [1.098612, 1.098612, 1.098612]
+    """
+    outcomes = math.prod(math.comb(parties + m.shape[1] - 1, parties) for m in matrices)
+    crowds = math.comb(len(truths) + parties - 2, parties - 1)
+    if outcomes * crowds * len(truths) > LARGEST_ENUMERATION:
+        raise DeniableError(
+            f"{parties} parties with {len(truths)} records each have {outcomes * crowds:.3g} "
+            "outcomes, too many to enumerate; take fewer parties, records or categories"
+        )
+    crowd_of = combinations_with_replacement(range(len(truths)), parties - 1)
+    return max(exact_epsilon(aggregate_matrix(matrices, truths, crowd)) for crowd in crowd_of)
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Other parties whose true values of a binary attribute are known, and who are counted too.
+
+    Attributes
+    ----------
+    ones, zeros : int
+        How many of them have the value 1, and 0.
+    keep : Fraction
+        The probability to report the true value, in [1/2, 1).
+    """
+
+    ones: int
+    zeros: int
+    keep: Fraction
+
+    def weights(self) -> list[int]:
+        """Return weights of 0, 1, ... reports of 1."""
+        same, other = self._own
+        from_ones = [
+            math.comb(self.ones, k) * same**k * other ** (self.ones - k)
+            for k in range(self.ones + 1)
+        ]
+        from_zeros = [
+            math.comb(self.zeros, k) * other**k * same ** (self.zeros - k)
+            for k in range(self.zeros + 1)
+        ]
+        sums = [0] * (self.ones + self.zeros + 1)
+        for i, first in enumerate(from_ones):
+            for j, second in enumerate(from_zeros):
+                sums[i + j] += first * second
+        return sums
+
+    def with_one_more(self) -> tuple[list[int], list[int]]:
+        """Return weights with one more party, whose value is 1, and 0."""
+        same, other = self._own
+        crowd = self.weights()
+        pairs = list(zip([*crowd, 0], [0, *crowd], strict=True))
+        return (
+            [without * other + with_own * same for without, with_own in pairs],
+            [without * same + with_own * other for without, with_own in pairs],
+        )
+
+    @property
+    def _own(self) -> tuple[int, int]:
+        return self.keep.numerator, self.keep.denominator - self.keep.numerator
+
+
+def two_sums_delta(crowd: Crowd, claim: Fraction) -> Fraction:
+    """Return the exact delta at which two sums over parties tell one party's binary value.
+
+    The value is reported twice through the crowd's matrix (as that of an attribute in two pairs);
+    each time the reports of 1 are counted over all parties. Delta is the hockey-stick divergence
+    between both counts when the value is 1 and when it is 0, the sum over counts of
+    max(0, Pr(counts | 1) - claim Pr(counts | 0)). (The other way round is the crowd with its
+    values exchanged.)
+
+    The likelihood ratio of a count rises with it (the crowd's counts are log-concave), so the
+    counts that matter lie above a staircase.
+
+    Parameters
+    ----------
+    crowd : Crowd
+    claim : Fraction
+        exp(epsilon).
+
+    Examples
+    --------
+    >>> two_sums_delta(Crowd(0, 0, Fraction(3, 4)), Fraction(3))  # (9 - 3 * 1) / 16
+    Fraction(3, 8)
+    """
+    if_one, if_zero = crowd.with_one_more()
+    tails = list(zip(_tail_sums(if_one), _tail_sums(if_zero), strict=True))
+    weight, start = 0, len(if_one)
+    for one, zero in zip(if_one, if_zero, strict=True):
+        while start and _above(one * if_one[start - 1], zero * if_zero[start - 1], claim):
+            start -= 1
+        above_one, above_zero = tails[start]
+        weight += claim.denominator * one * above_one - claim.numerator * zero * above_zero
+    return Fraction(weight, claim.denominator * sum(if_one) ** 2)
+
+
+def _above(first: int, second: int, claim: Fraction) -> bool:
+    return first * claim.denominator > second * claim.numerator
+
+
+def _tail_sums(weights: Sequence[int]) -> list[int]:
+    sums = [0]
+    for weight in reversed(weights):
+        sums.append(sums[-1] + weight)
+    return sums[::-1]
+
+
+def worst_crowd(parties: int, keep: Fraction, claim: Fraction) -> Crowd:
+    """Return the crowd of that many parties for which `two_sums_delta` is largest.
+
+    Searched over all crowds in floating point; what delta is there is exact again.
+    """
+    q, log_claim, deltas = float(keep), math.log(claim), []
+    for ones in range(parties + 1):
+        counts = np.convolve(
+            stats.binom.pmf(np.arange(ones + 1), ones, q),
+            stats.binom.pmf(np.arange(parties - ones + 1), parties - ones, 1 - q),
+        )
+        with_own, without = np.insert(counts, 0, 0.0), np.append(counts, 0.0)
+        if_one, if_zero = q * with_own + (1 - q) * without, q * without + (1 - q) * with_own
+        some = (if_one > 0) & (if_zero > 0)
+        if_one, if_zero = if_one[some], if_zero[some]
+        ratio = np.log(if_one / if_zero)
+        starts = np.searchsorted(ratio, log_claim - ratio, side="right")
+        tails = [np.append(np.cumsum(each[::-1])[::-1], 0.0) for each in (if_one, if_zero)]
+        deltas.append(if_one @ tails[0][starts] - float(claim) * (if_zero @ tails[1][starts]))
+    worst = int(np.argmax(deltas))
+    return Crowd(worst, parties - worst, keep)
+
+
+def waiver_table(
+    probabilities: Sequence[float],
+    parties: Sequence[int] = (1, 3, 10, 100, 1000),
+    readings: Sequence[Reading] = ("keep",),
+) -> pd.DataFrame:
+    """Show what the waiver of 4.3 is worth, in the smallest case that has one.
+
+    A binary attribute among three is in two pairs: its value is randomized and summed twice. What
+    is taken to be known are both counts of its reports; the counts of whole pairs tell no less.
+
+    Returns
+    -------
+    DataFrame
+        ``matrix``, ``p``, ``releases`` (2), ``parties`` (that one and those who can be trusted);
+        ``claimed_epsilon`` of the waiver, as if released once; ``exact_epsilon`` of the sums under
+        pure differential privacy, for any number of parties; ``enumerated_epsilon``, the same by
+        enumeration, for up to 3 parties; ``holds``; ``delta``, rounded up, the least at which the
+        sums are (claimed_epsilon, delta)-differentially private for all values of the others;
+        ``others_alike``, how many of these have one and the same value where it is attained;
+        ``trust``, without which it is that of 1 party.
+    """
+    rows = [
+        _waiver_row(reading, p, number)
+        for reading in readings
+        for p in probabilities
+        for number in parties
+    ]
+    return pd.DataFrame(rows)
+
+
+def _waiver_row(reading: Reading, p: float, parties: int) -> dict[str, Any]:
+    odds = rational_odds(2, Fraction(repr(p)), reading)
+    parity = max(odds, 1 / odds)
+    coin = constant_matrix(2, parity)
+    once = exact_epsilon(coin)
+    finding = Finding(once, 2 * once, 2 * once)
+    enumerated = math.nan
+    if parties <= MOST_ENUMERATED_PARTIES:
+        enumerated = aggregate_epsilon([coin, coin], [(0, 0), (1, 1)], parties)
+    crowd = worst_crowd(parties - 1, parity / (parity + 1), parity)
+    delta = two_sums_delta(crowd, parity)
+    nearest = float(delta)
+    return {
+        "matrix": reading,
+        "p": p,
+        "releases": 2,
+        "parties": parties,
+        "claimed_epsilon": once,
+        "exact_epsilon": finding.exact,
+        "enumerated_epsilon": enumerated,
+        "holds": finding.holds,
+        "delta": nearest if nearest >= delta else math.nextafter(nearest, 1.0),
+        "others_alike": max(crowd.ones, crowd.zeros),
+        "trust": TRUST if parties > 1 else NO_TRUST,
+    }

@@ -1,0 +1,1 @@
+"""Attributes and domains; coded and numeric microdata; their files."""

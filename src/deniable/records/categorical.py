@@ -1,0 +1,311 @@
+"""Microdata: coded columns of one domain, in memory and on disk."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from deniable.errors import DataError, DeniableError
+from deniable.records import arrow as arrow_tables
+from deniable.records.arrow import (
+    CATEGORICAL_KEY,
+    read_parquet_table,
+    refuse_missing_columns,
+    text_codes,
+)
+from deniable.records.csv_text import leading_numbers, no_number, shortened, text_columns
+from deniable.records.discretization import Discretization
+from deniable.records.domain import Attribute, Codes, Domain, refuse_foreign_codes
+
+LARGEST_COUNTED_DOMAIN = 200_000_000
+CHUNK_RECORDS = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Microdata:
+    """Records over a domain, one column of integer codes an attribute.
+
+    Parameters
+    ----------
+    domain : Domain
+    columns : tuple of integer arrays, shape (records,)
+        Converted to the smallest unsigned type that holds the codes.
+    marks : mapping of str to str
+        What travels with the file: its source, and that it is a rehearsal if it is one.
+
+    Raises
+    ------
+    DataError
+        If columns and attributes do not match, differ in length, or hold foreign codes.
+
+    Examples
+    --------
+    >>> sex = Attribute("sex", ("Female", "Male"))
+    >>> Microdata(Domain((sex,)), (np.array([0, 1, 1]),)).counts()
+    array([1, 2])
+    """
+
+    domain: Domain
+    columns: tuple[Codes, ...]
+    marks: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(self.columns) != len(self.domain):
+            raise DataError(f"{len(self.domain)} attributes, but {len(self.columns)} columns")
+        for attribute, column in zip(self.domain, self.columns, strict=True):
+            if np.ndim(column) != 1:
+                raise DataError(
+                    f"attribute {attribute.name!r}: a column of codes is one row of numbers, not "
+                    f"of shape {np.shape(column)}"
+                )
+        lengths = {len(column) for column in self.columns}
+        if len(lengths) > 1:
+            raise DataError(f"columns differ in length: {sorted(lengths)}")
+        small = []
+        for attribute, column in zip(self.domain, self.columns, strict=True):
+            codes = np.asarray(column)
+            refuse_foreign_codes(codes, attribute.size, f"attribute {attribute.name!r}")
+            small.append(codes.astype(attribute.code_type, copy=False))
+        object.__setattr__(self, "columns", tuple(small))
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def column(self, name: str) -> Codes:
+        """Return the codes of one attribute."""
+        return self.columns[self.domain.position(name)]
+
+    def project(self, names: Sequence[str]) -> "Microdata":
+        """Return the records restricted to the named attributes."""
+        return Microdata(
+            self.domain.project(names),
+            tuple(self.column(name) for name in names),
+            self.marks,
+        )
+
+    def counts(self, names: Sequence[str] | None = None) -> npt.NDArray[np.int64]:
+        """Return the contingency table of the named attributes (all by default).
+
+        One pass over the records, in chunks, so that no joint code of the whole file is held.
+
+        Returns
+        -------
+        array of int64, shape of the projected domain
+
+        Raises
+        ------
+        DataError
+            If the table would have more than 200 million cells.
+        """
+        data = self if names is None else self.project(names)
+        if data.domain.size > LARGEST_COUNTED_DOMAIN:
+            raise DataError(
+                f"a table of {', '.join(data.domain.names)} has {data.domain.size:.3g} cells, over "
+                f"the {LARGEST_COUNTED_DOMAIN:.0e} that are counted at once; name fewer attributes"
+            )
+        table = np.zeros(data.domain.size, dtype=np.int64)
+        for start in range(0, len(data), CHUNK_RECORDS):
+            chunk = [column[start : start + CHUNK_RECORDS] for column in data.columns]
+            table += np.bincount(data.domain.ravel(chunk), minlength=data.domain.size)
+        return table.reshape(data.domain.shape)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the records as an Arrow table of dictionary-encoded text columns."""
+        arrays = [
+            pa.DictionaryArray.from_arrays(
+                pa.array(column.astype(np.int32)), pa.array(attribute.categories)
+            )
+            for attribute, column in zip(self.domain, self.columns, strict=True)
+        ]
+        about = {
+            "attributes": attributes_to_json(self.domain),
+            "marks": dict(self.marks),
+        }
+        return pa.table(arrays, names=list(self.domain.names)).replace_schema_metadata(
+            {CATEGORICAL_KEY: json.dumps(about).encode()}
+        )
+
+    def write_parquet(self, path: Path | str) -> None:
+        """Write the records as Parquet; domain and marks go into the schema's metadata."""
+        arrow_tables.write_parquet(path, self.to_arrow())
+
+    def write_csv(self, path: Path | str, notes: Mapping[str, str] | None = None) -> None:
+        """Write the records as CSV with a header, categories as text.
+
+        Parameters
+        ----------
+        path : path
+        notes : mapping of column name to text, optional
+            Further columns, the same in every record: a CSV file has no other place for marks.
+        """
+        arrow_tables.write_csv(path, self.to_arrow(), notes)
+
+
+def attributes_to_json(domain: Domain) -> list[dict[str, Any]]:
+    """Describe the attributes of a domain in plain JSON values."""
+    return [{"name": a.name, "scale": a.scale, "categories": list(a.categories)} for a in domain]
+
+
+def domain_from_json(attributes: Sequence[Mapping[str, Any]]) -> Domain:
+    """Rebuild a domain from `attributes_to_json`."""
+    return Domain(
+        tuple(Attribute(a["name"], tuple(a["categories"]), a["scale"]) for a in attributes)
+    )
+
+
+def encode(values: Iterator[str] | Sequence[str], attribute: Attribute, where: str) -> Codes:
+    """Turn text into the codes of `attribute`.
+
+    Raises
+    ------
+    DataError
+        Naming `where`, the record, the column, the value and the remedy, for the first value
+        that is missing or that is no category.
+    """
+    try:
+        table = pa.array(values, type=pa.string())
+    except (pa.ArrowTypeError, pa.ArrowInvalid) as error:
+        raise DataError(
+            f"{where}: column {attribute.name!r} is not all text ({error}); turn its values into "
+            "text first"
+        ) from None
+    return _encode_arrow(table, attribute, where, first_record=1)
+
+
+def _encode_arrow(values: pa.Array, attribute: Attribute, where: str, first_record: int) -> Codes:
+    codes, bad = text_codes(values, attribute.categories)
+    if bad is not None:
+        value = values[bad].as_py()
+        problem = f"the unknown category '{shortened(value)}'" if value else "a missing value"
+        raise DataError(
+            f"{where}: record {first_record + bad}, column {attribute.name!r} has {problem}; "
+            f"recode it, or list it as a category (now: "
+            f"{shortened(', '.join(attribute.categories))})"
+        )
+    return codes.astype(attribute.code_type)
+
+
+def _encode_numbers(
+    values: pa.Array, intervals: Discretization, where: str, first_record: int
+) -> Codes:
+    numbers = leading_numbers(values)
+    fault = intervals.fault(numbers)
+    if fault is None and len(numbers) < len(values):
+        problem = no_number(values[len(numbers)].as_py())
+        fault = len(numbers), f"{problem}; give a number, or leave the record out"
+    if fault:
+        position, problem = fault
+        raise DataError(
+            f"{where}: record {first_record + position}, column {intervals.name!r} {problem}"
+        )
+    return intervals.codes(numbers)
+
+
+def discretize(
+    columns: Sequence[npt.ArrayLike], discretizations: Sequence[Discretization]
+) -> Microdata:
+    """Turn numeric columns, one a discretization, into microdata of ordinal attributes."""
+    if len(columns) != len(discretizations):
+        raise DeniableError(
+            f"{len(discretizations)} discretizations, but {len(columns)} columns; give one each"
+        )
+    pairs = zip(discretizations, columns, strict=True)
+    return Microdata(
+        Domain(tuple(each.attribute for each in discretizations)),
+        tuple(each.codes(values) for each, values in pairs),
+    )
+
+
+def read_csv(
+    path: Path | str,
+    domain: Domain,
+    *,
+    discretizations: Sequence[Discretization] = (),
+    column_positions: Sequence[int] | None = None,
+    delimiter: str = ",",
+) -> Microdata:
+    """Read a CSV file of category names, and of numbers that fall into intervals, in chunks.
+
+    Parameters
+    ----------
+    path : path
+    domain : Domain
+        The attributes to read; further columns of the file are left out.
+    discretizations : sequence of Discretization, optional
+        Of the attributes whose columns hold numbers.
+    column_positions : sequence of int, one an attribute, optional
+        0-based column of each attribute in a file without a header. By default the file has a
+        header and the attributes are found by name.
+    delimiter : str
+        One character. White space around values is dropped; blank lines are passed over.
+
+    Raises
+    ------
+    DataError
+        One message with file, line or record, column, value and remedy, for a file that cannot be
+        read, is no UTF-8 text, lacks a column, has a row of another length, a missing value, an
+        unknown category, or a number that is none or in no interval.
+    """
+    intervals = _intervals(discretizations, domain)
+    parsed: list[list[Codes]] = [[] for _ in domain]
+    chunks = text_columns(
+        path, domain.names, column_positions=column_positions, delimiter=delimiter
+    )
+    for before, columns in chunks:
+        for attribute, values, codes in zip(domain, columns, parsed, strict=True):
+            into = intervals.get(attribute.name)
+            place = str(Path(path)), before + 1
+            codes.append(
+                _encode_numbers(values, into, *place)
+                if into
+                else _encode_arrow(values, attribute, *place)
+            )
+    return Microdata(domain, tuple(np.concatenate(codes) for codes in parsed))
+
+
+def _intervals(
+    discretizations: Sequence[Discretization], domain: Domain
+) -> dict[str, Discretization]:
+    for each in discretizations:
+        if domain[each.name] != each.attribute:
+            raise DataError(
+                f"attribute {each.name!r}: its categories in the domain are not the intervals of "
+                "its discretization; take the discretization's attribute"
+            )
+    return {each.name: each for each in discretizations}
+
+
+def read_parquet(path: Path | str) -> Microdata:
+    """Read microdata that `Microdata.write_parquet` wrote.
+
+    Raises
+    ------
+    DataError
+        If the file is absent, is no Parquet, does not say what its domain is, or lacks a column.
+    """
+    file = Path(path)
+    table = read_parquet_table(file)
+    metadata = table.schema.metadata or {}
+    if CATEGORICAL_KEY not in metadata:
+        raise DataError(
+            f"{file}: has no domain in its metadata, so codes have no meaning; "
+            "read the records with read_csv and a domain, and write them again"
+        )
+    try:
+        about = json.loads(metadata[CATEGORICAL_KEY])
+        domain, marks = domain_from_json(about["attributes"]), dict(about["marks"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"{file}: its metadata describe no domain ({error}); make the file again"
+        ) from None
+    refuse_missing_columns(file, table, domain.names, "the domain has")
+    columns = tuple(
+        encode(table.column(a.name).cast(pa.string()).combine_chunks(), a, str(file))
+        for a in domain
+    )
+    return Microdata(domain, columns, marks)

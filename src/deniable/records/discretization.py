@@ -1,0 +1,233 @@
+"""Numeric attributes as ordinal ones, by edges that are stated in advance (text 003, section 4).
+
+Randomized response needs categories. The edges between them must come from public knowledge: what
+is asked for in a questionnaire, or a range anybody would expect. Edges taken from the records to
+be protected (quantiles, the smallest and the largest value) are published with the categories and
+tell something of the records that no epsilon counts; nothing here computes edges from data.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import DataError, DeniableError
+from deniable.records.domain import Attribute, Codes
+
+Floats = npt.NDArray[np.float64]
+
+MOST_INTERVALS = 100_000
+
+
+@dataclass(frozen=True)
+class Discretization:
+    """Right-open intervals that a numeric attribute falls into.
+
+    Parameters
+    ----------
+    name : str
+        Of the attribute.
+    edges : tuple of float
+        Strictly increasing; a value that equals an edge belongs to the interval above it.
+    open_below, open_above : bool
+        Whether a further interval takes all values below the first edge, or from the last one on.
+    labels : tuple of str, optional
+        Names of the categories; the intervals themselves by default.
+
+    Attributes
+    ----------
+    attribute : Attribute
+        The ordinal attribute whose categories are the intervals.
+
+    Raises
+    ------
+    DeniableError
+        If edges are not finite or do not increase, or make no interval.
+
+    Examples
+    --------
+    >>> age = Discretization("age", (17, 25, 65), open_above=True)
+    >>> age.attribute.categories
+    ('[17, 25)', '[25, 65)', '[65, inf)')
+    >>> age.codes([17, 24.9, 25, 90])
+    array([0, 0, 1, 2], dtype=uint8)
+    """
+
+    name: str
+    edges: tuple[float, ...]
+    open_below: bool = False
+    open_above: bool = False
+    labels: tuple[str, ...] = ()
+    attribute: Attribute = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        edges = tuple(float(edge) + 0.0 for edge in self.edges)  # + 0.0: no edge "-0"
+        object.__setattr__(self, "edges", edges)
+        object.__setattr__(self, "labels", tuple(self.labels))
+        if not np.all(np.isfinite(edges)):
+            raise DeniableError(
+                f"attribute {self.name!r} has the edges {edges}; edges are finite numbers, for an "
+                "open end set open_below or open_above"
+            )
+        if len(edges) + self.open_below + self.open_above < 2 or not edges:
+            raise DeniableError(
+                f"attribute {self.name!r} has too few edges for an interval; give two, or one and "
+                "an open end"
+            )
+        for lower, upper in pairwise(edges):
+            if lower >= upper:
+                raise DeniableError(
+                    f"attribute {self.name!r} has the edge {_plain(upper)} after {_plain(lower)}; "
+                    "edges must increase"
+                )
+        if self.labels and len(self.labels) != len(self._bounds):
+            raise DeniableError(
+                f"attribute {self.name!r} has {len(self._bounds)} intervals, but "
+                f"{len(self.labels)} labels; give one each, or none"
+            )
+        categories = self.labels or tuple(
+            f"{'(' if low == -np.inf else '['}{_plain(low)}, {_plain(high)})"
+            for low, high in self._bounds
+        )
+        object.__setattr__(self, "attribute", Attribute(self.name, categories, "ordinal"))
+
+    @cached_property
+    def _bounds(self) -> list[tuple[float, float]]:
+        low = [-np.inf] if self.open_below else []
+        high = [np.inf] if self.open_above else []
+        every = [*low, *self.edges, *high]
+        return list(pairwise(every))
+
+    @property
+    def representatives(self) -> Floats:
+        """A value for each interval, to go back to numbers: its middle.
+
+        An interval with an open end has none; it is represented by its one edge.
+        """
+        return np.array(
+            [
+                high if low == -np.inf else low if high == np.inf else low + (high - low) / 2
+                for low, high in self._bounds
+            ]
+        )
+
+    def codes(self, values: npt.ArrayLike) -> Codes:
+        """Return the code of the interval that each value falls into.
+
+        Raises
+        ------
+        DataError
+            Naming attribute, record (from 1), value and remedy, for the first value that is
+            missing, infinite or in no interval.
+        """
+        numbers = np.asarray(values)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iuf":
+            raise DataError(
+                f"attribute {self.name!r}: values to discretize are one row of numbers, not "
+                f"{numbers.dtype} of shape {numbers.shape}; convert them first"
+            )
+        if fault := self.fault(numbers):
+            record, problem = fault
+            raise DataError(f"attribute {self.name!r}: record {record + 1} {problem}")
+        found = np.searchsorted(self.edges, numbers, side="right") - 1 + self.open_below
+        return np.asarray(found.astype(self.attribute.code_type))
+
+    def fault(self, numbers: np.ndarray) -> tuple[int, str] | None:
+        """Return the position of the first number in no interval, what it has and the remedy."""
+        low, high = self._bounds[0][0], self._bounds[-1][1]
+        # In this form NaN is refused too; infinity is, even where an end is open.
+        inside = (numbers >= low) & (numbers < high) & np.isfinite(numbers)
+        if np.all(inside):
+            return None
+        record = int(np.flatnonzero(~inside)[0])
+        value = float(numbers[record])
+        if np.isnan(value):
+            problem = "has no value (NaN); fill it in, or leave the record out"
+        elif np.isinf(value):
+            problem = f"has the value {value}; give a finite number, or leave the record out"
+        else:
+            side = "open_below" if value < low else "open_above"
+            problem = (
+                f"has the value {_plain(value)}, outside [{_plain(low)}, {_plain(high)}); mend the "
+                f"value, extend the edges, or set {side}"
+            )
+        return record, problem
+
+    @classmethod
+    def from_edges(
+        cls,
+        name: str,
+        edges: Sequence[float],
+        *,
+        open_below: bool = False,
+        open_above: bool = False,
+    ) -> "Discretization":
+        """Return the intervals between edges that are stated one by one."""
+        return cls(name, tuple(edges), open_below, open_above)
+
+    @classmethod
+    def equal_width(cls, name: str, low: float, high: float, intervals: int) -> "Discretization":
+        """Return `intervals` intervals of one width that fill [low, high).
+
+        Low and high are public bounds, not the smallest and largest value of the records.
+
+        Examples
+        --------
+        >>> Discretization.equal_width("share", 0, 0.3, 3).attribute.categories
+        ('[0, 0.1)', '[0.1, 0.2)', '[0.2, 0.3)')
+        """
+        start, end = _exact(name, low), _exact(name, high)
+        _refuse_many(name, intervals)
+        if start >= end:
+            raise DeniableError(f"attribute {name!r}: low {low} must be below high {high}")
+        width = (end - start) / intervals
+        return cls(name, tuple(float(start + k * width) for k in range(intervals + 1)))
+
+    @classmethod
+    def rounding(cls, name: str, low: float, high: float, unit: float) -> "Discretization":
+        """Round to low, low + unit, ..., high; halves go up.
+
+        The categories are named by the rounded values, which are also their representatives.
+        Values are taken from low - unit / 2 to below high + unit / 2.
+
+        Examples
+        --------
+        >>> hours = Discretization.rounding("hours", 10, 40, unit=10)
+        >>> hours.attribute.categories, hours.codes([5, 14, 15, 44])
+        (('10', '20', '30', '40'), array([0, 0, 1, 3], dtype=uint8))
+        """
+        start, end, step = _exact(name, low), _exact(name, high), _exact(name, unit)
+        if step <= 0 or end < start or (end - start) % step:
+            raise DeniableError(
+                f"attribute {name!r}: from {low} to {high} are no whole steps of {unit}; give a "
+                "positive unit and a range that is a multiple of it"
+            )
+        steps = int((end - start) / step) + 1
+        _refuse_many(name, steps)
+        edges = tuple(float(start + (k - Fraction(1, 2)) * step) for k in range(steps + 1))
+        return cls(name, edges, labels=tuple(_plain(float(start + k * step)) for k in range(steps)))
+
+
+def _exact(name: str, number: float) -> Fraction:
+    """Return a number as it is written in decimals, so that 3 * 0.1 is the edge 0.3."""
+    try:
+        return Fraction(str(number))
+    except ValueError:
+        raise DeniableError(
+            f"attribute {name!r}: {number!r} bounds no interval; give a finite number"
+        ) from None
+
+
+def _refuse_many(name: str, intervals: int) -> None:
+    if not 1 <= intervals <= MOST_INTERVALS:
+        raise DeniableError(
+            f"attribute {name!r} would have {intervals} intervals; give 1 to {MOST_INTERVALS:,}"
+        )
+
+
+def _plain(number: float) -> str:
+    return f"{number:.0f}" if abs(number) < 1e15 and number == int(number) else repr(number)

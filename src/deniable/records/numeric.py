@@ -1,0 +1,330 @@
+"""Numeric microdata: measurements of records and the class of each, in memory and on disk."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from deniable.errors import DataError
+from deniable.records import arrow as arrow_tables
+from deniable.records.arrow import (
+    CATEGORICAL_KEY,
+    NUMERIC_KEY,
+    read_parquet_table,
+    refuse_missing_columns,
+    text_codes,
+)
+
+Floats = npt.NDArray[np.float64]
+ClassCodes = npt.NDArray[np.int8]
+
+TRAINING_SHARE = 0.66  # text 002, section 4.2
+MOST_CLASSES = 127
+
+
+@dataclass(frozen=True, eq=False)
+class NumericMicrodata:
+    """Records of finite numbers, and a class of each that is kept apart from them.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Of the numeric attributes.
+    values : array of float, shape (records, attributes)
+    class_name : str
+        Of the attribute that the records are classified by; empty if there is none.
+    classes : tuple of str
+        Names of the classes; empty if there are none.
+    labels : array of int8, shape (records,)
+        The code of each record's class, 0 .. number of classes - 1; of shape (0,) without classes.
+    marks : mapping of str to str
+        What travels with the file: its source, and that it is a rehearsal if it is one.
+
+    Raises
+    ------
+    DataError
+        If shapes do not match, a name is empty or given twice, a value is no finite number or a
+        label is no code of a class.
+
+    Examples
+    --------
+    >>> ages = NumericMicrodata(("age",), np.array([[17.0], [44]]), "sex", ("f", "m"), [1, 0])
+    >>> ages.column("age"), ages.class_counts()
+    (array([17., 44.]), array([1, 1]))
+    """
+
+    names: tuple[str, ...]
+    values: Floats
+    class_name: str = ""
+    classes: tuple[str, ...] = ()
+    labels: ClassCodes = field(default_factory=lambda: np.empty(0, dtype=np.int8))
+    marks: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(self.names))
+        object.__setattr__(self, "classes", tuple(self.classes))
+        _refuse_bad_names(self)
+        values = _numbers(self.names, self.values)
+        labels = _class_codes(self.class_name, self.classes, self.labels, len(values))
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "labels", labels)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def position(self, name: str) -> int:
+        """Return the position of an attribute.
+
+        Raises
+        ------
+        DataError
+            If there is no attribute of that name.
+        """
+        if name not in self.names:
+            raise DataError(
+                f"there is no numeric attribute {name!r}; there are {', '.join(self.names)}"
+            )
+        return self.names.index(name)
+
+    def column(self, name: str) -> Floats:
+        """Return the values of one attribute, shape (records,)."""
+        return self.values[:, self.position(name)]
+
+    def class_counts(self) -> npt.NDArray[np.int64]:
+        """Return the number of records in each class, shape (classes,)."""
+        return np.bincount(self.labels, minlength=len(self.classes))
+
+    def with_values(
+        self, values: npt.ArrayLike, marks: Mapping[str, str] | None = None
+    ) -> "NumericMicrodata":
+        """Return the same records and classes with other values, as a mechanism makes them."""
+        return NumericMicrodata(
+            self.names,
+            np.asarray(values, dtype=np.float64),
+            self.class_name,
+            self.classes,
+            self.labels,
+            self.marks if marks is None else marks,
+        )
+
+    def select(self, names: Sequence[str]) -> "NumericMicrodata":
+        """Return the records restricted to the named attributes, with their classes."""
+        columns = [self.position(name) for name in names]
+        return NumericMicrodata(
+            tuple(names),
+            self.values[:, columns],
+            self.class_name,
+            self.classes,
+            self.labels,
+            self.marks,
+        )
+
+    def training_split(
+        self, share: float = TRAINING_SHARE
+    ) -> tuple["NumericMicrodata", "NumericMicrodata"]:
+        """Return the first records, to train on, and the others, to test on.
+
+        Parameters
+        ----------
+        share : float
+            Of the records that train, above 0 and below 1; their number is rounded to the nearest
+            whole one (713 of Census, 3,233 of Wine; text 002, section 4.2).
+
+        Raises
+        ------
+        DataError
+            If the share leaves no record to train or none to test on.
+        """
+        first = round(share * len(self)) if 0 < share < 1 else 0
+        if not 0 < first < len(self):
+            raise DataError(
+                f"a training share of {share!r} of {len(self)} records leaves none to train or "
+                "none to test on; give a share inside 0 .. 1, and more records"
+            )
+        return self._records(slice(None, first)), self._records(slice(first, None))
+
+    def _records(self, chosen: slice) -> "NumericMicrodata":
+        return NumericMicrodata(
+            self.names,
+            self.values[chosen],
+            self.class_name,
+            self.classes,
+            self.labels[chosen],
+            self.marks,
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """Return the records as an Arrow table: float columns, and the class as text."""
+        columns: list[pa.Array] = [pa.array(column) for column in self.values.T]
+        names = list(self.names)
+        if self.classes:
+            codes = pa.array(self.labels.astype(np.int32))
+            columns.append(pa.DictionaryArray.from_arrays(codes, pa.array(self.classes)))
+            names.append(self.class_name)
+        about = {
+            "attributes": list(self.names),
+            "class": self.class_name,
+            "classes": list(self.classes),
+            "marks": dict(self.marks),
+        }
+        return pa.table(columns, names=names).replace_schema_metadata(
+            {NUMERIC_KEY: json.dumps(about).encode()}
+        )
+
+    def write_parquet(self, path: Path | str) -> None:
+        """Write the records as Parquet; names, classes and marks go into the metadata."""
+        arrow_tables.write_parquet(path, self.to_arrow())
+
+    def write_csv(self, path: Path | str, notes: Mapping[str, str] | None = None) -> None:
+        """Write the records as CSV with a header; numbers read back to the same floats.
+
+        Parameters
+        ----------
+        path : path
+        notes : mapping of column name to text, optional
+            Further columns, the same in every record: a CSV file has no other place for marks.
+        """
+        arrow_tables.write_csv(path, self.to_arrow(), notes)
+
+
+def _refuse_bad_names(data: NumericMicrodata) -> None:
+    if not data.names:
+        raise DataError("no numeric attributes; give at least one")
+    if bool(data.class_name) != bool(data.classes):
+        raise DataError(
+            f"the class attribute is {data.class_name!r} and its classes are {data.classes!r}; "
+            "give both, or leave both empty"
+        )
+    if len(data.classes) > MOST_CLASSES:
+        raise DataError(f"{len(data.classes)} classes; at most {MOST_CLASSES} are allowed")
+    columns = (*data.names, *([data.class_name] if data.class_name else []))
+    for kind, names in (("attribute", columns), ("class", data.classes)):
+        for position, name in enumerate(names):
+            if not isinstance(name, str) or not name:
+                raise DataError(f"{kind} {position}: the name {name!r} is no text; give one")
+            if name in names[:position]:
+                raise DataError(f"the {kind} {name!r} is given twice; give each a name of its own")
+
+
+def _numbers(names: tuple[str, ...], given: npt.ArrayLike) -> Floats:
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the values are not all numbers ({error}); give numbers") from None
+    if values.ndim != 2 or values.shape[1] != len(names):
+        raise DataError(
+            f"the values have the shape {values.shape}; give a row a record and a column for each "
+            f"of the {len(names)} attributes"
+        )
+    finite = np.isfinite(values)
+    if not finite.all():
+        record, attribute = np.argwhere(~finite)[0].tolist()
+        raise DataError(
+            f"record {record + 1}, column {names[attribute]!r} has the value "
+            f"{values[record, attribute]}, which is no finite number; give a number, or leave the "
+            "record out"
+        )
+    return values
+
+
+def _class_codes(
+    class_name: str, classes: tuple[str, ...], given: npt.ArrayLike, records: int
+) -> ClassCodes:
+    labels = np.asarray(given)
+    expected = (records,) if classes else (0,)
+    if labels.shape != expected:
+        raise DataError(
+            f"{records} records and {len(classes)} classes, but labels of the shape "
+            f"{labels.shape}; give labels of the shape {expected}"
+        )
+    if labels.size == 0:
+        return np.empty(expected, dtype=np.int8)
+    if labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= len(classes):
+        allowed = np.isin(labels, range(len(classes)))
+        wrong = labels[int(allowed.argmin())]
+        raise DataError(
+            f"class {class_name!r}: the label {wrong!r} is no code; allowed: whole numbers of "
+            f"0 .. {len(classes) - 1}"
+        )
+    return labels.astype(np.int8)
+
+
+def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
+    """Read numeric microdata that `NumericMicrodata.write_parquet` wrote.
+
+    Raises
+    ------
+    DataError
+        If the file is absent, is no Parquet, does not say what its attributes are, lacks a
+        column, or holds a value that is no finite number or a class that is not in its list.
+    """
+    file = Path(path)
+    table = read_parquet_table(file)
+    about = _about(file, table)
+    named = [*about["attributes"], *([about["class"]] if about["class"] else [])]
+    refuse_missing_columns(file, table, named, "the metadata have")
+    columns = [_floats(file, name, table.column(name)) for name in about["attributes"]]
+    labels = np.empty(0, dtype=np.int8)
+    if about["class"]:
+        labels = _labels(file, about["class"], about["classes"], table.column(about["class"]))
+    try:
+        return NumericMicrodata(
+            tuple(about["attributes"]),
+            np.column_stack(columns) if columns else np.empty((table.num_rows, 0)),
+            about["class"],
+            tuple(about["classes"]),
+            labels,
+            about["marks"],
+        )
+    except DataError as error:
+        raise DataError(f"{file}: {error}") from None
+
+
+def _about(file: Path, table: pa.Table) -> dict[str, Any]:
+    metadata = table.schema.metadata or {}
+    if CATEGORICAL_KEY in metadata:
+        raise DataError(f"{file}: holds categorical microdata; give the file of a numeric data set")
+    if NUMERIC_KEY not in metadata:
+        raise DataError(
+            f"{file}: does not say which attributes are numeric; read the records with "
+            "read_numeric_csv, and write them again"
+        )
+    try:
+        about = json.loads(metadata[NUMERIC_KEY])
+        attributes, classes = about["attributes"], about["classes"]
+        if not all(isinstance(name, str) for name in (*attributes, *classes, about["class"])):
+            raise TypeError("a name is no text")
+        return {**about, "marks": dict(about["marks"])}
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"{file}: its metadata describe no numeric attributes ({error}); make the file again"
+        ) from None
+
+
+def _floats(file: Path, name: str, column: pa.ChunkedArray) -> Floats:
+    if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
+        raise DataError(
+            f"{file}: column {name!r} holds {column.type}, no numbers; make the file again"
+        )
+    # A null becomes NaN, which the checks of the records then name.
+    numbers = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return np.asarray(numbers, dtype=np.float64)
+
+
+def _labels(file: Path, name: str, classes: Sequence[str], column: pa.ChunkedArray) -> ClassCodes:
+    try:
+        texts = column.cast(pa.string())
+    except pa.ArrowException:
+        raise DataError(f"{file}: column {name!r} is no text; make the file again") from None
+    codes, bad = text_codes(texts, classes)
+    if bad is not None:
+        raise DataError(
+            f"{file}: record {bad + 1}, column {name!r} has {texts[bad].as_py()!r}, which is no "
+            f"class; the classes are {', '.join(classes)}; make the file again"
+        )
+    return codes.astype(np.int8)

@@ -1,0 +1,1 @@
+"""Files of categories: design, estimates, synthesis, matrices, audit."""

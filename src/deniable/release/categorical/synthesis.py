@@ -1,0 +1,293 @@
+"""What is made from a protected file after its release: weights, and synthetic records.
+
+Everything here but the last function starts from the protected file and its channels, never from
+the true records, so it costs no privacy (text 003, section 5).
+"""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from deniable.channels.base import Floats
+from deniable.errors import DeniableError
+from deniable.pram.protocol import StratifiedProtocol, Stratum, label
+from deniable.randomized_response.adjustment import TOLERANCE, Adjustment, adjust
+from deniable.randomized_response.synthetic import repeat_records, synthesize
+from deniable.records.categorical import Microdata
+from deniable.sampling.sources import RandomSource
+
+Basis = Literal["clusters", "adjustment"]
+
+SYNTHETIC_MARKS: Mapping[Basis, str] = {
+    "clusters": "SYNTHETIC: the cells estimated for each cluster of attributes, repeated, and the "
+    "clusters matched at random; no record is anybody's answer",
+    "adjustment": "SYNTHETIC: randomized records repeated as RR-Adjustment weights them; their "
+    "number and order are nobody's",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class AdjustedReports:
+    """Weights of a protected file, and how well they meet its estimates in each stratum.
+
+    Attributes
+    ----------
+    weights : array, shape (records,)
+        In the order of the records, not negative, sum 1; each stratum has its share.
+    adjustments : mapping of stratum to Adjustment
+        Of each stratum on its own.
+    """
+
+    weights: Floats
+    adjustments: Mapping[Stratum, Adjustment]
+
+
+def estimated_distributions(
+    protocol: StratifiedProtocol, estimates: pd.DataFrame, stratum: Stratum = ()
+) -> list[Floats]:
+    """Return the estimated distribution of each cluster from a release's estimates.
+
+    By maximum likelihood; through invariant matrices the reports' own shares, which are unbiased,
+    a distribution already, and nearer to the truth.
+
+    Parameters
+    ----------
+    protocol : StratifiedProtocol
+    estimates : DataFrame
+        As `deniable.release.categorical.estimates.estimate` returns it.
+    stratum : tuple of categories
+        By default of the whole file.
+
+    Raises
+    ------
+    DeniableError
+        If the estimates are not those of the protocol's clusters.
+    """
+    distributions = []
+    own = estimates[estimates["stratum"] == label(stratum)]
+    column = "reported" if protocol.invariant else "maximum_likelihood"
+    for cluster in protocol.blocks:
+        name, cells = " x ".join(cluster), protocol.domain.project(cluster).size
+        found = own.loc[own["attributes"] == name, column].to_numpy(float)
+        if found.size != cells:
+            where = f" in the stratum {label(stratum)}" if stratum else ""
+            raise DeniableError(
+                f"the estimates have {found.size} rows for {name}{where}, which has {cells} cells; "
+                "estimate again from the protected file"
+            )
+        distributions.append(found)
+    return distributions
+
+
+def adjust_reports(
+    protocol: StratifiedProtocol, reports: Microdata, estimates: pd.DataFrame
+) -> AdjustedReports:
+    """Weight the randomized records so that every cluster has its estimated distribution.
+
+    The targets are the maximum-likelihood estimates: attribute by attribute for RR-Independent,
+    cluster by cluster for RR-Clusters. RR-Joint has one cluster, so its weights are that estimate.
+    Strata, which are reported as they are, are weighted one by one, each to its own estimates.
+    Reports through invariant matrices meet their targets as they are: their weights are equal.
+
+    Warns
+    -----
+    RuntimeWarning
+        As `deniable.randomized_response.adjustment.adjust` does.
+    """
+    weights = np.empty(len(reports))
+    adjustments = {}
+    for stratum, rows, part in _strata(protocol, reports):
+        with _named_warnings(stratum):
+            adjusted = adjust(
+                [_cells(part, cluster) for cluster in protocol.blocks],
+                estimated_distributions(protocol, estimates, stratum),
+                domains=[protocol.domain.project(cluster) for cluster in protocol.blocks],
+            )
+        weights[rows] = adjusted.weights * (len(part) / len(reports))
+        adjustments[stratum] = adjusted
+    return AdjustedReports(weights, adjustments)
+
+
+@contextmanager
+def _named_warnings(stratum: Stratum) -> Iterator[None]:
+    """Say of which stratum a warning is."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for each in caught:
+        where = f"stratum {label(stratum)}: " if stratum else ""
+        warnings.warn(f"{where}{each.message}", each.category, stacklevel=4)
+
+
+def _strata(
+    protocol: StratifiedProtocol, data: Microdata
+) -> Iterator[tuple[Stratum, npt.NDArray[np.intp], Microdata]]:
+    """Yield the records of each stratum, restricted to what is randomized, and their positions."""
+    own = data.project(protocol.randomized.names)
+    for stratum, rows in protocol.parts(data):
+        part = Microdata(own.domain, tuple(column[rows] for column in own.columns), data.marks)
+        yield stratum, rows, part
+
+
+def describe_adjustment(
+    release: Mapping[str, Any], protocol: StratifiedProtocol, adjusted: AdjustedReports
+) -> dict[str, Any]:
+    """Return what the weights say of themselves.
+
+    Parameters
+    ----------
+    release : mapping
+        What the release says of itself, as `deniable.release.categorical.design.describe` returns
+        it.
+    protocol : StratifiedProtocol
+    adjusted : AdjustedReports
+
+    Returns
+    -------
+    dict
+        Among others ``effective_records``, 1 / (sum of squared weights): as many equally weighted
+        records would say as much (Kish). ``sweeps`` and ``gap`` are the largest of any stratum.
+    """
+    weights, each = adjusted.weights, adjusted.adjustments
+    return {
+        **{key: release[key] for key in ("release", "notice", "rehearsal", "data_source")},
+        "method": "RR-Adjustment, Algorithm 2 of Multi-Dimensional Randomized Response"
+        + (", in each stratum on its own" if protocol.strata else ""),
+        "targets": ("reported" if protocol.invariant else "maximum_likelihood")
+        + " in estimates.csv, for each of the clusters"
+        + (" in each stratum" if protocol.strata else ""),
+        "clusters": [list(cluster) for cluster in protocol.blocks],
+        "records": weights.size,
+        "records_of_weight_0": int(np.sum(weights == 0)),
+        "effective_records": float(1 / np.sum(weights**2)),
+        "sweeps": max(adjustment.sweeps for adjustment in each.values()),
+        "gap": max(adjustment.gap for adjustment in each.values()),
+        "tolerance": TOLERANCE,
+        "left_out": [
+            _left_out(protocol, stratum, out.attribute, out.category, out.target)
+            for stratum, adjustment in each.items()
+            for out in adjustment.unreachable
+        ],
+    }
+
+
+def _left_out(
+    protocol: StratifiedProtocol, stratum: Stratum, cluster: int, cell: int, target: float
+) -> dict[str, Any]:
+    domain = protocol.domain.project(protocol.blocks[cluster])
+    codes = np.unravel_index(cell, domain.shape)
+    categories = [a.categories[code] for a, code in zip(domain, codes, strict=True)]
+    where = {"stratum": dict(zip(protocol.strata, stratum, strict=True))} if stratum else {}
+    return {
+        "attributes": list(domain.names),
+        "categories": categories,
+        "target": target,
+        **where,
+    }
+
+
+def synthesize_release(
+    basis: Basis,
+    protocol: StratifiedProtocol,
+    protected: Microdata,
+    estimates: pd.DataFrame,
+    weights: npt.ArrayLike,
+    source: RandomSource,
+) -> Microdata:
+    """Return as many synthetic records as the protected file has, marked as synthetic.
+
+    Stratum attributes are public: record by record they are those of the protected file, and the
+    others are made within the stratum.
+
+    Parameters
+    ----------
+    basis : "clusters" or "adjustment"
+        What to repeat: the estimated cells of each cluster, or the weighted reports.
+    protocol : StratifiedProtocol
+    protected : Microdata
+    estimates : DataFrame
+        As `deniable.release.categorical.estimates.estimate` returns it.
+    weights : array, shape (len(protected),)
+        As `adjust_reports` returns them.
+    source : RandomSource
+    """
+    shares = np.asarray(weights, dtype=float)
+    columns = {name: protected.column(name).copy() for name in protected.domain.names}
+    for stratum, rows, part in _strata(protocol, protected):
+        if basis == "adjustment":
+            own = shares[rows] if shares.shape == (len(protected),) else shares
+            scaled = own / own.sum() if stratum else own
+            made = repeat_records(part, scaled, len(part), source)
+        else:
+            distributions = estimated_distributions(protocol, estimates, stratum)
+            made = synthesize(part.domain, protocol.blocks, distributions, len(part), source)
+        for name in part.domain.names:
+            columns[name][rows] = made.column(name)
+    marks = dict(protected.marks) | {"synthetic": SYNTHETIC_MARKS[basis]}
+    return Microdata(protected.domain, tuple(columns.values()), marks)
+
+
+def distances_from_truth(
+    protocol: StratifiedProtocol,
+    data: Microdata,
+    protected: Microdata,
+    synthetic: Microdata,
+    weights: npt.NDArray[np.float64],
+) -> pd.DataFrame:
+    """Say how far a rehearsal's files are from the true records, which a rehearsal knows.
+
+    Parameters
+    ----------
+    protocol : StratifiedProtocol
+    data : Microdata
+        The true records.
+    protected, synthetic : Microdata
+    weights : array, shape (len(protected),)
+        As `adjust_reports` returns them.
+
+    Returns
+    -------
+    DataFrame
+        A row for each attribute and each pair of attributes: ``attributes`` (joined by " x "),
+        ``one_cluster`` (whether their joint distribution is estimated: all but stratum attributes
+        are randomized together), and the total variation distance between the true table and that
+        of the protected file as it is (``protected``), of the synthetic file (``synthetic``) and of
+        the weighted reports (``adjusted``).
+    """
+    names = protocol.domain.names
+    rows = []
+    for attributes in [*combinations(names, 1), *combinations(names, 2)]:
+        true = _shares(data, attributes)
+        found = {
+            "protected": _shares(protected, attributes),
+            "synthetic": _shares(synthetic, attributes),
+            "adjusted": _shares(protected, attributes, weights),
+        }
+        rows.append(
+            {
+                "attributes": " x ".join(attributes),
+                "one_cluster": any(
+                    set(attributes) - set(protocol.strata) <= set(block)
+                    for block in protocol.blocks
+                ),
+            }
+            | {file: float(np.abs(shares - true).sum() / 2) for file, shares in found.items()}
+        )
+    return pd.DataFrame(rows)
+
+
+def _cells(data: Microdata, names: tuple[str, ...]) -> npt.NDArray[np.int64]:
+    return data.domain.project(names).ravel([data.column(name) for name in names])
+
+
+def _shares(data: Microdata, names: tuple[str, ...], weights: Floats | None = None) -> Floats:
+    cells = data.domain.project(names).size
+    table = np.bincount(_cells(data, names), weights=weights, minlength=cells)
+    return np.asarray(table / table.sum())

@@ -1,0 +1,1 @@
+"""Tables collected from clients: design, estimates, independence, check, audit."""

@@ -1,0 +1,329 @@
+"""A collection of tables by RRBA (text 004): what is asked of whom, and the answers.
+
+The file is taken for clients, a record each. Every client is asked one question, a view or one
+table, and answers through the channel P = p I + (1 - p) 1 q' with the table q that its block is
+sent. This is the protocol of `deniable.rrba.protocol`, with the answers of a block drawn at once:
+the same distribution, and nothing else reads true values.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from deniable.channels.base import Counts, Floats
+from deniable.errors import DeniableError
+from deniable.records.categorical import Microdata, attributes_to_json, domain_from_json
+from deniable.records.domain import Domain
+from deniable.release.categorical.design import PRODUCTION_MARK, REHEARSAL_MARK
+from deniable.release.settings import CollectionRelease
+from deniable.rrba.privacy import answer_epsilon, claimed_epsilon, floor_epsilon, keep_for_epsilon
+from deniable.rrba.tables import Rule, TableState, table_channel
+from deniable.rrba.views import Combination, View, make_views
+from deniable.sampling.sources import RandomSource
+
+ROUNDING = 1e-12
+"""By which share a table's floats may undercut its floor; the epsilons that are stated allow it."""
+BETWEEN = " x "
+
+
+@dataclass(frozen=True, eq=False)
+class AskedTable:
+    """A table that is collected.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+    cells : int
+    keep : float
+        p.
+    epsilon : float
+        Of one answer, whatever table is sent: exact if tables stay uniform, else what the floor
+        guarantees. Rounded up.
+    """
+
+    attributes: Combination
+    cells: int
+    keep: float
+    epsilon: float
+
+    @property
+    def claimed_epsilon(self) -> float:
+        """What Theorem 4.1 of text 004 says of one answer; it does not hold."""
+        return claimed_epsilon(self.keep) if self.cells > 1 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class CollectionDesign:
+    """What a collection asks.
+
+    Attributes
+    ----------
+    domain : Domain
+    questions : tuple of views
+        What one client is asked: the combinations of a view, or a single one.
+    tables : mapping of combination to AskedTable
+    """
+
+    domain: Domain
+    questions: tuple[View, ...]
+    tables: Mapping[Combination, AskedTable]
+
+    def client_epsilon(self, question: int) -> float:
+        """Return epsilon of a client's record, the sum over its answers; rounded up.
+
+        Combinations of a view share no attribute, so that some two records are at each table's
+        worst at once: the sum is exact where the epsilons of the answers are.
+        """
+        return _sum_rounded_up([self.tables[each].epsilon for each in self.questions[question]])
+
+    def answers(self, clients: int) -> dict[Combination, int]:
+        """Return how many clients are asked each combination."""
+        return {
+            combination: number
+            for number, question in zip(self.clients(clients), self.questions, strict=True)
+            for combination in question
+        }
+
+    def clients(self, clients: int) -> list[int]:
+        """Return how many of so many clients are asked each question: as equal as can be."""
+        whole, left = divmod(clients, len(self.questions))
+        return [whole + (number < left) for number in range(len(self.questions))]
+
+    def to_json(self, clients: int) -> dict[str, Any]:
+        """Return the content of views.json."""
+        return {
+            "attributes": attributes_to_json(self.domain),
+            "questions": [
+                {
+                    "question": number + 1,
+                    "clients": asked,
+                    "epsilon_of_a_client": self.client_epsilon(number),
+                    "tables": [
+                        {
+                            "attributes": list(combination),
+                            "cells": self.tables[combination].cells,
+                            "p": self.tables[combination].keep,
+                            "claimed_epsilon": self.tables[combination].claimed_epsilon,
+                            "epsilon": self.tables[combination].epsilon,
+                        }
+                        for combination in question
+                    ],
+                }
+                for number, (question, asked) in enumerate(
+                    zip(self.questions, self.clients(clients), strict=True)
+                )
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, described: Mapping[str, Any]) -> "CollectionDesign":
+        """Return the design that views.json describes."""
+        tables, questions = {}, []
+        for question in described["questions"]:
+            for each in question["tables"]:
+                names = tuple(each["attributes"])
+                tables[names] = AskedTable(names, each["cells"], each["p"], each["epsilon"])
+            questions.append(tuple(tuple(each["attributes"]) for each in question["tables"]))
+        return cls(domain_from_json(described["attributes"]), tuple(questions), tables)
+
+
+def design_collection(release: CollectionRelease, domain: Domain) -> CollectionDesign:
+    """Return what a collection asks: views, the probabilities of true answers, their epsilons.
+
+    Parameters
+    ----------
+    release : CollectionRelease
+    domain : Domain
+        Of the data; nothing else of them enters.
+    """
+    own = domain.project(release.attributes or domain.names)
+    views = make_views(own.names, release.size)
+    floor = 1.0 if release.floor is None else release.floor * (1 - ROUNDING)
+    tables = {}
+    for combination in (each for view in views for each in view):
+        cells = own.project(combination).size
+        keep = release.p
+        if keep is None:
+            # A table of one cell tells nothing, whatever p is.
+            keep = keep_for_epsilon(cells, release.epsilon or 0.0, floor) if cells > 1 else 0.5
+        epsilon = floor_epsilon(cells, keep, floor)
+        tables[combination] = AskedTable(combination, cells, keep, epsilon)
+    singly = tuple((each,) for view in views for each in view)
+    return CollectionDesign(own, views if release.answers == "view" else singly, tables)
+
+
+def rule_of(release: CollectionRelease) -> Rule:
+    """Return how the tables of the next block are made."""
+    if release.floor is None:
+        return Rule("none")
+    return Rule("pooled", "projected", release.floor)
+
+
+def collect_answers(
+    release: CollectionRelease, design: CollectionDesign, data: Microdata, source: RandomSource
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Ask every client its question, block by block.
+
+    Clients are asked in a random order, and questions go round in this order: those who are asked
+    a question are a simple random sample of the file, and questions differ by at most one client.
+
+    Parameters
+    ----------
+    release : CollectionRelease
+    design : CollectionDesign
+    data : Microdata
+        The true records. They leave through the channels only.
+    source : numpy.random.Generator or SystemSource
+
+    Returns
+    -------
+    collection : DataFrame
+        ``attributes``, ``block``, ``categories``, ``p``, ``fake`` (q, the probability of the cell
+        among fake answers), ``epsilon`` (of an answer about this table, exact, rounded up) and
+        ``reports``.
+    clients : DataFrame
+        ``client`` (the number of the record, from 1), ``block`` and ``question``.
+    """
+    number, asked = len(data), len(design.questions)
+    if number < asked:
+        raise DeniableError(
+            f"release {release.name!r}: {number} clients for {asked} questions; name fewer "
+            "attributes, or collect from more"
+        )
+    order = np.argsort(source.random(number), kind="stable")
+    place = np.empty(number, dtype=np.int64)
+    place[order] = np.arange(number)
+    clients = pd.DataFrame(
+        {
+            "client": np.arange(1, number + 1),
+            "block": place // release.block + 1,
+            "question": place % asked + 1,
+        }
+    )
+    states = {each: TableState.uniform(table.cells) for each, table in design.tables.items()}
+    rule, parts = rule_of(release), []
+    for block, start in enumerate(range(0, number, release.block), start=1):
+        places = np.arange(start, min(start + release.block, number))
+        for question in np.unique(places % asked).tolist():
+            records = order[places[places % asked == question]]
+            for combination in design.questions[question]:
+                table, state = design.tables[combination], states[combination]
+                reports = _reports(design, table, state, data, records, source)
+                parts.append((table, block, state.table, reports))
+                states[combination] = state.updated(reports, table.keep, rule)
+    return _collection_table(design, parts), clients
+
+
+def _reports(
+    design: CollectionDesign,
+    table: AskedTable,
+    state: TableState,
+    data: Microdata,
+    records: Counts,
+    source: RandomSource,
+) -> Counts:
+    """Return the counts of a block's answers: the one place where true values are read."""
+    codes = [data.column(name)[records] for name in table.attributes]
+    true = design.domain.project(table.attributes).ravel(codes)
+    reported = table_channel(state.table, table.keep).randomize(true, source)
+    return np.bincount(reported, minlength=table.cells)
+
+
+def _collection_table(
+    design: CollectionDesign, parts: Sequence[tuple[AskedTable, int, Floats, Counts]]
+) -> pd.DataFrame:
+    names = {each: cell_names(design.domain, each) for each in design.tables}
+    sizes = [table.cells for table, *_ in parts]
+    epsilons = [
+        answer_epsilon(sent, table.keep) if table.cells > 1 else 0.0 for table, _, sent, _ in parts
+    ]
+    return pd.DataFrame(
+        {
+            "attributes": np.repeat([BETWEEN.join(t.attributes) for t, *_ in parts], sizes),
+            "block": np.repeat([block for _, block, *_ in parts], sizes),
+            "categories": np.concatenate([names[table.attributes] for table, *_ in parts]),
+            "p": np.repeat([table.keep for table, *_ in parts], sizes),
+            "fake": np.concatenate([sent for _, _, sent, _ in parts]),
+            "epsilon": np.repeat(epsilons, sizes),
+            "reports": np.concatenate([reports for *_, reports in parts]),
+        }
+    )
+
+
+def cell_names(domain: Domain, attributes: Sequence[str]) -> list[str]:
+    """Return the categories of each cell of a table, in row-major order."""
+    own = domain.project(attributes)
+    columns = own.unravel(np.arange(own.size))
+    words = [[a.categories[code] for code in codes] for a, codes in zip(own, columns, strict=True)]
+    return [BETWEEN.join(each) for each in zip(*words, strict=True)]
+
+
+def in_full(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Return a table whose numbers in some columns are written with all their digits."""
+    return table.assign(**{name: [repr(float(x)) for x in table[name]] for name in columns})
+
+
+def describe(
+    release: CollectionRelease, design: CollectionDesign, data: Microdata
+) -> dict[str, Any]:
+    """Return what a collection says of itself: parameters, what is claimed, what is proved."""
+    of_clients = [design.client_epsilon(number) for number in range(len(design.questions))]
+    tables = list(design.tables.values())
+    answers = design.answers(len(data)).values()
+    return {
+        "release": release.name,
+        "notice": REHEARSAL_MARK if release.rehearsal else PRODUCTION_MARK,
+        "rehearsal": release.rehearsal,
+        "data_source": data.marks.get("data_source", ""),
+        "parameters": release.model_dump(),
+        "clients": len(data),
+        "blocks": -(-len(data) // release.block),
+        "questions": len(design.questions),
+        "tables": len(tables),
+        "answers_about_a_table": [min(answers), max(answers)],
+        "privacy": {
+            "unit": "the whole record of one client",
+            "epsilon": max(of_clients),
+            "smallest_epsilon_of_a_client": min(of_clients),
+            "epsilon_of_an_answer": max(table.epsilon for table in tables),
+            "claimed_epsilon_of_an_answer": max(table.claimed_epsilon for table in tables),
+            "answers_of_a_client": max(map(len, design.questions)),
+            "exact": (
+                "exact: every table that is sent is uniform"
+                if release.floor is None
+                else "what the floor guarantees; that of the tables that were sent, at most as "
+                "much, stands in collection.csv"
+            ),
+            "claim": (
+                "Theorem 4.1 of text 004 claims ln(1 / (1 - p)) for an answer, whatever the table; "
+                "exactly it is ln(1 + p / ((1 - p) q)), with q the table's smallest cell, and the "
+                "answers of a client add up"
+            ),
+            "not_counted": "nothing: who is asked what, and when, does not depend on the records",
+            "by_cells": list(_by_cells(tables)),
+        },
+        "convention": "P[u, v] = Pr(report v | true u); cells in row-major order of the attributes",
+    }
+
+
+def _by_cells(tables: Sequence[AskedTable]) -> Iterator[dict[str, Any]]:
+    for cells in sorted({table.cells for table in tables}):
+        alike = [table for table in tables if table.cells == cells]
+        yield {
+            "cells": cells,
+            "tables": len(alike),
+            "p": alike[0].keep,
+            "claimed_epsilon": alike[0].claimed_epsilon,
+            "epsilon": alike[0].epsilon,
+        }
+
+
+def _sum_rounded_up(values: Sequence[float]) -> float:
+    exact = sum(map(Fraction, values), Fraction(0))
+    nearest = float(exact)
+    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)

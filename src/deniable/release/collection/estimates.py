@@ -1,0 +1,294 @@
+"""What is estimated from a collection: tables, consistent tables and margins, the two steps.
+
+Everything here starts from answers that went through the channels, so it costs no privacy.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from deniable.channels.base import Counts, Floats
+from deniable.contingency.consistency import NoisyTable, consistent_tables, margin_of
+from deniable.contingency.log_linear import LogLinearModel
+from deniable.contingency.two_step import two_step_estimate
+from deniable.errors import DeniableError
+from deniable.files import read_table
+from deniable.release.collection.design import BETWEEN, CollectionDesign, cell_names
+from deniable.rrba.views import Combination
+
+IN_FULL = ("p", "fake", "epsilon", "probability")
+"""Columns that files have with all digits."""
+AGREEMENT = 1e-9
+"""Largest difference of shared margins that counts as agreement."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """All answers about one table, block by block.
+
+    Attributes
+    ----------
+    keep : float
+        p.
+    reports : array of int64, shape (blocks, cells)
+    fake : array, shape (blocks, cells)
+        q, the distribution of fake answers.
+    """
+
+    keep: float
+    reports: Counts
+    fake: Floats
+
+    @property
+    def number(self) -> int:
+        """Number of answers."""
+        return int(self.reports.sum())
+
+    @property
+    def average_fake(self) -> Floats:
+        """The distribution of fake answers, averaged over answers, shape (cells,)."""
+        sizes = self.reports.sum(axis=1)
+        return np.asarray(sizes @ self.fake / sizes.sum())
+
+    @property
+    def reported(self) -> Floats:
+        """Shares of reports, shape (cells,)."""
+        return np.asarray(self.reports.sum(axis=0) / self.number)
+
+    def estimate(self) -> Floats:
+        """Return the unbiased estimate of the true proportions, shape (cells,).
+
+        Equation (4) over all blocks, with the tables q in force: the sum of o - n (1 - p) q,
+        divided by n p in all.
+        """
+        return (self.reported - (1 - self.keep) * self.average_fake) / self.keep
+
+    def standard_errors(self, clients: int | None = None) -> Floats:
+        """Return the standard errors of the estimate, shape (cells,).
+
+        Of the population by default: a block's reports are multinomial with
+        lambda = p pi + (1 - p) q, so that the variance is the sum of n lambda (1 - lambda), divided
+        by (p N)^2. For the file itself, the N clients asked being a simple random sample of
+        `clients`, it is less by pi (1 - pi) / N times (N - 1) / (clients - 1). The estimate stands
+        for pi, cut off at 0 and 1.
+        """
+        sizes = self.reports.sum(axis=1, keepdims=True)
+        pi = np.clip(self.estimate(), 0.0, 1.0)
+        reported = self.keep * pi + (1 - self.keep) * self.fake
+        variance = (
+            np.sum(sizes * reported * (1 - reported), axis=0) / (self.keep * self.number) ** 2
+        )
+        if clients is not None and clients > 1:
+            variance = variance - pi * (1 - pi) / self.number * (self.number - 1) / (clients - 1)
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
+
+
+def answers_of(design: CollectionDesign, collection: pd.DataFrame) -> dict[Combination, Answers]:
+    """Return the answers about each table, from collection.csv.
+
+    Raises
+    ------
+    DeniableError
+        If a table of the design has no answers, or not so many cells as it must have.
+    """
+    groups = _by_table(collection)
+    found = {}
+    for combination, table in design.tables.items():
+        rows = groups.get(BETWEEN.join(combination))
+        if rows is None or len(rows) % table.cells:
+            raise DeniableError(
+                f"the collection has no whole table of {BETWEEN.join(combination)}; it is damaged "
+                "or another release's: restore it"
+            )
+        shape = (-1, table.cells)
+        found[combination] = Answers(
+            float(rows["p"].iloc[0]),
+            rows["reports"].to_numpy(dtype=np.int64).reshape(shape),
+            rows["fake"].to_numpy(dtype=float).reshape(shape),
+        )
+    return found
+
+
+def _by_table(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    return {str(name): own for name, own in rows.groupby("attributes", sort=False)}
+
+
+def estimate_tables(
+    design: CollectionDesign, collection: pd.DataFrame, clients: int
+) -> pd.DataFrame:
+    """Return the unbiased estimate of each table, from all blocks.
+
+    Parameters
+    ----------
+    design : CollectionDesign
+    collection : DataFrame
+        As `deniable.release.collection.design.collect_answers` returns it.
+    clients : int
+        All clients of the file.
+
+    Returns
+    -------
+    DataFrame
+        ``attributes``, ``categories``, ``answers``, ``reported`` (share of reports), ``estimate``
+        (may be negative; sums to 1), ``standard_error_file`` and ``standard_error_population``.
+    """
+    parts = [
+        pd.DataFrame(
+            {
+                "attributes": BETWEEN.join(combination),
+                "categories": cell_names(design.domain, combination),
+                "answers": answers.number,
+                "reported": answers.reported,
+                "estimate": answers.estimate(),
+                "standard_error_file": answers.standard_errors(clients),
+                "standard_error_population": answers.standard_errors(),
+            }
+        )
+        for combination, answers in answers_of(design, collection).items()
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def cells_of(
+    design: CollectionDesign, table: pd.DataFrame, column: str
+) -> dict[Combination, Floats]:
+    """Return a column of a file with a row for each cell, as tables of their own shapes."""
+    groups = _by_table(table)
+    return {
+        each: groups[BETWEEN.join(each)][column]
+        .to_numpy(dtype=float)
+        .reshape(design.domain.project(each).shape)
+        for each in design.tables
+    }
+
+
+def make_consistent(
+    design: CollectionDesign, tables: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return tables that agree on all shared margins, closest to the estimates (text 004, 4.3).
+
+    Weighted least squares, the weights from the standard errors; see
+    `deniable.contingency.consistency`.
+
+    Parameters
+    ----------
+    design : CollectionDesign
+    tables : DataFrame
+        As `estimate_tables` returns it.
+
+    Returns
+    -------
+    consistent : DataFrame
+        ``attributes``, ``categories``, ``estimate`` and ``probability``: not negative, each table
+        sums to 1, margins that tables share differ by at most 1e-9.
+    margins : DataFrame
+        ``attribute``, ``category``, ``tables`` that have it, the ``lowest``, ``median`` and
+        ``highest`` of their estimates, and the ``consistent`` probability.
+    """
+    estimates = cells_of(design, tables, "estimate")
+    errors = cells_of(design, tables, "standard_error_population")
+    noisy = [
+        # A table of one cell has no error, and nothing to agree on.
+        NoisyTable(each, estimates[each], 1 / (float(np.mean(errors[each] ** 2)) or 1.0))
+        for each in design.tables
+    ]
+    found = consistent_tables(noisy).tables
+    apart = margins_apart(found)
+    if apart > AGREEMENT:
+        raise DeniableError(
+            f"consistent tables differ by {apart:.3g} on a shared margin: a fault of "
+            "deniable.contingency.consistency, please report it"
+        )
+    consistent = tables[["attributes", "categories", "estimate"]].assign(
+        probability=np.concatenate([found[each].reshape(-1) for each in design.tables])
+    )
+    return consistent, pd.DataFrame(_margins(design, estimates, found))
+
+
+def margins_apart(tables: Mapping[Combination, Floats]) -> float:
+    """Return the largest difference between the margins of any two tables, or of a total from 1."""
+    apart = max(abs(float(cells.sum()) - 1) for cells in tables.values())
+    for shared in _shared_margins(tables):
+        apart = max(apart, float(np.ptp(shared, axis=0).max()))
+    return apart
+
+
+def _shared_margins(tables: Mapping[Combination, Floats]) -> Iterator[Floats]:
+    """Yield all tables' margins over the same attributes, as rows."""
+    margins: dict[tuple[str, ...], list[Floats]] = {}
+    for names, cells in tables.items():
+        table = NoisyTable(names, cells)
+        for size in range(1, len(names)):
+            for kept in combinations(names, size):
+                margins.setdefault(kept, []).append(margin_of(table, kept).reshape(-1))
+    yield from map(np.array, margins.values())
+
+
+def _margins(
+    design: CollectionDesign,
+    estimates: Mapping[Combination, Floats],
+    consistent: Mapping[Combination, Floats],
+) -> Iterator[dict[str, object]]:
+    for attribute in design.domain:
+        own = [each for each in design.tables if attribute.name in each]
+        before, after = (
+            np.array([margin_of(NoisyTable(each, cells[each]), (attribute.name,)) for each in own])
+            for cells in (estimates, consistent)
+        )
+        for code, category in enumerate(attribute.categories):
+            column = before[:, code]
+            yield {
+                "attribute": attribute.name,
+                "category": category,
+                "tables": len(own),
+                "lowest": column.min(),
+                "median": np.median(column),
+                "highest": column.max(),
+                "consistent": after[0, code],
+            }
+
+
+def fit_in_two_steps(design: CollectionDesign, tables: pd.DataFrame) -> pd.DataFrame:
+    """Return the two-step maximum-likelihood estimate of each table, were it independent.
+
+    Text 004, section 6: the nearest table without negative cells, then the expected table under
+    independence of its attributes, fitted as if the first had been observed. Both as proportions.
+
+    Returns
+    -------
+    DataFrame
+        ``attributes``, ``categories``, ``estimate``, ``nearest`` and ``independent``.
+    """
+    estimates = cells_of(design, tables, "estimate")
+    nearest: dict[Combination, Floats] = {}
+    fitted: dict[Combination, Floats] = {}
+    for shape, alike in by_shape(estimates).items():
+        noisy = np.array([estimates[each].reshape(-1) for each in alike])
+        found = two_step_estimate(noisy, 1.0, LogLinearModel.independence(shape))
+        nearest |= zip(alike, found.tables, strict=True)
+        fitted |= zip(alike, found.fitted, strict=True)
+    return tables[["attributes", "categories", "estimate"]].assign(
+        nearest=np.concatenate([nearest[each] for each in design.tables]),
+        independent=np.concatenate([fitted[each] for each in design.tables]),
+    )
+
+
+def by_shape(
+    tables: Mapping[Combination, npt.NDArray[np.generic]],
+) -> dict[tuple[int, ...], list[Combination]]:
+    """Return which tables have the same shape, to be worked on together."""
+    alike: dict[tuple[int, ...], list[Combination]] = {}
+    for names, cells in tables.items():
+        alike.setdefault(cells.shape, []).append(names)
+    return alike
+
+
+def read_rows(paths: Iterable[str]) -> Iterator[pd.DataFrame]:
+    """Read files with a row for each cell; a category may be called "NA"."""
+    exactly = dict.fromkeys(IN_FULL, float)  # pandas' own reading may err in the last digit
+    for path in paths:
+        yield read_table(path, converters=exactly)

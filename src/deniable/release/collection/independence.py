@@ -1,0 +1,170 @@
+"""Tests of independence from a collection's answers, which know the channel and how many they are.
+
+Each table is tested with `deniable.contingency.independence.channel_test`, from the reports
+themselves. Where its rule of validity fails the p-value comes from Monte Carlo tables. There are as
+many tests as tables: p-values adjusted for that stand beside, by Holm's method, which bounds the
+probability of any false rejection whatever the tests' dependence, and by Benjamini and Hochberg's,
+which bounds the expected share of false ones among the rejections if tests are independent or
+positively dependent.
+
+So few Monte Carlo tables cannot give a p-value that is small after such an adjustment. A test whose
+p-value is the least that they can give is therefore made again with enough of them. The size stays:
+whatever is rejected at a level above that least was rejected before, and at a level below it the
+second p-value alone decides.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from deniable.channels.base import Floats
+from deniable.contingency.independence import MONTE_CARLO_TABLES, channel_test
+from deniable.contingency.log_linear import LogLinearModel
+from deniable.release.collection.design import BETWEEN, CollectionDesign
+from deniable.release.collection.estimates import Answers, answers_of
+from deniable.rrba.tables import table_channel
+from deniable.rrba.views import Combination
+
+LEVEL = 0.05
+SPARE = 1.25
+"""How many times the tables that a single rejection after Holm's adjustment needs are drawn."""
+CHI_SQUARED, MONTE_CARLO, NOTHING = "chi-squared", "Monte Carlo", "nothing to test"
+
+_Shape = tuple[int, ...]
+_Group = tuple[_Shape, float, bytes]
+
+
+def independence_tests(
+    design: CollectionDesign,
+    collection: pd.DataFrame,
+    generator: np.random.Generator,
+    monte_carlo_tables: int = MONTE_CARLO_TABLES,
+) -> pd.DataFrame:
+    """Test for each table whether its attributes are independent of one another.
+
+    Parameters
+    ----------
+    design : CollectionDesign
+    collection : DataFrame
+        As `deniable.release.collection.design.collect_answers` returns it.
+    generator : numpy.random.Generator
+        For Monte Carlo tables. What it draws protects nobody: it may be seeded.
+    monte_carlo_tables : int
+        More are drawn for p-values that are the least possible with so many.
+
+    Returns
+    -------
+    DataFrame
+        ``attributes``, ``answers``, ``statistic``, ``degrees_of_freedom``, ``p_value``, ``valid``
+        (whether the rule of validity holds), ``method``, ``p_value_holm``,
+        ``p_value_benjamini_hochberg`` and ``rejected``, ``rejected_holm``,
+        ``rejected_benjamini_hochberg`` at level .05.
+    """
+    answers = answers_of(design, collection)
+    groups: dict[_Group, list[Combination]] = {}
+    for each, about in answers.items():
+        shape = design.domain.project(each).shape
+        groups.setdefault((shape, about.keep, about.average_fake.tobytes()), []).append(each)
+    rows: dict[Combination, dict[str, object]] = {}
+    for (shape, *_), alike in groups.items():
+        own = [answers[each] for each in alike]
+        rows |= zip(alike, _tested(shape, own, generator, monte_carlo_tables), strict=True)
+    more = math.ceil(SPARE * len(rows) / LEVEL)
+    for (shape, *_), alike in groups.items():
+        again = [each for each in alike if _is_least(rows[each], monte_carlo_tables)]
+        if again and more > monte_carlo_tables:
+            own = [answers[each] for each in again]
+            rows |= zip(again, _tested(shape, own, generator, more), strict=True)
+    table = pd.DataFrame([rows[each] for each in design.tables])
+    table.insert(0, "attributes", [BETWEEN.join(each) for each in design.tables])
+    p_values = table["p_value"].to_numpy()
+    table["p_value_holm"] = holm(p_values)
+    table["p_value_benjamini_hochberg"] = benjamini_hochberg(p_values)
+    for suffix in ("", "_holm", "_benjamini_hochberg"):
+        table[f"rejected{suffix}"] = table[f"p_value{suffix}"] <= LEVEL
+    return table
+
+
+def _tested(
+    shape: _Shape, answers: list[Answers], generator: np.random.Generator, monte_carlo_tables: int
+) -> list[dict[str, object]]:
+    """Return a row for each of several tables of one shape that have the same channel."""
+    model = LogLinearModel.independence(shape)
+    numbers = [each.number for each in answers]
+    if model.degrees_of_freedom < 1:
+        return [_row(number, 0.0, 0, math.nan, False, NOTHING) for number in numbers]
+    channel = table_channel(answers[0].average_fake, answers[0].keep)
+    reports = np.array([each.reports.sum(axis=0) for each in answers])
+    found = channel_test(reports, channel, model, generator=generator, tables=monte_carlo_tables)
+    drawn = f"{MONTE_CARLO}, {monte_carlo_tables} tables"
+    results = (numbers, found.statistic.tolist(), found.p_value.tolist(), found.valid.tolist())
+    return [
+        _row(number, statistic, model.degrees_of_freedom, p, valid, CHI_SQUARED if valid else drawn)
+        for number, statistic, p, valid in zip(*results, strict=True)
+    ]
+
+
+def _row(
+    answers: int, statistic: float, freedom: int, p_value: float, valid: bool, method: str
+) -> dict[str, object]:
+    return {
+        "answers": answers,
+        "statistic": statistic,
+        "degrees_of_freedom": freedom,
+        "p_value": p_value,
+        "valid": valid,
+        "method": method,
+    }
+
+
+def _is_least(row: Mapping[str, Any], monte_carlo_tables: int) -> bool:
+    least = 1 / (1 + monte_carlo_tables)
+    return str(row["method"]).startswith(MONTE_CARLO) and row["p_value"] <= least * (1 + 1e-9)
+
+
+def holm(p_values: npt.ArrayLike) -> Floats:
+    """Return p-values adjusted by Holm's step-down method; what is no number is no test.
+
+    Parameters
+    ----------
+    p_values : shape (tests,)
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).round(4).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    values = np.asarray(p_values, dtype=float)
+    known = np.flatnonzero(~np.isnan(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    factors = np.arange(order.size, 0, -1)
+    adjusted = np.full(values.shape, np.nan)
+    adjusted[order] = np.minimum(np.maximum.accumulate(factors * values[order]), 1.0)
+    return adjusted
+
+
+def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
+    """Return p-values adjusted by Benjamini and Hochberg's step-up method.
+
+    Parameters
+    ----------
+    p_values : shape (tests,)
+        What is no number is no test.
+
+    Examples
+    --------
+    >>> benjamini_hochberg([0.01, 0.04, 0.03]).round(4).tolist()
+    [0.03, 0.04, 0.04]
+    """
+    values = np.asarray(p_values, dtype=float)
+    known = np.flatnonzero(~np.isnan(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    factors = order.size / np.arange(1, order.size + 1)
+    adjusted = np.full(values.shape, np.nan)
+    smallest = np.minimum.accumulate((factors * values[order])[::-1])[::-1]
+    adjusted[order] = np.minimum(smallest, 1.0)
+    return adjusted

@@ -1,0 +1,1 @@
+"""Files of numbers: design, promises, estimates, check, audit."""

@@ -1,0 +1,95 @@
+"""The audit of a release of numbers, on its own records: for their owner."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from deniable.idp.audit.report import (
+    ALL,
+    AS_IT_RUNS,
+    FROZEN,
+    AuditedFile,
+    as_table,
+    audit_file,
+    holds,
+)
+from deniable.idp.microaggregation import Ranking
+from deniable.records.numeric import NumericMicrodata
+from deniable.release.numeric.design import Domains, masking_of
+from deniable.release.numeric.promises import exact_epsilons, rounded_up
+from deniable.release.settings import HistogramRelease, NumericRelease
+
+FOR_THE_OWNER = "for the owner: computed on the true records"
+FOR_ALL = "the same for all records: may be published"
+
+
+def audit_numeric_release(
+    release: NumericRelease, stated: Domains, data: NumericMicrodata
+) -> pd.DataFrame:
+    """Return claimed and exact epsilons of a release on its true records.
+
+    Parameters
+    ----------
+    release : NumericRelease
+    stated : Domains
+    data : NumericMicrodata
+        The true records, of the release's attributes.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `deniable.idp.audit.report.COLUMNS`, and ``without_noise``, the share of all
+        clusters whose centroid is released as it is, and ``use``: who may see the row.
+    """
+    if isinstance(release, HistogramRelease):
+        table = as_table(list(_of_histograms(release, stated)))
+        return table.assign(without_noise=0.0, use=FOR_ALL)
+    masked = masking_of(release, stated, data)
+    table = audit_file(
+        AuditedFile(
+            release.data,
+            stated.names,
+            Ranking.of(stated.inner(data.values)),
+            stated.widths,
+            np.nan if release.domain_factor is None else release.domain_factor,
+        ),
+        [release.k or 1],
+        [release.epsilon],
+        [release.method],
+    )
+    if release.domain_factor is None:
+        table = table[table["domain"] == "public"].reset_index(drop=True)
+    return table.assign(without_noise=float(np.mean(masked.scales == 0)), use=FOR_THE_OWNER)
+
+
+def _of_histograms(release: HistogramRelease, stated: Domains) -> Iterator[dict[str, Any]]:
+    """Yield the rows of noisy histograms: every file has neighbours that attain these."""
+    exact = exact_epsilons(release, stated)
+    worst = max(range(len(exact)), key=exact.__getitem__)
+    found = (
+        ("attribute", release.epsilon / len(exact), exact[worst], stated.names[worst]),
+        ("record", release.epsilon, sum(exact, Fraction(0)), ALL),
+    )
+    for reading in (FROZEN, AS_IT_RUNS):
+        for unit, claimed, epsilon, attribute in found:
+            spent = rounded_up(epsilon)
+            yield {
+                "dataset": release.data,
+                "method": release.mechanism,
+                "reading": reading,
+                "unit": unit,
+                "claimed_epsilon": claimed,
+                "exact_or_lower_bound": spent,
+                "kind": "exact",
+                "holds": holds(claimed, spent, "exact"),
+                "epsilon": release.epsilon,
+                "domain": "public",
+                "clusters": "none",
+                "attribute": attribute,
+                "times_claimed": spent / claimed,
+                "records_beyond": 0.0,
+                "note": "histograms with noise for two counts; records are drawn from them",
+            }

@@ -1,0 +1,197 @@
+"""Releases of numbers: from true records to a protected file, in domains that are stated first.
+
+Two mechanisms. ``idp`` adds Laplace noise to values or to centroids of clusters (text 002,
+`deniable.idp.methods`); ``numeric_dp`` publishes noisy histograms, and records drawn from them
+(`deniable.idp.histograms`). Both know an attribute as [0, U]: values are taken into their bounds
+and moved to begin at 0 before, and moved back after. Where bounds are stated without a look at the
+records, this is done record by record and costs no privacy.
+"""
+
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from deniable.errors import DeniableError
+from deniable.idp.histograms import NoisyHistograms, noisy_histograms
+from deniable.idp.methods import Floats, Masking, domain_bounds, masking
+from deniable.idp.microaggregation import Ranking
+from deniable.records.numeric import NumericMicrodata
+from deniable.release.categorical.design import REHEARSAL_MARK
+from deniable.release.settings import HistogramRelease, IdpRelease, NumericRelease
+from deniable.sampling.laplace import Noise, SeededNoise, SystemNoise
+from deniable.sampling.sources import generator_for
+
+SAMPLER_MARK = "noise from OpenDP's samplers, whose generator is cryptographic; drawn once"
+HISTOGRAMS = "histograms"
+"""The mark of a protected file that holds the noisy counts its records were drawn from."""
+
+
+@dataclass(frozen=True, eq=False)
+class Domains:
+    """Between which values each attribute is taken to lie.
+
+    Attributes
+    ----------
+    names : tuple of str
+    lower, upper : array, shape (attributes,)
+    """
+
+    names: tuple[str, ...]
+    lower: Floats
+    upper: Floats
+
+    @classmethod
+    def from_json(cls, described: Sequence[Mapping[str, Any]]) -> "Domains":
+        """Return the domains that a release's description states."""
+        lower, upper = (np.array([each[end] for each in described]) for end in ("lower", "upper"))
+        return cls(tuple(each["attribute"] for each in described), lower, upper)
+
+    @property
+    def widths(self) -> Floats:
+        """U_j, shape (attributes,)."""
+        return self.upper - self.lower
+
+    def inner(self, values: Floats) -> Floats:
+        """Return values as a mechanism sees them, in [0, U_j]."""
+        return np.asarray(np.clip(values, self.lower, self.upper) - self.lower)
+
+    def outer(self, values: Floats) -> Floats:
+        """Return a mechanism's values as the file has them; what is at an end is exactly there."""
+        moved = np.clip(values + self.lower, self.lower, self.upper)
+        return np.where(values >= self.widths, self.upper, moved)
+
+
+def domains(
+    release: NumericRelease, data: NumericMicrodata, bounds: Mapping[str, tuple[float, float]]
+) -> Domains:
+    """Return the domains of a release's attributes.
+
+    Parameters
+    ----------
+    release : NumericRelease
+    data : NumericMicrodata
+        The true records, of the release's attributes. They are looked at only for a domain factor.
+    bounds : mapping of attribute to (lower, upper)
+        The manifest's.
+
+    Raises
+    ------
+    DeniableError
+        If an attribute has no bounds; if, with a domain factor, a value is below 0 or all are 0.
+    """
+    if isinstance(release, IdpRelease) and release.domain_factor is not None:
+        upper = domain_bounds(data.values, release.domain_factor)
+        for name, least, most in zip(data.names, data.values.min(axis=0), upper, strict=True):
+            if least < 0 or most == 0:
+                raise DeniableError(
+                    f"release {release.name!r}: the values of {name!r} go from {least:g} to "
+                    f"{most / release.domain_factor:g}; a domain factor needs values of 0 and "
+                    "above, not all 0: state bounds in the manifest and leave domain_factor out"
+                )
+        return Domains(data.names, np.zeros_like(upper), upper)
+    missing = [name for name in data.names if name not in bounds]
+    if missing:
+        raise DeniableError(
+            f"release {release.name!r}: the manifest has no bounds of {missing[0]!r}; state them "
+            "from public knowledge"
+        )
+    stated = np.array([bounds[name] for name in data.names])
+    outside = np.sum((data.values < stated[:, 0]) | (data.values > stated[:, 1]), axis=0)
+    for name, number in zip(data.names, outside.tolist(), strict=True):
+        if number:
+            warnings.warn(
+                f"release {release.name!r}: {number} values of {name!r} lie outside its bounds and "
+                "are taken as the nearer bound (how many there are is for the owner alone)",
+                stacklevel=2,
+            )
+    return Domains(data.names, stated[:, 0], stated[:, 1])
+
+
+def chosen(release: NumericRelease, data: NumericMicrodata) -> NumericMicrodata:
+    """Return the records of the release's attributes, with their class."""
+    return data.select(release.attributes) if release.attributes else data
+
+
+def notice(release: NumericRelease) -> str:
+    """Return how a release's noise was drawn."""
+    return REHEARSAL_MARK if release.rehearsal else SAMPLER_MARK
+
+
+def noise_for(release: NumericRelease, root_seed: int | None) -> Noise:
+    """Return the release's noise: seeded for a rehearsal only."""
+    if release.rehearsal:
+        return SeededNoise(_generator(release, root_seed, "noise"))
+    return SystemNoise()
+
+
+def _generator(release: NumericRelease, root_seed: int | None, step: str) -> np.random.Generator:
+    if release.rehearsal and root_seed is not None:
+        return generator_for(root_seed, {"release": release.name, "step": step})
+    return np.random.default_rng()  # from the operating system
+
+
+def masking_of(release: IdpRelease, stated: Domains, data: NumericMicrodata) -> Masking:
+    """Return centroids and scales of a release's noise."""
+    ranking = Ranking.of(stated.inner(data.values))
+    return masking(release.method, ranking, release.k or 1, stated.widths, release.epsilon)
+
+
+def protect(
+    release: NumericRelease,
+    stated: Domains,
+    data: NumericMicrodata,
+    noise: Noise,
+    root_seed: int | None = None,
+) -> NumericMicrodata:
+    """Protect every record's numbers and mark the result; the class stays as it is.
+
+    Parameters
+    ----------
+    release : NumericRelease
+    stated : Domains
+    data : NumericMicrodata
+        The true records.
+    noise : Noise
+    root_seed : int, optional
+        Of a rehearsal. Synthetic records are made of what is protected already: the choice of
+        their generator touches no promise.
+    """
+    own = chosen(release, data)
+    # Not the digest of the true file: with a guess at hand it would confirm the guess.
+    marks = {
+        "data_source": data.marks.get("data_source", ""),
+        "release": release.name,
+        "notice": notice(release),
+    }
+    if isinstance(release, HistogramRelease):
+        tables = histograms_of(release, stated, own, noise)
+        generator = _generator(release, root_seed, "synthesis")
+        values = tables.synthesize(class_codes(own), generator)
+        marks |= {"synthetic": "yes", HISTOGRAMS: json.dumps(tables.counts.tolist())}
+    else:
+        values = masking_of(release, stated, own).mask(noise)[0]
+    return own.with_values(stated.outer(values), marks)
+
+
+def histograms_of(
+    release: HistogramRelease, stated: Domains, data: NumericMicrodata, noise: Noise
+) -> NoisyHistograms:
+    """Return the noisy histograms of a release."""
+    return noisy_histograms(
+        stated.inner(data.values),
+        class_codes(data),
+        max(len(data.classes), 1),
+        stated.widths,
+        bins=release.bins,
+        epsilon=release.epsilon,
+        noise=noise,
+    )
+
+
+def class_codes(data: NumericMicrodata) -> np.ndarray[Any, np.dtype[np.int8]]:
+    """Return the class of each record; without classes all are of one."""
+    return data.labels if data.classes else np.zeros(len(data), dtype=np.int8)

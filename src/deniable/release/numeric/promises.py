@@ -1,0 +1,234 @@
+"""What a release of numbers promises, what is proved of it, and what fails whatever the records.
+
+All that stands here follows from the mechanism, its parameters and the number of records: it may be
+published. What the audit finds on the records themselves (`deniable.release.numeric.audit`) tells
+of them, and is for the owner.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from deniable.idp.audit.report import AS_IT_RUNS, FROZEN
+from deniable.idp.histograms import TABLE_DISTANCE
+from deniable.idp.methods import split_budget
+from deniable.records.numeric import NumericMicrodata
+from deniable.release.numeric.design import Domains, notice
+from deniable.release.settings import HistogramRelease, IdpRelease, NumericRelease
+
+INFINITE = "infinite"
+BOTH = f"{FROZEN}, {AS_IT_RUNS}"
+CENTROID, CENTROIDS, RECORD = "one centroid", "all centroids of an attribute", "the records"
+
+COUNTS = (
+    "a record changes two counts of each histogram by 1, which is what the noise is made for, and "
+    "neither noise nor bins depend on the records; all else is made from the noisy counts"
+)
+WIDTHS = "each value has noise of its own, made for the whole width of its domain"
+SMALL_MOVES = (
+    "another value for one record moves the sums of all clusters together by at most the width of "
+    "the domain (in real numbers: rounding of the centroids is not counted)"
+)
+SENSITIVITY = "a centroid changes by no more than the noise is made for (Propositions 2 and 3)"
+SHIFTS = (
+    "clusters are cut from the sorted values: a record that changes its rank shifts a value in "
+    "every cluster on its way, and the losses of these clusters add up"
+)
+SCALES = {
+    "idp_ls": "the noise's scale depends on the cluster's values, and outputs tell scales apart",
+    "idp_cbls": "the noise's scale depends on the cluster's values, and outputs tell scales apart; "
+    "a cluster of equal values is released without noise",
+}
+PARTITION = (
+    "all records of a cluster have one value, so that the file shows who is in a cluster with "
+    "whom; another value for one record changes that for certain"
+)
+LARGEST_VALUES = (
+    "domains end at a multiple of the largest value, which shows where values are cut off there"
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a promise holds for every file.
+
+    Attributes
+    ----------
+    what : str
+        What is released: one centroid, all centroids of an attribute, the records.
+    reading : str
+        Definition 3 with the scale frozen, the algorithm as it runs, or both.
+    claimed_epsilon : float
+    holds : bool
+    proved_epsilon : float or "infinite", optional
+        For all files; none if it depends on the records.
+    why : str
+    """
+
+    what: str
+    reading: str
+    claimed_epsilon: float
+    holds: bool
+    proved_epsilon: float | str | None
+    why: str
+
+
+def rounded_up(exact: Fraction) -> float:
+    """Return the least float that is not below a fraction.
+
+    Examples
+    --------
+    >>> rounded_up(Fraction(1, 4)), rounded_up(Fraction(1, 10)) >= Fraction(1, 10)
+    (0.25, True)
+    """
+    nearest = float(exact)
+    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+def exact_epsilons(release: NumericRelease, stated: Domains) -> list[Fraction]:
+    """Return the exact epsilon of each attribute, from the scale of its noise as a float has it.
+
+    Of the histograms of ``numeric_dp``, and of values that each have noise of their own (``dp``).
+    """
+    shares = split_budget(release.epsilon, len(stated.names))
+    honest = isinstance(release, HistogramRelease)
+    distances = np.full(len(shares), float(TABLE_DISTANCE)) if honest else stated.widths
+    scales = distances / shares
+    return [
+        Fraction(distance) / Fraction(scale)
+        for distance, scale in zip(distances.tolist(), scales.tolist(), strict=True)
+    ]
+
+
+def proved_epsilon(release: NumericRelease, stated: Domains) -> float | str:
+    """Return the epsilon of differential privacy of the released records, or "infinite"."""
+    public = isinstance(release, HistogramRelease) or (
+        release.method == "dp" and release.domain_factor is None
+    )
+    return rounded_up(sum(exact_epsilons(release, stated), Fraction(0))) if public else INFINITE
+
+
+def verdicts(release: NumericRelease, stated: Domains) -> list[Verdict]:
+    """Return what holds and what fails for all files in these domains.
+
+    Parameters
+    ----------
+    release : NumericRelease
+        Of two clusters or more, where it forms clusters.
+    stated : Domains
+    """
+    epsilon = release.epsilon
+    if isinstance(release, HistogramRelease):
+        return [Verdict(RECORD, BOTH, epsilon, True, proved_epsilon(release, stated), COUNTS)]
+    share = epsilon / len(stated.names)
+    partition = Verdict(RECORD, BOTH, epsilon, False, INFINITE, PARTITION)
+    if release.method == "dp":
+        exact = rounded_up(sum(exact_epsilons(release, stated), Fraction(0)))
+        found = [Verdict(RECORD, BOTH, epsilon, True, exact, WIDTHS)]
+    elif release.method == "dp_um":
+        found = [Verdict(CENTROIDS, BOTH, share, True, share, SMALL_MOVES), partition]
+    else:
+        found = [
+            Verdict(CENTROID, FROZEN, share, True, share, SENSITIVITY),
+            Verdict(CENTROIDS, FROZEN, share, False, None, SHIFTS),
+            Verdict(CENTROIDS, AS_IT_RUNS, share, False, None, SCALES[release.method]),
+            partition,
+        ]
+    if release.domain_factor is None:
+        return found
+    # What holds as it runs holds with public domains only.
+    held = [replace(each, reading=FROZEN) if each.holds else each for each in found]
+    return [*held, Verdict(RECORD, AS_IT_RUNS, epsilon, False, INFINITE, LARGEST_VALUES)]
+
+
+def describe(
+    release: NumericRelease, stated: Domains, data: NumericMicrodata, data_source: str
+) -> dict[str, Any]:
+    """Return what a release says of itself: domains, promises, verdicts.
+
+    Parameters
+    ----------
+    release : NumericRelease
+    stated : Domains
+    data : NumericMicrodata
+        Of the release's attributes; its number of records and its classes are taken as public.
+    data_source : str
+    """
+    shares = split_budget(release.epsilon, len(stated.names)).tolist()
+    kept = f"the class {data.class_name} of each record and " if data.classes else ""
+    stated_first = isinstance(release, HistogramRelease) or release.domain_factor is None
+    public = ", which are taken as public" + (", as are the domains" if stated_first else "")
+    return {
+        "release": release.name,
+        "notice": notice(release),
+        "rehearsal": release.rehearsal,
+        "data_source": data_source,
+        "parameters": release.model_dump(),
+        "records": len(data),
+        "domains": [
+            {"attribute": name, "lower": low, "upper": high, "epsilon": share}
+            for name, low, high, share in zip(
+                stated.names, stated.lower.tolist(), stated.upper.tolist(), shares, strict=True
+            )
+        ],
+        "privacy": {
+            "unit": "the numbers of one record, whatever they change to",
+            "not_protected": f"{kept}the number of records{public}",
+            "claimed_epsilon": release.epsilon,
+            "claimed": _definition(release),
+            "proved_epsilon": proved_epsilon(release, stated),
+            "proved": "differential privacy of the released records, from the noise's scale as it "
+            "is in floating point, rounded up",
+            "verdicts": [asdict(each) for each in verdicts(release, stated)],
+            "depends_on_the_records": _of_the_records(release),
+            "figures_for_these_records": "audit.csv, for the owner: computed on the true records, "
+            "so that it tells of them; verdicts here follow from the mechanism alone",
+        },
+    }
+
+
+def _definition(release: NumericRelease) -> str:
+    if isinstance(release, HistogramRelease) or release.method == "dp":
+        return "differential privacy"
+    if release.method == "dp_um":
+        return "differential privacy by parallel composition over clusters (text 002, section 3.1)"
+    return "individual differential privacy (text 002, Definition 3)"
+
+
+def _of_the_records(release: NumericRelease) -> list[str]:
+    """Return what a description tells of the records that no epsilon counts."""
+    if isinstance(release, IdpRelease) and release.domain_factor is not None:
+        return [
+            "the upper ends of the domains: divided by domain_factor they are the largest value of "
+            "each attribute, exactly. Keep this file from whoever may not know them"
+        ]
+    return []
+
+
+def with_figures(description: Mapping[str, Any], audit: Sequence[Mapping[str, Any]]) -> Any:
+    """Return a rehearsal's description with the audit's figures; any other one as it is.
+
+    A rehearsal protects nobody, so that its figures give nothing away that its noise does not.
+
+    Parameters
+    ----------
+    description : mapping
+    audit : sequence of mapping
+        The rows of the audit as plain values.
+    """
+    if not description["rehearsal"]:
+        return dict(description)
+    return {**description, "audit_of_these_records": [_plain(row) for row in audit]}
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        missing = value is None or value != value  # noqa: PLR0124 - not a number
+        endless = isinstance(value, float) and math.isinf(value)
+        found[name] = None if missing else INFINITE if endless else value
+    return found

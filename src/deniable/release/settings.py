@@ -1,0 +1,236 @@
+"""What a release can be told, as typed models; `deniable.pipeline.config` holds them to it."""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from deniable.randomized_response.readings import ClusterMechanism, Reading
+from deniable.study.settings import Coverage, Epsilon, Probability, Share, Strict
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+
+NETWORK_FILES = "networks/"
+"""What names of data drawn from a network (`deniable.datasets.networks.FILES`) begin with."""
+
+
+class _Release(Strict):
+    data_kind: ClassVar[Literal["categorical", "numeric"]] = "categorical"
+    lane: ClassVar[Literal["categorical", "numeric", "collection"]] = "categorical"
+    """Which rules make it, and so which files it leaves."""
+
+    name: Name
+    data: Annotated[str, Field(min_length=1)]  # of the manifest; `config_checks` looks it up
+    attributes: Annotated[list[str], Field(min_length=1)] | None = None
+
+
+# Excluded from the plain values: those decide the draw, which this must never start again. Their
+# order is kept for the same reason: Snakemake takes another order for other parameters.
+Synthetic = Annotated[Literal["clusters", "adjustment"], Field(exclude=True)]
+
+
+class _RandomizedResponse(_Release):
+    matrix: Reading
+    p: Probability
+    rehearsal: bool
+    synthetic: Synthetic = "clusters"
+
+
+class IndependentRelease(_RandomizedResponse):
+    """Every attribute on its own."""
+
+    mechanism: Literal["rr_independent"]
+
+
+class ClustersRelease(_RandomizedResponse):
+    """Clusters of attributes, from dependences on the true data."""
+
+    mechanism: Literal["rr_clusters"]
+    cluster_mechanism: ClusterMechanism
+    t_v: Annotated[int, Field(ge=1, le=1000)]
+    t_d: Share
+    ordinal: list[str] = Field(default_factory=list)
+
+
+class JointRelease(_RandomizedResponse):
+    """One matrix over all cells of a few attributes."""
+
+    mechanism: Literal["rr_joint"]
+
+
+class EpsilonMatrix(Strict):
+    """Generalized randomized response of an epsilon."""
+
+    kind: Literal["epsilon"]
+    epsilon: Epsilon
+
+
+class RetentionMatrix(Strict):
+    """Every category retained with one probability."""
+
+    kind: Literal["retention"]
+    retention: Probability
+
+
+class TwoStepMatrix(Strict):
+    """Invariant, from a first matrix of an epsilon or of a retention."""
+
+    kind: Literal["two_step"]
+    epsilon: Epsilon | None = None
+    retention: Probability | None = None
+
+    @model_validator(mode="after")
+    def _one_first_matrix(self) -> Self:
+        if (self.epsilon is None) == (self.retention is None):
+            given = "neither" if self.epsilon is None else "both"
+            raise ValueError(
+                f"{given} of epsilon and retention given; allowed: one of them, for the first step"
+            )
+        return self
+
+
+class DesignedMatrix(Strict):
+    """The best matrix for stated needs, by optimization."""
+
+    kind: Literal["designed"]
+    epsilon: Epsilon
+    retention: Probability | None = None
+    invariant: bool = True
+    loss: Literal["changed", "trace", "worst_cell"] = "changed"
+
+
+class FileMatrix(Strict):
+    """Matrices of the user's own, a file a block."""
+
+    kind: Literal["file"]
+    files: dict[str, Annotated[str, Field(min_length=1)]]
+
+
+PramMatrix = Annotated[
+    EpsilonMatrix | RetentionMatrix | TwoStepMatrix | DesignedMatrix | FileMatrix,
+    Field(discriminator="kind"),
+]
+
+
+class PramRelease(_Release):
+    """Attributes one by one or in blocks, within strata, by the owner of the file."""
+
+    mechanism: Literal["pram"]
+    joint: list[Annotated[list[str], Field(min_length=2)]] = Field(default_factory=list)
+    strata: list[str] = Field(default_factory=list)
+    matrix: PramMatrix
+    rehearsal: bool
+    synthetic: Synthetic = "clusters"
+
+    def blocks(self, names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+        """Return which of the attributes go through a matrix together, in order of the first.
+
+        Parameters
+        ----------
+        names : tuple of str
+            The release's attributes, stratum attributes among them.
+        """
+        block_of = {name: tuple(block) for block in self.joint for name in block}
+        free = [name for name in names if name not in self.strata]
+        return tuple(dict.fromkeys(block_of.get(name, (name,)) for name in free))
+
+    @property
+    def matrix_files(self) -> list[str]:
+        """The files that hold the user's own matrices, if there are any."""
+        return list(self.matrix.files.values()) if isinstance(self.matrix, FileMatrix) else []
+
+
+class _NumericRelease(_Release):
+    data_kind: ClassVar[Literal["categorical", "numeric"]] = "numeric"
+    lane: ClassVar[Literal["categorical", "numeric", "collection"]] = "numeric"
+
+    epsilon: Epsilon
+    rehearsal: bool
+
+
+class IdpRelease(_NumericRelease):
+    """Values with Laplace noise, one by one or as centroids of clusters (text 002)."""
+
+    mechanism: Literal["idp"]
+    method: Literal["dp", "dp_um", "idp_ls", "idp_cbls"]
+    k: Annotated[int, Field(ge=3, le=1_000_000)] | None = None
+    domain_factor: Annotated[float, Field(ge=1, le=1_000)] | None = None
+
+    @model_validator(mode="after")
+    def _clusters_of_a_size(self) -> Self:
+        if (self.k is None) != (self.method == "dp"):
+            given = "k is missing" if self.k is None else f"k: {self.k}"
+            allowed = "no k, for it forms no clusters" if self.k else "k, the size of clusters"
+            raise ValueError(f"{given}; allowed with method {self.method!r}: {allowed}")
+        return self
+
+    @property
+    def needs_bounds(self) -> bool:
+        """Whether domains are the manifest's bounds, and not a multiple of the largest value."""
+        return self.domain_factor is None
+
+
+class HistogramRelease(_NumericRelease):
+    """Synthetic records from histograms with epsilon-differential privacy."""
+
+    needs_bounds: ClassVar[bool] = True
+
+    mechanism: Literal["numeric_dp"]
+    bins: Annotated[int, Field(ge=2, le=1_000)] = 20
+
+
+class CollectionRelease(_Release):
+    """Tables collected from clients in blocks, through channels of their own (text 004)."""
+
+    lane: ClassVar[Literal["categorical", "numeric", "collection"]] = "collection"
+
+    mechanism: Literal["rrba"]
+    size: Annotated[int, Field(ge=2, le=8)] = 2
+    answers: Literal["view", "table"] = "view"
+    p: Probability | None = None
+    epsilon: Epsilon | None = None
+    update: Literal["uniform", "pooled"] = "uniform"
+    floor: Coverage | None = None
+    block: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
+    rehearsal: bool
+
+    @model_validator(mode="after")
+    def _one_probability(self) -> Self:
+        if (self.p is None) == (self.epsilon is None):
+            given = "neither" if self.p is None else "both"
+            raise ValueError(
+                f"{given} of p and epsilon given; allowed: p, the probability of a true answer, or "
+                "the epsilon of an answer about one table"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _a_floor_where_tables_move(self) -> Self:
+        if (self.floor is None) != (self.update == "uniform"):
+            given = "floor is missing" if self.floor is None else f"floor: {self.floor:g}"
+            allowed = "a floor, which bounds epsilon" if self.floor is None else "none"
+            raise ValueError(f"{given}; allowed with update {self.update!r}: {allowed}")
+        return self
+
+
+CategoricalRelease = IndependentRelease | ClustersRelease | JointRelease | PramRelease
+NumericRelease = IdpRelease | HistogramRelease
+AnyRelease = CategoricalRelease | NumericRelease | CollectionRelease
+Release = Annotated[AnyRelease, Field(discriminator="mechanism")]
+
+RELEASE_MODELS: Mapping[str, type[Strict]] = {
+    "rr_independent": IndependentRelease,
+    "rr_clusters": ClustersRelease,
+    "rr_joint": JointRelease,
+    "pram": PramRelease,
+    "idp": IdpRelease,
+    "numeric_dp": HistogramRelease,
+    "rrba": CollectionRelease,
+}
+MATRIX_MODELS: Mapping[str, type[Strict]] = {
+    "epsilon": EpsilonMatrix,
+    "retention": RetentionMatrix,
+    "two_step": TwoStepMatrix,
+    "designed": DesignedMatrix,
+    "file": FileMatrix,
+}

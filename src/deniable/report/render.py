@@ -1,0 +1,338 @@
+"""The page that people read: every table and figure beside the printed numbers.
+
+Its sections are listed in `deniable.papers.report_sections`; here they are filled and put together.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+from jinja2 import (
+    BytecodeCache,
+    ChoiceLoader,
+    Environment,
+    PackageLoader,
+    PrefixLoader,
+    StrictUndefined,
+    select_autoescape,
+)
+from markupsafe import Markup
+
+from deniable.datasets.sources import Source, read_source
+from deniable.display.page import (
+    SIGN,
+    Row,
+    Section,
+    Tables,
+    between,
+    inline_svg,
+    joined,
+    living_links,
+    markdown,
+    percent,
+    plain,
+    rows_of,
+    short,
+    thousands,
+    typeset,
+)
+from deniable.files import read_json, read_table
+from deniable.papers.catalog import TABLES
+from deniable.papers.multirr.sections.tables import is_as_printed, tally
+from deniable.papers.privacy_sections import by_kind
+from deniable.papers.report_sections import COMPARED_BY, DRAWN_BY, FOLDERS, MADE_BY, PARTS, PICTURES
+from deniable.pipeline.code_digest import run_facts
+from deniable.report.collections import CollectionFiles, collections, read_collections
+from deniable.report.numeric_releases import (
+    NumericReleaseFiles,
+    numeric_releases,
+    read_numeric_releases,
+)
+
+# Cells of other tables are counted in their own sections.
+PRINTED = [name for name, table in TABLES.items() if table.published and not table.finish]
+"""The tables that have printed numbers beside ours."""
+KEYS = ("multirr", "pram", "idp", "rrba")
+"""The papers, by the keys of docs/references.md."""
+SUMMED_UP = ("pram_results", "pram_coverage", "pram_variance", "pram_design")
+"""The sections of PRAM that have a card at a glance."""
+
+
+@dataclass(frozen=True)
+class ReleaseFiles:
+    """What a release left behind, as far as the page shows it.
+
+    Attributes
+    ----------
+    description : mapping
+        channels.json.
+    estimates : DataFrame
+        estimates.csv.
+    adjustment : mapping
+        adjustment.json.
+    check, synthetic_check : DataFrame, optional
+        check.csv and synthetic_check.csv, which only a rehearsal has.
+    """
+
+    description: Mapping[str, Any]
+    estimates: pd.DataFrame
+    adjustment: Mapping[str, Any]
+    check: pd.DataFrame | None = None
+    synthetic_check: pd.DataFrame | None = None
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What the page is made of.
+
+    Attributes
+    ----------
+    tables : mapping of id to DataFrame
+        The tables that the run made; a section without its tables is left out.
+    figures : mapping of id to str
+        Pictures as SVG.
+    releases : sequence of ReleaseFiles
+    sources : sequence of Source
+    findings : str
+        As Markdown.
+    facts : mapping
+        Versions.
+    seed : int
+    config : str
+    numeric_releases : sequence of NumericReleaseFiles
+    collections : sequence of CollectionFiles
+    """
+
+    tables: Tables
+    figures: Mapping[str, str]
+    releases: Sequence[ReleaseFiles]
+    sources: Sequence[Source]
+    findings: str
+    facts: Mapping[str, str]
+    seed: int
+    config: str
+    numeric_releases: Sequence[NumericReleaseFiles] = ()
+    collections: Sequence[CollectionFiles] = ()
+
+
+def gather(files: Any, config: Mapping[str, Any]) -> Contents:
+    """Read everything that the page shows.
+
+    Parameters
+    ----------
+    files : object
+        The inputs of the report's rule, by name.
+    config : mapping
+        The validated config, without its data section: that may name a folder of the machine.
+    """
+    checks, synthetic = _by_folder(files.checks), _by_folder(files.synthetic_checks)
+    estimates, adjustments = _by_folder(files.estimates), _by_folder(files.adjustments)
+    return Contents(
+        tables={Path(path).stem: read_table(path) for path in [*files.tables, *files.audits]},
+        figures={Path(path).stem: Path(path).read_text(encoding="utf-8") for path in files.figures},
+        releases=[
+            ReleaseFiles(
+                description=read_json(path),
+                estimates=read_table(estimates[name]),
+                adjustment=read_json(adjustments[name]),
+                check=read_table(checks[name]) if name in checks else None,
+                synthetic_check=read_table(synthetic[name]) if name in synthetic else None,
+            )
+            for name, path in _by_folder(files.channels).items()
+        ],
+        sources=[read_source(path) for path in files.sources],
+        findings=Path(files.findings).read_text(encoding="utf-8"),
+        facts=run_facts(),
+        seed=config["seed"],
+        config=yaml.safe_dump(dict(config), sort_keys=False, default_flow_style=None, width=100),
+        numeric_releases=read_numeric_releases([*files.numeric_releases, *files.numeric_checks]),
+        collections=read_collections([*files.collections, *files.collection_checks]),
+    )
+
+
+def _by_folder(paths: Sequence[str]) -> dict[str, str]:
+    return {Path(path).parent.name: path for path in paths}
+
+
+def render(contents: Contents) -> str:
+    """Return the page as HTML that opens without a network."""
+    templates = _environment(contents)
+    parts = {
+        heading: possible
+        for heading, sections in PARTS.items()
+        if (possible := [each for each in sections if each.possible(contents.tables)])
+    }
+    own = {"glance": glance, "releases": releases, "findings": findings, "run": run}
+    shown = {each.id: each for sections in parts.values() for each in sections}
+    bodies = {}
+    for name, section in shown.items():
+        values = own[name](contents) if name in own else section.prepare(contents.tables)
+        bodies[name] = Markup(living_links(_filled(templates, section, values), shown))
+    return templates.get_template("report.html.j2").render(parts=parts, bodies=bodies)
+
+
+def _filled(templates: Environment, section: Section, values: Mapping[str, Any]) -> str:
+    return templates.get_template(f"{section.template}.html.j2").render(values)
+
+
+def environment(compiled: BytecodeCache | None = None) -> Environment:
+    """Return what templates are filled by, with the filters and signs of all of them.
+
+    Parameters
+    ----------
+    compiled : jinja2.BytecodeCache, optional
+        Where compiled templates are kept, for whoever fills them again and again.
+    """
+    made = Environment(
+        loader=ChoiceLoader(
+            [
+                *map(PackageLoader, ("deniable.report", "deniable.display", "deniable.papers")),
+                PrefixLoader({key: PackageLoader(f"deniable.papers.{key}") for key in KEYS}),
+            ]
+        ),
+        autoescape=select_autoescape(["html", "j2"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        bytecode_cache=compiled,
+    )
+    filters = (short, percent, thousands, plain, between, joined, typeset)
+    made.filters.update({each.__name__: each for each in filters})
+    made.globals.update(short=short, percent=percent, plain=plain, sign=SIGN)
+    return made
+
+
+def _environment(contents: Contents) -> Environment:
+    """Return what all templates of a page share: tables, pictures, where numbers come from."""
+    shared = environment()
+    shared.globals.update(
+        tables=contents.tables,
+        titles={name: table.title for name, table in TABLES.items()},
+        svg={
+            name: Markup(inline_svg(picture, name, PICTURES[name]))
+            for name, picture in contents.figures.items()
+        },
+        pictures=PICTURES,
+        made_by=MADE_BY,
+        drawn_by=DRAWN_BY,
+        compared_by=COMPARED_BY,
+        printed=PRINTED,
+        folders=FOLDERS,
+        surrogate=_is_surrogate(contents),
+    )
+    return shared
+
+
+def _is_surrogate(contents: Contents) -> bool:
+    return any(source.kind == "surrogate" for source in contents.sources)
+
+
+# -- sections that show more than tables -----------------------------------------------------------
+
+
+def glance(contents: Contents) -> Row:
+    """Prepare how much of what is printed comes out again, and of what is claimed holds."""
+    tables = contents.tables
+    agreement = tables.get("multirr_agreement", pd.DataFrame())
+    if len(agreement):
+        agreement = agreement[is_as_printed(agreement)]
+    return {
+        "agreement": agreement,
+        "tally": tally(tables),
+        "audited": by_kind(tables["privacy"]) if "privacy" in tables else None,
+        "samplers": tables.get("samplers", pd.DataFrame()),
+        "example": tables.get("multirr_example1"),
+        "runs": _runs({name: tables[name] for name in PRINTED if name in tables}),
+        "pram": {
+            section.id: section.prepare(tables)
+            for sections in PARTS.values()
+            for section in sections
+            if section.id in SUMMED_UP and section.possible(tables)
+        },
+    }
+
+
+def _runs(tables: Tables) -> list[int]:
+    """Return how many runs stand behind a number, over all studies."""
+    simulated = [tables[name]["replicates"].dropna() for name in TABLES if name in tables]
+    return sorted({int(n) for replicates in simulated for n in replicates.unique()})
+
+
+def releases(contents: Contents) -> Row:
+    """Prepare what each release says of itself, and how a rehearsal fared against the truth."""
+    return {
+        "releases": [
+            {
+                "said": files.description,
+                "estimates": rows_of(
+                    files.estimates[~files.estimates["attributes"].str.contains(" x ")]
+                ),
+                "check": files.check,
+                "adjustment": files.adjustment,
+                "distances": None
+                if files.synthetic_check is None
+                else distances(files.synthetic_check),
+            }
+            for files in contents.releases
+        ],
+        "numeric": numeric_releases(contents.numeric_releases),
+        "collections": collections(contents.collections),
+    }
+
+
+def distances(check: pd.DataFrame) -> Row:
+    """Return the mean distances of a rehearsal's files from the truth, by kind of table."""
+    pairs = check["attributes"].str.contains(" x ")
+    kinds = {
+        "single attributes": ~pairs,
+        "pairs inside a cluster": pairs & check["one_cluster"],
+        "pairs across clusters": pairs & ~check["one_cluster"],
+    }
+    columns = ["protected", "synthetic", "adjusted"]
+    rows = [
+        {"kind": kind, "tables": int(which.sum())} | dict(check.loc[which, columns].mean())
+        for kind, which in kinds.items()
+        if which.any()
+    ]
+    return {"rows": rows, "synthetic_from": check["synthetic_from"].iloc[0]}
+
+
+def findings(contents: Contents) -> Row:
+    """Prepare the findings, and whether they are about this run."""
+    return {
+        "findings": Markup(markdown(contents.findings, "../docs")),
+        "as_written": is_run_of_findings(contents),
+    }
+
+
+def is_run_of_findings(contents: Contents) -> bool:
+    """Return whether this run has the seed, the size and the data that the findings name.
+
+    Their "seed 5, 1,000 runs" gives the seed and the largest number of runs of any study; every
+    other number of runs must stand in them too ("200 runs").
+    """
+    headline = re.search(r"seed (\d+), ([\d,]+) runs", contents.findings)
+    named = {int(n.replace(",", "")) for n in re.findall(r"(\d[\d,]*) runs", contents.findings)}
+    runs = _runs(contents.tables)
+    return (
+        headline is not None
+        and bool(runs)
+        and int(headline[1]) == contents.seed
+        and runs[-1] == int(headline[2].replace(",", ""))
+        and set(runs) <= named
+        and not _is_surrogate(contents)
+    )
+
+
+def run(contents: Contents) -> Row:
+    """Prepare what the run was made from."""
+    return {
+        "sources": contents.sources,
+        "seed": contents.seed,
+        "facts": contents.facts,
+        "config": contents.config,
+    }

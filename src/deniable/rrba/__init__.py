@@ -1,0 +1,1 @@
+"""Randomized response block aggregation: views, clients, aggregator, server."""

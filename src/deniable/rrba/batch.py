@@ -1,0 +1,228 @@
+"""RRBA without clients: counts of whole blocks at once, for many runs in parallel.
+
+The same distribution as the protocol of `deniable.rrba.protocol` with one table: given the table a
+block was sent, its clients answer independently of each other, so that counts of true answers are
+binomial and those of fake ones multinomial.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.channels.base import Counts, Floats, multinomial
+from deniable.errors import DeniableError
+from deniable.rrba.tables import (
+    POOLED,
+    Rule,
+    TableState,
+    drawn_distribution,
+    printed_estimate,
+    refuse_bad_keep,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """Runs of RRBA for one table, with axes run, block, cell.
+
+    Attributes
+    ----------
+    keep : float
+        p.
+    reported : array of int64, shape (runs, blocks, cells)
+    tables : array, shape (runs, blocks, cells)
+        T, what each block was sent.
+    state : TableState
+        After the last block.
+    """
+
+    keep: float
+    reported: Counts
+    tables: Floats
+    state: TableState
+
+    @property
+    def drawn_from(self) -> Floats:
+        """The distributions of fake answers, shape (runs, blocks, cells)."""
+        return drawn_distribution(self.tables)
+
+    def block_estimates(self) -> Floats:
+        """Return (4) for each block by itself, shape (runs, blocks, cells)."""
+        return printed_estimate(self.reported, self.tables, self.keep)
+
+    def running_estimates(self) -> Floats:
+        """Return the unbiased estimate from all blocks up to each, shape (runs, blocks, cells)."""
+        counts, exposure, total = self._sums()
+        return np.asarray((counts - (1 - self.keep) * exposure) / (self.keep * total))
+
+    def running_standard_errors(self) -> Floats:
+        """Return the standard errors of `running_estimates`, sampling of clients included.
+
+        Given its table a block's reports are multinomial with lambda = p pi + (1 - p) q, so the
+        variance is the sum over blocks of n lambda (1 - lambda), divided by (p N)^2; the estimate
+        stands for pi, cut off at 0 and 1.
+        """
+        _, _, total = self._sums()
+        size = self.reported.sum(axis=-1, keepdims=True)
+        pi = np.clip(self.running_estimates(), 0.0, 1.0)
+        fake = (1 - self.keep) * self.drawn_from
+        # sum of n (p pi + f)(1 - p pi - f), with pi that of the block reached.
+        known = self.keep * pi
+        squares = np.cumsum(size * fake * (1 - fake), axis=1)
+        crossed = np.cumsum(size * (1 - 2 * fake), axis=1)
+        variance = squares + known * crossed - total * known**2
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)) / (self.keep * total))
+
+    def estimate(self) -> Floats:
+        """Return the unbiased estimate from all blocks, shape (runs, cells)."""
+        return self.state.estimate(self.keep)
+
+    def epsilons(self) -> Floats:
+        """Return the exact epsilon of an answer in each block, shape (runs, blocks)."""
+        smallest = self.drawn_from.min(axis=-1)
+        if self.tables.shape[-1] == 1:
+            return np.zeros(smallest.shape)
+        odds = np.full(smallest.shape, np.inf)
+        np.divide(self.keep / (1 - self.keep), smallest, out=odds, where=smallest > 0)
+        return np.asarray(np.log1p(odds))
+
+    def _sums(self) -> tuple[Floats, Floats, Floats]:
+        size = self.reported.sum(axis=-1, keepdims=True)
+        counts = np.cumsum(self.reported, axis=1).astype(float)
+        exposure = np.cumsum(size * self.drawn_from, axis=1)
+        return counts, exposure, np.asarray(np.maximum(np.cumsum(size, axis=1), 1), dtype=float)
+
+
+def collect(
+    true_counts: npt.ArrayLike,
+    keep: float,
+    generator: np.random.Generator,
+    rule: Rule = POOLED,
+) -> Collection:
+    """Collect one table from blocks of clients, run by run and block by block.
+
+    Parameters
+    ----------
+    true_counts : integers, shape (runs, blocks, cells)
+        Of the clients of each block: see `sampled_blocks` and `split_blocks`. A block may be empty.
+    keep : float, in (0, 1)
+        p.
+    generator : numpy.random.Generator
+    rule : Rule
+
+    Returns
+    -------
+    Collection
+    """
+    refuse_bad_keep(keep)
+    true = np.asarray(true_counts)
+    if true.ndim != 3 or true.dtype.kind not in "iu" or (true.size and true.min() < 0):
+        raise DeniableError(
+            "true counts must be whole numbers, not negative, with axes run, block, cell; they "
+            f"are {true.dtype} of shape {true.shape}"
+        )
+    runs, blocks, cells = true.shape
+    state = TableState.uniform(cells, (runs,))
+    reported = np.empty((runs, blocks, cells), dtype=np.int64)
+    tables = np.empty((runs, blocks, cells))
+    kept = generator.binomial(true, keep)
+    replaced = true.sum(axis=-1) - kept.sum(axis=-1)
+    for block in range(blocks):
+        tables[:, block] = state.table
+        fake = multinomial_rows(generator, replaced[:, block], drawn_distribution(state.table))
+        reported[:, block] = kept[:, block] + fake
+        state = state.updated(reported[:, block], keep, rule)
+    return Collection(keep, reported, tables, state)
+
+
+def multinomial_rows(
+    generator: np.random.Generator, totals: Counts, probabilities: Floats
+) -> Counts:
+    """Draw multinomial counts, each row with its own probabilities; zeros stay zeros.
+
+    NumPy gives what rounding leaves over to the last category: here that is the most likely one.
+
+    Parameters
+    ----------
+    totals : integers, shape (rows,)
+    probabilities : array, shape (rows, cells)
+    """
+    rows, last = np.arange(len(probabilities)), probabilities.shape[-1] - 1
+    likeliest = probabilities.argmax(axis=-1)
+    swapped = probabilities.copy()
+    swapped[rows, likeliest], swapped[:, last] = probabilities[:, last], probabilities.max(axis=-1)
+    # Sums of floats just above 1 would be refused.
+    swapped /= np.maximum(swapped.sum(axis=-1, keepdims=True), 1.0)
+    drawn = generator.multinomial(totals, swapped)
+    own = drawn[:, last].copy()
+    drawn[:, last] = drawn[rows, likeliest]
+    drawn[rows, likeliest] = own
+    return drawn
+
+
+def sampled_blocks(
+    truth: npt.ArrayLike, sizes: Sequence[int], runs: int, generator: np.random.Generator
+) -> Counts:
+    """Draw clients with replacement from a distribution.
+
+    Parameters
+    ----------
+    truth : array, shape (cells,), a distribution
+    sizes : sequence of int
+        Clients of each block.
+    runs : int
+
+    Returns
+    -------
+    array of int64, shape (runs, blocks, cells)
+    """
+    totals = np.broadcast_to(np.asarray(sizes, dtype=np.int64), (runs, len(sizes)))
+    return multinomial(generator, totals, np.asarray(truth, dtype=float))
+
+
+def split_blocks(
+    counts: npt.ArrayLike, sizes: Sequence[int], runs: int, generator: np.random.Generator
+) -> Counts:
+    """Deal the records of a file out to blocks, each record once.
+
+    Parameters
+    ----------
+    counts : integers, shape (cells,)
+        Of the file.
+    sizes : sequence of int
+        Clients of each block; they sum to the records of the file.
+    runs : int
+
+    Returns
+    -------
+    array of int64, shape (runs, blocks, cells)
+    """
+    file = np.asarray(counts)
+    if sum(sizes) != file.sum():
+        raise DeniableError(
+            f"the blocks have {sum(sizes):,} clients, the file {file.sum():,} records; make them "
+            "the same"
+        )
+    blocks, cells = len(sizes), file.size
+    records = np.repeat(np.arange(cells), file)
+    block = np.repeat(np.arange(blocks), sizes) * cells
+    dealt = np.empty((runs, blocks * cells), dtype=np.int64)
+    for run in range(runs):
+        dealt[run] = np.bincount(generator.permutation(records) + block, minlength=blocks * cells)
+    return dealt.reshape(runs, blocks, cells)
+
+
+def block_sizes(records: int, size: int) -> tuple[int, ...]:
+    """Return the sizes of blocks of `size` clients; the last block has what is left.
+
+    Examples
+    --------
+    >>> block_sizes(8, 3)
+    (3, 3, 2)
+    """
+    if records < 0 or size < 1:
+        raise DeniableError(f"{records} records cannot be put into blocks of {size}")
+    whole, left = divmod(records, size)
+    return (size,) * whole + ((left,) if left else ())

@@ -1,0 +1,234 @@
+"""The protocol of RRBA: an aggregator, a server, and rounds of messages (text 004, Algorithm 1).
+
+Neither the aggregator nor the server is trusted: what they hold are answers that went through the
+clients' channels. Messages may be lost, doubled, late or malformed.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from deniable.channels.base import Counts, Floats
+from deniable.errors import DeniableError
+from deniable.records.domain import Domain
+from deniable.rrba.client import Client
+from deniable.rrba.messages import Answer, BlockReport, Question, Refusal
+from deniable.rrba.tables import POOLED, Rule, TableState, drawn_distribution, refuse_bad_keep
+from deniable.rrba.views import Combination, View
+
+Deliver = Callable[[Sequence[Question]], Sequence[Question]]
+DeliverBack = Callable[[Sequence[Answer | Refusal]], Sequence[Answer | Refusal]]
+
+
+class Aggregator:
+    """Asks clients in blocks, and makes of each block's answers the tables of the next.
+
+    Blocks of one client are the first version of the protocol, Algorithm 1.
+
+    Parameters
+    ----------
+    domain : Domain
+    views : sequence of views
+        Each client is asked one of them, drawn at random.
+    keep : float, in (0, 1)
+        p.
+    rule : Rule
+    generator : numpy.random.Generator
+        Draws the views. It needs no secrecy.
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        views: Sequence[View],
+        keep: float,
+        generator: np.random.Generator,
+        rule: Rule = POOLED,
+    ) -> None:
+        refuse_bad_keep(keep)
+        if not views:
+            raise DeniableError("an aggregator needs at least one view to ask")
+        self.domain, self.views, self.keep, self.rule = domain, tuple(views), keep, rule
+        self._generator = generator
+        self._states = {
+            combination: TableState.uniform(domain.project(combination).size)
+            for view in views
+            for combination in view
+        }
+        self._block = -1
+        self._questions = 0
+        self._open: dict[int, Question] = {}
+        self._counts: dict[Combination, Counts] = {}
+        self.passed_over: Counter[str] = Counter()
+        """Messages that were not counted, by reason."""
+
+    def table(self, combination: Combination) -> Floats:
+        """Return the table that the next clients are sent."""
+        return self._states[combination].table
+
+    def open_block(self, clients: Sequence[str]) -> list[Question]:
+        """Start a block; return a question for each client, none if there are none."""
+        if self._open:
+            raise DeniableError(f"block {self._block} is still open; close it first")
+        self._block += 1
+        self._counts = {}
+        drawn = self._generator.integers(len(self.views), size=len(clients))
+        for client, view in zip(clients, drawn.tolist(), strict=True):
+            question = self._question(client, self.views[view])
+            self._open[question.number] = question
+        return list(self._open.values())
+
+    def _question(self, client: str, view: View) -> Question:
+        self._questions += 1
+        tables = (drawn_distribution(self._states[each].table) for each in view)
+        sent = tuple(tuple(table.tolist()) for table in tables)
+        return Question(self._questions, client, self.keep, view, sent)
+
+    def receive(self, message: Answer | Refusal) -> None:
+        """Count an answer: the first to each open question, from the client that was asked."""
+        question = self._open.get(message.question)
+        if question is None:
+            known = 1 <= message.question <= self._questions
+            self.passed_over["late or doubled" if known else "to no question"] += 1
+        elif question.client != message.client:
+            self.passed_over["from another client"] += 1
+        elif isinstance(message, Refusal):
+            self.passed_over["refused"] += 1
+            del self._open[message.question]
+        elif not self._fits(message, question):
+            self.passed_over["malformed"] += 1
+        else:
+            del self._open[message.question]
+            for combination, cell in zip(question.view, message.cells, strict=True):
+                size = self._states[combination].table.size
+                counts = self._counts.setdefault(combination, np.zeros(size, dtype=np.int64))
+                counts[cell] += 1
+
+    def _fits(self, answer: Answer, question: Question) -> bool:
+        sizes = [self._states[combination].table.size for combination in question.view]
+        return len(answer.cells) == len(sizes) and all(
+            type(cell) is int and 0 <= cell < size
+            for cell, size in zip(answer.cells, sizes, strict=True)
+        )
+
+    def close_block(self) -> list[BlockReport]:
+        """End the block: update the tables, and report what came. Nothing came, nothing changes."""
+        self.passed_over["no answer"] += len(self._open)
+        self._open.clear()
+        reports = []
+        for combination, counts in self._counts.items():
+            state = self._states[combination]
+            sent = tuple(drawn_distribution(state.table).tolist())
+            reports.append(
+                BlockReport(self._block, combination, self.keep, sent, tuple(counts.tolist()))
+            )
+            self._states[combination] = state.updated(counts, self.keep, self.rule)
+        self._counts = {}
+        return reports
+
+
+class Server:
+    """Pools the reports of all blocks; a report that comes twice counts once."""
+
+    def __init__(self) -> None:
+        self._reports: dict[tuple[int, Combination], BlockReport] = {}
+
+    def receive(self, report: BlockReport) -> None:
+        """Keep a report."""
+        self._reports.setdefault((report.block, report.combination), report)
+
+    @property
+    def combinations(self) -> list[Combination]:
+        """The combinations that answers came for."""
+        return list(dict.fromkeys(combination for _, combination in self._reports))
+
+    def answers(self, combination: Combination) -> int:
+        """Return the number of answers."""
+        return sum(sum(report.counts) for report in self._of(combination))
+
+    def estimate(self, combination: Combination) -> Floats:
+        """Return the unbiased estimate of a combination's true proportions, from all blocks.
+
+        The sum over blocks of (o - n (1 - p) q), divided by that of n p; it sums to 1 but may leave
+        [0, 1].
+
+        Raises
+        ------
+        DeniableError
+            If no answer came for it.
+        """
+        reports = self._of(combination)
+        if not reports:
+            raise DeniableError(
+                f"no answers came for {', '.join(combination)}: nothing can be estimated; ask a "
+                "view that holds it"
+            )
+        kept = sum(sum(r.counts) * r.keep for r in reports)
+        true = [
+            np.asarray(r.counts) - sum(r.counts) * (1 - r.keep) * np.asarray(r.table)
+            for r in reports
+        ]
+        return np.asarray(np.sum(true, axis=0) / kept)
+
+    def _of(self, combination: Combination) -> list[BlockReport]:
+        return [r for (_, of), r in sorted(self._reports.items()) if of == combination]
+
+
+def _all(messages: Sequence[Question]) -> Sequence[Question]:
+    return messages
+
+
+def _all_back(messages: Sequence[Answer | Refusal]) -> Sequence[Answer | Refusal]:
+    return messages
+
+
+def run_block(
+    aggregator: Aggregator,
+    server: Server,
+    clients: Mapping[str, Client],
+    asked: Sequence[str],
+    *,
+    deliver: Deliver = _all,
+    deliver_back: DeliverBack = _all_back,
+) -> None:
+    """Run one block of the protocol.
+
+    Parameters
+    ----------
+    aggregator, server, clients
+        Clients by name.
+    asked : sequence of str
+        The clients of the block.
+    deliver, deliver_back : callable, optional
+        The network, to the clients and back: which of the messages arrive, how often and in which
+        order.
+    """
+    questions = deliver(aggregator.open_block(asked))
+    answers = [clients[question.client].answer(question) for question in questions]
+    for answer in deliver_back(answers):
+        aggregator.receive(answer)
+    for report in aggregator.close_block():
+        server.receive(report)
+
+
+def run_protocol(
+    aggregator: Aggregator, server: Server, clients: Sequence[Client], block_size: int
+) -> None:
+    """Ask every client once, in blocks; blocks of 1 are Algorithm 1.
+
+    Parameters
+    ----------
+    aggregator, server
+    clients : sequence of Client
+        In the order in which they are asked, each of its own name.
+    block_size : int, >= 1
+    """
+    if block_size < 1:
+        raise DeniableError(f"blocks of {block_size} clients; give at least 1")
+    by_name = {client.name: client for client in clients}
+    if len(by_name) < len(clients):
+        raise DeniableError("two clients have the same name; give each its own")
+    names = list(by_name)
+    for start in range(0, len(names), block_size):
+        run_block(aggregator, server, by_name, names[start : start + block_size])

@@ -1,0 +1,248 @@
+"""Randomized response block aggregation of one table (text 004, section 4.1).
+
+Clients answer in blocks. A client that is sent the table q reports its true cell with probability
+p, else a cell drawn from q: the channel P = p I + (1 - p) 1 q'. Equation (4) is the inverse of that
+channel, applied to the reports of the block; the next block is sent the table that comes out, or
+one made of it. What is made of it is the `Rule`.
+
+Everything works on the last axis, the cells of the table, and over any leading axes of runs.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.channels import KeepOrReplace
+from deniable.channels.base import Counts, Floats
+from deniable.errors import DeniableError
+from deniable.estimation.simplex import euclidean_projection
+
+Basis = Literal["none", "block", "cumulative", "pooled"]
+Form = Literal["printed", "projected"]
+
+LOST = 1e6
+"""A table with an entry beyond it has diverged. It stays as it is: floats would overflow."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How the next clients' table is made of the reports so far.
+
+    Parameters
+    ----------
+    basis : str
+        Which estimate it is made of.
+
+        - ``none``: no estimate; the table stays uniform.
+        - ``block``: (4) with the counts, the number and the table of the last block alone, the
+          second version of the protocol.
+        - ``cumulative``: (4) with all counts so far, and the last table, the first version. It
+          subtracts from all reports what only the last table would explain; the error of the table
+          is multiplied by -(1 - p) / p at each step, so that it diverges for p < 1/2.
+        - ``pooled``: (4) with all counts so far, and the average of the tables in force when they
+          were reported. Unbiased, and the first version's repair.
+    form : str
+        ``printed``: the estimate is the table, even where it is no distribution; fake answers
+        follow (3) to the letter (`drawn_distribution`). ``projected``: the closest distribution
+        whose cells are no smaller than the floor.
+    floor : float, in [0, 1]
+        w: the least cell of a projected table of m cells is w / m. It bounds epsilon, see
+        `deniable.rrba.privacy.floor_epsilon`; at 0 epsilon can be infinite.
+
+    Raises
+    ------
+    DeniableError
+        For other values, and for a floor of a printed table.
+    """
+
+    basis: Basis = "pooled"
+    form: Form = "projected"
+    floor: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.basis not in get_args(Basis):
+            raise DeniableError(f"unknown basis {self.basis!r}; use {', '.join(get_args(Basis))}")
+        if self.form not in get_args(Form):
+            raise DeniableError(f"unknown form {self.form!r}; use {' or '.join(get_args(Form))}")
+        if not 0 <= self.floor <= 1:
+            raise DeniableError(f"the floor is {self.floor}; it must be in [0, 1]")
+        if self.form == "printed" and self.floor > 0:
+            raise DeniableError(
+                f"a table as printed has no floor, but the floor is {self.floor}; give 0, or the "
+                "form 'projected'"
+            )
+
+
+PRINTED = Rule("block", "printed", 0.0)
+"""The second version of the protocol, to the letter."""
+
+PRINTED_FIRST_VERSION = Rule("cumulative", "printed", 0.0)
+"""Algorithm 1, to the letter, with the reports of all clients so far."""
+
+POOLED = Rule("pooled", "projected", 0.1)
+"""What this library uses itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableState:
+    """What an aggregator keeps of one table.
+
+    Attributes
+    ----------
+    table : array, shape (..., cells)
+        T, what the next clients are sent and (4) subtracts. A distribution, unless printed.
+    counts : array of int64, shape (..., cells)
+        All reports so far.
+    exposure : array, shape (..., cells)
+        The sum over reports of the distribution that its fake answer would have had.
+    """
+
+    table: Floats
+    counts: Counts
+    exposure: Floats
+
+    @classmethod
+    def uniform(cls, cells: int, runs: tuple[int, ...] = ()) -> "TableState":
+        """Return the state before the first client: a uniform table."""
+        if cells < 1:
+            raise DeniableError(f"a table has at least 1 cell, not {cells}")
+        shape = (*runs, cells)
+        return cls(np.full(shape, 1 / cells), np.zeros(shape, dtype=np.int64), np.zeros(shape))
+
+    def updated(self, reported: npt.ArrayLike, keep: float, rule: Rule) -> "TableState":
+        """Return the state after a block.
+
+        Parameters
+        ----------
+        reported : integers, shape (..., cells)
+            Counts of the block. A run without reports stays as it is.
+        keep : float, in (0, 1)
+            p.
+        rule : Rule
+        """
+        block = np.asarray(reported)
+        drawn_from = drawn_distribution(self.table)
+        size = block.sum(axis=-1, keepdims=True)
+        after = replace(
+            self, counts=self.counts + block, exposure=self.exposure + size * drawn_from
+        )
+        if rule.basis == "none":
+            return after
+        if rule.basis == "pooled":
+            estimate = after.estimate(keep)
+        else:
+            counts = block if rule.basis == "block" else after.counts
+            estimate = printed_estimate(counts, self.table, keep)
+        moves = (size > 0) & (np.abs(self.table).max(axis=-1, keepdims=True) < LOST)
+        return replace(after, table=np.where(moves, _made_table(estimate, rule), self.table))
+
+    def estimate(self, keep: float) -> Floats:
+        """Return the unbiased estimate from all reports so far.
+
+        (O - (1 - p) sum of n q) / (p N), with the tables q that were in force. Blocks may depend on
+        those before them: the error is a martingale. Uniform where there are no reports.
+        """
+        total = self.counts.sum(axis=-1, keepdims=True)
+        cells = self.counts.shape[-1]
+        explained = (1 - keep) * self.exposure
+        truth = (self.counts - explained) / (keep * np.maximum(total, 1))
+        return np.asarray(np.where(total > 0, truth, 1 / cells))
+
+
+def _made_table(estimate: Floats, rule: Rule) -> Floats:
+    if rule.form == "projected":
+        return floored_projection(estimate, rule.floor)
+    # The sum is 1, but (4) multiplies its rounding error by -(1 - p) / p at each step: below 1/2
+    # floats alone would lead astray within a hundred blocks. The text's tables have no rounding.
+    excess = estimate.sum(axis=-1, keepdims=True) - 1
+    return np.asarray(estimate - excess / estimate.shape[-1])
+
+
+def printed_estimate(reported: npt.ArrayLike, table: npt.ArrayLike, keep: float) -> Floats:
+    """Return T' = (o / n - T (1 - p)) / p, equation (4).
+
+    It sums to 1 if T does, and may leave [0, 1]. Without reports it is T.
+
+    Parameters
+    ----------
+    reported : non-negative counts, shape (..., cells)
+    table : array, shape (..., cells)
+        T, which the clients were sent.
+    keep : float, in (0, 1)
+        p.
+
+    Examples
+    --------
+    >>> printed_estimate([3, 1], [0.5, 0.5], 0.5)
+    array([1., 0.])
+    """
+    counts, T = np.asarray(reported, dtype=float), np.asarray(table, dtype=float)
+    n = counts.sum(axis=-1, keepdims=True)
+    solved = (counts / np.maximum(n, 1) - (1 - keep) * T) / keep
+    return np.asarray(np.where(n > 0, solved, T))
+
+
+def floored_projection(estimate: npt.ArrayLike, floor: float) -> Floats:
+    """Return the closest distribution (Euclidean) with every cell at least floor / cells.
+
+    Parameters
+    ----------
+    estimate : shape (..., cells), finite
+    floor : float, in [0, 1]
+        0 is the projection on the simplex, 1 gives the uniform distribution.
+
+    Examples
+    --------
+    >>> floored_projection([1.2, -0.2], 0.1)
+    array([0.95, 0.05])
+    """
+    values = np.asarray(estimate, dtype=float)
+    least = floor / values.shape[-1]
+    if floor == 1:
+        return np.full(values.shape, least)
+    # What a cell has above the floor is a distribution times 1 - floor.
+    return np.asarray(least + (1 - floor) * euclidean_projection((values - least) / (1 - floor)))
+
+
+def drawn_distribution(table: Floats) -> Floats:
+    """Return the distribution of fake answers that (3) gives, also for a table that is none.
+
+    A uniform number u leads to the first cell whose cumulative sum exceeds it. Cells that are
+    negative are never drawn, and cells after them less often than their entry says. A distribution
+    is returned as it is.
+    """
+    valid = np.all(table >= 0, axis=-1, keepdims=True)
+    if valid.all():
+        return table
+    cumulative = np.clip(np.cumsum(table, axis=-1), 0.0, 1.0)
+    cumulative[..., -1] = 1.0
+    reached = np.maximum.accumulate(cumulative, axis=-1)
+    return np.where(valid, table, np.diff(reached, axis=-1, prepend=0.0))
+
+
+def table_channel(table: npt.ArrayLike, keep: float) -> KeepOrReplace:
+    """Return the channel of a client that is sent a table: P = p I + (1 - p) 1 q'.
+
+    Epsilon of one answer is exactly max over v of ln(1 + p / ((1 - p) q_v)), more than the
+    ln(1 / (1 - p)) of Theorem 4.1; see `deniable.rrba.privacy`.
+
+    Parameters
+    ----------
+    table : shape (cells,), a distribution
+    keep : float, in (0, 1)
+
+    Raises
+    ------
+    DeniableError
+        If p is out of range, or the table is no distribution.
+    """
+    refuse_bad_keep(keep)
+    return KeepOrReplace(keep, (1 - keep) * np.asarray(table, dtype=float))
+
+
+def refuse_bad_keep(keep: float) -> None:
+    """Raise unless p is in (0, 1)."""
+    if not 0 < keep < 1:
+        raise DeniableError(f"p, the probability of a true answer, is {keep}; it must be in (0, 1)")

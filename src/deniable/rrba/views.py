@@ -1,0 +1,170 @@
+"""Views: which combinations of attributes a client is asked at once (text 004, section 4).
+
+A view is a set of combinations of k attributes that have no attribute in common, so that no client
+is asked one attribute twice. Every combination of k attributes stands in exactly one view, and
+there are as few views as there can be: C(d, k) / floor(d / k), rounded up. Algorithm 1 makes d
+views of pairs where d - 1 suffice for an even d.
+"""
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.sparse.csgraph import maximum_flow
+
+from deniable.errors import DeniableError
+
+Combination = tuple[str, ...]
+View = tuple[Combination, ...]
+Numbers = npt.NDArray[np.int64]
+
+LARGEST_NUMBER_OF_COMBINATIONS = 200_000
+
+
+def fewest_views(attributes: int, size: int) -> int:
+    """Return C(d, k) / floor(d / k), rounded up: no set of views that covers all has fewer."""
+    return -(-math.comb(attributes, size) // (attributes // size))
+
+
+def make_views(names: Sequence[str], size: int) -> tuple[View, ...]:
+    """Return views that hold every combination of `size` attributes exactly once.
+
+    Pairs come from a round robin, larger combinations from Baranyai's construction (On the
+    factorization of the complete uniform hypergraph, 1975). Both attain `fewest_views`.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Attributes, each once.
+    size : int
+        k, attributes a combination; 1 .. len(names).
+
+    Returns
+    -------
+    tuple of views
+        Attributes of a combination, and combinations of a view, in the order of `names`.
+
+    Raises
+    ------
+    DeniableError
+        If a name is there twice, k is out of range, or there are over 200,000 combinations.
+
+    Examples
+    --------
+    >>> for view in make_views("AREO", 2):
+    ...     print(*("".join(combination) for combination in view))
+    AO RE
+    AE RO
+    AR EO
+    """
+    d = len(names)
+    if len(set(names)) < d:
+        raise DeniableError(f"of the {d} attributes some are named twice; name each once")
+    if not 1 <= size <= d:
+        raise DeniableError(f"combinations of {size} of {d} attributes; k must be in 1 .. {d}")
+    if math.comb(d, size) > LARGEST_NUMBER_OF_COMBINATIONS:
+        raise DeniableError(
+            f"{d} attributes have {math.comb(d, size):,} combinations of {size}, over the "
+            f"{LARGEST_NUMBER_OF_COMBINATIONS:,} that views are made of; name fewer attributes"
+        )
+    positions = _round_robin(d) if size == 2 else _baranyai(d, size)
+    return tuple(
+        tuple(tuple(names[position] for position in each) for each in sorted(view))
+        for view in positions
+    )
+
+
+def _round_robin(attributes: int) -> list[list[tuple[int, ...]]]:
+    """Return the 1-factors of the complete graph, as a tournament pairs its players.
+
+    One player stays, the others go round; with an odd number the one who meets the stayer rests.
+    """
+    going = attributes - 1 + attributes % 2
+    views = []
+    for turn in range(going):
+        pairs: list[tuple[int, ...]] = [
+            tuple(sorted(((turn - step) % going, (turn + step) % going)))
+            for step in range(1, (going + 1) // 2)
+        ]
+        if attributes > going:
+            pairs.append((turn, going))
+        views.append(pairs)
+    return views
+
+
+def _baranyai(attributes: int, size: int) -> list[list[tuple[int, ...]]]:
+    """Return Baranyai's partition of all combinations, adding one attribute at a time.
+
+    Before attribute l each view holds floor(d / k) sets (one view may hold fewer) of the attributes
+    below l, some of them empty, and over all views each set S is there C(d - l, k - |S|) times:
+    as often as it must still grow to different combinations. Attribute l then joins at most one
+    set of each view, and S in C(d - l - 1, k - |S| - 1) places. Fractions (k - |S|) / (d - l) of
+    each set would do; so whole sets do, and a maximum flow finds them.
+    """
+    per_view = attributes // size
+    if per_view == 1:
+        return [[each] for each in combinations(range(attributes), size)]
+    total = math.comb(attributes, size)
+    views = fewest_views(attributes, size)
+    capacity = np.full(views, per_view)
+    capacity[-1] = total - per_view * (views - 1)
+    # One column a set; the sets of a view beyond its capacity do not exist and never grow.
+    members = np.zeros((views, per_view, size), dtype=np.int64)
+    grown = np.zeros((views, per_view), dtype=np.int64)
+    grown[np.arange(per_view) >= capacity[:, None]] = size
+    for attribute in range(attributes):
+        view, place = _extended(members, grown, attribute, attributes, size)
+        members[view, place, grown[view, place]] = attribute
+        grown[view, place] += 1
+    return [
+        [tuple(each) for each in sets[:held].tolist()]
+        for sets, held in zip(members, capacity.tolist(), strict=True)
+    ]
+
+
+def _extended(
+    members: Numbers, grown: Numbers, attribute: int, attributes: int, size: int
+) -> tuple[Numbers, Numbers]:
+    """Return the views and places of the sets that the attribute joins."""
+    left = attributes - attribute
+    missing = size - grown
+    # A view that needs all attributes that are left must take this one.
+    bound = missing.sum(axis=1) == left
+    view, place = np.nonzero(missing > 0)
+    # Equal sets of a view (empty ones) are one arc: any of them may grow.
+    weights = (attributes + 1) ** np.arange(size)
+    used = np.arange(size) < grown[..., None]
+    keys = ((members + 1) * used) @ weights
+    arcs = np.unique(np.column_stack((view, keys[view, place])), axis=0, return_index=True)[1]
+    view, place = view[arcs], place[arcs]
+    _, first, sets = np.unique(keys[view, place], return_index=True, return_inverse=True)
+    demand = np.array([math.comb(left - 1, int(m) - 1) for m in missing[view, place][first]])
+    taken = _flow(view, sets, bound, demand)
+    return view[taken], place[taken]
+
+
+def _flow(
+    view: Numbers, sets: Numbers, bound: npt.NDArray[np.bool_], demand: Numbers
+) -> npt.NDArray[np.bool_]:
+    """Return which arcs from views to sets carry flow: all of the demand, each view at most once.
+
+    The views that are bound get theirs from the source, the others share what is left.
+    """
+    views, nodes = bound.size, bound.size + demand.size
+    source, share, sink = nodes, nodes + 1, nodes + 2
+    starts = np.where(bound, source, share)
+    free = int(demand.sum() - bound.sum())
+    heads = np.concatenate(([source], starts, view, views + np.arange(demand.size)))
+    tails = np.concatenate(([share], np.arange(views), views + sets, np.full(demand.size, sink)))
+    capacities = np.concatenate(([free], np.ones(views + view.size, dtype=np.int64), demand))
+    graph = sparse.csr_array(
+        (capacities.astype(np.int32), (heads, tails)), shape=(nodes + 3, nodes + 3)
+    )
+    flow = maximum_flow(graph, source, sink)
+    if flow.flow_value != demand.sum():  # Baranyai's theorem: cannot be
+        raise DeniableError("no views were found: a fault of deniable.rrba.views, please report it")
+    carried = flow.flow[view, views + sets]
+    return np.asarray(carried).reshape(-1) > 0

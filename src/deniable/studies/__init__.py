@@ -1,1 +1,0 @@
-"""The studies behind the papers' tables and figures, one a file, over `deniable.study`."""

@@ -1,0 +1,1 @@
+"""Cells, streams, summaries, verdicts, claims; what a catalog entry is."""

@@ -1,0 +1,305 @@
+"""What all studies share: cells, their random streams, their summaries and their verdicts.
+
+A study adds a function that simulates one cell, a grid in the config and a file of printed
+numbers; everything else is here.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import special
+
+from deniable.errors import DeniableError
+from deniable.files import SIGNIFICANT_DIGITS
+from deniable.sampling.sources import generator_for
+from deniable.study.grid import Cell, Grid, cells_of_grids, chunk_of
+
+Values = npt.NDArray[np.float64]
+Output = Mapping[str, Any]
+SummaryName = Literal["median", "mean"]
+Verdict = Literal["agrees", "differs", "not printed", "surrogate"]
+
+CONFIDENCE = 0.95
+COUNTED_VERDICTS: tuple[Verdict, ...] = ("agrees", "differs", "surrogate")
+AGREEMENT_COLUMNS = ("median_ratio", "typical_factor", "rank_correlation")
+RESULT_COLUMNS = (
+    "published",
+    "regenerated",
+    "ci_low",
+    "ci_high",
+    "replicates",
+    "data_source",
+    "verdict",
+)
+
+
+class Simulator(Protocol):
+    """Simulates the cells of a study. One run of a cell may have several outputs."""
+
+    def outputs(self, cell: Cell) -> Sequence[Output]:
+        """Return what names each output of a cell; a single output needs no name: ({},)."""
+
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Values:
+        """Simulate runs of a cell; return an array of shape (replicates, outputs)."""
+
+
+def replicate(
+    simulator: Simulator, root_seed: int, study: str, cell: Cell, *, replicates: int, block: int
+) -> Values:
+    """Simulate the replicates of a cell, block by block.
+
+    Each block has a stream of its own, from the root seed, the study, the cell and the block's
+    number: what else runs, and where, changes nothing, and more replicates only add blocks.
+
+    Parameters
+    ----------
+    simulator : Simulator
+    block : int
+        Replicates that are drawn together.
+
+    Returns
+    -------
+    array, shape (replicates, outputs)
+    """
+    parts = []
+    for number, start in enumerate(range(0, replicates, block)):
+        generator = generator_for(root_seed, {"study": study, "cell": dict(cell), "block": number})
+        parts.append(simulator(cell, generator, min(block, replicates - start)))
+    return np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """An estimate from replicates with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+    replicates: int
+
+
+def median_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summary:
+    """Return the median with its distribution-free interval from order statistics.
+
+    The ranks are those of the binomial(n, 1/2): the interval covers with at least `confidence`
+    whatever the distribution. With fewer than 6 values no order statistics reach 95 %; the
+    interval is then the whole line.
+    """
+    ordered = np.sort(np.asarray(values, dtype=float))
+    n = ordered.size
+    if not n or np.isnan(ordered[-1]):
+        raise DeniableError("a median needs at least one value, and none that is not a number")
+    # The largest k with Pr(Bin(n, 1/2) < k) <= (1 - confidence) / 2; the interval is from the k-th
+    # smallest value to the k-th largest.
+    tails = special.bdtr(np.arange(n // 2), n, 0.5)
+    rank = int(np.sum(tails <= (1 - confidence) / 2))
+    low, high = (ordered[rank - 1], ordered[n - rank]) if rank >= 1 else (-np.inf, np.inf)
+    return Summary(float(np.median(ordered)), float(low), float(high), n)
+
+
+def mean_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summary:
+    """Return the mean with Student's interval, for outputs that are bounded or take few values.
+
+    With a single value the interval is the whole line.
+    """
+    sample = np.asarray(values, dtype=float)
+    n = sample.size
+    if not n or np.any(np.isnan(sample)):
+        raise DeniableError("a mean needs at least one value, and none that is not a number")
+    reach = np.inf
+    if n > 1:
+        quantile = special.stdtrit(n - 1, (1 + confidence) / 2)
+        reach = quantile * sample.std(ddof=1) / np.sqrt(n)
+    mean = float(sample.mean())
+    return Summary(mean, float(mean - reach), float(mean + reach), n)
+
+
+SUMMARIES: Mapping[SummaryName, Callable[[npt.ArrayLike], Summary]] = {
+    "median": median_summary,
+    "mean": mean_summary,
+}
+
+
+def verdict(
+    summary: Summary,
+    published: float | None,
+    half_unit: float,
+    published_replicates: int | None,
+    surrogate: bool = False,
+) -> Verdict:
+    """Hold a regenerated value against a printed one.
+
+    The printed value, give or take half a unit of its last digit, must lie within our interval
+    widened by the printed value's own sampling error. That error is taken as ours scaled to the
+    paper's replicate count (it shrinks with the root of the count), and the two are independent,
+    so each half-width is multiplied by sqrt(1 + replicates / published_replicates).
+
+    Parameters
+    ----------
+    summary : Summary
+    published : float or None
+        None gives "not printed".
+    half_unit : float
+    published_replicates : int or None
+        None when the printed value has no sampling error.
+    surrogate : bool
+        Whether our value rests on surrogate data: nothing is then to be compared.
+    """
+    if surrogate:
+        return "surrogate"
+    if published is None or np.isnan(published):
+        return "not printed"
+    widening = 1.0
+    if published_replicates is not None:
+        widening = float(np.sqrt(1 + summary.replicates / published_replicates))
+    low = summary.value - widening * (summary.value - summary.low)
+    high = summary.value + widening * (summary.high - summary.value)
+    return "agrees" if low - half_unit <= published <= high + half_unit else "differs"
+
+
+def compare(
+    results: pd.DataFrame,
+    published: pd.DataFrame | None,
+    keys: Sequence[str],
+    published_replicates: int | None,
+) -> pd.DataFrame:
+    """Set results beside the printed numbers, with a verdict a row.
+
+    Parameters
+    ----------
+    results : DataFrame
+        The key columns, and regenerated, ci_low, ci_high, replicates, data_source.
+    published : DataFrame or None
+        As `deniable.study.published.read_published` returns it; its keys may be some of `keys`.
+    keys : sequence of str
+        Columns that name a row; the result has them first, then the contract's columns.
+    """
+    if published is None:
+        table = results.assign(published=np.nan, half_unit=0.0)
+    else:
+        shared = [key for key in keys if key in published]
+        table = results.merge(published, how="left", on=shared, validate="many_to_one")
+    table["verdict"] = [
+        verdict(
+            Summary(row["regenerated"], row["ci_low"], row["ci_high"], row["replicates"]),
+            row["published"],
+            row["half_unit"],
+            published_replicates,
+            surrogate=row["data_source"] == "surrogate",
+        )
+        for row in table.to_dict("records")
+    ]
+    return table[[*keys, *RESULT_COLUMNS]]
+
+
+def plotted(results: pd.DataFrame, keys: Sequence[str], summary: str) -> pd.DataFrame:
+    """Return results that no printed number stands beside, as the numbers behind a figure.
+
+    Returns
+    -------
+    DataFrame
+        The key columns, the summary under its name, ``ci_low``, ``ci_high``, ``replicates``,
+        ``data_source``, then what else names a cell.
+    """
+    named = results.rename(columns={"regenerated": summary})
+    first = [*keys, summary, "ci_low", "ci_high", "replicates", "data_source"]
+    return named[[*first, *(column for column in named if column not in first)]]
+
+
+def simulate_chunk(
+    simulator: Simulator,
+    study: str,
+    grids: Sequence[Grid],
+    *,
+    chunk: int,
+    chunks: int,
+    replicates: int,
+    block: int,
+    root_seed: int,
+    summary: SummaryName = "median",
+) -> pd.DataFrame:
+    """Simulate one chunk of a study's cells and summarise each output.
+
+    Returns
+    -------
+    DataFrame
+        The cell's columns, what names the output, then regenerated, ci_low, ci_high, replicates.
+    """
+    rows = []
+    for cell in chunk_of(cells_of_grids(grids), chunk, chunks):
+        values = replicate(simulator, root_seed, study, cell, replicates=replicates, block=block)
+        for output, column in zip(simulator.outputs(cell), values.T, strict=True):
+            found = SUMMARIES[summary](column)
+            rows.append(
+                dict(cell)
+                | dict(output)
+                | {
+                    "regenerated": found.value,
+                    "ci_low": found.low,
+                    "ci_high": found.high,
+                    "replicates": found.replicates,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def in_order(results: pd.DataFrame, cells: Sequence[Cell]) -> pd.DataFrame:
+    """Return the results of the cells, in the cells' order, whatever chunks they came from.
+
+    Outputs of a cell stay in the order in which they were simulated.
+
+    Raises
+    ------
+    DeniableError
+        If a cell is missing among the results or there twice.
+    """
+    keys = list(cells[0])
+    names = list(results.columns[: list(results.columns).index("regenerated")])
+    rows: dict[tuple[Any, ...], list[int]] = {}
+    for position, row in enumerate(results[keys].to_numpy(dtype=object).tolist()):
+        rows.setdefault(tuple(row), []).append(position)
+    wanted = [tuple(_as_written(cell[key]) for key in keys) for cell in cells]
+    missing = [cell for cell in wanted if cell not in rows]
+    if missing or results.duplicated(names).any():
+        what = f"lack the cell {missing[0]}" if missing else "hold a cell twice"
+        raise DeniableError(f"the results {what}; delete results/studies and run again")
+    order = [position for cell in wanted for position in rows[cell]]
+    return results.iloc[order].reset_index(drop=True)
+
+
+def _as_written(value: Any) -> Any:
+    # Results come from files, which hold so many digits and no more.
+    return float(f"{value:.{SIGNIFICANT_DIGITS}g}") if isinstance(value, float) else value
+
+
+def agreement(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Count verdicts group by group, and say how far apart printed and regenerated are.
+
+    Returns
+    -------
+    DataFrame
+        The columns `by`, then ``cells``, ``agrees``, ``differs``, ``surrogate``,
+        ``median_ratio`` (of regenerated to printed), ``typical_factor`` (exp of the mean absolute
+        log ratio) and ``rank_correlation`` (Spearman's).
+    """
+    columns = [*by, "cells", *COUNTED_VERDICTS, *AGREEMENT_COLUMNS]
+    rows = []
+    for group, cells in results.dropna(subset=["published"]).groupby(list(by), sort=True):
+        log_ratio = (cells["regenerated"] / cells["published"]).apply(np.log)
+        rows.append(
+            dict(zip(by, group, strict=True))
+            | {"cells": len(cells)}
+            | {each: int((cells["verdict"] == each).sum()) for each in COUNTED_VERDICTS}
+            | {
+                "median_ratio": float(np.exp(log_ratio.median())),
+                "typical_factor": float(np.exp(log_ratio.abs().mean())),
+                "rank_correlation": float(
+                    cells["regenerated"].rank().corr(cells["published"].rank())
+                ),
+            }
+        )
+    return pd.DataFrame(rows, columns=columns)

@@ -1,0 +1,44 @@
+"""What all sections of the config are built of: probabilities, strict models, a study's sizes."""
+
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from deniable.study.grid import cells_of_grids
+
+Probability = Annotated[float, Field(gt=0, lt=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Coverage = Annotated[float, Field(gt=0, le=1)]
+# Beyond 30 nothing would ever be replaced: exp(30) is 10^13.
+Epsilon = Annotated[float, Field(gt=0, le=30)]
+
+
+class Strict(BaseModel):
+    """A section of the config: no unknown options, no silent conversions."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Study(Strict):
+    """A study: how often its cells are simulated, in which portions, and which they are."""
+
+    # With fewer than 6 runs no two of them enclose a median with 95 % confidence.
+    replicates: Annotated[int, Field(ge=6, le=10_000_000)]
+    block: Annotated[int, Field(ge=1, le=100_000)] = 250
+    chunks: Annotated[int, Field(ge=1, le=500)] = 4
+    grids: Annotated[list[Any], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _no_cell_twice(self) -> Self:
+        seen = set()
+        for cell in self.cells():
+            key = tuple(cell.items())
+            if key in seen:
+                named = ", ".join(f"{name} {value}" for name, value in cell.items())
+                raise ValueError(f"the grids hold the cell {named} twice; allowed: once")
+            seen.add(key)
+        return self
+
+    def cells(self) -> list[dict[str, Any]]:
+        """Return the cells of all grids, in order."""
+        return cells_of_grids([grid.model_dump() for grid in self.grids])

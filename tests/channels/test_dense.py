@@ -1,0 +1,116 @@
+"""Dense channels worked by hand."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from tests.channels.channel_cases import dense_channels, exact_matrix, exact_parity
+
+from deniable.channels import DenseChannel
+from deniable.errors import ChannelError
+
+
+def test_by_hand():
+    # Rows (3/4, 1/4), (1/2, 1/2): inverse ((2, -1), (-2, 3)).
+    channel = DenseChannel(np.array([[0.75, 0.25], [0.5, 0.5]]))
+    # l = (5/8, 3/8): (10/8 - 6/8, -5/8 + 9/8) = (1/2, 1/2).
+    np.testing.assert_allclose(channel.estimate([5, 3]), [0.5, 0.5], atol=1e-15)
+    assert channel.parity == 2  # columns: 3/2 and 2
+    # Prior (1/3, 2/3), report 0: (3/12, 4/12) -> (3/7, 4/7); report 1: (1/12, 4/12) -> (1/5, 4/5).
+    np.testing.assert_allclose(
+        channel.posterior([1 / 3, 2 / 3]), [[3 / 7, 4 / 7], [1 / 5, 4 / 5]], rtol=1e-14
+    )
+    # Population, pi = (1/2, 1/2), n = 8: Var l_0 = (15/64) / 8, pi_0 = 2 l_0 - 2 l_1 = 4 l_0 - 2.
+    variance = 16 * 15 / 64 / 8
+    np.testing.assert_allclose(
+        channel.covariance([0.5, 0.5], 8), [[variance, -variance], [-variance, variance]]
+    )
+    # File of 4 and 4: reports of 0 vary by 4 (3/16) + 4 (1/4) = 7/4; over 8^2, times 16: 7/16.
+    np.testing.assert_allclose(channel.covariance([0.5, 0.5], 8, "file")[0, 0], 7 / 16)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "parity"),
+    [
+        (np.eye(3), np.inf),
+        (np.eye(1), 1),
+        (np.full((4, 4), 0.25), 1),
+        ([[0.5, 0.5, 0], [0.5, 0.5, 0], [0.5, 0.5, 0]], 1),  # 0/0 counts as 1
+        ([[0.5, 0.5, 0], [0.5, 0.5, 0], [0.5, 0.25, 0.25]], np.inf),
+        ([[0.5, 0.5], [0.125, 0.875]], 4),
+        ([[2.0**-1074, 1], [0.5, 0.5]], np.inf),  # 2**1073 is beyond the floats
+    ],
+)
+def test_parity_by_hand(matrix, parity):
+    channel = DenseChannel(np.array(matrix))
+    assert channel.parity == parity
+    if parity == 1:
+        assert channel.epsilon == 0
+    elif parity == np.inf and channel.size == 3:
+        assert channel.epsilon == np.inf
+
+
+def test_epsilon_is_finite_where_parity_is_beyond_the_floats():
+    # ln 2**1073 = 1073 ln 2: the channel is no identity, and does not claim to be one.
+    channel = DenseChannel(np.array([[2.0**-1074, 1], [0.5, 0.5]]))
+    assert channel.epsilon == pytest.approx(1073 * np.log(2), rel=1e-15)
+
+
+@settings(deadline=None, max_examples=150, derandomize=True)
+@given(dense_channels())
+def test_parity_is_the_worst_pair_of_the_whole_matrix(channel):
+    exact = exact_parity(exact_matrix(channel))
+    if exact is None:
+        assert channel.parity == channel.epsilon == np.inf
+    else:
+        assert Fraction(channel.parity) >= exact
+        assert Fraction(np.nextafter(channel.parity, 0)) < exact
+
+
+def test_nearly_equal_ratios_are_told_apart_exactly():
+    # Two columns whose ratios agree to the last bit of a division in floats or nearly so.
+    rng = np.random.default_rng(12)
+    for _ in range(300):
+        low, high = 0.1 + rng.random() * 1e-16, 0.3
+        rows = [[low, high, 1 - low - high], [high, np.nextafter(low, 1), 0]]
+        rows[1][2] = 1 - sum(rows[1])
+        rows.append([0.2, 0.2, 0.6])
+        channel = DenseChannel(np.array(rows))
+        assert Fraction(channel.parity) >= exact_parity(exact_matrix(channel))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        ([[0.5, 0.5], [0.5, 0.4]], r"row 1 sums to 0\.9, not to 1"),
+        ([[0.5, 0.5], [0.5, 0.5 + 1e-8]], r"row 1 sums to 1\.00000001, not to 1"),
+        ([[0.5, 0.5], [1.5, -0.5]], r"entry -0\.5 of row 1, column 1 is negative"),
+        ([[0.5, 0.5]], r"must be square, not of shape \(1, 2\)"),
+        ([0.5, 0.5], r"must be square, not of shape \(2,\)"),
+        (np.zeros((0, 0)), r"must be square, not of shape \(0, 0\)"),
+        (np.zeros((2, 2, 2)), r"must be square, not of shape \(2, 2, 2\)"),
+        ([[np.nan, 1], [0, 1]], "must be finite"),
+        ([[np.inf, 0], [0, 1]], "must be finite"),
+        (np.broadcast_to(1 / 5000, (5000, 5000)), "5,000 rows is over the limit of 4,096"),
+    ],
+)
+def test_what_is_no_channel(matrix, message):
+    with pytest.raises(ChannelError, match=message):
+        DenseChannel(np.array(matrix) if not isinstance(matrix, np.ndarray) else matrix)
+
+
+def test_entries_are_the_channels_own():
+    P = np.eye(2)
+    channel = DenseChannel(P)
+    P[0, 0] = 9
+    channel.matrix()[0, 0] = 9
+    assert channel.matrix()[0, 0] == 1
+    with pytest.raises(ValueError, match="read-only"):
+        channel.entries[0, 0] = 9
+
+
+def test_nearly_singular_is_singular():
+    nearly = 0.5 + 1e-13
+    assert DenseChannel(np.array([[nearly, 1 - nearly], [0.5, 0.5]])).singular
+    assert not DenseChannel(np.array([[0.5 + 1e-9, 0.5 - 1e-9], [0.5, 0.5]])).singular

@@ -1,0 +1,154 @@
+"""Simulated tests of independence against plain loops, and what they assume."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from deniable.channels import KeepOrReplace
+from deniable.contingency.log_linear import LogLinearModel
+from deniable.contingency.monte_carlo import (
+    LaplaceRelease,
+    RandomizedRelease,
+    asymptotic_test,
+    critical_rank,
+    monte_carlo_test,
+)
+from deniable.contingency.two_step import two_step_estimate
+from deniable.errors import DeniableError
+
+MODEL = LogLinearModel.independence((2, 2))
+EVEN = np.full(4, 0.25)
+
+
+def test_epsilons_are_exact() -> None:
+    # Text 004's p = .5 on 4, 8 and 16 even cells; Laplace at sensitivity 2.
+    for cells, ratio in ((4, 5), (8, 9), (16, 17)):
+        release = RandomizedRelease(KeepOrReplace.uniform(cells, 0.5))
+        assert release.epsilon == pytest.approx(math.log(ratio), rel=1e-12)
+    assert LaplaceRelease(8.0).epsilon == 0.25
+
+
+def test_laplace_noise_has_the_privacy_that_it_claims() -> None:
+    # Densities of neighbouring tables, one record moved from one cell to another, differ by at
+    # most exp(epsilon), and where both cells are off on the outside by exactly that.
+    release = LaplaceRelease(3.0)
+    one, other = np.array([10.0, 7.0]), np.array([9.0, 8.0])
+    grid = np.stack(np.meshgrid(*[np.linspace(0, 20, 81)] * 2), axis=-1)
+    logs = [stats.laplace.logpdf(grid, table, 3.0).sum(-1) for table in (one, other)]
+    assert np.abs(logs[0] - logs[1]).max() == pytest.approx(release.epsilon, rel=1e-12)
+
+
+def test_a_rank_for_each_number_of_tables() -> None:
+    assert critical_rank(99, 0.05) == 95
+    assert critical_rank(999, 0.05) == 950
+    assert critical_rank(20, 0.05) == 20
+    with pytest.raises(DeniableError, match="draw more than 20"):
+        critical_rank(18, 0.05)
+    with pytest.raises(DeniableError, match="between 0 and 1"):
+        critical_rank(18, 1.0)
+
+
+@pytest.mark.parametrize("small_cells", ["ignore", "fitted", "table"])
+@pytest.mark.parametrize("kind", ["laplace", "randomized"])
+def test_decisions_are_those_of_a_plain_loop(kind: str, small_cells: str) -> None:
+    release = (
+        LaplaceRelease(8.0)
+        if kind == "laplace"
+        else RandomizedRelease(KeepOrReplace.uniform(4, 0.5))
+    )
+    rng = np.random.default_rng(1)
+    noisy = release.release(rng.multinomial(220, [0.35, 0.15, 0.2, 0.3], 30), rng)
+    found = monte_carlo_test(
+        noisy, 220, release, MODEL, np.random.default_rng(2), tables=99,
+        small_cells=small_cells,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+    # The same stream, looped over: tables that the rule accepts at once draw nothing.
+    again = np.random.default_rng(2)
+    estimate = two_step_estimate(noisy, 220, MODEL)
+    looked_at = {"table": estimate.tables, "fitted": estimate.fitted}
+    small = np.zeros(30, dtype=bool)
+    if small_cells != "ignore":
+        small = (looked_at[small_cells] < 5).any(axis=1)
+    open_tests = np.flatnonzero(~small)
+    null = estimate.fitted[open_tests] / 220
+    drawn = release.sample(null, np.full(len(open_tests), 220.0), 99, again)
+    for test, tables in zip(open_tests, drawn, strict=True):
+        statistics = []
+        for table in tables:
+            step = two_step_estimate(table, 220, MODEL)
+            statistics.append(((table - step.fitted) ** 2 / step.fitted).sum())
+            cells = {"table": step.tables, "fitted": step.fitted}.get(small_cells)
+            small[test] |= cells is not None and bool((cells < 5).any())
+        own = ((noisy[test] - estimate.fitted[test]) ** 2 / estimate.fitted[test]).sum()
+        threshold = sorted(statistics)[94]
+        assert found.statistic[test] == pytest.approx(own)
+        assert found.threshold[test] == pytest.approx(threshold)
+        assert found.rejected[test] == (own > threshold and not small[test])
+    np.testing.assert_array_equal(found.too_small, small)
+
+
+def test_sampling_reports_at_once_is_sampling_and_randomizing() -> None:
+    # False alarm 1e-6 each.
+    release = RandomizedRelease(KeepOrReplace(0.4, 0.6 * np.array([0.1, 0.2, 0.3, 0.4])))
+    rng = np.random.default_rng(3)
+    truth = np.array([0.4, 0.3, 0.2, 0.1])
+    at_once = release.sample(truth[None], np.array([300.0]), 4000, rng)[0]
+    in_steps = release.release(rng.multinomial(300, truth, 4000), rng)
+    np.testing.assert_allclose(at_once.sum(axis=1), 300)
+    for first, second in zip(at_once.T, in_steps.T, strict=True):
+        assert stats.ks_2samp(first, second).pvalue > 1e-6
+
+
+@pytest.mark.parametrize("kind", ["laplace", "randomized"])
+def test_simulated_critical_values_keep_the_size(kind: str) -> None:
+    # 2,000 trials: 4.9 standard errors of .05.
+    release = (
+        LaplaceRelease(8.0)
+        if kind == "laplace"
+        else RandomizedRelease(KeepOrReplace.uniform(4, 0.5))
+    )
+    rng = np.random.default_rng(4)
+    noisy = release.release(rng.multinomial(1000, EVEN, 2000), rng)
+    found = monte_carlo_test(noisy, 1000, release, MODEL, rng, small_cells="ignore")
+    assert found.rejected.mean() == pytest.approx(0.05, abs=4.9 * (0.05 * 0.95 / 2000) ** 0.5)
+
+
+def test_borrowed_critical_values_do_not() -> None:
+    rng = np.random.default_rng(5)
+    noisy = LaplaceRelease(8.0).release(rng.multinomial(172, EVEN, 1000), rng)
+    assert asymptotic_test(noisy, 172, MODEL).mean() > 0.25
+    # Without noise they do.
+    tables = rng.multinomial(172, EVEN, 4000)
+    assert asymptotic_test(tables, 172, MODEL).mean() == pytest.approx(0.05, abs=0.017)
+
+
+def test_the_rule_of_five_as_printed_turns_the_test_off() -> None:
+    rng = np.random.default_rng(6)
+    release = RandomizedRelease(KeepOrReplace.uniform(4, 0.5))
+    noisy = release.release(rng.multinomial(100, [0.45, 0.05, 0.05, 0.45], 50), rng)
+    on = monte_carlo_test(noisy, 100, release, MODEL, rng, tables=999)
+    off = monte_carlo_test(noisy, 100, release, MODEL, rng, tables=999, small_cells="ignore")
+    assert on.too_small.all()
+    assert not on.rejected.any()
+    assert off.rejected.mean() > 0.8
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: LaplaceRelease(0.0), "must be positive"),
+        (
+            lambda: monte_carlo_test(
+                [[1.0, 2, 3, 4]], 10, LaplaceRelease(1.0), MODEL, np.random.default_rng(1),
+                small_cells="some",  # type: ignore[arg-type]
+            ),
+            "unknown rule 'some'",
+        ),
+    ],
+)  # fmt: skip
+def test_refusals(call: object, message: str) -> None:
+    with pytest.raises(DeniableError, match=message):
+        call()  # type: ignore[operator]

@@ -1,0 +1,118 @@
+"""Mean SSE against k: the study against the records themselves, the bound against its proof."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from deniable.errors import DeniableError
+from deniable.idp.methods import METHODS, domain_bounds, masking
+from deniable.idp.utility import mean_sse, sample_variances
+from deniable.papers.idp.sse import (
+    COMPETITORS,
+    IdpSse,
+    bins_of_domain,
+    expected_table,
+    least_dp_sse,
+)
+from deniable.records.numeric import NumericMicrodata
+from deniable.sampling.laplace import SeededNoise
+from deniable.study.engine import simulate_chunk
+
+CELL = {"epsilon": 1.0, "domain_factor": 1.5}
+
+
+@pytest.fixture(scope="module")
+def records() -> NumericMicrodata:
+    generator = np.random.default_rng(1)
+    labels = generator.integers(0, 2, 60)
+    values = np.column_stack(
+        [generator.exponential(1 + labels), 5 + labels + generator.random(60), generator.random(60)]
+    )
+    return NumericMicrodata(("a", "b", "c"), values, "class", ("low", "high"), labels)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_runs_agree_with_the_expectation(records: NumericMicrodata, method: str) -> None:
+    study = IdpSse(records, (3, 10))
+    found = study(CELL | {"method": method}, np.random.default_rng(2), 3000)
+    table = expected_table(records, (3, 10), (1.0,), (1.5,))
+    expected = table[table["method"] == method]["expected_sse"].to_numpy()
+    error = found.std(axis=0, ddof=1) / math.sqrt(3000)
+    assert np.all(np.abs(found.mean(axis=0) - expected) < 5.5 * error)  # 4e-8 each
+
+
+def test_a_run_is_the_sse_of_the_masked_file(records: NumericMicrodata) -> None:
+    study = IdpSse(records, (5,))
+    found = study(CELL | {"method": "idp_ls"}, np.random.default_rng(3), 4)
+    upper = domain_bounds(records.values, 1.5)
+    masked = masking("idp_ls", study.ranking, 5, upper, 1.0).mask(
+        SeededNoise(np.random.default_rng(3)), 4
+    )
+    np.testing.assert_allclose(found[:, 0], mean_sse(records.values, masked), rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["dp", *COMPETITORS])
+def test_methods_without_clusters_are_the_same_at_each_k(
+    records: NumericMicrodata, method: str
+) -> None:
+    found = IdpSse(records, (3, 7, 20))(CELL | {"method": method}, np.random.default_rng(4), 5)
+    assert found.shape == (5, 3)
+    np.testing.assert_array_equal(found, np.repeat(found[:, :1], 3, axis=1))
+    assert np.all(found > 0)
+
+
+def test_outputs_and_cells_make_the_columns(records: NumericMicrodata) -> None:
+    study = IdpSse(records, (3, 5))
+    grid = {"method": ["dp", "idp_cbls"], "epsilon": [0.1], "domain_factor": [1.5, 10.0]}
+    table = simulate_chunk(
+        study, "s", [grid], chunk=0, chunks=1, replicates=6, block=4, root_seed=1, summary="mean"
+    )
+    assert list(table.columns[:4]) == ["method", "epsilon", "domain_factor", "k"]
+    assert len(table) == 2 * 2 * 2
+
+
+def test_least_sse_is_the_least() -> None:
+    # Variances within classes of unequal share: the budget's best split, found by search.
+    generator = np.random.default_rng(5)
+    labels = np.repeat([0, 1], 40)
+    values = np.column_stack([labels * shift + generator.random(80) for shift in (0, 0.4, 3.0)])
+    data = NumericMicrodata(("a", "b", "c"), values, "class", ("x", "y"), labels)
+    within = sum(values[labels == code].var(axis=0) / 2 for code in (0, 1))
+    within = within / sample_variances(values)
+    for epsilon in (0.01, 0.3, 1.0, 4.0):
+        splits = optimize.minimize(
+            lambda e: np.mean(within * np.exp(-2 * e)),
+            np.full(3, epsilon / 3),
+            bounds=[(0, epsilon)] * 3,
+            constraints={"type": "eq", "fun": lambda e, epsilon=epsilon: e.sum() - epsilon},
+            options={"ftol": 1e-14},
+        )
+        assert least_dp_sse(data, epsilon) == pytest.approx(splits.fun, abs=1e-6)
+
+
+def test_least_sse_bounds_randomized_exchange_exactly() -> None:
+    # Two records, values 0 and 1. The release: each record's own value, or all exchanged, with
+    # probability p: one change of a record alters nothing but which of both is more likely, so
+    # epsilon for two changes is ln((1 - p) / p). The best guess has an MSE that the bound allows.
+    for p in (0.1, 0.3, 0.5):
+        two_changes = math.log((1 - p) / p)
+        guesses = {0: p, 1: 1 - p}  # expectation of the value, given what is reported of it
+        mse = sum(
+            (1 - p if value == report else p) * (value - guesses[report]) ** 2
+            for value, report in itertools.product((0, 1), repeat=2)
+        ) / 2  # fmt: skip
+        assert mse >= 0.25 * math.exp(-two_changes) - 1e-12
+
+
+def test_bins_reach_the_maximum() -> None:
+    values = np.array([[1.0, 2.0], [4.0, 1.0]])
+    assert bins_of_domain(domain_bounds(values, 1.5), values) == 24
+    assert bins_of_domain(domain_bounds(values, 10.0), values) == 160
+
+
+def test_refuses_unknown_methods(records: NumericMicrodata) -> None:
+    with pytest.raises(DeniableError, match="unknown method 'idp_xx'"):
+        IdpSse(records, (3,))(CELL | {"method": "idp_xx"}, np.random.default_rng(1), 2)

@@ -1,0 +1,238 @@
+"""The studies of tests of independence: their tables, their epsilons, Table 3."""
+
+import csv
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.transforms import Bbox
+from tests.display.figure_checks import BANNER, cut_off, extents
+
+from deniable.channels import KeepOrReplace
+from deniable.errors import DeniableError
+from deniable.files import write_table
+from deniable.papers.rrba.figures import independence as rrba_independence
+from deniable.papers.rrba.independence import (
+    HYPOTHESES,
+    METHODS,
+    SHARES,
+    TABLE_3_METHODS,
+    IndependencePower,
+    Table3,
+    accuracies,
+    counted,
+    keep_for,
+    proportions,
+)
+from deniable.study.engine import compare, replicate, simulate_chunk
+from deniable.study.published import read_published
+
+ROOT = Path(__file__).resolve().parents[3]
+PRINTED = ROOT / "resources" / "published" / "rrba_table3.csv"
+KEYS = ["method", "k", "n", "effect", "epsilon_exact", "hypothesis", "rejected", "trials"]
+
+
+def table_3_grid(k: int, n: int, effect: float, tables: int = 99) -> dict[str, list[object]]:
+    return {"k": [k], "n": [n], "effect": [effect], "sampled_tables": [tables],
+            "small_cells": ["ignore"]}  # fmt: skip
+
+
+def power_cell(**changes: object) -> dict[str, object]:
+    cell: dict[str, object] = {"k": 2, "margins": "uniform", "pattern": "all", "n": 2000}
+    cell |= {"effect": 0.0, "epsilon": 2.0, "sampled_tables": 99, "small_cells": "ignore"}
+    return cell | changes
+
+
+@pytest.fixture(scope="module")
+def table_3() -> pd.DataFrame:
+    grids = [table_3_grid(2, 172, 0.55), table_3_grid(3, 344, 0.455), table_3_grid(4, 688, 0.37)]
+    results = simulate_chunk(
+        Table3(), "rrba_table3", grids, chunk=0, chunks=1, replicates=400, block=200,
+        root_seed=1, summary="mean",
+    )  # fmt: skip
+    results = counted(results).assign(data_source="original")
+    return compare(results, read_published(PRINTED, "rejected_percent"), KEYS, 100)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+@pytest.mark.parametrize("margins", SHARES)
+@pytest.mark.parametrize("pattern", ["all", "pair"])
+def test_tables_have_the_stated_margins_and_effect(k: int, margins: str, pattern: str) -> None:
+    cells = proportions(k, margins, 0.1, pattern).reshape((2,) * k)
+    assert cells.sum() == pytest.approx(1)
+    scores = []
+    for axis, share in enumerate(SHARES[margins][:k]):
+        margin = cells.sum(axis=tuple(a for a in range(k) if a != axis))
+        assert margin[1] == pytest.approx(share)
+        shape = [-1 if a == axis else 1 for a in range(k)]
+        scores.append(((share - np.arange(2)) / (share * (1 - share)) ** 0.5).reshape(shape))
+    dependent = scores if pattern == "all" else scores[:2]
+    product = math.prod(dependent[1:], start=dependent[0])
+    # The mean of the product of standardized scores is the effect, up to the signs of scores.
+    assert abs((cells * product).sum()) == pytest.approx(0.1)
+
+
+def test_even_tables_are_those_of_the_notes() -> None:
+    signs = np.kron(np.kron([1, -1], [1, -1]), [1, -1])
+    np.testing.assert_allclose(proportions(3, "uniform", 0.3), (1 + 0.3 * signs) / 8)
+
+
+def test_refused_tables() -> None:
+    with pytest.raises(DeniableError, match=r"can be at most 0\.138"):
+        proportions(3, "skewed", 0.5)
+    with pytest.raises(DeniableError, match="use uniform or skewed"):
+        proportions(5, "uniform", 0.5)
+    with pytest.raises(DeniableError, match="unknown pattern"):
+        proportions(2, "uniform", 0.5, "triple")
+
+
+@pytest.mark.parametrize("cells", [2, 4, 16])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_keep_for_gives_the_exact_epsilon(cells: int, epsilon: float) -> None:
+    channel = KeepOrReplace.uniform(cells, keep_for(epsilon, cells))
+    assert channel.epsilon == pytest.approx(epsilon, rel=1e-9)
+    with pytest.raises(DeniableError, match="must be positive"):
+        keep_for(0.0, cells)
+
+
+def test_power_compares_methods_at_one_exact_epsilon() -> None:
+    outputs = IndependencePower().outputs(power_cell(k=4, epsilon=1.0))
+    assert [o["method"] for o in outputs if o["measure"] == "rejected"] == list(METHODS)
+    for output in outputs:
+        assert output["epsilon_exact"] == pytest.approx(1.0, rel=1e-9)
+
+
+def test_table_3_states_the_epsilons_that_its_settings_have() -> None:
+    cell = {"k": 3, "n": 100, "effect": 0.2, "sampled_tables": 99, "small_cells": "table"}
+    exact = {o["method"]: o["epsilon_exact"] for o in Table3().outputs(cell)}
+    assert exact["rrba"] == exact["channel_aware"] == pytest.approx(math.log(9))
+    assert exact["mcindep"] == exact["laplace"] == 0.25
+    assert exact["laplace_printed_scale"] == pytest.approx(0.25 / 8)
+
+
+def test_printed_numbers_are_those_of_the_text() -> None:
+    printed = read_published(PRINTED, "rejected_percent")
+    assert len(printed) == 18
+    wide = printed.pivot(index=["method", "k"], columns="hypothesis", values="published")
+    accuracy = (wide["H1"] + 100 - wide["H0"]) / 2
+    expected = {("laplace", 2): 66.5, ("laplace", 3): 57, ("laplace", 4): 54.5,
+                ("mcindep", 2): 94.5, ("mcindep", 3): 93.5, ("mcindep", 4): 91.5,
+                ("rrba", 2): 96.5, ("rrba", 3): 94, ("rrba", 4): 93.5}  # fmt: skip
+    assert accuracy.to_dict() == expected
+    shared = ROOT.parent / "shared" / "published" / "rrba_table3.csv"
+    if shared.is_file():
+        with shared.open(encoding="utf-8") as stream:
+            for row in csv.DictReader(stream):
+                mine = wide.loc[row["method"], int(row["k"])]
+                assert mine["H1"] == float(row["truth_reject_decided_reject"])
+                assert mine["H0"] == float(row["truth_accept_decided_reject"])
+
+
+def test_table_3_has_the_columns_and_rows_of_the_contract(table_3: pd.DataFrame) -> None:
+    assert list(table_3.columns) == [
+        *KEYS, "published", "regenerated", "ci_low", "ci_high", "replicates", "data_source",
+        "verdict",
+    ]  # fmt: skip
+    assert len(table_3) == 3 * len(HYPOTHESES) * len(TABLE_3_METHODS)
+    assert (table_3["rejected"] == table_3["regenerated"] * table_3["trials"] / 100).all()
+    inside = table_3["regenerated"].between(table_3["ci_low"], table_3["ci_high"])
+    assert inside.all()
+    assert table_3["published"].notna().sum() == 18
+
+
+def test_table_3_survives_a_file(table_3: pd.DataFrame, tmp_path: Path) -> None:
+    write_table(tmp_path / "t.csv", table_3)
+    again = pd.read_csv(tmp_path / "t.csv")
+    assert again["hypothesis"].tolist() == table_3["hypothesis"].tolist()
+    assert again["method"].notna().all()
+
+
+def test_table_3_where_it_reproduces(table_3: pd.DataFrame) -> None:
+    # Sizes and powers of RRBA, sizes of MCIndep: with the assumed n and effect.
+    rrba = table_3[table_3["method"] == "rrba"]
+    assert (rrba["verdict"] == "agrees").all()
+    sizes = table_3[(table_3["method"] == "mcindep") & (table_3["hypothesis"] == "H0")]
+    assert (sizes["verdict"] == "agrees").sum() >= 2  # 9 of 100 for k = 4 is at the edge
+    found = accuracies(table_3, ["method", "k"]).set_index(["method", "k"])
+    assert found.loc[("rrba", 2), "published"] == 96.5
+    assert found.loc[("rrba", 2), "regenerated"] == pytest.approx(95, abs=3)
+
+
+def test_the_channel_aware_test_has_no_less_power(table_3: pd.DataFrame) -> None:
+    power = table_3[table_3["hypothesis"] == "H1"].set_index(["k", "method"])["rejected"]
+    for k in (2, 3, 4):
+        error = (power[k, "rrba"] * (400 - power[k, "rrba"]) / 400) ** 0.5
+        assert power[k, "channel_aware"] >= power[k, "rrba"] - 2 * error
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"effect": 0.1},
+        {"k": 3, "margins": "skewed", "pattern": "pair", "effect": 0.2},
+        {"k": 4, "margins": "skewed", "effect": 0.15, "n": 20_000},
+    ],
+)
+def test_power_is_not_below_rrbas_by_two_errors(changes: dict[str, object]) -> None:
+    runs = replicate(
+        IndependencePower(), 1, "rrba_power", power_cell(**changes), replicates=300, block=300
+    )
+    difference = runs[:, METHODS.index("channel_aware")] - runs[:, METHODS.index("rrba")]
+    assert difference.mean() >= -2 * max(difference.std() / 300**0.5, 1e-9)
+
+
+def test_measures_of_validity() -> None:
+    runs = replicate(
+        IndependencePower(), 1, "rrba_power", power_cell(n=100, epsilon=0.3), replicates=20,
+        block=20,
+    )  # fmt: skip
+    assert set(np.unique(runs)) <= {0.0, 100.0}
+    assert runs[:, len(METHODS)].max() == 0  # the rule fails: 0.065^2 * 100 open answers
+    assert runs[:, len(METHODS) + 1].max() == 0
+    runs = replicate(
+        IndependencePower(), 1, "rrba_power", power_cell(n=20_000), replicates=20, block=20
+    )
+    assert runs[:, len(METHODS)].min() == 100
+
+
+@pytest.fixture(scope="module")
+def power_table() -> pd.DataFrame:
+    grid = {"k": [2, 4], "margins": ["uniform", "skewed"], "pattern": ["pair"], "n": [500, 2000],
+            "effect": [0.0, 0.2], "epsilon": [2.0], "sampled_tables": [39],
+            "small_cells": ["ignore"]}  # fmt: skip
+    results = simulate_chunk(
+        IndependencePower(), "rrba_power", [grid], chunk=0, chunks=1, replicates=12, block=12,
+        root_seed=1, summary="mean",
+    )  # fmt: skip
+    return counted(results)
+
+
+@pytest.mark.parametrize("source", ["original", "surrogate"])
+@pytest.mark.parametrize("figure", ["table_3", "power"])
+def test_no_text_of_the_figures_is_cut_off_or_hidden(
+    table_3: pd.DataFrame, power_table: pd.DataFrame, figure: str, source: str
+) -> None:
+    table = power_table
+    if figure == "table_3":
+        table = table_3.assign(sampled_tables=99, small_cells="ignore")
+    drawn = getattr(rrba_independence, figure)(table.assign(data_source=source))
+    found = extents(drawn)
+    assert cut_off(found) == []
+    banner = found.pop(BANNER, None)
+    assert (banner is not None) == (source == "surrogate")
+    for text, box in found.items():
+        assert not (banner and Bbox.intersection(banner, box)), text
+
+
+def test_a_thousand_sampled_tables_take_seconds() -> None:
+    # Table 3 with l = 999 is 6 settings of 1,000 trials within 5 minutes of two cores: 100 s each.
+    start = time.process_time()
+    replicate(
+        Table3(), 1, "rrba_table3",
+        {"k": 4, "n": 688, "effect": 0.37, "sampled_tables": 999, "small_cells": "ignore"},
+        replicates=50, block=50,
+    )  # fmt: skip
+    assert time.process_time() - start < 5

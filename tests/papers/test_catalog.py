@@ -1,0 +1,337 @@
+"""Studies, tables and figures name each other without a gap, and rows by all that tells them."""
+
+import inspect
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from deniable.datasets.networks import drawn_from_resources
+from deniable.errors import ConfigError
+from deniable.papers.catalog import (
+    ANALYSES,
+    FIGURES,
+    ON_REQUEST,
+    STUDIES,
+    TABLES,
+    StudyTable,
+)
+from deniable.papers.drawing import DRAWN
+from deniable.pipeline.config import Config, validate
+from deniable.pipeline.plan import Plan
+from deniable.pipeline.studies import StudiesConfig
+from deniable.records.categorical import Microdata
+from deniable.records.numeric import NumericMicrodata
+from deniable.study.engine import compare, in_order, plotted, simulate_chunk
+from deniable.study.grid import cells_of_grids
+from deniable.study.published import read_published
+
+ROOT = Path(__file__).resolve().parents[2]
+PUBLISHED = ROOT / "resources" / "published"
+
+
+@pytest.fixture
+def config(config_values: dict[str, Any]) -> Config:
+    return validate(config_values)
+
+
+@pytest.fixture
+def whole_config(config_values: dict[str, Any]) -> Config:
+    """Return a config with the cells of what is made on request only, of a grid that is small."""
+    sweep = yaml.safe_load((ROOT / "config" / "sweep.yaml").read_text("utf-8"))
+    sweep["studies"]["multirr_sweep"]["grids"][0] |= {"records": [50, 200], "p": [0.3, 0.7]}
+    config_values["studies"] |= sweep["studies"]
+    return validate(config_values)
+
+
+def numbers() -> NumericMicrodata:
+    """Return records with the attributes that Figures 5 and 6 of text 002 look at."""
+    values = np.random.default_rng(5).gamma(2, 1, (500, 3)).round(2)
+    labels = (values.sum(axis=1) > 6).astype(int)
+    return NumericMicrodata(("FICA", "alcohol", "width"), values, "size", ("s", "l"), labels)
+
+
+@cache
+def network_file(name: str) -> Microdata:
+    """Return a file of text 004 as its rule draws it."""
+    return drawn_from_resources(name, ROOT / "resources" / "networks")
+
+
+@pytest.fixture
+def data_of(small_data: Microdata, adult_like: Microdata) -> Callable[[str], Any]:
+    """Return records that a study takes: those of text 001 are about attributes of Adult."""
+
+    def found(study: str) -> Any:
+        if study.startswith("idp_"):
+            return numbers()
+        if study.startswith("rrba_"):
+            names = [name.rpartition("/")[2] for name in STUDIES[study].datasets]
+            return {name: network_file(name) for name in names} or None
+        return adult_like if study.startswith("pram_") else small_data
+
+    return found
+
+
+def plan_of(config: Config) -> Plan:
+    return Plan(config, ROOT, {}, {})
+
+
+def rows_of(table: StudyTable, config: Config, data: Any) -> list[dict[str, Any]]:
+    """Return what names each row of a table under a config, without its numbers."""
+    settings = config.study(table.study)
+    simulator = STUDIES[table.study].simulator(data, settings.model_dump())
+    rows = [cell | dict(o) for cell in settings.cells() for o in simulator.outputs(cell)]
+    return [row for row in rows if table.holds(row)]
+
+
+def table_of(table: StudyTable, config: Config, data: Any) -> pd.DataFrame:
+    """Return a table as its rules make it, from 6 runs of its first cell."""
+    study = STUDIES[table.study]
+    settings = config.study(table.study).model_dump()
+    first = next(cell for cell in cells_of_grids(settings["grids"]) if table.holds(cell))
+    results = simulate_chunk(
+        study.simulator(data, settings),
+        table.study,
+        [{name: [value] for name, value in first.items()}],
+        chunk=0,
+        chunks=1,
+        replicates=6,
+        block=6,
+        root_seed=1,
+        summary=study.summary,
+    ).assign(data_source="original")
+    results = in_order(results[[table.holds(r) for r in results.to_dict("records")]], [first])
+    printed = None
+    if table.published:
+        printed = read_published(PUBLISHED / f"{table.published[0]}.csv", study.published_column)
+    if table.finish:
+        return table.finish(results, printed)
+    if printed is None:
+        return plotted(results, table.keys, table.value or study.summary)
+    return compare(results, printed, table.keys, study.published_replicates)
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+
+def test_every_study_of_the_config_is_one_with_a_table() -> None:
+    assert set(STUDIES) == set(StudiesConfig.model_fields)
+    assert {table.study for table in TABLES.values()} == set(STUDIES)
+
+
+def test_every_table_goes_by_its_own_name() -> None:
+    assert [table.id for table in TABLES.values()] == list(TABLES)
+    assert len({table.title for table in TABLES.values()}) == len(TABLES)
+    assert not set(TABLES) & set(ANALYSES)
+    assert len(set(ANALYSES)) == len(ANALYSES)
+
+
+def test_every_figure_is_drawn_from_tables_that_are_made() -> None:
+    assert set(FIGURES) == set(DRAWN)
+    for figure, tables in FIGURES.items():
+        assert set(tables) <= {*TABLES, *ANALYSES}, figure
+        function = DRAWN[figure]
+        given = function.keywords if isinstance(function, partial) else {}
+        free = set(inspect.signature(function).parameters) - set(given)
+        assert len(free) == len(tables), figure
+
+
+def test_every_analysis_is_made_by_a_rule() -> None:
+    rules = "".join(f.read_text("utf-8") for f in (ROOT / "workflow" / "rules").glob("*.smk"))
+    for analysis in ANALYSES:
+        assert rules.count(f"results/tables/{analysis}.csv") >= 1, analysis
+
+
+def test_every_printed_table_is_there_to_be_read() -> None:
+    for table in TABLES.values():
+        study = STUDIES[table.study]
+        for name in table.published:
+            printed = read_published(PUBLISHED / f"{name}.csv", study.published_column)
+            text_004 = table.id.startswith("rrba_")
+            assert len(printed) == {"rrba_table3": 18, "rrba_table4": 16, "rrba_table5": 24}.get(
+                table.id, 36
+            )
+            about = {"published", "half_unit", "epsilon_claimed"}
+            assert set(printed) - about <= set(table.keys)
+            assert study.published_replicates == (100 if text_004 else 1000)
+    # What is drawn only has no printed numbers to be held against.
+    assert {t.id for t in TABLES.values() if t.published} == {
+        "multirr_table1",
+        "multirr_table2",
+        "multirr_sensitivity",
+        "rrba_table3",
+        "rrba_table4",
+        "rrba_table5",
+    }
+
+
+# -- rows and columns ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_keys_of_a_table_name_one_row(
+    whole_config: Config, data_of: Callable[[str], Any], name: str
+) -> None:
+    table = TABLES[name]
+    if table.finish:  # which may give it rows and columns of its own
+        made = table_of(table, whole_config, data_of(table.study))
+        keys = list(made[list(table.keys)].itertuples(index=False, name=None))
+    else:
+        rows = rows_of(table, whole_config, data_of(table.study))
+        keys = [tuple(row[key] for key in table.keys) for row in rows]
+    assert len(set(keys)) == len(keys) > 0
+
+
+def test_no_number_is_simulated_for_no_table(
+    whole_config: Config, data_of: Callable[[str], Any]
+) -> None:
+    for name, study in STUDIES.items():
+        settings = whole_config.study(name)
+        simulator = study.simulator(data_of(name), settings.model_dump())
+        tables = [table for table in TABLES.values() if table.study == name]
+        for cell in settings.cells():
+            for output in simulator.outputs(cell):
+                row = cell | dict(output)
+                assert any(table.holds(row) for table in tables), row
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_keys_are_the_first_columns_of_what_is_made(
+    whole_config: Config, data_of: Callable[[str], Any], name: str
+) -> None:
+    table = TABLES[name]
+    made = table_of(table, whole_config, data_of(table.study))
+    if not table.finish:
+        assert list(made)[: len(table.keys)] == list(table.keys)
+    number = "regenerated" if table.published else table.value or STUDIES[table.study].summary
+    assert {number, "ci_low", "ci_high", "replicates", "data_source"} <= set(made)
+    assert not made.duplicated(list(table.keys)).any()
+    assert set(made["replicates"]) == {6}
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [
+        ("multirr_fig2", "estimator sigma measure median ci_low ci_high replicates"),
+        (
+            "multirr_fig3",
+            "mechanism t_v t_d p sigma method median ci_low ci_high replicates",
+        ),
+        (
+            "multirr_table1",
+            "dataset matrix mechanism projection p t_d t_v published regenerated ci_low ci_high "
+            "replicates data_source verdict",
+        ),
+    ],
+)
+def test_the_columns_that_were_agreed_on_come_first(
+    config: Config, small_data: Microdata, name: str, columns: str
+) -> None:
+    expected = columns.split()
+    assert list(table_of(TABLES[name], config, small_data))[: len(expected)] == expected
+
+
+def test_what_is_drawn_beside_the_columns_of_a_table_is_there(
+    config: Config, small_data: Microdata
+) -> None:
+    # As the docstrings of `deniable.papers.multirr.figures.analyses` ask for them.
+    for name, columns in {
+        "multirr_fig2": {"p", "data_source"},
+        "multirr_fig3": {"best", "data_source"},
+        "multirr_gains": {"p", "matrix", "data_source"},
+        "multirr_projections": {"best", "matrix", "data_source"},
+    }.items():
+        assert columns <= set(table_of(TABLES[name], config, small_data))
+
+
+def test_the_tables_of_figure_3_hold_what_they_say(config: Config, small_data: Microdata) -> None:
+    found = {
+        name: table_of(TABLES[name], config, small_data)
+        for name in ("multirr_fig3", "multirr_projections", "multirr_adjustment")
+    }
+    cells = 9 * 4  # coverages, methods
+    assert len(found["multirr_fig3"]) == cells
+    assert set(found["multirr_fig3"]["projection"]) == {"clip"}
+    assert len(found["multirr_projections"]) == 3 * cells
+    assert set(found["multirr_projections"]["measure"]) == {"relative_error"}
+    assert len(found["multirr_adjustment"]) == 3 * 2 * 3  # projections, adjustments, what is told
+    assert set(found["multirr_adjustment"]["measure"]) == {"sweeps", "gap", "left_out"}
+    same = ["mechanism", "t_v", "t_d", "p", "sigma", "method", "median"]
+    clip = found["multirr_projections"].query("projection == 'clip'")
+    pd.testing.assert_frame_equal(
+        clip[same].reset_index(drop=True), found["multirr_fig3"][same].reset_index(drop=True)
+    )
+
+
+def test_a_table_holds_what_its_conditions_say() -> None:
+    table = StudyTable("t", "s", "T", ("a",), (), {"a": 1, "b": ("x", "y")})
+    assert table.holds({"a": 1, "b": "x"})
+    assert table.holds({"a": 1, "b": "y", "c": 9})
+    assert not table.holds({"a": 2, "b": "x"})
+    assert not table.holds({"a": 1, "b": "z"})
+    # Outputs are named after their cell: what it lacks decides nothing yet.
+    assert table.holds({"a": 1})
+    assert StudyTable("t", "s", "T", ("a",)).holds({"a": 3})
+
+
+# -- what a config asks for ------------------------------------------------------------------------
+
+
+def test_the_committed_config_asks_for_everything(config: Config) -> None:
+    plan = plan_of(config)
+    assert plan.tables() == [name for name in TABLES if name not in ON_REQUEST]
+    assert plan.figures() == [
+        figure for figure, tables in FIGURES.items() if not set(tables) & set(ON_REQUEST)
+    ]
+    assert plan.analyses() == list(ANALYSES)
+    assert plan.printed_tables() == ["multirr_table1", "multirr_table2"]
+    assert plan.compared_tables() == ["multirr_table1", "multirr_table2", "multirr_sensitivity"]
+    for table in plan.tables():
+        assert plan.chunks(table)
+
+
+@pytest.mark.parametrize(
+    ("study", "changes", "without"),
+    [
+        ("multirr_tables", {"dataset": ["adult"]}, {"multirr_table2"}),
+        ("multirr_tables", {"dataset": ["adult6"]}, {"multirr_table1"}),
+    ],
+)
+def test_what_a_config_leaves_out_is_not_made(
+    config_values: dict[str, Any], study: str, changes: dict[str, Any], without: set[str]
+) -> None:
+    for grid in config_values["studies"][study]["grids"]:
+        grid.update(changes)
+    plan = plan_of(validate(config_values))
+    left_out = without | set(ON_REQUEST)
+    assert set(TABLES) - set(plan.tables()) == left_out
+    assert set(FIGURES) - set(plan.figures()) == {
+        figure for figure, tables in FIGURES.items() if left_out & set(tables)
+    }
+    # Claims are held against all tables, or not at all.
+    assert set(ANALYSES) - set(plan.analyses()) == {"multirr_claims"}
+
+
+@pytest.mark.parametrize(
+    ("study", "section", "option", "value", "said"),
+    [
+        ("multirr_fig3", None, "projections", ["simplex"], "allowed: with clip, which is drawn"),
+        ("multirr_fig2", 0, "projection", ["simplex"], "allowed: with clip, which is drawn"),
+        ("multirr_fig2", 0, "p", [0.5, 0.7], "p takes the values 0.5, 0.7; allowed: one"),
+        ("multirr_fig2", 0, "matrix", ["printed", "keep"], "matrix takes the values keep, printed"),
+        ("multirr_fig3", 0, "matrix", ["printed", "keep"], "matrix takes the values keep, printed"),
+    ],
+)
+def test_what_a_figure_could_not_show_is_refused(
+    config_values: dict[str, Any], study: str, section: int | None, option: str, value: Any,
+    said: str,
+) -> None:  # fmt: skip
+    settings = config_values["studies"][study]
+    (settings if section is None else settings["grids"][section])[option] = value
+    with pytest.raises(ConfigError, match=said):
+        validate(config_values)

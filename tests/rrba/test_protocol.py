@@ -1,0 +1,399 @@
+"""The protocol of RRBA: what clients tell, and what becomes of lost, doubled and odd messages."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import FrozenInstanceError, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special
+
+from deniable.channels import KeepOrReplace
+from deniable.errors import DataError, DeniableError
+from deniable.records.domain import Attribute, Codes, Domain
+from deniable.rrba.client import Client
+from deniable.rrba.messages import Answer, BlockReport, Question, Refusal
+from deniable.rrba.privacy import view_epsilon
+from deniable.rrba.protocol import Aggregator, Server, run_block, run_protocol
+from deniable.rrba.tables import POOLED, PRINTED, PRINTED_FIRST_VERSION, Rule, table_channel
+from deniable.rrba.views import View, make_views
+from deniable.sampling.sources import RandomSource, SystemSource
+
+ERROR_RATE = 1e-6
+DOMAIN = Domain(
+    (
+        Attribute("a", ("0", "1")),
+        Attribute("b", ("0", "1", "2")),
+        Attribute("c", ("0", "1")),
+        Attribute("d", ("0",)),
+    )
+)
+PAIR: View = (("a", "b"),)
+UNIFORM = (1 / 6,) * 6
+
+
+def question(**changed: Any) -> Question:
+    return replace(Question(1, "x", 0.5, PAIR, (UNIFORM,)), **changed)
+
+
+def client(
+    values: Sequence[int] = (1, 2, 0, 0), budget: float = math.inf, name: str = "x", seed: int = 1
+) -> Client:
+    return Client(name, DOMAIN, values, budget, np.random.default_rng(seed))
+
+
+def crowd(size: int, seed: int = 1, budget: float = math.inf) -> list[Client]:
+    generator = np.random.default_rng(seed)
+    return [
+        Client(
+            f"c{number}",
+            DOMAIN,
+            [int(generator.integers(attribute.size)) for attribute in DOMAIN],
+            budget,
+            generator,
+        )
+        for number in range(size)
+    ]
+
+
+def aggregator(rule: Rule = POOLED, keep: float = 0.5, seed: int = 2) -> Aggregator:
+    views = make_views(DOMAIN.names, 2)
+    return Aggregator(DOMAIN, views, keep, np.random.default_rng(seed), rule)
+
+
+# -- clients ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("true", [0, 5])
+def test_answers_are_drawn_from_the_row_of_the_true_cell(true: int) -> None:
+    table, keep, draws = (0.05, 0.1, 0.15, 0.2, 0.2, 0.3), 0.3, 4000
+    values = (*divmod(true, 3), 0, 0)
+    asked = client(values)
+    answers = [
+        asked.answer(question(number=number, keep=keep, tables=(table,))) for number in range(draws)
+    ]
+    observed = np.bincount([a.cells[0] for a in answers if isinstance(a, Answer)], minlength=6)
+    expected = draws * table_channel(table, keep).matrix()[true]
+    statistic = float(((observed - expected) ** 2 / expected).sum())
+    assert special.chdtrc(5, statistic) > ERROR_RATE
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2)), min_size=2, max_size=2))
+def test_true_values_leave_through_the_channel_only(values: list[tuple[int, int]]) -> None:
+    """With the channel cut, all that two different clients send and show is the same."""
+
+    def cut(self: KeepOrReplace, codes: Codes, source: RandomSource) -> Codes:
+        return np.zeros_like(codes)
+
+    asked = [
+        question(),
+        question(),
+        question(number=2, view=(("a", "b"), ("c", "d")), tables=(UNIFORM, (0.5, 0.5))),
+        question(number=3, tables=((0.5, 0.5),)),
+        question(number=4, client="y"),
+        question(number=5, view=(("a", "b"), ("a", "c"))),
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(KeepOrReplace, "randomize", cut)
+        clients = [client((*value, 0, 0), budget=5.0) for value in values]
+        seen = [[repr([c.answer(q) for q in asked]), repr(c), c.spent] for c in clients]
+    assert seen[0] == seen[1]
+
+
+def test_a_question_sent_twice_has_one_answer_and_one_price() -> None:
+    asked = client()
+    first = asked.answer(question())
+    spent = asked.spent
+    assert all(asked.answer(question()) is first for _ in range(50))
+    assert asked.spent == spent == view_epsilon([UNIFORM], 0.5)
+    other = asked.answer(question(keep=0.9))
+    assert isinstance(other, Refusal)
+    assert "another question of that number" in other.reason
+
+
+def test_a_client_asked_again_spends_the_sum_and_stops_at_its_budget() -> None:
+    one = view_epsilon([UNIFORM], 0.5)
+    assert one == pytest.approx(math.log(7))
+    asked = client(budget=2.5 * one)
+    given = [asked.answer(question(number=number)) for number in range(4)]
+    assert [type(answer) for answer in given] == [Answer, Answer, Refusal, Refusal]
+    assert asked.spent == pytest.approx(2 * one)
+    assert "above the budget" in given[2].reason  # type: ignore[union-attr]
+    assert isinstance(client(budget=one).answer(question()), Answer)
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"client": "y"}, "the question is for 'y'"),
+        ({"view": (("a", "b"), ("b", "c")), "tables": (UNIFORM, UNIFORM)}, "asks an attribute twi"),
+        ({"view": (("a", "a"),)}, "asks an attribute twice"),
+        ({"tables": ()}, "differ in number"),
+        ({"tables": ((0.5, 0.5),)}, "has 2 cells, not 6"),
+        ({"tables": ((0.5, 0.5, 0.0, 0.0, 0.0, 0.0),)}, "epsilon infinite"),
+        ({"tables": ((0.5, 0.7, -0.2, 0.0, 0.0, 0.0),)}, "negative"),
+        ({"tables": ((0.5, 0.7, 0.1, 0.1, 0.1, 0.1),)}, "not to 1"),
+        ({"tables": ((math.nan,) * 6,)}, "finite"),
+        ({"keep": 1.0}, r"it must be in \(0, 1\)"),
+        ({"view": (("a", "z"),)}, "there is no attribute 'z'"),
+    ],
+)
+def test_a_client_refuses_what_would_harm_it(changed: dict[str, Any], reason: str) -> None:
+    asked = client()
+    refusal = asked.answer(question(**changed))
+    assert isinstance(refusal, Refusal)
+    with pytest.raises(DeniableError, match=reason):
+        raise DeniableError(refusal.reason)
+    assert asked.spent == 0
+
+
+def test_clients_with_wrong_values_are_refused() -> None:
+    with pytest.raises(DeniableError, match="3 values for 4 attributes"):
+        client((0, 0, 0))
+    with pytest.raises(DataError, match="attribute 'b'"):
+        client((0, 3, 0, 0))
+    with pytest.raises(DeniableError, match="the budget 0"):
+        client(budget=0)
+
+
+def test_messages_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        question().keep = 1.0  # type: ignore[misc]
+
+
+def test_an_empty_view_is_answered_with_nothing() -> None:
+    answer = client().answer(question(view=(), tables=()))
+    assert answer == Answer(1, "x", ())
+
+
+# -- faults ----------------------------------------------------------------------------------------
+
+
+class Network:
+    """Loses, doubles and shuffles messages as it is told."""
+
+    def __init__(self, copies: Sequence[int], seed: int) -> None:
+        self.copies = copies
+        self.generator = np.random.default_rng(seed)
+
+    def __call__(self, messages: Sequence[Any]) -> list[Any]:
+        times = [self.copies[number % len(self.copies)] for number in range(len(messages))]
+        sent = [message for message, n in zip(messages, times, strict=True) for _ in range(n)]
+        return [sent[place] for place in self.generator.permutation(len(sent))]
+
+
+copies = st.lists(st.integers(0, 3), min_size=1, max_size=5)
+rules = st.sampled_from([POOLED, PRINTED, PRINTED_FIRST_VERSION, Rule("none")])
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    st.lists(st.integers(0, 9), min_size=1, max_size=4), copies, copies, rules, st.integers(0, 99)
+)
+def test_lost_and_doubled_messages(
+    sizes: list[int], out: list[int], back: list[int], rule: Rule, seed: int
+) -> None:
+    asking, server, clients = aggregator(rule), Server(), {}
+    arrived: Counter[str] = Counter()
+    for block, size in enumerate(sizes):
+        for each in crowd(size, seed):
+            each.name = f"{block}.{each.name}"
+            clients[each.name] = each
+        there, home = Network(out, seed), Network(back, seed + 1)
+
+        def note(answers: Sequence[Answer | Refusal], home: Network = home) -> list[Any]:
+            delivered = home(answers)
+            arrived.update({a.client for a in delivered if isinstance(a, Answer)})
+            return delivered
+
+        names = [name for name in clients if name.startswith(f"{block}.")]
+        run_block(asking, server, clients, names, deliver=there, deliver_back=note)
+    # Every client of whom an answer arrived counts once, whatever was doubled; no other counts.
+    views = asking.views
+    counted = sum(server.answers(c) for c in server.combinations)
+    assert counted == len(arrived) * len(views[0])
+    assert len({len(view) for view in views}) == 1
+    lost = sum(sizes) - len(arrived)
+    assert asking.passed_over["no answer"] + asking.passed_over["refused"] == lost
+    for combination in server.combinations:
+        assert server.estimate(combination).sum() == pytest.approx(1.0, abs=1e-9)
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(st.integers(1, 12), st.integers(0, 99))
+def test_losses_that_do_not_look_at_values_leave_estimates_unbiased(size: int, seed: int) -> None:
+    # The estimate is a function of the answers that came: the same as if only those were asked.
+    asking, server = aggregator(seed=seed), Server()
+    clients = {each.name: each for each in crowd(size, seed)}
+    run_block(asking, server, clients, list(clients), deliver_back=Network([1, 0], seed))
+    for combination in server.combinations:
+        (report,) = server._of(combination)
+        expected = table_channel(report.table, 0.5).estimate(report.counts)
+        np.testing.assert_allclose(server.estimate(combination), expected, atol=1e-9)
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.lists(st.integers(0, 5), min_size=2, max_size=6))
+def test_of_a_client_that_answers_twice_the_first_answer_counts(cells: list[int]) -> None:
+    asking = Aggregator(DOMAIN, [PAIR], 0.5, np.random.default_rng(1))
+    (asked,) = asking.open_block(["x"])
+    for cell in cells:
+        asking.receive(Answer(asked.number, "x", (cell,)))
+    (report,) = asking.close_block()
+    assert report.counts == tuple(np.eye(6, dtype=int)[cells[0]].tolist())
+    assert asking.passed_over["late or doubled"] == len(cells) - 1
+    asking.receive(Answer(asked.number, "x", (0,)))  # after the block
+    assert asking.passed_over["late or doubled"] == len(cells)
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        (Answer(1, "y", (0,)), "from another client"),
+        (Answer(2, "x", (0,)), "to no question"),
+        (Answer(0, "x", (0,)), "to no question"),
+        (Answer(1, "x", (6,)), "malformed"),
+        (Answer(1, "x", (-1,)), "malformed"),
+        (Answer(1, "x", (0, 0)), "malformed"),
+        (Answer(1, "x", ()), "malformed"),
+        (Answer(1, "x", (0.5,)), "malformed"),  # type: ignore[arg-type]
+        (Refusal(1, "x", "no"), "refused"),
+    ],
+)
+def test_odd_messages_are_passed_over(message: Answer | Refusal, reason: str) -> None:
+    asking = Aggregator(DOMAIN, [PAIR], 0.5, np.random.default_rng(1))
+    asking.open_block(["x"])
+    asking.receive(message)
+    assert asking.passed_over == {reason: 1}
+    if reason != "refused":  # the true answer still counts
+        asking.receive(Answer(1, "x", (3,)))
+        assert asking.close_block()[0].counts[3] == 1
+    else:
+        assert asking.close_block() == []
+
+
+@pytest.mark.parametrize("rule", [POOLED, PRINTED, PRINTED_FIRST_VERSION])
+def test_an_empty_block_changes_no_table(rule: Rule) -> None:
+    asking, server = aggregator(rule), Server()
+    run_protocol(asking, server, crowd(12), 4)
+    before = {c: asking.table(c).copy() for view in asking.views for c in view}
+    reported = len(server._reports)
+    run_block(asking, server, {}, [])
+    for combination, table in before.items():
+        np.testing.assert_array_equal(asking.table(combination), table)
+    assert len(server._reports) == reported
+
+
+def test_a_block_in_which_all_is_lost_is_an_empty_one() -> None:
+    asking, server = aggregator(), Server()
+    clients = {each.name: each for each in crowd(5)}
+    run_block(asking, server, clients, list(clients), deliver=lambda _: [])
+    assert asking.passed_over["no answer"] == 5
+    assert server.combinations == []
+    with pytest.raises(DeniableError, match="no answers came for a, b"):
+        server.estimate(("a", "b"))
+
+
+def test_a_report_that_comes_twice_counts_once() -> None:
+    server = Server()
+    report = BlockReport(0, ("c",), 0.5, (0.5, 0.5), (3, 1))
+    for _ in range(3):
+        server.receive(report)
+    assert server.answers(("c",)) == 4
+    # (3/4 - 1/4) / (1/2) = 1, by hand.
+    np.testing.assert_allclose(server.estimate(("c",)), [1.0, 0.0], atol=1e-12)
+
+
+def test_the_server_pools_blocks_by_hand() -> None:
+    server = Server()
+    server.receive(BlockReport(0, ("c",), 0.5, (0.5, 0.5), (3, 1)))
+    server.receive(BlockReport(1, ("c",), 0.5, (0.75, 0.25), (1, 1)))
+    # (4 - (4 * 1/2 + 2 * 3/4) / 2) / 3 = 3/4.
+    np.testing.assert_allclose(server.estimate(("c",)), [0.75, 0.25], atol=1e-12)
+
+
+# -- sizes -----------------------------------------------------------------------------------------
+
+
+def test_one_category() -> None:
+    domain = Domain((Attribute("only", ("x",)),))
+    view = (("only",),)
+    clients = [Client(f"c{i}", domain, [0], 0.001, SystemSource()) for i in range(5)]
+    server = Server()
+    run_protocol(Aggregator(domain, [view], 0.9, np.random.default_rng(1)), server, clients, 2)
+    assert server.answers(("only",)) == 5
+    assert server.estimate(("only",)).tolist() == pytest.approx([1.0])
+    assert all(each.spent == 0 for each in clients)
+
+
+def test_ten_thousand_categories() -> None:
+    domain = Domain((Attribute("id", tuple(map(str, range(10_000)))),))
+    generator = np.random.default_rng(1)
+    clients = [Client(f"c{i}", domain, [9_999], math.inf, generator) for i in range(12)]
+    server = Server()
+    run_protocol(Aggregator(domain, [(("id",),)], 0.5, generator), server, clients, 4)
+    estimate = server.estimate(("id",))
+    assert server.answers(("id",)) == 12
+    assert estimate.sum() == pytest.approx(1.0, abs=1e-9)
+    assert estimate.argmax() == 9_999
+    # The first table is uniform: epsilon ln(1 + 10,000) at p = 1/2.
+    assert clients[0].spent == pytest.approx(math.log(10_001))
+
+
+def test_many_attributes_at_once() -> None:
+    domain = Domain(tuple(Attribute(f"a{i:02d}", ("0", "1")) for i in range(37)))
+    views = make_views(domain.names, 2)
+    generator = np.random.default_rng(1)
+    clients = [Client(f"c{i}", domain, [0] * 37, math.inf, generator) for i in range(8)]
+    server = Server()
+    run_protocol(Aggregator(domain, views, 0.5, generator), server, clients, 8)
+    # A client answers 18 pairs, each at ln 5 under a uniform table: a price of 29.
+    assert {round(each.spent, 9) for each in clients} == {round(18 * math.log(5), 9)}
+
+
+# -- the two versions ------------------------------------------------------------------------------
+
+
+def test_algorithm_1_updates_the_table_after_every_client() -> None:
+    asking = Aggregator(DOMAIN, [PAIR], 0.5, np.random.default_rng(1), PRINTED_FIRST_VERSION)
+    run_protocol(asking, Server(), crowd(1), 1)
+    # (o / 1 - 1/2 * 1/6) * 2: 11/6 in one cell, -1/6 in five.
+    assert sorted(asking.table(("a", "b"))) == pytest.approx([-1 / 6] * 5 + [11 / 6])
+
+
+def test_after_one_client_the_printed_table_gives_the_next_one_away() -> None:
+    asking, server = Aggregator(DOMAIN, [PAIR], 0.5, np.random.default_rng(1), PRINTED), Server()
+    asked = crowd(2, budget=100.0)
+    run_protocol(asking, server, asked, 1)
+    # The second client was sent a table of zeros but for one cell, and refused.
+    assert asked[1].spent == 0
+    assert asking.passed_over["refused"] == 1
+
+
+def test_the_protocol_finds_the_truth() -> None:
+    generator = np.random.default_rng(11)
+    records = [(int(u < 0.3), int(v < 0.5) * 2, 0, 0) for u, v in generator.random((3000, 2))]
+    clients = [Client(f"c{i}", DOMAIN, values, 20.0, generator) for i, values in enumerate(records)]
+    server, asking = Server(), Aggregator(DOMAIN, [PAIR], 0.6, generator)
+    run_protocol(asking, server, clients, 250)
+    truth = np.bincount([3 * a + b for a, b, *_ in records], minlength=6) / 3000
+    # Five standard errors under the largest variance of a report.
+    assert np.abs(server.estimate(("a", "b")) - truth).max() < 5 * 0.5 / 0.6 / math.sqrt(3000)
+
+
+def test_misuse_is_refused() -> None:
+    asking = aggregator()
+    asking.open_block(["x"])
+    with pytest.raises(DeniableError, match="block 0 is still open"):
+        asking.open_block(["y"])
+    with pytest.raises(DeniableError, match="at least one view"):
+        Aggregator(DOMAIN, [], 0.5, np.random.default_rng(1))
+    with pytest.raises(DeniableError, match="blocks of 0"):
+        run_protocol(aggregator(), Server(), crowd(2), 0)
+    with pytest.raises(DeniableError, match="same name"):
+        run_protocol(aggregator(), Server(), [*crowd(2), *crowd(2)], 1)

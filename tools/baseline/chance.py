@@ -1,0 +1,95 @@
+"""Whether two estimates of the same number differ by chance alone.
+
+The same code, seed and package versions give the same bytes. Other versions, or streams of chance
+that were changed on purpose, give other numbers of the same distribution. So two estimates, each
+from n replicates, are held to Student's test of two samples, with the standard errors that their
+95 % intervals imply.
+
+- A mean has n - 1 degrees of freedom, those of one run alone: safe whatever the two variances are.
+  With those of both runs, outputs that are bounded or take few values give too many false alarms
+  (at n = 10 and p = 1e-4, three times too many).
+- The interval of a median spans s of the spaces between ordered values, and its width varies as a
+  sum of s exponential variables does: about like the root of a chi square with s / 2 degrees of
+  freedom. Two runs together have s. Medians that are counts get half a unit more on either side.
+- Two estimates without any error must be equal, unless so few replicates (below
+  `FEWEST_FOR_EQUALITY`) that all of them may agree by luck.
+- Nothing is known of an estimate whose interval is infinite.
+"""
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from deniable.study.engine import CONFIDENCE, SummaryName
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+FEWEST_FOR_EQUALITY = 10
+NEGLIGIBLE = 1e-3
+"""Numbers that are closer to 0 are compared as if they were as large as this."""
+Z_95 = float(special.ndtri((1 + CONFIDENCE) / 2))
+
+
+def spaces_of_median(replicates: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Return how many spaces between ordered values the interval of a median spans, 0 if all."""
+    numbers = np.asarray(replicates, dtype=int)
+    spaces = {}
+    for n in np.unique(numbers).tolist():
+        tails = special.bdtr(np.arange(n // 2), n, 0.5)
+        rank = int(
+            np.sum(tails <= (1 - CONFIDENCE) / 2)
+        )  # as in deniable.study.engine.median_summary
+        spaces[n] = n + 1 - 2 * rank if rank else 0
+    return np.array([spaces[n] for n in numbers.ravel().tolist()], dtype=int).reshape(numbers.shape)
+
+
+def p_values(
+    before: tuple[npt.ArrayLike, npt.ArrayLike],
+    after: tuple[npt.ArrayLike, npt.ArrayLike],
+    replicates: npt.ArrayLike,
+    summary: SummaryName,
+) -> Floats:
+    """Return p-values of the hypothesis that two runs estimate the same.
+
+    Parameters
+    ----------
+    before, after : (values, half-widths of 95 % intervals)
+    replicates : array of int
+        Of each run.
+    summary : "mean" or "median"
+
+    Returns
+    -------
+    array
+        NaN where an interval is infinite. 0 for means, from `FEWEST_FOR_EQUALITY` replicates on,
+        and for medians, that have no error and differ; 1 where fewer replicates agree by luck.
+    """
+    values, halves = (np.stack([np.asarray(a, float), np.asarray(b, float)])
+                      for a, b in zip(before, after, strict=True))  # fmt: skip
+    n = np.asarray(replicates, dtype=float)
+    if summary == "median":
+        reach, freedom = np.full(n.shape, Z_95), spaces_of_median(replicates).astype(float)
+        with np.errstate(invalid="ignore"):  # of infinite intervals
+            whole = np.all((2 * values) % 1 == 0, axis=0) & np.all((4 * halves) % 1 == 0, axis=0)
+        halves = halves + np.where(whole, 0.5, 0.0)
+        few = np.zeros(n.shape, dtype=bool)
+    else:
+        reach = special.stdtrit(np.maximum(n - 1, 1), (1 + CONFIDENCE) / 2)
+        freedom, few = n - 1, n < FEWEST_FOR_EQUALITY
+    with np.errstate(divide="ignore", invalid="ignore"):
+        difference = np.abs(values[1] - values[0])
+        error = np.hypot(*halves) / reach
+        found = 2 * special.stdtr(np.maximum(freedom, 1), -difference / error)
+    found = np.where(error == 0, np.where((difference == 0) | few, 1.0, 0.0), found)
+    return np.where(np.isfinite(error), found, np.nan)
+
+
+def same(before: npt.ArrayLike, after: npt.ArrayLike, tolerance: float) -> Flags:
+    """Return which numbers are the same, relatively; not-a-number is the same as itself."""
+    first, second = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
+    size = np.maximum(np.maximum(np.abs(first), np.abs(second)), NEGLIGIBLE)
+    with np.errstate(invalid="ignore"):
+        near = np.abs(first - second) <= tolerance * size
+    equal = (first == second) | (np.isnan(first) & np.isnan(second))
+    return np.asarray(equal | (near & np.isfinite(first) & np.isfinite(second)))

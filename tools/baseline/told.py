@@ -1,0 +1,138 @@
+"""The comparison of a run with the baseline, in Markdown: what failed, what changed, in short."""
+
+from collections.abc import Iterable, Sequence
+
+from baseline.comparison import FALSE_ALARMS, Comparison, Finding, Movement
+
+MARK = "<!-- deniable: comparison with the quick baseline -->"
+"""By which a comment on a pull request is found again."""
+MOST_ROWS = 15
+MOST_VERDICTS = 200
+"""More would not go into a comment on GitHub, which holds 65,536 characters."""
+_LONGEST = 100
+
+
+def markdown(comparison: Comparison) -> str:
+    """Return the report: a summary, then what failed, the verdicts that changed, what moved."""
+    parts = [MARK, "## The quick run against its baseline", summary(comparison)]
+    if comparison.not_compared:
+        parts.append(
+            "Not compared, for there is no baseline on such records: "
+            f"{_listed(comparison.not_compared)}."
+        )
+    if comparison.remarks:
+        parts.append(f"Other than in the baseline's run: {_listed(comparison.remarks)}.")
+    for title, text, findings in _sections(comparison):
+        if findings:
+            most = MOST_VERDICTS if findings[0].kind == "verdict" else MOST_ROWS
+            parts += [f"### {title} ({len(findings):,})", text, _table(findings, most)]
+    moved = [each for each in comparison.movements if each.moved]
+    if moved:
+        parts += [
+            f"### Estimates that moved ({sum(each.moved for each in moved):,})",
+            "By luck about 5 % of p-values are below .05, fewer for medians and few replicates; "
+            "rows of a table share draws. Widths: those of intervals, over the baseline's.",
+            _movements(moved),
+        ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def summary(comparison: Comparison) -> str:
+    """Return the result in a paragraph."""
+    failed = [finding for finding in comparison.findings if finding.fails]
+    verdicts = comparison.of("verdict")
+    estimates = sum(each.estimates for each in comparison.movements)
+    tested = sum(each.tested for each in comparison.movements)
+    moved = sum(each.moved for each in comparison.movements)
+    result = (
+        "**Passed**: the run reproduces the baseline."
+        if not comparison.fails
+        else f"**Failed**: {_count(len(failed), 'difference')} that chance does not explain."
+    )
+    return (
+        f"{result} {comparison.tables} tables, {comparison.identical} of them the same bytes. "
+        f"{estimates:,} estimates, {moved:,} of them moved, "
+        f"{len(comparison.of('number')):,} beyond chance; {estimates - tested:,} have an infinite "
+        f"interval and cannot be compared. {_count(len(verdicts), 'verdict')} changed. (Beyond "
+        f"chance: p < {comparison.limit:.1g}, a false alarm in {FALSE_ALARMS:.0%} of all "
+        "comparisons.)"
+    )
+
+
+def _sections(comparison: Comparison) -> Iterable[tuple[str, str, Sequence[Finding]]]:
+    yield (
+        "Other records",
+        "Numbers that rest on them are not those of the baseline, whatever their error.",
+        comparison.of("records"),
+    )
+    yield "Verdicts that changed", "", comparison.of("verdict")
+    yield "Numbers beyond chance", "", comparison.of("number")
+    yield "Changed, though nothing is left to chance", "", comparison.of("exact")
+    yield "Rows and tables that are gone", "", comparison.of("table lost", "row lost")
+    yield (
+        "New rows and tables",
+        "No fault. `make baseline` takes them in.",
+        comparison.of("table new", "row new"),
+    )
+
+
+def _table(findings: Sequence[Finding], most: int) -> str:
+    compared = any(finding.column for finding in findings)
+    head = ["table", "row", "column", "baseline", "run", "by chance"] if compared else [
+        "table", "row"]  # fmt: skip
+    rows = [
+        [
+            f"`{finding.table}`",
+            finding.row,
+            finding.column,
+            finding.before,
+            finding.after,
+            _chance(finding),
+        ][: len(head)]
+        for finding in findings[:most]
+    ]
+    left_out = len(findings) - len(rows)
+    more = f"\n\n… and {left_out:,} more." if left_out else ""
+    return _grid(head, rows) + more
+
+
+def _chance(finding: Finding) -> str:
+    if not finding.fails:
+        return "yes"
+    return "no" if finding.kind != "number" else f"no, p = {finding.p_value:.1g}"
+
+
+def _movements(moved: Sequence[Movement]) -> str:
+    rows = [
+        [
+            f"`{each.table}`",
+            f"{each.estimates:,}",
+            f"{each.moved:,}",
+            f"{each.unlikely:.1%}",
+            f"{each.smallest:.1g}",
+            f"{each.width_ratio:.2f}",
+        ]
+        for each in sorted(moved, key=lambda each: each.smallest)
+    ]
+    head = ["table", "estimates", "moved", "p < .05", "smallest p", "widths, median ratio"]
+    return _grid(head, rows)
+
+
+def _grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    # A cell may be a sentence, or hold what Markdown takes for its own.
+    short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return short.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:MOST_ROWS])
+    return shown + (f" and {len(names) - MOST_ROWS} more" if len(names) > MOST_ROWS else "")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" + ("" if number == 1 else "s")

@@ -1,0 +1,342 @@
+"""What the jobs of a run cost, measured, and what a run will cost before it starts.
+
+Snakemake's benchmark files tell what each job took. A job of a study costs its start and so much a
+unit of work (a run of a cell, as a rule); a job of any other rule costs what it cost before.
+"""
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+from deniable.channels.base import Floats
+from deniable.errors import DeniableError
+from deniable.files import written_whole
+from deniable.pipeline.config import Config
+from deniable.study.grid import chunk_of
+
+BENCHMARKS = Path("results/benchmarks")
+COSTS = Path("resources/costs.csv")
+SIMULATE = "simulate"
+SIMULATED = re.compile(r"(?P<study>\w+)-(?P<chunk>\d+)-of-(?P<chunks>\d+)")
+START = 1.2
+"""CPU seconds of a job that simulates next to nothing, where no measurement says otherwise."""
+SPREAD_OF_ONE = 0.3
+"""Spread that is taken for a kind of jobs of which only one was measured."""
+BETWEEN_RUNS = 0.3
+"""By how much the CPU time of a whole run differs: other machine, other load beside it."""
+# Snakemake samples a job's CPU time each half second for so long, then each half minute.
+SAMPLED_CLOSELY = 15.5
+CLOSE, WIDE = 0.5, 30.0
+
+UNITS_OF_A_RUN: Mapping[str, Callable[[Mapping[str, Any]], int]] = {
+    "rrba_tables": lambda settings: settings["subsets"],
+    "rrba_equal": lambda settings: settings["subsets"],
+    "rrba_fig5": lambda settings: settings["blocks"],
+    "rrba_fig6": lambda settings: settings["blocks"],
+    "idp_fig3": lambda settings: len(settings["k"]),
+    "idp_fig4": lambda settings: len(settings["k"]),
+}
+"""Of the studies whose runs a setting makes longer: units of work in a run of a cell, else 1."""
+RUNS_TO_PREPARE = {"multirr_sensitivity": 60}
+"""Of the studies with many cells of few runs: how many runs cost what a cell costs before them."""
+
+
+@dataclass(frozen=True, order=True)
+class Kind:
+    """Jobs of one cost: a rule; for simulations, of a study."""
+
+    rule: str
+    study: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.rule} {self.study}".rstrip()
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a job of a kind costs.
+
+    Attributes
+    ----------
+    rule, study : str
+        The kind.
+    jobs : int
+        How many were measured.
+    start_seconds, unit_seconds : float
+        CPU seconds of a job: of its start, and of each unit of work. A job of another rule than
+        `simulate` is one unit.
+    spread : float
+        Root mean square of the relative deviations of measured jobs from this cost.
+    memory_mb : float
+        Of the largest job.
+    output_bytes : float
+        Of a job's outputs, on average.
+    """
+
+    rule: str
+    study: str
+    jobs: int
+    start_seconds: float
+    unit_seconds: float
+    spread: float
+    memory_mb: float
+    output_bytes: float
+
+    @property
+    def kind(self) -> Kind:
+        """The jobs that it holds for."""
+        return Kind(self.rule, self.study)
+
+    def seconds(self, units: float) -> float:
+        """Return the CPU seconds of a job of so many units."""
+        return self.start_seconds + self.unit_seconds * units
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a job took, from its benchmark file.
+
+    Attributes
+    ----------
+    kind : Kind
+    name : str
+        What tells it from the others of its rule; empty if there are none.
+    chunk, chunks : int
+        Of a simulation; else 0 of 1.
+    wall_seconds, cpu_seconds : float
+    memory_mb : float
+    ended : float
+        When its file was written, in seconds since the epoch.
+    """
+
+    kind: Kind
+    name: str
+    chunk: int
+    chunks: int
+    wall_seconds: float
+    cpu_seconds: float
+    memory_mb: float
+    ended: float
+
+
+def read_benchmarks(folder: Path | str = BENCHMARKS) -> list[Measured]:
+    """Return what the benchmark files of a run say, in the order of their paths.
+
+    The file of a rule's job has the path of its log: ``<rule>.tsv`` or ``<rule>/<wildcards>.tsv``.
+    """
+    return [
+        _read_benchmark(path, path.relative_to(folder).with_suffix("").parts)
+        for path in sorted(Path(folder).rglob("*.tsv"))
+    ]
+
+
+def _read_benchmark(path: Path, parts: Sequence[str]) -> Measured:
+    with path.open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    if not rows or not {"s", "max_rss", "cpu_time"} <= set(rows[0]):
+        raise DeniableError(f"{path} is no benchmark file of Snakemake; delete it")
+    wall = float(rows[0]["s"])
+    rule, name = parts[0], "/".join(parts[1:])
+    found = SIMULATED.fullmatch(name) if rule == SIMULATE else None
+    return Measured(
+        Kind(rule, found["study"] if found else ""),
+        name,
+        int(found["chunk"]) if found else 0,
+        int(found["chunks"]) if found else 1,
+        wall,
+        cpu_seconds(wall, _number(rows[0]["cpu_time"])),
+        _number(rows[0]["max_rss"]) or 0.0,
+        path.stat().st_mtime,
+    )
+
+
+def _number(text: str) -> float | None:
+    # A job that ended before it was looked at has NA.
+    return None if text in ("NA", "-", "") else float(text)
+
+
+def cpu_seconds(wall: float, sampled: float | None) -> float:
+    """Return the CPU seconds of a job from those at Snakemake's last look at it.
+
+    It looks each half second for 15 seconds, then each half minute, and not at the end: what came
+    after the last look is taken to be like what came before. All jobs have one thread.
+
+    Examples
+    --------
+    >>> cpu_seconds(40.0, 14.725)  # the last look was after 15.5 seconds
+    38.0
+    """
+    if wall <= SAMPLED_CLOSELY:
+        last = wall - wall % CLOSE
+    else:
+        last = wall - (wall - SAMPLED_CLOSELY) % WIDE
+    if sampled is None or last <= 0:
+        return wall
+    return min(wall, sampled * wall / last)
+
+
+def units(config: Config, kind: Kind, chunk: int = 0, chunks: int = 1) -> float:
+    """Return the units of work of a job: of a chunk of a study its runs, else 1."""
+    if not kind.study:
+        return 1.0
+    study = config.study(kind.study)
+    longer = UNITS_OF_A_RUN.get(kind.study)
+    of_a_run = longer(study.model_dump()) if longer else 1
+    runs = study.replicates + RUNS_TO_PREPARE.get(kind.study, 0)
+    return float(len(chunk_of(study.cells(), chunk, chunks)) * runs * of_a_run)
+
+
+def current(jobs: Iterable[Measured], config: Config) -> list[Measured]:
+    """Return the jobs that belong to a config: studies cut into as many chunks as it says."""
+    known = type(config.studies).model_fields
+    return [
+        job
+        for job in jobs
+        if not job.kind.study
+        or (job.kind.study in known and job.chunks == number_of_chunks(config, job.kind.study))
+    ]
+
+
+def number_of_chunks(config: Config, study: str) -> int:
+    """Return into how many jobs a study is cut."""
+    return min(config.study(study).chunks, len(config.study(study).cells()))
+
+
+def measured_cost(
+    kind: Kind,
+    jobs: Sequence[tuple[Measured, float]],
+    output_bytes: float,
+    known: Cost | None = None,
+) -> Cost:
+    """Return the cost of a kind from its measured jobs.
+
+    Parameters
+    ----------
+    kind : Kind
+    jobs : sequence of (Measured, float)
+        Each with its units of work. Where these differ twofold or more, start and unit are both
+        fitted (least squares of relative deviations). Otherwise, or if chance leaves nothing for
+        the work, the start is the known one; and where most of the time was the start, so that
+        little can be said of the work, start and unit keep the proportion that is known.
+    output_bytes : float
+        Of a job's outputs, on average.
+    known : Cost, optional
+        What was measured before.
+    """
+    took = np.array([job.cpu_seconds for job, _ in jobs])
+    work = np.array([each for _, each in jobs])
+    if not kind.study:
+        start, unit = 0.0, float(took.mean())
+    else:
+        start, unit = _fitted(took, work) or _by_known_start(took, work, known)
+    # So that the sum over the jobs is what they took; relative deviations alone leave it lower.
+    factor = float(took.sum() / (start + unit * work).sum())
+    start, unit = start * factor, unit * factor
+    deviations = took / (start + unit * work) - 1
+    return Cost(
+        kind.rule,
+        kind.study,
+        len(jobs),
+        start,
+        unit,
+        float(np.sqrt(np.mean(deviations**2))) if len(jobs) > 1 else SPREAD_OF_ONE,
+        max(job.memory_mb for job, _ in jobs),
+        output_bytes,
+    )
+
+
+def _fitted(took: Floats, work: Floats) -> tuple[float, float] | None:
+    """Return the seconds of start and unit, or None where the sizes do not tell them apart."""
+    if work.max() < 2 * work.min():
+        return None
+    design = np.column_stack([np.ones_like(work), work]) / took[:, None]
+    start, unit = map(float, optimize.nnls(design, np.ones_like(took))[0])
+    return (start, unit) if unit else None
+
+
+def _by_known_start(took: Floats, work: Floats, known: Cost | None) -> tuple[float, float]:
+    start = known.start_seconds if known else START
+    unit = float((took.mean() - start) / work.mean())
+    if unit * work.mean() >= start:
+        return start, unit
+    # Without a known cost, half and half: rather too much for larger sizes than nothing.
+    return start, known.unit_seconds if known and known.unit_seconds else start / work.mean()
+
+
+def write_costs(costs: Iterable[Cost], path: Path | str = COSTS) -> None:
+    """Write measured costs, in the order of their kinds, with four digits."""
+    with written_whole(path) as temporary, Path(temporary).open("w", encoding="utf-8") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(field.name for field in fields(Cost))
+        for cost in sorted(costs, key=lambda cost: cost.kind):
+            writer.writerow(f"{v:.4g}" if isinstance(v, float) else v for v in astuple(cost))
+
+
+def read_costs(path: Path | str = COSTS) -> dict[Kind, Cost]:
+    """Return measured costs by kind; none if there is no such file."""
+    if not Path(path).is_file():
+        return {}
+    with Path(path).open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    numbers = {field.name: field.type for field in fields(Cost) if field.type is not str}
+    costs = []
+    for row in rows:
+        values: dict[str, Any] = dict(row)
+        for name, kind in numbers.items():
+            values[name] = kind(values[name])  # type: ignore[operator]
+        costs.append(Cost(**values))
+    return {cost.kind: cost for cost in costs}
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What jobs will cost together.
+
+    Attributes
+    ----------
+    cpu_seconds, low, high : float
+        Expected, and the range in which it should be found: twice the spread of the single jobs,
+        and what whole runs differ by.
+    memory_mb : float
+        Of the largest job.
+    output_bytes : float
+    """
+
+    jobs: int
+    cpu_seconds: float
+    low: float
+    high: float
+    memory_mb: float
+    output_bytes: float
+
+
+def expected(jobs: Sequence[tuple[Cost, float]]) -> Expected:
+    """Return what jobs will cost, each given by its cost and its units of work."""
+    seconds = [cost.seconds(work) for cost, work in jobs]
+    total = sum(seconds)
+    # Deviations of jobs are taken to be independent; that of the run is common to all.
+    spread = sum((cost.spread * each) ** 2 for (cost, _), each in zip(jobs, seconds, strict=True))
+    reach = 2 * spread**0.5
+    return Expected(
+        len(jobs),
+        total,
+        max(total - reach, 0.0) * (1 - BETWEEN_RUNS),
+        (total + reach) * (1 + BETWEEN_RUNS),
+        max((cost.memory_mb for cost, _ in jobs), default=0.0),
+        sum(cost.output_bytes for cost, _ in jobs),
+    )
+
+
+def totals(jobs: Iterable[Measured]) -> Mapping[Kind, tuple[int, float]]:
+    """Return the number of jobs and their CPU seconds, by kind."""
+    found: dict[Kind, tuple[int, float]] = {}
+    for job in jobs:
+        number, seconds = found.get(job.kind, (0, 0.0))
+        found[job.kind] = (number + 1, seconds + job.cpu_seconds)
+    return found
