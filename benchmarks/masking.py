@@ -21,9 +21,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from deniable.idp.methods import METHODS, Method, domain_bounds, masking
-from deniable.idp.microaggregation import Ranking
-from deniable.sampling.laplace import SeededNoise
+from deniable.idp import METHODS, Method, Ranking, domain_bounds, masking
+from deniable.sampling import SeededNoise
 
 CENSUS = [
     "AFNLWGT",

@@ -23,17 +23,12 @@ import numpy as np
 import pandas as pd
 
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
-from deniable.datasets.manifest import load_manifest
-from deniable.datasets.resolve import read_original
-from deniable.estimation.em import expectation_maximization
-from deniable.estimation.simplex import clip_and_rescale
-from deniable.pipeline.plan import MIRROR_VARIABLE
-from deniable.randomized_response.adjustment import adjust
-from deniable.randomized_response.protocols import cluster_channel, rr_independent
-from deniable.randomized_response.secure_sum import Party, secure_sum
-from deniable.records.categorical import Microdata
-from deniable.records.domain import Attribute, Domain
-from deniable.sampling.sources import SystemSource
+from deniable.datasets import load_manifest, read_original
+from deniable.estimation import clip_and_rescale, expectation_maximization
+from deniable.pipeline import MIRROR_VARIABLE
+from deniable.randomized_response import Party, adjust, cluster_channel, rr_independent, secure_sum
+from deniable.records import Attribute, Domain, Microdata
+from deniable.sampling import SystemSource
 
 RECORDS = 1_000_000
 CATEGORIES = 16

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from deniable.papers.columns import names_of_tables
+from deniable.pipeline.code_digest import module_files
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "deniable"
@@ -32,19 +33,17 @@ LAYERS = (
     ("report",),
     ("cli", "__main__"),
 )  # fmt: skip
-# Versions and the package's own folder, for `provenance`.
-HALL = ""
 SMALL = 300_000
 BASELINE = ROOT / "tests" / "baseline"
 KEPT = names_of_tables()
 
 
-def room_of(file: Path) -> str:
+def module_of(file: Path) -> str:
     parts = file.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(part for part in parts if part != "__init__")
 
 
-MODULES = {room_of(file): file for file in sorted(PACKAGE.rglob("*.py"))}
+MODULES = {module_of(file): file for file in sorted(PACKAGE.rglob("*.py"))}
 
 
 def imports(file: Path) -> Iterator[str]:
@@ -59,43 +58,62 @@ def imports(file: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def rooms_known_to(room: str) -> set[str]:
-    names = {
-        name.removeprefix("deniable").lstrip(".")
-        for name in imports(MODULES[room])
+def known_to(module: str) -> set[str]:
+    """Return the modules whose names a module uses, also where a folder hands them on."""
+    files = {
+        file
+        for name in imports(MODULES[module])
         if name.split(".")[0] == "deniable"
+        for file in module_files(name, MODULES[module].parent)
     }
-    known = {name for name in names if name in MODULES}
-    # `from deniable import simplex` names the hall only on the way.
-    return known - {room} - ({HALL} if len(known) > 1 else set())
+    # A folder's own file says what it hands on; who asks it for a name knows the name's module.
+    return {module_of(file) for file in files if file.name != "__init__.py"} - {module}
 
 
-def test_every_room_is_on_the_list_once() -> None:
-    assert sorted(ROOMS) == sorted(set(MODULES) - {HALL})
+def layer_of(module: str) -> tuple[int, str]:
+    """Return a module's layer, and the folder (or module) by which the layers name it."""
+    places = {name: level for level, names in enumerate(LAYERS) for name in names}
+    parts = module.split(".")
+    for length in range(len(parts), 0, -1):
+        if (name := ".".join(parts[:length])) in places:
+            return places[name], name
+    raise AssertionError(f"no layer has {module}; enter its folder in LAYERS")
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_a_room_imports_only_from_rooms_above_it(room: str) -> None:
-    below = set(ROOMS[ROOMS.index(room) :])
-    assert rooms_known_to(room) & below == set()
+@pytest.mark.parametrize("module", [module for module in MODULES if module])
+def test_a_module_imports_only_from_layers_above_its_own(module: str) -> None:
+    level, place = layer_of(module)
+    known = {each: layer_of(each) for each in known_to(module)}
+    wrong = {each for each, (of, name) in known.items() if of >= level and name != place}
+    assert not wrong, f"{module} imports {wrong}; LAYERS has the order of folders"
 
 
-def test_the_hall_imports_nothing() -> None:
-    assert rooms_known_to(HALL) == set()
-
-
-def test_no_room_leads_back_to_itself() -> None:
-    # Follows from the order; said on its own for whoever changes the order.
-    left = {room: rooms_known_to(room) for room in MODULES}
-    while free := [room for room, known in left.items() if not known & set(left)]:
-        for room in free:
-            del left[room]
+def test_no_module_leads_back_to_itself() -> None:
+    left = {module: known_to(module) for module in MODULES}
+    while free := [module for module, known in left.items() if not known & set(left)]:
+        for module in free:
+            del left[module]
     assert left == {}
 
 
-@pytest.mark.parametrize("room", MODULES)
-def test_the_library_knows_no_snakemake(room: str) -> None:
-    assert "snakemake" not in {name.split(".")[0] for name in imports(MODULES[room])}
+FOLDERS = sorted({file.parent for file in MODULES.values()})
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_folder_says_what_it_is_for_and_is_small(folder: Path) -> None:
+    said = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8")))
+    assert said
+    assert len(list(folder.glob("*.py"))) - 1 <= 15, f"{folder} has more than 15 modules"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_is_no_longer_than_400_lines(module: str) -> None:
+    assert len(MODULES[module].read_text(encoding="utf-8").splitlines()) <= 400
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_library_knows_no_snakemake(module: str) -> None:
+    assert "snakemake" not in {name.split(".")[0] for name in imports(MODULES[module])}
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)

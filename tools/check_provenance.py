@@ -5,7 +5,7 @@ from pathlib import Path
 
 from deniable.errors import DataError
 from deniable.files import read_json
-from deniable.pipeline.provenance import SUFFIX, WITHHELD, Verified, provenance_path, verified
+from deniable.pipeline import SUFFIX, WITHHELD, Verified, provenance_path, verified
 
 # What no job makes, or makes for no other: notes on data, the owner's copies of records, logs,
 # times, Snakemake's own page, what `make compare` says.

@@ -11,8 +11,8 @@ from typing import get_args
 
 import check_findings
 import check_provenance
-from deniable.papers.catalog import ANALYSES, FIGURES, ON_REQUEST, TABLES
-from deniable.study.engine import RESULT_COLUMNS, Verdict
+from deniable.papers import ANALYSES, FIGURES, ON_REQUEST, TABLES
+from deniable.study import RESULT_COLUMNS, Verdict
 
 RESULTS = Path("results")
 COMPARED = set(RESULT_COLUMNS)

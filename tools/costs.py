@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from deniable.channels.base import Floats
+from deniable.channels import Floats
 from deniable.errors import DeniableError
 from deniable.files import written_whole
-from deniable.pipeline.config import Config
-from deniable.study.grid import chunk_of
+from deniable.pipeline import Config
+from deniable.study import chunk_of
 
 BENCHMARKS = Path("results/benchmarks")
 COSTS = Path("resources/costs.csv")

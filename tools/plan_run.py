@@ -13,17 +13,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from costs import (
-    SIMULATE,
-    Cost,
-    Kind,
-    expected,
-    read_costs,
-    units,
-)
+from costs import SIMULATE, Cost, Kind, expected, read_costs, units
 from deniable.errors import DeniableError
 from deniable.papers.multirr.settings import ThresholdStudy
-from deniable.pipeline.config import Config
+from deniable.pipeline import Config
 from job_graph import GraphJob, read_graph, schedule
 from workflow_config import WHOLE, read_config
 

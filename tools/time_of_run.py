@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from costs import BENCHMARKS, Kind, Measured, current, read_benchmarks
-from deniable.display.style import save
+from deniable.display import save
 from times import PART_STYLE, where_the_time_goes
 from workflow_config import last_config, read_config
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from deniable.display.style import GRID, INK, NARROWEST, STYLE, canvas, heading
+from deniable.display import GRID, INK, NARROWEST, STYLE, canvas, heading
 
 PART_STYLE: Mapping[str, tuple[str, str]] = {
     # colour (safe for colour-blind readers), label

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from deniable.pipeline.config import Config, validate
+from deniable.pipeline import Config, validate
 
 WHOLE = Path("config/config.yaml")
 LAST = Path(".snakemake/last_config")

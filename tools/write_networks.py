@@ -1,4 +1,4 @@
-"""Write the networks of text 004 from the installed pgmpy to resources/networks.
+"""Write the networks of [rrba] from the installed pgmpy to resources/networks.
 
 Run it again when pgmpy brings other tables: the files that are drawn from the networks then change,
 and `deniable.datasets.networks.FILES` has to record their new digests.
@@ -7,8 +7,7 @@ and `deniable.datasets.networks.FILES` has to record their new digests.
 import sys
 from pathlib import Path
 
-from deniable.datasets.bayesian_network import write
-from deniable.datasets.networks import NETWORKS, from_pgmpy
+from deniable.datasets import NETWORKS, from_pgmpy, write
 
 FOLDER = Path(__file__).resolve().parent.parent / "resources" / "networks"
 

@@ -12,8 +12,7 @@ from tests.channels.channel_cases import (
     keep_or_replace_channels,
 )
 
-from deniable.channels import DenseChannel, KeepOrReplace
-from deniable.channels import keep_or_replace as module
+from deniable.channels import DenseChannel, KeepOrReplace, keep_or_replace as module
 from deniable.errors import ChannelError
 from deniable.sampling.sources import SystemSource
 

@@ -6,17 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from tests.channels.channel_cases import channels, exact_matrix, exact_parity
 
 from deniable.channels import KeepOrReplace
-from deniable.channels.ratios import (
-    exact_ratio,
-    largest_column_ratio,
-    log_rounded_up,
-    rounded_up,
-)
+from deniable.channels.ratios import exact_ratio, largest_column_ratio, log_rounded_up, rounded_up
 
 VERY_PRECISE = Context(prec=800)  # 700 digits more than the library has
 

@@ -8,8 +8,7 @@ from itertools import combinations
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import sparse
 
 from deniable.channels import KeepOrReplace

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.stats import ks_2samp, multivariate_normal, spearmanr
 
 from deniable.datasets import copula, numeric_surrogates

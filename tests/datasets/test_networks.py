@@ -1,4 +1,4 @@
-"""Networks of text 004: the files of resources against pgmpy, records against exact margins."""
+"""Networks of [rrba]: the files of resources against pgmpy, records against exact margins."""
 
 import itertools
 import math

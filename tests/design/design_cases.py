@@ -42,7 +42,7 @@ def distances(size: int, power: float = 1.0) -> np.ndarray:
 
 
 def loss_by_definition(P, pi, loss, *, estimator="inverse", target="population", costs=None):
-    """Variances of one record, of text 001, (1.3) or (2.4), or an expected share or cost."""
+    """Variances of one record, of [pram], (1.3) or (2.4), or an expected share or cost."""
     if loss in ("changed", "distance"):
         charged = 1 - np.eye(len(pi)) if loss == "changed" else costs
         return float(np.sum(pi[:, None] * P * charged))

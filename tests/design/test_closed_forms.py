@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import Phase, given, settings, strategies as st
 from tests.design.design_cases import LOSSES, MARGINS, check, check_not_worse
 
 from deniable.design import Cost, Requirements, design

@@ -1,11 +1,10 @@
-"""Bounds of text 003, sections 2.3, 3.2 and 3.3."""
+"""Bounds of [multirr], sections 2.3, 3.2 and 3.3."""
 
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from deniable.errors import DeniableError

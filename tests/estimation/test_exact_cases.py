@@ -1,4 +1,4 @@
-"""Text 001, (1.1) - (1.3), (3.1) and (3.6), in fractions that are no floats: agreement to 1e-12.
+"""[pram], (1.1) - (1.3), (3.1) and (3.6), in fractions that are no floats: agreement to 1e-12.
 
 Matrices are given as fractions with awkward denominators. The library gets them rounded to floats;
 the answers here are those of the fractions, or, where the matrix is ill-conditioned, of the very

@@ -1,4 +1,4 @@
-"""The propagation factor of text 003, 2.3, and the claim about the matrix that minimises it.
+"""The propagation factor of [multirr], 2.3, and the claim about the matrix that minimises it.
 
 The text, after FRAPP: among randomization matrices of one parity, the one with p_u on the diagonal
 and p_d elsewhere minimises the ratio of the eigenvalues. A proof for matrices whose eigenvalues are
@@ -15,8 +15,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
 from deniable.estimation.propagation import (

@@ -5,8 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
 from deniable.errors import DeniableError
@@ -49,7 +48,7 @@ def mean(values: list[int]) -> Fraction:
 
 
 def preprocessed_mean(values: list[int]) -> Fraction:
-    """Text 002, 3.2.2, word by word."""
+    """[idp], 3.2.2, word by word."""
     x = sorted(values)
     x[0], x[-1] = x[1], x[-2]
     return mean([x[1], *x[1:-1], x[-2]]) if len(x) > 3 else Fraction(sorted(values)[1])

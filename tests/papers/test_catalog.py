@@ -13,14 +13,7 @@ import yaml
 
 from deniable.datasets.networks import drawn_from_resources
 from deniable.errors import ConfigError
-from deniable.papers.catalog import (
-    ANALYSES,
-    FIGURES,
-    ON_REQUEST,
-    STUDIES,
-    TABLES,
-    StudyTable,
-)
+from deniable.papers.catalog import ANALYSES, FIGURES, ON_REQUEST, STUDIES, TABLES, StudyTable
 from deniable.papers.drawing import DRAWN
 from deniable.pipeline.config import Config, validate
 from deniable.pipeline.plan import Plan
@@ -50,7 +43,7 @@ def whole_config(config_values: dict[str, Any]) -> Config:
 
 
 def numbers() -> NumericMicrodata:
-    """Return records with the attributes that Figures 5 and 6 of text 002 look at."""
+    """Return records with the attributes that Figures 5 and 6 of [idp] look at."""
     values = np.random.default_rng(5).gamma(2, 1, (500, 3)).round(2)
     labels = (values.sum(axis=1) > 6).astype(int)
     return NumericMicrodata(("FICA", "alcohol", "width"), values, "size", ("s", "l"), labels)
@@ -58,13 +51,13 @@ def numbers() -> NumericMicrodata:
 
 @cache
 def network_file(name: str) -> Microdata:
-    """Return a file of text 004 as its rule draws it."""
+    """Return a file of [rrba] as its rule draws it."""
     return drawn_from_resources(name, ROOT / "resources" / "networks")
 
 
 @pytest.fixture
 def data_of(small_data: Microdata, adult_like: Microdata) -> Callable[[str], Any]:
-    """Return records that a study takes: those of text 001 are about attributes of Adult."""
+    """Return records that a study takes: those of [pram] are about attributes of Adult."""
 
     def found(study: str) -> Any:
         if study.startswith("idp_"):

@@ -118,7 +118,7 @@ def imports_by_syntax(file: Path) -> set[Path]:
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return {path for name in names for path in provenance._module_files(name, file.parent)}
+    return {path for name in names for path in provenance.module_files(name, file.parent)}
 
 
 def test_imports_are_found_as_the_syntax_has_them() -> None:
@@ -138,5 +138,12 @@ def test_imports_of_every_form_are_found(tmp_path: Path) -> None:
         "'''\n>>> from deniable.randomized_response.protocols import never\n'''\n"
     )
     found = {path.relative_to(provenance.PACKAGE).as_posix() for path in provenance._imports(file)}
-    named = ("files", "errors", "records/domain", "papers/catalog", "papers/__init__", "records/__init__")
+    named = (
+        "files",
+        "errors",
+        "records/domain",
+        "papers/catalog",
+        "papers/__init__",
+        "records/__init__",
+    )
     assert found == {"__init__.py", *(f"{name}.py" for name in named)}

@@ -7,8 +7,7 @@ from math import factorial, log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from deniable.channels import Channel, DenseChannel, KeepOrReplace

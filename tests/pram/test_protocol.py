@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
 from deniable.channels.invariant import is_invariant, two_step
@@ -323,7 +322,7 @@ def test_shares_are_those_of_the_records_or_of_their_weights() -> None:
     weights = [1.0, 2.0, 3.0, 4.0]
     np.testing.assert_allclose(shares(data, ("sex", "smokes"), weights), [0.5, 0, 0.2, 0.3])
     np.testing.assert_allclose(shares(data, ("smokes",), weights), [0.7, 0.3])
-    # Text 001, (2.7): the weighted shares stay what they are, the plain ones do not.
+    # [pram], (2.7): the weighted shares stay what they are, the plain ones do not.
     weighted = shares(data, ("sex", "smokes"), weights)
     channel = two_step(KeepOrReplace.uniform(4, 0.5), weighted)
     assert is_invariant(channel, weighted, 1e-15)

@@ -1,12 +1,11 @@
-"""Guarantees against all priors: Theorems 3.1 and 3.2 of text 001 in both directions, exactly."""
+"""Guarantees against all priors: Theorems 3.1 and 3.2 of [pram] in both directions, exactly."""
 
 import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from tests.channels.channel_cases import CHANNELS, channels, exact_matrix, exact_parity
 
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
@@ -63,7 +62,7 @@ def test_amplification_and_factor_are_the_parity(channel):
     ],
 )
 def test_parity_of_fractions(rows, parity):
-    # Text 001, (3.6), with its conventions for zeros.
+    # [pram], (3.6), with its conventions for zeros.
     channel = DenseChannel(np.array([[float(p) for p in row] for row in rows]))
     assert amplification(channel) == pytest.approx(parity, rel=1e-15)
 
@@ -334,7 +333,7 @@ def test_a_constant_channel_tells_nothing():
 
 
 def test_factor_privacy_excludes_breaches_by_the_same_factor():
-    # Text 001, after Theorem 3.2: none if rho_2 / rho_1 >= eta. (3.5) excludes more.
+    # [pram], after Theorem 3.2: none if rho_2 / rho_1 >= eta. (3.5) excludes more.
     for rho_1 in (0.01, 0.1, 0.19):
         assert guarantees_no_breach(SKEWED, rho_1, 5 * F(str(rho_1)))
     assert guarantees_no_breach(SKEWED, F(1, 6), F(1, 2))  # although 3 < 5

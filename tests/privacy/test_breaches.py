@@ -5,8 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from tests.channels.channel_cases import channels, dense_channels, distributions, exact_matrix
 
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
@@ -142,7 +141,7 @@ RHO = st.fractions(F(1, 20), F(19, 20), max_denominator=20)
 @SEEDED
 @given(channels_with_priors(), RHO, RHO, st.data())
 def test_breaches_in_fractions_and_those_of_the_complement(case, rho_1, rho_2, data):
-    # Text 001, after Definition 3.1: upward on Q is downward (1 - rho_1)-to-(1 - rho_2) on Q^c.
+    # [pram], after Definition 3.1: upward on Q is downward (1 - rho_1)-to-(1 - rho_2) on Q^c.
     assume(rho_1 < rho_2)
     channel, prior = case
     members = data.draw(st.sets(st.integers(0, channel.size - 1), min_size=1))

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deniable.errors import DataError, DeniableError
 from deniable.randomized_response.adjustment import Adjustment, Unreachable, adjust, weighted_table
@@ -23,7 +22,7 @@ Targets = list[list[Fraction]]
 
 
 def algorithm_2(columns: Columns, targets: Targets, sweeps: int) -> list[Fraction]:
-    """Algorithm 2, line by line (text 003, section 5)."""
+    """Algorithm 2, line by line ([multirr], section 5)."""
     n = len(columns[0])
     w = [Fraction(1, n)] * n  # line 4
     for _ in range(sweeps):  # line 5

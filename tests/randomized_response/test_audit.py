@@ -1,4 +1,4 @@
-"""The audit of text 003 over all its settings, and of the samplers of a release."""
+"""The audit of [multirr] over all its settings, and of the samplers of a release."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Algorithm 1 of text 003, by hand."""
+"""Algorithm 1 of [multirr], by hand."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""Proposition 1 and Corollary 1 of text 003, 4.1, in rational numbers, and where they end.
+"""Proposition 1 and Corollary 1 of [multirr], 4.1, in rational numbers, and where they end.
 
 Proposition 1 (with its misprint "Y^b := X^b" read as U^b): attributes that are kept with p_a and
 p_b, and otherwise replaced by a uniform draw, have Cov(Y^a, Y^b) = p_a p_b Cov(X^a, X^b).
@@ -13,8 +13,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deniable.channels import KeepOrReplace, ProductChannel
 from deniable.randomized_response.dependence import absolute_correlation, cramers_v

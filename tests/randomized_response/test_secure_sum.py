@@ -13,8 +13,7 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deniable.errors import DataError, DeniableError
 from deniable.papers.multirr.secure_sum import DropsOut, Miscounts, SetsTheCount

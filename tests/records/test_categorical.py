@@ -11,12 +11,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deniable.errors import DataError, DeniableError
-from deniable.records import categorical as microdata
-from deniable.records import csv_text
+from deniable.records import categorical as microdata, csv_text
 from deniable.records.categorical import Microdata, encode, read_csv, read_parquet
 from deniable.records.discretization import Discretization
 from deniable.records.domain import Attribute, Domain

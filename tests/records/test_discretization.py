@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deniable.channels import ProductChannel
 from deniable.errors import DataError, DeniableError
@@ -192,7 +191,7 @@ def age_and_hours() -> np.ndarray:
 
 @pytest.mark.real_data
 def test_adult_age_and_hours(age_and_hours):
-    # Text 003, section 4: |r| of numeric attributes after discretization. Edges as a questionnaire
+    # [multirr], section 4: |r| of numeric attributes after discretization. Edges as a questionnaire
     # would have them: age in years of five, hours to the nearest five.
     raw = abs(np.corrcoef(age_and_hours.T)[0, 1])
     assert raw == pytest.approx(0.0688, abs=5e-5)

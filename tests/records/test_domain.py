@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deniable.errors import DataError, DeniableError
 from deniable.records.domain import Attribute, Domain, refuse_foreign_codes

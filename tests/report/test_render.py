@@ -21,17 +21,14 @@ from tests.papers.rrba import tables as rrba_tables
 from deniable.datasets.sources import Source
 from deniable.display.page import SIGN, Origin
 from deniable.files import write_json, write_table, write_text
-from deniable.papers import drawing as figures
-from deniable.papers import report_sections
+from deniable.papers import drawing as figures, report_sections
 from deniable.papers.catalog import ANALYSES, FIGURES, TABLES
-from deniable.papers.multirr import error_analysis
-from deniable.papers.multirr import secure_sum as secure_sum_trials
+from deniable.papers.multirr import error_analysis, secure_sum as secure_sum_trials
 from deniable.papers.multirr.catalog import CLUSTER_QUERY_KEYS
 from deniable.papers.multirr.example_1 import example_1
 from deniable.papers.multirr.secure_assessment import secure_assessments
 from deniable.papers.multirr.threshold_trend import threshold_trend
-from deniable.papers.pram import breaches as pram_breaches
-from deniable.papers.pram import variance as pram_variance
+from deniable.papers.pram import breaches as pram_breaches, variance as pram_variance
 from deniable.papers.pram.numbered_results import numbered_results
 from deniable.papers.report_sections import DRAWN_BY, MADE_BY, PARTS, PICTURES
 from deniable.pipeline.config import release_from
@@ -67,8 +64,7 @@ from deniable.release.numeric import design as release_numeric
 from deniable.release.numeric.audit import audit_numeric_release
 from deniable.release.numeric.check import check_numbers, measure_utility
 from deniable.release.numeric.estimates import estimate_numbers
-from deniable.release.numeric.promises import describe as describe_numbers
-from deniable.release.numeric.promises import with_figures
+from deniable.release.numeric.promises import describe as describe_numbers, with_figures
 from deniable.report import render as report
 from deniable.report.collections import CollectionFiles
 from deniable.report.numeric_releases import NumericReleaseFiles

@@ -7,20 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import special
 
 from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
 from deniable.records.domain import Attribute, Domain
-from deniable.rrba.batch import (
-    block_sizes,
-    collect,
-    multinomial_rows,
-    sampled_blocks,
-    split_blocks,
-)
+from deniable.rrba.batch import block_sizes, collect, multinomial_rows, sampled_blocks, split_blocks
 from deniable.rrba.client import Client
 from deniable.rrba.protocol import Aggregator, Server, run_protocol
 from deniable.rrba.tables import (

@@ -1,8 +1,7 @@
 """Grids become cells, and cells chunks that lose none."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from deniable.errors import DeniableError
 from deniable.study.grid import cells_of_grids, chunk_of, values_of

@@ -12,8 +12,8 @@ from scipy import stats
 
 from baseline.chance import p_values, same, spaces_of_median
 from baseline.comparison import FALSE_ALARMS, Comparison, Finding, compare
-from baseline.kept import FACTS as FACTS_FILE
 from baseline.kept import (
+    FACTS as FACTS_FILE,
     KEPT_IN,
     Facts,
     Kept,

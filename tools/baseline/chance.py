@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from deniable.study.engine import CONFIDENCE, SummaryName
+from deniable.study import CONFIDENCE, SummaryName
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

@@ -17,14 +17,11 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from deniable.datasets.sources import read_source
+from deniable.datasets import read_source
 from deniable.errors import DataError
 from deniable.files import read_json, sha256, write_json, write_text
-from deniable.papers.catalog import TABLES
-from deniable.papers.columns import columns_of, names_of_tables
-from deniable.pipeline.code_digest import COMPUTING_PACKAGES
-from deniable.pipeline.code_digest import versions as versions_of_run
-from deniable.pipeline.config import Config
+from deniable.papers import TABLES, columns_of, names_of_tables
+from deniable.pipeline import COMPUTING_PACKAGES, Config, versions as versions_of_run
 
 Origin = Literal["original", "surrogate", "any", "mixed"]
 """Whose records a table rests on: "any" if on none of a data set, "mixed" if on both kinds."""

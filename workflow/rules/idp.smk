@@ -88,6 +88,6 @@ rule decide_individual_claims:
     params:
         code=lambda wildcards: plan.code("decide_individual_claims.py"),
     message:
-        "Deciding what text 002 claims in words"
+        "Deciding what [idp] claims in words"
     script:
         "../scripts/decide_individual_claims.py"

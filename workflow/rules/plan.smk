@@ -2,10 +2,10 @@
 from snakemake.exceptions import WorkflowError
 
 from deniable import arithmetic
-from deniable.pipeline.config import refuse_repeated_keys
+from deniable.pipeline import refuse_repeated_keys
 from deniable.errors import DeniableError
-from deniable.pipeline.plan import RAW, Plan
-from deniable.papers.catalog import FIGURES, STUDIES, TABLES
+from deniable.pipeline import RAW, Plan
+from deniable.papers import FIGURES, STUDIES, TABLES
 
 # Jobs run side by side; more threads inside one, or other kernels, change the order of floating sums.
 arithmetic.settle()

@@ -53,7 +53,7 @@ rule work_cases:
         seed=plan.config.seed,
         code=lambda wildcards: plan.code("work_cases.py"),
     message:
-        "Working the examples of text 004, and making tables agree"
+        "Working the examples of [rrba], and making tables agree"
     script:
         "../scripts/work_cases.py"
 
@@ -95,6 +95,6 @@ rule decide_block_claims:
     params:
         code=lambda wildcards: plan.code("decide_block_claims.py"),
     message:
-        "Deciding what text 004 claims in words"
+        "Deciding what [rrba] claims in words"
     script:
         "../scripts/decide_block_claims.py"

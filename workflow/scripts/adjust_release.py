@@ -4,10 +4,9 @@ import numpy as np
 import pandas as pd
 
 from deniable.files import read_json, write_json, write_table
-from deniable.pram.protocol import StratifiedProtocol
-from deniable.records.categorical import read_parquet
-from deniable.release.categorical.estimates import read_estimates
-from deniable.release.categorical.synthesis import adjust_reports, describe_adjustment
+from deniable.pram import StratifiedProtocol
+from deniable.records import read_parquet
+from deniable.release.categorical import adjust_reports, describe_adjustment, read_estimates
 
 from job import job
 

@@ -2,7 +2,7 @@
 
 from deniable.files import write_table
 from deniable.papers.idp.audit import AuditGrid, audit_table, cluster_table
-from deniable.records.numeric import read_numeric_parquet
+from deniable.records import read_numeric_parquet
 
 from job import job
 

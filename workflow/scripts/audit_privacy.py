@@ -3,12 +3,11 @@
 import pandas as pd
 
 from deniable.files import read_json, write_table
-from deniable.randomized_response.assessment_audit import audit_assessments
-from deniable.randomized_response.audit import audit_multirr
-from deniable.records.categorical import read_parquet
-from deniable.release.categorical.audit import audit_release
-from deniable.release.collection.audit import audit_collection
-from deniable.study.grid import values_of
+from deniable.randomized_response import audit_assessments, audit_multirr
+from deniable.records import read_parquet
+from deniable.release.categorical import audit_release
+from deniable.release.collection import audit_collection
+from deniable.study import values_of
 
 from job import job
 

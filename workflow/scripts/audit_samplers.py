@@ -3,8 +3,8 @@
 import pandas as pd
 
 from deniable.files import read_json, write_table
-from deniable.randomized_response.audit import SAMPLER_COLUMNS
-from deniable.release.categorical.audit import audit_release_samplers
+from deniable.randomized_response import SAMPLER_COLUMNS
+from deniable.release.categorical import audit_release_samplers
 
 from job import job
 

@@ -2,7 +2,7 @@
 
 from deniable.files import write_table
 from deniable.papers.pram import breaches as pram_breaches
-from deniable.records.categorical import read_parquet
+from deniable.records import read_parquet
 
 from job import job
 

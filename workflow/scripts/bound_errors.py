@@ -2,8 +2,8 @@
 
 from deniable.files import write_table
 from deniable.papers.multirr import error_analysis
-from deniable.records.categorical import read_parquet
-from deniable.study.grid import values_of
+from deniable.records import read_parquet
+from deniable.study import values_of
 
 from job import job
 

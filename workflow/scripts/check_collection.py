@@ -1,10 +1,13 @@
 """Set the tables of a rehearsal, and what was decided of them, beside the truth."""
 
 from deniable.files import read_json, write_table
-from deniable.records.categorical import read_parquet
-from deniable.release.collection.check import check_collection, margins_of_network
-from deniable.release.collection.design import CollectionDesign
-from deniable.release.collection.estimates import read_rows
+from deniable.records import read_parquet
+from deniable.release.collection import (
+    CollectionDesign,
+    check_collection,
+    margins_of_network,
+    read_rows,
+)
 
 from job import job
 

@@ -1,4 +1,4 @@
-"""Hold every numbered result of text 001 against small cases."""
+"""Hold every numbered result of [pram] against small cases."""
 
 from deniable.files import write_table
 from deniable.papers.pram.numbered_results import numbered_results

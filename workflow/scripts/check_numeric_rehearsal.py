@@ -3,11 +3,10 @@
 import pandas as pd
 
 from deniable.files import read_json, write_table
-from deniable.pipeline.config import release_from
-from deniable.records.numeric import read_numeric_parquet
-from deniable.release.numeric.check import check_numbers, measure_utility
-from deniable.release.numeric.design import Domains
-from deniable.sampling.sources import generator_for
+from deniable.pipeline import release_from
+from deniable.records import read_numeric_parquet
+from deniable.release.numeric import Domains, check_numbers, measure_utility
+from deniable.sampling import generator_for
 
 from job import job
 

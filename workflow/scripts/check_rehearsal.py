@@ -3,15 +3,15 @@
 import pandas as pd
 
 from deniable.files import read_json, write_table
-from deniable.pram.protocol import StratifiedProtocol
-from deniable.records.categorical import read_parquet
-from deniable.release.categorical.estimates import (
+from deniable.pram import StratifiedProtocol
+from deniable.records import read_parquet
+from deniable.release.categorical import (
     check_against_truth,
     coverage_of_redraws,
+    distances_from_truth,
     read_estimates,
 )
-from deniable.release.categorical.synthesis import distances_from_truth
-from deniable.sampling.sources import generator_for
+from deniable.sampling import generator_for
 
 from job import job
 

@@ -3,10 +3,8 @@
 import pandas as pd
 
 from deniable.files import write_table
-from deniable.papers.catalog import STUDIES, TABLES
-from deniable.study.engine import compare, in_order, plotted
-from deniable.study.grid import cells_of_grids
-from deniable.study.published import read_published
+from deniable.papers import STUDIES, TABLES
+from deniable.study import cells_of_grids, compare, in_order, plotted, read_published
 
 from job import job
 

@@ -3,11 +3,9 @@
 import pandas as pd
 
 from deniable.files import write_table
-from deniable.randomized_response.assessment_audit import risk_table
-from deniable.randomized_response.clustering import cluster_attributes
-from deniable.randomized_response.waiver import waiver_table
-from deniable.records.categorical import read_parquet
-from deniable.study.grid import values_of
+from deniable.randomized_response import cluster_attributes, risk_table, waiver_table
+from deniable.records import read_parquet
+from deniable.study import values_of
 
 from job import job
 

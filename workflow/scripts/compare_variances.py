@@ -2,7 +2,7 @@
 
 from deniable.files import write_table
 from deniable.papers.pram.variance import variance_inflation, whole_file_epsilons
-from deniable.records.categorical import read_parquet
+from deniable.records import read_parquet
 
 from job import job
 

@@ -1,4 +1,4 @@
-"""Decide what text 004 claims in words, from the tables of this run."""
+"""Decide what [rrba] claims in words, from the tables of this run."""
 
 import pandas as pd
 

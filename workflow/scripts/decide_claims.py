@@ -1,4 +1,4 @@
-"""Decide what text 003 claims in words, from the tables of this run."""
+"""Decide what [multirr] claims in words, from the tables of this run."""
 
 import pandas as pd
 

@@ -1,11 +1,11 @@
-"""Decide what text 002 claims in words, from the tables of this run."""
+"""Decide what [idp] claims in words, from the tables of this run."""
 
 import pandas as pd
 
 from deniable.files import write_table
 from deniable.papers.idp.claims.decided import claims
 from deniable.papers.idp.claims.tables import Tables
-from deniable.records.numeric import read_numeric_parquet
+from deniable.records import read_numeric_parquet
 
 from job import job
 

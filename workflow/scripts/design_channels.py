@@ -2,7 +2,7 @@
 
 from deniable.files import write_table
 from deniable.papers.pram.design import channel_table, design_table
-from deniable.records.categorical import read_parquet
+from deniable.records import read_parquet
 
 from job import job
 

@@ -1,9 +1,9 @@
 """Choose what a collection asks of whom, and say what it promises."""
 
 from deniable.files import write_json
-from deniable.pipeline.config import release_from
-from deniable.records.categorical import read_parquet
-from deniable.release.collection.design import describe, design_collection
+from deniable.pipeline import release_from
+from deniable.records import read_parquet
+from deniable.release.collection import describe, design_collection
 
 from job import job
 

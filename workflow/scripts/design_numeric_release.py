@@ -1,12 +1,10 @@
 """Choose the domains of a release of numbers, audit it, and say what it promises."""
 
-from deniable.datasets.manifest import load_manifest
+from deniable.datasets import load_manifest
 from deniable.files import write_json, write_table
-from deniable.pipeline.config import release_from
-from deniable.records.numeric import read_numeric_parquet
-from deniable.release.numeric.audit import audit_numeric_release
-from deniable.release.numeric.design import chosen, domains
-from deniable.release.numeric.promises import describe, with_figures
+from deniable.pipeline import release_from
+from deniable.records import read_numeric_parquet
+from deniable.release.numeric import audit_numeric_release, chosen, describe, domains, with_figures
 
 from job import job
 

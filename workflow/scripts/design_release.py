@@ -1,8 +1,8 @@
 """Choose a release's clusters and channels, and say what they promise."""
 
 from deniable.files import write_json
-from deniable.pipeline.config import release_from
-from deniable.records.categorical import read_parquet
+from deniable.pipeline import release_from
+from deniable.records import read_parquet
 from deniable.release.categorical import design as release
 
 from job import job

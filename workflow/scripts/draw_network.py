@@ -1,8 +1,8 @@
-"""Draw a file of text 004 from its Bayesian network: the same records each time."""
+"""Draw a file of [rrba] from its Bayesian network: the same records each time."""
 
 from pathlib import Path
 
-from deniable.datasets.networks import drawn_from_resources
+from deniable.datasets import drawn_from_resources
 
 from job import job
 

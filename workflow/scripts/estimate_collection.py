@@ -1,8 +1,7 @@
 """Estimate the tables of a collection from all answers."""
 
 from deniable.files import read_json, write_table
-from deniable.release.collection.design import CollectionDesign
-from deniable.release.collection.estimates import estimate_tables, read_rows
+from deniable.release.collection import CollectionDesign, estimate_tables, read_rows
 
 from job import job
 

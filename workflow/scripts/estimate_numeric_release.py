@@ -1,10 +1,9 @@
 """Estimate means, standard deviations and quantiles from a protected file of numbers."""
 
 from deniable.files import read_json, write_table
-from deniable.pipeline.config import release_from
-from deniable.records.numeric import read_numeric_parquet
-from deniable.release.numeric.design import Domains
-from deniable.release.numeric.estimates import estimate_numbers
+from deniable.pipeline import release_from
+from deniable.records import read_numeric_parquet
+from deniable.release.numeric import Domains, estimate_numbers
 
 from job import job
 

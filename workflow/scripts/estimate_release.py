@@ -1,9 +1,9 @@
 """Estimate margins and joint distributions from a protected file and its channels."""
 
 from deniable.files import read_json, write_table
-from deniable.pram.protocol import StratifiedProtocol
-from deniable.records.categorical import read_parquet
-from deniable.release.categorical.estimates import estimate
+from deniable.pram import StratifiedProtocol
+from deniable.records import read_parquet
+from deniable.release.categorical import estimate
 
 from job import job
 

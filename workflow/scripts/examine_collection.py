@@ -1,10 +1,8 @@
 """Test the attributes of each table of a collection for independence, knowing the channel."""
 
 from deniable.files import read_json, write_table
-from deniable.release.collection.design import CollectionDesign
-from deniable.release.collection.estimates import read_rows
-from deniable.release.collection.independence import independence_tests
-from deniable.sampling.sources import generator_for
+from deniable.release.collection import CollectionDesign, independence_tests, read_rows
+from deniable.sampling import generator_for
 
 from job import job
 

@@ -1,8 +1,7 @@
 """Fit independence to the tables of a collection, in two steps."""
 
 from deniable.files import read_json, write_table
-from deniable.release.collection.design import CollectionDesign
-from deniable.release.collection.estimates import fit_in_two_steps, read_rows
+from deniable.release.collection import CollectionDesign, fit_in_two_steps, read_rows
 
 from job import job
 

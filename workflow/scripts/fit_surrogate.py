@@ -1,10 +1,9 @@
 """Fit the surrogate of a data set to its published file, and say how faithful it is."""
 
-from deniable.datasets.manifest import load_manifest
-from deniable.datasets.preparation import fit_surrogate
+from deniable.datasets import fit_surrogate, load_manifest
 from deniable.errors import DataError
 from deniable.files import write_table
-from deniable.sampling.sources import generator_for
+from deniable.sampling import generator_for
 
 from job import job
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable.errors import DeniableError
-from deniable.pipeline.provenance import Making, recorded
-from deniable.pipeline.results_folder import remedy
+from deniable.pipeline import Making, recorded, remedy
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import pandas as pd
 
 from deniable.files import write_table
 from deniable.papers.idp.audit import of_datasets
-from deniable.records.numeric import read_numeric_parquet
+from deniable.records import read_numeric_parquet
 
 from job import job
 

@@ -1,10 +1,9 @@
 """Measure the dependence of every pair of attributes and form the clusters of each setting."""
 
 from deniable.files import write_table
-from deniable.randomized_response.audit import clusters_table
-from deniable.randomized_response.dependence import dependences
-from deniable.records.categorical import read_parquet
-from deniable.study.grid import values_of
+from deniable.randomized_response import clusters_table, dependences
+from deniable.records import read_parquet
+from deniable.study import values_of
 
 from job import job
 

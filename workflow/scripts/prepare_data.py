@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from deniable.datasets.manifest import load_manifest
-from deniable.datasets.preparation import draw_surrogate, read_published
-from deniable.sampling.sources import generator_for
+from deniable.datasets import draw_surrogate, load_manifest, read_published
+from deniable.sampling import generator_for
 
 from job import job
 

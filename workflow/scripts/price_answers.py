@@ -1,10 +1,10 @@
-"""Hold Theorem 4.1 of text 004 against the exact epsilons of answers, views and rounds."""
+"""Hold Theorem 4.1 of [rrba] against the exact epsilons of answers, views and rounds."""
 
 from pathlib import Path
 
 from deniable.files import write_table
 from deniable.papers.rrba.epsilon import epsilon_table, figure_4_table
-from deniable.records.categorical import read_parquet
+from deniable.records import read_parquet
 
 from job import job
 

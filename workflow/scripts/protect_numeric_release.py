@@ -1,9 +1,9 @@
 """Protect the numbers of every record of a release."""
 
 from deniable.files import read_json
-from deniable.pipeline.config import release_from
-from deniable.records.numeric import read_numeric_parquet
-from deniable.release.numeric.design import Domains, noise_for, protect
+from deniable.pipeline import release_from
+from deniable.records import read_numeric_parquet
+from deniable.release.numeric import Domains, noise_for, protect
 
 from job import job
 

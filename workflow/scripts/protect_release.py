@@ -1,9 +1,9 @@
 """Randomize every record of a release."""
 
 from deniable.files import read_json
-from deniable.pipeline.config import release_from
-from deniable.pram.protocol import StratifiedProtocol
-from deniable.records.categorical import read_parquet
+from deniable.pipeline import release_from
+from deniable.pram import StratifiedProtocol
+from deniable.records import read_parquet
 from deniable.release.categorical import design as release
 
 from job import job

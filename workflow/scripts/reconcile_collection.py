@@ -1,8 +1,7 @@
 """Make the tables of a collection agree on all margins that they share."""
 
 from deniable.files import read_json, write_table
-from deniable.release.collection.design import CollectionDesign, in_full
-from deniable.release.collection.estimates import make_consistent, read_rows
+from deniable.release.collection import CollectionDesign, in_full, make_consistent, read_rows
 
 from job import job
 

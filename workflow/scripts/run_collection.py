@@ -1,10 +1,10 @@
 """Ask every client of a collection, block by block."""
 
 from deniable.files import read_json, write_table
-from deniable.pipeline.config import release_from
-from deniable.records.categorical import read_parquet
-from deniable.release.categorical.design import source_for
-from deniable.release.collection.design import CollectionDesign, collect_answers, in_full
+from deniable.pipeline import release_from
+from deniable.records import read_parquet
+from deniable.release.categorical import source_for
+from deniable.release.collection import CollectionDesign, collect_answers, in_full
 
 from job import job
 

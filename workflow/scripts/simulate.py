@@ -1,9 +1,9 @@
 """Simulate a chunk of a study's cells."""
 
 from deniable.files import write_table
-from deniable.papers.catalog import STUDIES
-from deniable.records.either import read_true_records
-from deniable.study.engine import simulate_chunk
+from deniable.papers import STUDIES
+from deniable.records import read_true_records
+from deniable.study import simulate_chunk
 
 from job import job
 

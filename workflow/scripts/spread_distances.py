@@ -1,15 +1,14 @@
-"""Tabulate the distances of single trials behind Tables 4 and 5: Figure 7 of text 004."""
+"""Tabulate the distances of single trials behind Tables 4 and 5: Figure 7 of [rrba]."""
 
 from pathlib import Path
 
 import pandas as pd
 
 from deniable.files import write_table
-from deniable.papers.catalog import STUDIES
+from deniable.papers import STUDIES
 from deniable.papers.rrba.table_results import figure_7_cells, figure_7_table
-from deniable.records.categorical import read_parquet
-from deniable.study.grid import cells_of_grids
-from deniable.study.published import read_published
+from deniable.records import read_parquet
+from deniable.study import cells_of_grids, read_published
 
 from job import job
 

@@ -3,7 +3,7 @@
 from deniable.files import write_table
 from deniable.papers.multirr import secure_sum as secure_sum_trials
 from deniable.papers.multirr.secure_assessment import secure_assessments
-from deniable.records.categorical import read_parquet
+from deniable.records import read_parquet
 
 from job import job
 

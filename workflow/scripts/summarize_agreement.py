@@ -3,7 +3,7 @@
 import pandas as pd
 
 from deniable.files import write_table
-from deniable.study.engine import agreement
+from deniable.study import agreement
 
 from job import job
 

@@ -3,12 +3,10 @@
 import pandas as pd
 
 from deniable.files import read_json
-from deniable.pipeline.config import release_from
-from deniable.pram.protocol import StratifiedProtocol
-from deniable.records.categorical import read_parquet
-from deniable.release.categorical.design import source_for
-from deniable.release.categorical.estimates import read_estimates
-from deniable.release.categorical.synthesis import synthesize_release
+from deniable.pipeline import release_from
+from deniable.pram import StratifiedProtocol
+from deniable.records import read_parquet
+from deniable.release.categorical import read_estimates, source_for, synthesize_release
 
 from job import job
 

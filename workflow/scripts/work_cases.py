@@ -1,9 +1,9 @@
-"""Work the examples of text 004 in fractions, and make tables agree that randomized views gave."""
+"""Work the examples of [rrba] in fractions, and make tables agree that randomized views gave."""
 
 from deniable.files import write_table
 from deniable.papers.rrba.consistency import consistency_table
 from deniable.papers.rrba.worked_cases import worked_cases
-from deniable.records.categorical import read_parquet
+from deniable.records import read_parquet
 
 from job import job
 

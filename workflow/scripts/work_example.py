@@ -1,4 +1,4 @@
-"""Work Example 1 of text 003, section 5, in fractions."""
+"""Work Example 1 of [multirr], section 5, in fractions."""
 
 from deniable.files import write_table
 from deniable.papers.multirr.example_1 import example_1

@@ -1,8 +1,8 @@
 """Write the matrices that a release went through, of every stratum and block."""
 
 from deniable.files import read_json, write_table
-from deniable.pram.protocol import StratifiedProtocol
-from deniable.release.categorical.matrices import matrices_table, write_matrices
+from deniable.pram import StratifiedProtocol
+from deniable.release.categorical import matrices_table, write_matrices
 
 from job import job
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from deniable.channels.ratios import log_rounded_up, rounded_up
 from deniable.errors import ChannelError, SingularChannelError
-from deniable.records.domain import Codes
-from deniable.sampling.sources import RandomSource
+from deniable.records import Codes
+from deniable.sampling import RandomSource
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -103,7 +103,7 @@ class Channel(ABC):
 
     @property
     def parity(self) -> float:
-        """Largest ratio within a column, rounded up: the parity of text 001, (3.6), in [1, inf].
+        """Largest ratio within a column, rounded up: the parity of [pram], (3.6), in [1, inf].
 
         0/0 counts as 1 (a report that nobody can give), a/0 as infinite.
         """
@@ -111,7 +111,7 @@ class Channel(ABC):
 
     @property
     def epsilon(self) -> float:
-        """Exact epsilon of one report, ln(parity), rounded up (text 003, (4)).
+        """Exact epsilon of one report, ln(parity), rounded up ([multirr], (4)).
 
         For any two true categories and any report the probabilities differ by at most a factor
         exp(epsilon), and for some by that factor. Computed in rational numbers from the
@@ -120,7 +120,7 @@ class Channel(ABC):
         return log_rounded_up(self._largest_ratio())
 
     def posterior(self, prior: npt.ArrayLike) -> Floats:
-        """Return Q[v, u] = Pr(true u | report v) under a prior (text 001, (3.1)).
+        """Return Q[v, u] = Pr(true u | report v) under a prior ([pram], (3.1)).
 
         Rows of reports that cannot occur under the prior are NaN.
         """
@@ -150,7 +150,7 @@ class Channel(ABC):
     # -- estimation -------------------------------------------------------------------------------
 
     def estimate(self, reported_counts: npt.ArrayLike) -> Floats:
-        """Return the unbiased estimate of the true proportions (text 003, (2)).
+        """Return the unbiased estimate of the true proportions ([multirr], (2)).
 
         It sums to 1 but may leave [0, 1]: projections onto the simplex have their own names, in
         `deniable.estimation.simplex`.
@@ -179,7 +179,7 @@ class Channel(ABC):
         proportions : shape (size,), non-negative, sum 1
         records : int, >= 1
         target : "population" or "file"
-            ``population``: P'^-1 (diag(lambda) - lambda lambda') P^-1 / n (text 001, (1.3)).
+            ``population``: P'^-1 (diag(lambda) - lambda lambda') P^-1 / n ([pram], (1.3)).
             ``file``: P'^-1 diag(lambda) P^-1 / n - diag(pi) / n, the part that randomization adds.
         """
         self._refuse_singular()

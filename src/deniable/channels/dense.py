@@ -17,9 +17,8 @@ from deniable.channels.base import (
 )
 from deniable.channels.ratios import largest_column_ratio
 from deniable.errors import ChannelError
-from deniable.records.domain import Codes, refuse_foreign_codes
-from deniable.sampling.exact import Categories
-from deniable.sampling.sources import RandomSource
+from deniable.records import Codes, refuse_foreign_codes
+from deniable.sampling import Categories, RandomSource
 
 LARGEST_CONDITION = 1e12
 LARGEST_REFINED = 128
@@ -32,7 +31,7 @@ class DenseChannel(Channel):
     """A channel with the matrix given: P[u, v] = Pr(report v | true u).
 
     Epsilon-differentially private for one report with epsilon = max over columns of
-    ln(largest / smallest entry), from text 003, (4); infinite where an entry is zero and another
+    ln(largest / smallest entry), from [multirr], (4); infinite where an entry is zero and another
     of its column is not.
 
     Rows that sum to 1 only within rounding are taken in their exact proportions: these are drawn,

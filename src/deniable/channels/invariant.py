@@ -1,6 +1,6 @@
 """Invariant PRAM: matrices that leave the shares of a file's true categories as they are.
 
-Text 001, section 2, with rows for columns: R is invariant for the proportions pi0 of a file when
+[pram], section 2, with rows for columns: R is invariant for the proportions pi0 of a file when
 R' pi0 = pi0, (2.1). Reports' own shares S / n are then unbiased, (2.3). But a matrix that is made
 from the file is random, and (1.3) is not the variance of S / n: (2.4), (2.5) and the bound (2.6)
 are.
@@ -219,7 +219,7 @@ def invariance_gap(channel: Channel, proportions: npt.ArrayLike) -> float:
 def is_invariant(
     channel: Channel, proportions: npt.ArrayLike, tolerance: float = INVARIANCE_TOLERANCE
 ) -> bool:
-    """Return whether the matrix leaves the proportions as they are (text 001, (2.1)).
+    """Return whether the matrix leaves the proportions as they are ([pram], (2.1)).
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def disclosed_proportions(channel: Channel) -> Floats:
     ever reported can reach each other. So whoever publishes an invariant matrix publishes the true
     margin, exactly: no report is needed, and two files that differ in one record have matrices
     that tell them apart with certainty. The matrix's own epsilon is conditional on the matrix and
-    does not cover this; text 001 (section 2) has owners keep the matrix to themselves, and then
+    does not cover this; [pram] (section 2) has owners keep the matrix to themselves, and then
     users can estimate no variance.
 
     Each proportion has a relative error near rounding, by elimination without subtractions
@@ -284,7 +284,7 @@ def _stationary(P: Floats) -> Floats:
 
 
 def conditional_covariance(channel: Channel, counts: npt.ArrayLike) -> Floats:
-    """Return the covariance of S / n given the file and the matrix (text 001, (2.4)).
+    """Return the covariance of S / n given the file and the matrix ([pram], (2.4)).
 
     (diag(P' pi0) - P' diag(pi0) P) / n with pi0 = T / n. The owner can compute it. For an invariant
     matrix it is an unbiased estimate of the inflation, the last term of (2.5). Any channel, also
@@ -312,7 +312,7 @@ def sampling_covariance(proportions: npt.ArrayLike, records: int) -> Floats:
 
 
 def covariance_bound(proportions: npt.ArrayLike, records: int) -> Floats:
-    """Return (2 - 1/n) (diag(pi) - pi pi') / n, which no invariant PRAM exceeds (text 001, (2.6)).
+    """Return (2 - 1/n) (diag(pi) - pi pi') / n, which no invariant PRAM exceeds ([pram], (2.6)).
 
     The bound minus the covariance is non-negative definite. `resampling` attains it.
 

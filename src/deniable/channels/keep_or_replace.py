@@ -10,9 +10,8 @@ import numpy.typing as npt
 from deniable.channels.base import ROW_SUM_TOLERANCE, Channel, Counts, Floats, multinomial
 from deniable.channels.ratios import exact_ratio
 from deniable.errors import ChannelError
-from deniable.records.domain import Codes, refuse_foreign_codes
-from deniable.sampling.exact import Categories, events, whole_weights
-from deniable.sampling.sources import RandomSource
+from deniable.records import Codes, refuse_foreign_codes
+from deniable.sampling import Categories, RandomSource, events, whole_weights
 
 SINGULAR_WEIGHT = 1e-12
 CHUNK_RECORDS = 1 << 16  # draws and codes of a chunk stay in the processor's cache
@@ -27,7 +26,7 @@ class KeepOrReplace(Channel):
     true category is only reported less often than another.
 
     The channel is epsilon-differentially private for one report with
-    epsilon = max over v of |ln((a + b_v) / b_v)|, from text 003, (4).
+    epsilon = max over v of |ln((a + b_v) / b_v)|, from [multirr], (4).
 
     Floats seldom make rows that sum to exactly 1. The channel is defined by what is drawn: keep
     with exactly the probability a (the float), else replace with probabilities exactly proportional

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from deniable.channels.base import Channel, Counts, Floats
 from deniable.errors import ChannelError
-from deniable.records.domain import LARGEST_RAVELLED_DOMAIN, Codes, refuse_foreign_codes
-from deniable.sampling.sources import RandomSource
+from deniable.records import LARGEST_RAVELLED_DOMAIN, Codes, refuse_foreign_codes
+from deniable.sampling import RandomSource
 
 Number = TypeVar("Number", bound=np.generic)
 

@@ -17,7 +17,7 @@ _CLOSE_TO_ONE = Fraction(1, 10**20)
 def exact_ratio(larger: float | Fraction, smaller: float | Fraction) -> Fraction | None:
     """Return larger / smaller as a fraction; 0/0 is 1 and a/0 is None (infinite).
 
-    These conventions are those of text 001, Definition 3.3.
+    These conventions are those of [pram], Definition 3.3.
     """
     if larger == smaller:
         return Fraction(1)

@@ -4,16 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from deniable.channels import Target
-from deniable.channels.base import Counts, Floats
-from deniable.channels.csv import NamedChannel
-from deniable.privacy.amplification import (
+from deniable.channels import Counts, Floats, NamedChannel, Target
+from deniable.privacy import (
+    Factors,
+    extreme_factors,
     largest_parity,
     largest_posterior,
     smallest_posterior,
     witness,
+    worst_upward,
 )
-from deniable.privacy.breaches import Factors, extreme_factors, worst_upward
 
 Answers = dict[str, Any]
 
@@ -42,7 +42,7 @@ def privacy(named: NamedChannel) -> Answers:
         "categories": list(named.categories),
         "epsilon": channel.epsilon,
         "parity": parity,
-        "beta": parity,  # text 001, Theorem 3.2; `amplification.guaranteed_factor`
+        "beta": parity,  # [pram], Theorem 3.2; `amplification.guaranteed_factor`
         "breach_bounds": [
             {
                 "prior": prior,
@@ -125,7 +125,7 @@ def estimate(named: NamedChannel, counts: Counts, target: Target, confidence: fl
     ChannelError
         If the population is asked for and there is only one report.
     """
-    from deniable.estimation.intervals import confidence_intervals  # noqa: PLC0415 - slow to import
+    from deniable.estimation import confidence_intervals  # noqa: PLC0415
 
     channel = named.channel
     intervals = confidence_intervals(channel, counts, confidence=confidence, target=target)
@@ -146,6 +146,6 @@ def _most_likely(named: NamedChannel, counts: Counts, unbiased: Floats) -> Float
     # An unbiased estimate that is a distribution fits the reports exactly: none is likelier.
     if unbiased.min() >= 0:
         return unbiased
-    from deniable.estimation.simplex import maximum_likelihood  # noqa: PLC0415 - slower still
+    from deniable.estimation import maximum_likelihood  # noqa: PLC0415
 
     return maximum_likelihood(counts, named.channel).proportions

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from deniable.channels.csv import NamedChannel, read_channel, read_counts, read_prior
+from deniable.channels import NamedChannel, read_channel, read_counts, read_prior
 from deniable.cli.answers import (
     ESTIMATE_KEYS,
     Answers,

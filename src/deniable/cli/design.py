@@ -5,17 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable.channels.base import Floats
-from deniable.channels.csv import NamedChannel, write_channel
-from deniable.channels.invariant import sampling_covariance
+from deniable.channels import Floats, NamedChannel, sampling_covariance, write_channel
 from deniable.cli.answers import INVARIANCE_TOLERANCE, Answers, privacy
 from deniable.cli.channel import matrix_lines, privacy_lines
 from deniable.cli.text import listed, number, to_json
 from deniable.files import write_text
 
 if TYPE_CHECKING:  # at run time only `run` needs them: solvers are slow to import
-    from deniable.design import Design
-    from deniable.design.specification import Specification
+    from deniable.design import Design, Specification
 
 ROUNDING = 1e-12  # what the sums of a matrix in double precision may be off by
 
@@ -29,8 +26,7 @@ def run(options: argparse.Namespace) -> None:
         For a fault in the specification, and if the requirements contradict each other; nothing is
         then written.
     """
-    from deniable.design import design  # noqa: PLC0415
-    from deniable.design.specification import read_specification  # noqa: PLC0415
+    from deniable.design import design, read_specification  # noqa: PLC0415
 
     specification = read_specification(options.specification)
     found = design(
@@ -94,7 +90,7 @@ def _covariance(specification: "Specification", found: "Design") -> Floats | Non
         if found.channel.singular:
             return None
         return found.channel.covariance(proportions, records, found.target)
-    # The reports' own shares of an invariant matrix: text 001, (2.4), and (2.5) with sampling.
+    # The reports' own shares of an invariant matrix: [pram], (2.4), and (2.5) with sampling.
     P = found.channel.matrix()
     randomization = (np.diag(proportions) - (P.T * proportions) @ P) / records
     if found.target == "file":

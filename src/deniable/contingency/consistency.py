@@ -1,4 +1,4 @@
-"""Tables that agree on the margins that they share (text 004, 4.3).
+"""Tables that agree on the margins that they share ([rrba], 4.3).
 
 Every table over a set S of attributes is a sum of effects, one for each subset s of S: the main
 effects, the interactions of two, and so on, each the part of the margin over s that no smaller
@@ -13,7 +13,7 @@ have is the same in all; effects of a table are orthogonal to each other. So
   (`deniable.contingency.programs`), and agreement needs no constraint and has no tolerance.
 
 Tables that nobody observed are reconstructed with the others: effects that some table shows are
-taken from there, the rest make the sum of squares smallest, as text 004 has it. Interactions that
+taken from there, the rest make the sum of squares smallest, as [rrba] has it. Interactions that
 were in no view are then as even as the margins allow, not as independent.
 
 The printed program demands equality with margins that disagree: with noise it has no solution.
@@ -28,7 +28,7 @@ from typing import Literal
 
 import numpy as np
 
-from deniable.channels.base import Floats
+from deniable.channels import Floats
 from deniable.contingency.effects import Layout, Names, NoisyTable, margin_of, sizes_of
 from deniable.errors import DeniableError
 
@@ -117,7 +117,7 @@ def consistent_tables(
 def reconstruct_printed(attributes: Sequence[str], tables: Sequence[NoisyTable]) -> Floats:
     """Return the table of least squares that has the margins of all given tables, exactly.
 
-    The program of text 004, 4.3, as printed; for tables that agree already.
+    The program of [rrba], 4.3, as printed; for tables that agree already.
 
     Parameters
     ----------

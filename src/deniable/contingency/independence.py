@@ -6,10 +6,10 @@ channel, and the reports are held against what it leads to expect,
 
     X^2 = sum over v of (N_v - n lambda_v)^2 / (n lambda_v),   lambda = P' pi(fitted).
 
-Reports are multinomial (text 001, (1.1)) and the null is a smooth family of lambdas, so X^2 is
+Reports are multinomial ([pram], (1.1)) and the null is a smooth family of lambdas, so X^2 is
 Rao's score statistic of it, chi-squared with as many degrees of freedom as the log-linear model has
 for open answers. Nothing is inverted, clipped or projected: a chi-squared test of a table that was
-(as in text 004, 7.3) has another distribution, which that text must simulate.
+(as in [rrba], 7.3) has another distribution, which that text must simulate.
 
 The rule of validity (`VALIDITY_RULE`). The limit asks that three things be large: the expected
 reports, the information on the margins that the null leaves free, and the distance of these margins
@@ -17,7 +17,7 @@ from zero. Where the rule fails the result says so, and its p-value is from Mont
 from the fitted null and fitted again.
 
 If reports came through several keep-or-replace channels that keep with the same probability, as the
-blocks of text 004 do, pass the sum of the reports and the channel whose replacement is the average
+blocks of [rrba] do, pass the sum of the reports and the channel whose replacement is the average
 of theirs, weighted by reports. The expectation is then exact, also if later channels were chosen
 from earlier reports, and the variance is overstated by that of the replacements between blocks: the
 test errs towards keeping the null.
@@ -30,8 +30,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from deniable.channels import Channel
-from deniable.channels.base import Floats
+from deniable.channels import Channel, Floats
 from deniable.contingency.likelihood import ModelFit, fit_of, fit_through_channel
 from deniable.contingency.log_linear import LogLinearModel
 from deniable.errors import DeniableError

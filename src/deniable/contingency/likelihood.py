@@ -10,11 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Channel
-from deniable.channels.base import Floats
+from deniable.channels import Channel, Floats
 from deniable.contingency.log_linear import LogLinearModel
 from deniable.errors import DeniableError, SingularChannelError
-from deniable.estimation.simplex import euclidean_projection
+from deniable.estimation import euclidean_projection
 
 TOLERANCE = 1e-8
 """Nats that a further step promises at most, when the fit is taken to have converged."""

@@ -2,7 +2,7 @@
 
 A model is named by the margins that it leaves free: independence of three attributes by their
 one-way margins, "no three-way interaction" by their two-way margins. The fitted table is the
-maximum-likelihood estimate under multinomial sampling, the step two of text 004, section 6.
+maximum-likelihood estimate under multinomial sampling, the step two of [rrba], section 6.
 """
 
 import math
@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels.base import Floats
+from deniable.channels import Floats
 from deniable.errors import DeniableError
 
 Margin = tuple[int, ...]

@@ -1,7 +1,7 @@
 """Tests of independence on noisy tables whose critical values are simulated, or borrowed.
 
-Three tests of text 004, Table 3, which share one algorithm (Gaboardi et al., 2016, for Laplace
-noise; text 004, 7.3, for randomized response). From a noisy table the two-step maximum likelihood
+Three tests of [rrba], Table 3, which share one algorithm (Gaboardi et al., 2016, for Laplace
+noise; [rrba], 7.3, for randomized response). From a noisy table the two-step maximum likelihood
 (`deniable.contingency.two_step`) fits the null; l tables are sampled from the fit and noised in
 their turn; the null is rejected if the statistic of the noisy table,
 
@@ -11,7 +11,7 @@ exceeds the one of rank ceil((l + 1) (1 - alpha)) among theirs. The test with La
 Table 3 takes the critical value of the chi-squared distribution instead, which holds for tables
 without noise: it rejects true nulls too often.
 
-The rule of five. As printed (text 004, section 6 and 7.3) the null is accepted if any count that
+The rule of five. As printed ([rrba], section 6 and 7.3) the null is accepted if any count that
 the two-step estimate gives is below 5, in the noisy table's or "at any point" in a sampled table's.
 Which of the two steps' counts are meant is left open; and with hundreds of sampled tables the rule
 turns the test off where cells expect some 50 records. All readings are offered.
@@ -25,8 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from deniable.channels import Channel
-from deniable.channels.base import Floats
+from deniable.channels import Channel, Floats
 from deniable.contingency.independence import Bools, portions
 from deniable.contingency.log_linear import LogLinearModel
 from deniable.contingency.two_step import nearest_tables, two_step_estimate
@@ -73,7 +72,7 @@ class LaplaceRelease:
     Parameters
     ----------
     scale : float, positive
-        The honest one is 2 / epsilon; text 004, 7.4, prints 2 |T| / epsilon.
+        The honest one is 2 / epsilon; [rrba], 7.4, prints 2 |T| / epsilon.
     """
 
     scale: float
@@ -115,7 +114,7 @@ class RandomizedRelease:
         return self.channel.epsilon
 
     def estimated(self, reports: npt.ArrayLike) -> Floats:
-        """Return the estimated true counts from counts of reports (text 004, (4))."""
+        """Return the estimated true counts from counts of reports ([rrba], (4))."""
         counts = np.asarray(reports)
         return np.asarray(self.channel.estimate(counts) * counts.sum(axis=-1, keepdims=True))
 
@@ -126,7 +125,7 @@ class RandomizedRelease:
     def sample(
         self, proportions: Floats, records: Floats, tables: int, generator: np.random.Generator
     ) -> Floats:
-        """Draw reports at once: sampling and randomizing is one multinomial (text 001, (1.1))."""
+        """Draw reports at once: sampling and randomizing is one multinomial ([pram], (1.1))."""
         reported = self.channel.reported(proportions)
         return self.estimated(_multinomial(reported, records, tables, generator))
 
@@ -161,7 +160,7 @@ def monte_carlo_test(
     level: float = 0.05,
     small_cells: SmallCells = "table",
 ) -> MonteCarloTest:
-    """Test a log-linear model on noisy tables as text 004, 7.3, prints it.
+    """Test a log-linear model on noisy tables as [rrba], 7.3, prints it.
 
     With `LaplaceRelease` this is MCIndep, with `RandomizedRelease` RRBA's test.
 
@@ -215,7 +214,7 @@ def asymptotic_test(
     *,
     level: float = 0.05,
 ) -> Bools:
-    """Test noisy tables with the critical value of tables without noise (text 004, 7.3.1).
+    """Test noisy tables with the critical value of tables without noise ([rrba], 7.3.1).
 
     The test called "Laplace noise" in Table 3. Its size is not the nominal one.
 

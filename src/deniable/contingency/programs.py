@@ -1,4 +1,4 @@
-"""The convex programs of consistent tables, stated with cvxpy (text 004, 4.3).
+"""The convex programs of consistent tables, stated with cvxpy ([rrba], 4.3).
 
 All tables are written as even + basis @ effects: with the same effects in every table they agree on
 all shared margins, whatever the effects are (`deniable.contingency.consistency`). What is left to
@@ -14,7 +14,7 @@ import cvxpy
 import numpy as np
 from scipy import sparse
 
-from deniable.channels.base import Floats
+from deniable.channels import Floats
 from deniable.errors import DeniableError
 
 cp: Any = cvxpy  # whose types do not know most of its functions
@@ -110,7 +110,7 @@ def smallest_norm(known: Floats, basis: sparse.csr_array) -> Floats | None:
 
 
 def printed(margins: sparse.csr_array, values: Floats) -> Floats | None:
-    """Solve the program of text 004, 4.3, as printed: least squares of a table with given margins.
+    """Solve the program of [rrba], 4.3, as printed: least squares of a table with given margins.
 
     Parameters
     ----------

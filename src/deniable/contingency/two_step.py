@@ -1,4 +1,4 @@
-"""Two-step maximum likelihood from noisy tables (text 004, section 6, (7)).
+"""Two-step maximum likelihood from noisy tables ([rrba], section 6, (7)).
 
 Step one finds the table of counts closest to a noisy one: non-negative, with the stated total.
 Step two fits a log-linear model to that table as if it had been observed.
@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels.base import Floats
+from deniable.channels import Floats
 from deniable.contingency.log_linear import LogLinearModel
 from deniable.errors import DeniableError
-from deniable.estimation.simplex import euclidean_projection
+from deniable.estimation import euclidean_projection
 
-GAMMA = 0.01  # text 004, 7.3.1
+GAMMA = 0.01  # [rrba], 7.3.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class TwoStepEstimate:
 def two_step_estimate(
     noisy: npt.ArrayLike, totals: npt.ArrayLike, model: LogLinearModel
 ) -> TwoStepEstimate:
-    """Return the nearest tables and the model's expected counts (text 004, section 6).
+    """Return the nearest tables and the model's expected counts ([rrba], section 6).
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def two_step_estimate(
 
 
 def nearest_tables(noisy: npt.ArrayLike, totals: npt.ArrayLike) -> Floats:
-    """Return the non-negative tables of given totals closest to noisy ones (text 004, (7)).
+    """Return the non-negative tables of given totals closest to noisy ones ([rrba], (7)).
 
     The closed form, for any gamma below 1.
 
@@ -94,7 +94,7 @@ def nearest_tables(noisy: npt.ArrayLike, totals: npt.ArrayLike) -> Floats:
 
 
 def nearest_table_by_program(noisy: npt.ArrayLike, total: float, gamma: float = GAMMA) -> Floats:
-    """Solve (7) of text 004 as printed, with cvxpy and CLARABEL: the reference of the closed form.
+    """Solve (7) of [rrba] as printed, with cvxpy and CLARABEL: the reference of the closed form.
 
     Parameters
     ----------

@@ -11,8 +11,7 @@ import numpy as np
 
 from deniable.errors import DataError, DeniableError
 from deniable.files import read_fitted, write_text
-from deniable.records.categorical import attributes_to_json, domain_from_json
-from deniable.records.domain import Domain, refuse_foreign_codes
+from deniable.records import Domain, attributes_to_json, domain_from_json, refuse_foreign_codes
 
 Configuration = tuple[int, ...]
 

@@ -23,8 +23,7 @@ from deniable.datasets.manifest_rules import (
     is_text,
 )
 from deniable.errors import DataError, DeniableError
-from deniable.records.discretization import Discretization
-from deniable.records.domain import Attribute, Domain
+from deniable.records import Attribute, Discretization, Domain
 from deniable.validation import repeated_keys
 
 

@@ -1,4 +1,4 @@
-"""The networks of text 004: Survey, Alarm and Child, and the files that are drawn from them.
+"""The networks of [rrba]: Survey, Alarm and Child, and the files that are drawn from them.
 
 The text names data sets of 500, 10,000 and 10,000 records (Table 2) that are samples of published
 Bayesian networks, and gives neither files nor seeds. Here the networks are taken from pgmpy once
@@ -21,9 +21,8 @@ import numpy.typing as npt
 
 from deniable.datasets.bayesian_network import BayesianNetwork, ConditionalTable, read
 from deniable.errors import DataError, DeniableError
-from deniable.records.categorical import Microdata
-from deniable.records.domain import Attribute, Codes, Domain
-from deniable.sampling.sources import generator_for
+from deniable.records import Attribute, Codes, Domain, Microdata
+from deniable.sampling import generator_for
 
 Floats = npt.NDArray[np.float64]
 

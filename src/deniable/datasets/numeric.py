@@ -11,9 +11,16 @@ import pyarrow as pa
 
 from deniable.datasets.manifest import ClassAttribute, NumericDataset
 from deniable.errors import DataError
-from deniable.records.arrow import text_codes
-from deniable.records.csv_text import leading_numbers, no_number, shortened, text_columns
-from deniable.records.numeric import ClassCodes, Floats, NumericMicrodata
+from deniable.records import (
+    ClassCodes,
+    Floats,
+    NumericMicrodata,
+    leading_numbers,
+    no_number,
+    shortened,
+    text_codes,
+    text_columns,
+)
 
 
 def read_original(dataset: NumericDataset, path: Path | str) -> NumericMicrodata:

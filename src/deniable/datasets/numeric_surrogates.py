@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 
 from deniable.datasets.copula import MOST_QUANTILES, Copula, Margin
 from deniable.errors import DataError
-from deniable.records.numeric import Floats, NumericMicrodata
+from deniable.records import Floats, NumericMicrodata
 
 AVERAGED = 5  # order statistics a quantile is the mean of
 FEWEST_RECORDS = 4 * AVERAGED

@@ -5,13 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from deniable.datasets import bayesian_network, copula, numeric_surrogates, surrogates
-from deniable.datasets import numeric as numeric_datasets
+from deniable.datasets import (
+    bayesian_network,
+    copula,
+    numeric as numeric_datasets,
+    numeric_surrogates,
+    surrogates,
+)
 from deniable.datasets.manifest import AnyDataset, Dataset, NumericDataset
 from deniable.datasets.resolve import read_original
 from deniable.errors import DataError
-from deniable.records.categorical import Microdata
-from deniable.records.numeric import NumericMicrodata
+from deniable.records import Microdata, NumericMicrodata
 
 
 def read_published(dataset: AnyDataset, path: Path | str) -> Microdata | NumericMicrodata:

@@ -19,7 +19,7 @@ from deniable.datasets.manifest import Dataset, PublishedFile
 from deniable.datasets.sources import Found, Source, read_source
 from deniable.errors import DataError
 from deniable.files import sha256, write_json, written_whole
-from deniable.records.categorical import Microdata, read_csv
+from deniable.records import Microdata, read_csv
 
 Wanted = Literal["auto", "mirror", "public", "surrogate"]
 

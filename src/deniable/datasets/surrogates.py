@@ -9,8 +9,7 @@ import pandas as pd
 
 from deniable.datasets.bayesian_network import BayesianNetwork, ConditionalTable, Configuration
 from deniable.errors import DataError
-from deniable.records.categorical import Microdata
-from deniable.records.domain import Domain
+from deniable.records import Domain, Microdata
 
 Integers = npt.NDArray[np.int64]
 

@@ -1,7 +1,5 @@
 """Channels designed by convex optimization: the best for a stated need."""
 
-from deniable.design.conflicts import InfeasibleError
-from deniable.design.designing import Design, design
-from deniable.design.problem.requirements import Cost, Requirements
+import lazy_loader
 
-__all__ = ["Cost", "Design", "InfeasibleError", "Requirements", "design"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -19,8 +19,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels.base import Floats
-from deniable.design.problem.losses import inverse
+from deniable.channels import Floats
+from deniable.design.problem import inverse
 
 Incidence = npt.NDArray[np.bool_]
 LARGEST_BLOCK_DESIGN = 16

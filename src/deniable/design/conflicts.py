@@ -8,10 +8,9 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from deniable.channels.base import Floats
-from deniable.design.problem.polytope import Group, Kind, Polytope, polytope
-from deniable.design.problem.requirements import LARGEST_EPSILON, Requirements
-from deniable.design.solvers.linear import Sparse, minimise
+from deniable.channels import Floats
+from deniable.design.problem import LARGEST_EPSILON, Group, Kind, Polytope, Requirements, polytope
+from deniable.design.solvers import Sparse, minimise
 from deniable.errors import DeniableError
 
 DIGITS = 4  # of the values that a message proposes

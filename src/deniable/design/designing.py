@@ -9,24 +9,23 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import DenseChannel
-from deniable.channels.base import Floats, Target
+from deniable.channels import DenseChannel, Floats, Target
 from deniable.design.conflicts import InfeasibleError, refuse_conflicts, refuse_unestimable
 from deniable.design.exactness import Exact, exact_matrix
-from deniable.design.problem.losses import (
+from deniable.design.problem import (
     Estimator,
     InverseVariance,
     Linear,
     Loss,
     LossName,
     ReportsVariance,
+    Requirements,
     loss_of,
+    polytope,
 )
-from deniable.design.problem.polytope import polytope
-from deniable.design.problem.requirements import Requirements
 from deniable.design.programs import least_linear
 from deniable.design.search import Found, least_concave, least_variance
-from deniable.design.solvers.feasible import LinearPrograms
+from deniable.design.solvers import LinearPrograms
 from deniable.design.starts import feasible_forms
 from deniable.errors import DeniableError
 
@@ -97,7 +96,7 @@ def design(
         - ``changed``: the expected share of records whose category changes. Linear: global.
         - ``distance``: the expected cost of a record, with the requirements' costs. Linear: global.
     estimator : "inverse" or "reports", optional
-        Whose variance: the estimate by inversion, (1.2) of text 001, or the reports' own shares,
+        Whose variance: the estimate by inversion, (1.2) of [pram], or the reports' own shares,
         which need an invariant matrix; by default these if invariance is required.
     target : "population" or "file", optional
         Whether variances include that of sampling (`deniable.channels.base.Target`). By default

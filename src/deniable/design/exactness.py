@@ -16,10 +16,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import DenseChannel
-from deniable.channels.base import Floats
-from deniable.design.problem.polytope import Polytope, polytope
-from deniable.design.problem.requirements import Requirements
+from deniable.channels import DenseChannel, Floats
+from deniable.design.problem import Polytope, Requirements, polytope
 from deniable.errors import DeniableError
 
 BINDING = (1e-6, 1e-5, 1e-7, 1e-4, 1e-8)

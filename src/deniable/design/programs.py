@@ -10,10 +10,9 @@ from typing import Any
 import cvxpy
 import numpy as np
 
-from deniable.channels.base import Floats
-from deniable.design.problem.losses import InverseVariance
-from deniable.design.problem.requirements import Requirements
-from deniable.design.solvers.staircases import members
+from deniable.channels import Floats
+from deniable.design.problem import InverseVariance, Requirements
+from deniable.design.solvers import members
 from deniable.errors import DeniableError
 
 cp: Any = cvxpy  # whose types do not know most of its functions

@@ -10,14 +10,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deniable.channels.base import Floats
-from deniable.design.problem.losses import InverseVariance, Loss, ReportsVariance
-from deniable.design.problem.polytope import Polytope, polytope
-from deniable.design.problem.requirements import Requirements
-from deniable.design.solvers.branch_and_bound import Concave
-from deniable.design.solvers.feasible import LinearPrograms, interior
-from deniable.design.solvers.interior_point import Interior, descend
-from deniable.design.solvers.relaxation import Relaxation, relax
+from deniable.channels import Floats
+from deniable.design.problem import (
+    InverseVariance,
+    Loss,
+    Polytope,
+    ReportsVariance,
+    Requirements,
+    polytope,
+)
+from deniable.design.solvers import (
+    Concave,
+    Interior,
+    LinearPrograms,
+    Relaxation,
+    descend,
+    interior,
+    relax,
+)
 from deniable.design.starts import feasible_forms, first_matrices, labelled
 
 COARSE, FINE = 1e-2, 1e-10

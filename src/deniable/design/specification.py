@@ -11,10 +11,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from deniable.channels.base import Floats, Target
-from deniable.channels.csv import read_counts
-from deniable.design.problem.losses import Estimator, LossName
-from deniable.design.problem.requirements import Cost, Requirements
+from deniable.channels import Floats, Target, read_counts
+from deniable.design.problem import Cost, Estimator, LossName, Requirements
 from deniable.errors import ConfigError, DeniableError
 from deniable.validation import repeated_keys
 

@@ -5,13 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import optimize
 
-from deniable.channels.base import Floats
-from deniable.channels.invariant import two_step_with_epsilon
+from deniable.channels import Floats, two_step_with_epsilon
 from deniable.design.block_designs import vertex_channels
-from deniable.design.problem.losses import Loss, inverse
-from deniable.design.problem.polytope import Polytope
-from deniable.design.problem.requirements import Requirements
-from deniable.design.solvers.relaxation import Relaxation
+from deniable.design.problem import Loss, Polytope, Requirements, inverse
+from deniable.design.solvers import Relaxation
 
 BISECTIONS = 40
 FITS = 1e-12

@@ -1,1 +1,5 @@
 """Numbers as text, parts of pages, style of figures (below the papers)."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

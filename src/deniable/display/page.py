@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from deniable.files import read_json, read_table
-from deniable.pipeline.code_digest import PACKAGE
+from deniable.pipeline import PACKAGE
 
 Tables = Mapping[str, pd.DataFrame]
 Row = dict[str, Any]

@@ -14,8 +14,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Channel, ProductChannel
-from deniable.channels.base import Floats
+from deniable.channels import Channel, Floats, ProductChannel
 from deniable.errors import ChannelError
 
 TOLERANCE = 1e-6  # nats
@@ -51,7 +50,7 @@ def expectation_maximization(
     tolerance: float = TOLERANCE,
     iterations: int = MOST_STEPS,
 ) -> Likelihood:
-    """Maximize the likelihood by EM (the iterative Bayesian update that text 003, 2.1 mentions).
+    """Maximize the likelihood by EM (the iterative Bayesian update that [multirr], 2.1 mentions).
 
     The log-likelihood is concave, so it lacks at most n (max_u g_u - 1) of its maximum, where
     g_u = sum over v of P[u, v] n_v / (n lambda_v): that certificate, not the size of the last

@@ -1,4 +1,4 @@
-"""How well proportions can be known from n reports (text 003, sections 2.3, 3.2 and 3.3).
+"""How well proportions can be known from n reports ([multirr], sections 2.3, 3.2 and 3.3).
 
 All bounds are of the reports' proportions lambda, before these are turned back into proportions of
 true categories; what that adds is the subject of `deniable.estimation.propagation`. They rest on
@@ -25,7 +25,7 @@ SUM_TOLERANCE = 1e-9
 def root_b(categories: int, alpha: float = 0.05) -> float:
     """Return sqrt(B), B the upper alpha / r percentile of the chi-square with 1 degree of freedom.
 
-    The factor of the simultaneous confidence intervals of r proportions; Figure 1 of text 003.
+    The factor of the simultaneous confidence intervals of r proportions; Figure 1 of [multirr].
     """
     if categories < 1 or not 0 < alpha < 1:
         raise DeniableError(
@@ -39,7 +39,7 @@ def root_b(categories: int, alpha: float = 0.05) -> float:
 
 
 def absolute_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05) -> float:
-    """Return the absolute error (5) of text 003, max over u of sqrt(B l_u (1 - l_u) / n).
+    """Return the absolute error (5) of [multirr], max over u of sqrt(B l_u (1 - l_u) / n).
 
     With confidence 1 - alpha all proportions at once are within it of their estimates, up to the
     normal approximation (Definition 1).
@@ -62,7 +62,7 @@ def absolute_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05
 
 
 def relative_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05) -> float:
-    """Return the relative error (6) of text 003, max over u of sqrt(B (1 - l_u) / (l_u n)).
+    """Return the relative error (6) of [multirr], max over u of sqrt(B (1 - l_u) / (l_u n)).
 
     It is infinite if a proportion is 0: no share of nothing is a bound. It is relative to the
     proportion itself. The intervals of Definition 2 are relative to its estimate; to hold with the
@@ -89,7 +89,7 @@ def relative_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05
 
 
 def best_case_relative_error(categories: int, records: int, alpha: float = 0.05) -> float:
-    """Return the relative error (6) of text 003 at equal frequencies, sqrt(B (r - 1) / n).
+    """Return the relative error (6) of [multirr] at equal frequencies, sqrt(B (r - 1) / n).
 
     Equal frequencies are the best case: no other distribution over r categories has a smaller one.
     """
@@ -123,7 +123,7 @@ def records_needed(categories: int, error: float, alpha: float = 0.05) -> int:
 
 
 def enough_records(cells: int, records: int, factor: float = 10.0) -> bool:
-    """Return whether n >> number of cells, bound (7) of text 003, as n >= factor * cells.
+    """Return whether n >> number of cells, bound (7) of [multirr], as n >= factor * cells.
 
     The text leaves open how much larger is much larger. Ten records a cell are a floor, not a
     promise: the relative error (6) at equal frequencies is then still about sqrt(B / 10), 84 % for
@@ -140,7 +140,7 @@ def enough_records(cells: int, records: int, factor: float = 10.0) -> bool:
 
 @dataclass(frozen=True)
 class AccuracyAnalysis:
-    """RR-Independent held against RR-Joint at equal frequencies (text 003, 3.3).
+    """RR-Independent held against RR-Joint at equal frequencies ([multirr], 3.3).
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ class AccuracyAnalysis:
 
 
 def accuracy_analysis(sizes: Sequence[int], records: int, alpha: float = 0.05) -> AccuracyAnalysis:
-    """Compare the relative errors of RR-Independent and RR-Joint (text 003, 3.3).
+    """Compare the relative errors of RR-Independent and RR-Joint ([multirr], 3.3).
 
     Parameters
     ----------

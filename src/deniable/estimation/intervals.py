@@ -1,7 +1,7 @@
-"""Confidence intervals of estimates through any channel, single and simultaneous (text 001, 1).
+"""Confidence intervals of estimates through any channel, single and simultaneous ([pram], 1).
 
 Two constructions. ``wald`` is the estimate give or take z standard errors, from the unbiased
-plug-in of text 001, (1.3). The plug-in comes from the same reports as the estimate, and both err
+plug-in of [pram], (1.3). The plug-in comes from the same reports as the estimate, and both err
 together: where chance gave a rare category too few reports, its proportion and the variance of that
 are both too small, and the interval misses the truth too often.
 
@@ -37,8 +37,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from deniable.channels import Channel, KeepOrReplace, ProductChannel, Target
-from deniable.channels.base import Floats
+from deniable.channels import Channel, Floats, KeepOrReplace, ProductChannel, Target
 from deniable.errors import ChannelError, DeniableError
 from deniable.estimation.error_bounds import root_b
 from deniable.estimation.simplex import euclidean_projection

@@ -1,6 +1,6 @@
 """What estimates are good for: errors of count queries, and distances between whole tables.
 
-Count queries are those of text 003, 6.5, distances those of text 004, 3.2.1. These work on
+Count queries are those of [multirr], 6.5, distances those of [rrba], 3.2.1. These work on
 the last axis, the cells, and over any leading axes of runs.
 """
 
@@ -48,7 +48,7 @@ def absolute_errors(
 def relative_errors(
     estimated: npt.NDArray[np.float64], true: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return |Y_S - X_S| / X_S (text 003, (16)).
+    """Return |Y_S - X_S| / X_S ([multirr], (16)).
 
     Infinite where nothing is there to count but something is estimated; 0 where neither is.
     """
@@ -58,7 +58,7 @@ def relative_errors(
 
 
 def squared_errors(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
-    """Return the sum over cells of squared errors; its mean over runs is the ESE (text 004, 3.2.1).
+    """Return the sum over cells of squared errors; its mean over runs is the ESE ([rrba], 3.2.1).
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ def squared_errors(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
 
 
 def expected_squared_error(estimated: npt.ArrayLike, true: npt.ArrayLike) -> float:
-    """Return the mean over all runs of the sum of squared errors (ESE; text 004, 3.2.1)."""
+    """Return the mean over all runs of the sum of squared errors (ESE; [rrba], 3.2.1)."""
     return float(np.mean(squared_errors(estimated, true)))
 
 
 def l2_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
-    """Return the Euclidean distances of tables, in the tables' unit (text 004, 3.2.1).
+    """Return the Euclidean distances of tables, in the tables' unit ([rrba], 3.2.1).
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def l2_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
 def jensen_shannon_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
     """Return the square roots of the Jensen-Shannon divergences of tables, natural logarithm.
 
-    Text 004 prints the divergence in (2), lacking a D_KL and with logarithms of counts; the numbers
+    [rrba] prints the divergence in (2), lacking a D_KL and with logarithms of counts; the numbers
     of its Tables 4 and 5 are called distances and have the size of the root. At most
     sqrt(ln 2), which tables without a common cell attain.
 
@@ -118,7 +118,7 @@ def jensen_shannon_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> F
 
 
 def chi_squared_between(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
-    """Return Pearson's statistic of homogeneity of two tables of counts (text 004, 3.2.1).
+    """Return Pearson's statistic of homogeneity of two tables of counts ([rrba], 3.2.1).
 
     With the totals N and M, the sum over cells of (sqrt(M / N) a - sqrt(N / M) b)^2 / (a + b);
     cells that are empty in both add nothing. If both were independent samples of one population it

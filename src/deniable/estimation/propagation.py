@@ -1,4 +1,4 @@
-"""How much of the reports' sampling error estimation passes on (text 003, section 2.3).
+"""How much of the reports' sampling error estimation passes on ([multirr], section 2.3).
 
 The estimate is P'^-1 times the proportions of reports, so that errors in these are carried over by
 P'^-1. The text measures this by the ratio of the largest to the smallest eigenvalue of P'. That is
@@ -76,7 +76,7 @@ def condition_number(channel: Channel) -> float:
 
 
 def smallest_propagation(size: int, epsilon: float) -> float:
-    """Return the factor of the p_u / p_d form of text 003, 2.3, (parity + r - 1) / (parity - 1).
+    """Return the factor of the p_u / p_d form of [multirr], 2.3, (parity + r - 1) / (parity - 1).
 
     Its parity, p_u / p_d, is exp(epsilon). No matrix of at most this epsilon whose eigenvalues are
     real and not negative has a smaller factor.

@@ -7,15 +7,9 @@ inside of the simplex; what must be unbiased stays with `Channel.estimate`.
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Channel, KeepOrReplace
-from deniable.channels.base import Floats
+from deniable.channels import Channel, Floats, KeepOrReplace
 from deniable.errors import DeniableError, SingularChannelError
-from deniable.estimation.em import (
-    MOST_STEPS,
-    TOLERANCE,
-    Likelihood,
-    expectation_maximization,
-)
+from deniable.estimation.em import MOST_STEPS, TOLERANCE, Likelihood, expectation_maximization
 
 __all__ = [
     "Likelihood",
@@ -27,7 +21,7 @@ __all__ = [
 
 
 def clip_and_rescale(estimate: npt.ArrayLike) -> Floats:
-    """Replace negative values by 0 and rescale to sum 1 (the procedure of text 003, 6.4).
+    """Replace negative values by 0 and rescale to sum 1 (the procedure of [multirr], 6.4).
 
     Not the Euclidean projection that the text takes it for: see `euclidean_projection`.
 

@@ -5,8 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from deniable.channels import Channel, ProductChannel
-from deniable.channels.base import Counts, Floats
+from deniable.channels import Channel, Counts, Floats, ProductChannel
 
 
 def unbiased_or_uniform(reports: Counts, channel: Channel) -> Floats:

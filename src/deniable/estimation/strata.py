@@ -3,7 +3,7 @@
 Two estimators of a proportion, each with the variance that an analyst can estimate from the reports
 and the published matrices:
 
-- ``unbiased_part``: the inverse of the matrix applied to the shares of reports (text 001, (1.2));
+- ``unbiased_part``: the inverse of the matrix applied to the shares of reports ([pram], (1.2));
 - ``own_share_part``: the reports' own share, unbiased if the matrix is invariant (2.1).
 
 Given the true counts T and the matrix P, be P chosen from T or not, either has the expectation T/n
@@ -24,8 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Channel, DenseChannel, Target
-from deniable.channels.base import Counts, Floats
+from deniable.channels import Channel, Counts, DenseChannel, Floats, Target
 from deniable.errors import ChannelError
 from deniable.estimation.em import Likelihood
 from deniable.estimation.simplex import maximum_likelihood
@@ -37,7 +36,7 @@ ROUNDING = 1e-12
 class Reduced:
     """A channel without the categories that no record can report.
 
-    An invariant matrix reports no category that no record has (text 001, (2.2): its column is
+    An invariant matrix reports no category that no record has ([pram], (2.2): its column is
     zero), and is singular for that reason alone. Such a category's true frequency is zero; the
     others are estimated through the matrix without it.
 
@@ -144,7 +143,7 @@ def combined(parts: Sequence[Part]) -> Part:
 
 
 def unbiased_part(reduced: Reduced, counts: Counts, indicators: Floats) -> Part:
-    """Estimate proportions by the inverse of the matrix (text 001, (1.2)).
+    """Estimate proportions by the inverse of the matrix ([pram], (1.2)).
 
     Through a singular matrix there is no such estimate: values and variances are then NaN.
 
@@ -174,7 +173,7 @@ def unbiased_part(reduced: Reduced, counts: Counts, indicators: Floats) -> Part:
 def own_share_part(channel: Channel, counts: Counts, indicators: Floats) -> Part:
     """Estimate proportions by the reports' own shares, for an invariant matrix.
 
-    The variance is (2.4) of text 001 with the shares of reports in place of T/n, whose expectation
+    The variance is (2.4) of [pram] with the shares of reports in place of T/n, whose expectation
     given T they are: never below zero, and without the inverse of the matrix.
 
     Parameters

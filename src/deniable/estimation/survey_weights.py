@@ -1,6 +1,6 @@
-"""Survey weights and randomized reports: weighted estimates and their variances (text 001, (2.7)).
+"""Survey weights and randomized reports: weighted estimates and their variances ([pram], (2.7)).
 
-Text 001 names the weighted estimate and leaves its variance to the literature. Here: each record i
+[pram] names the weighted estimate and leaves its variance to the literature. Here: each record i
 has a weight w_i and reports z_i. Its *score* g_i, row z_i of P^-1, is unbiased for the indicator of
 its true category, whatever the design did. Known totals give sum w_i g_i / N (Horvitz and
 Thompson); otherwise the sum of the weights stands for N (Hajek's ratio).
@@ -28,11 +28,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse, special
 
-from deniable.channels import Channel, Target
-from deniable.channels.base import ROW_SUM_TOLERANCE, Floats
+from deniable.channels import ROW_SUM_TOLERANCE, Channel, Floats, Target
 from deniable.errors import ChannelError, DataError, DeniableError
 from deniable.estimation.intervals import Intervals, functional_weights, refuse_bad_confidence
-from deniable.records.domain import Codes, refuse_foreign_codes
+from deniable.records import Codes, refuse_foreign_codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,7 +278,7 @@ def survey_estimate(
 def invariant_weighted_covariance(channel: Channel, counts: WeightedCounts) -> Floats:
     """Return the covariance, given the data, of the weighted shares after weighted invariant PRAM.
 
-    With P' pi_w = pi_w (text 001, (2.7)) the weighted shares of the perturbed file have the mean
+    With P' pi_w = pi_w ([pram], (2.7)) the weighted shares of the perturbed file have the mean
     pi_w, and, each record being changed on its own, the covariance
 
         sum over u of (sum of w_i^2 over the records of u) (D_u - P_u P_u') / (sum of w_i)^2,

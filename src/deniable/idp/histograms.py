@@ -1,6 +1,6 @@
 """What true epsilon-differential privacy offers numeric records: synthetic ones, and a classifier.
 
-The competitor of text 002's methods at the same budget. As there, the class of each record is
+The competitor of [idp]'s methods at the same budget. As there, the class of each record is
 public; two files are neighbours if they differ in the attributes' values of one record, whatever
 the change. Bounds [0, U_j] must be known without the data.
 
@@ -24,9 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import DeniableError
-from deniable.estimation.simplex import euclidean_projection
+from deniable.estimation import euclidean_projection
 from deniable.idp.methods import split_budget
-from deniable.sampling.laplace import Noise
+from deniable.sampling import Noise
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Individual differential privacy by microaggregation: text 002, Propositions 1 to 3.
+"""Individual differential privacy by microaggregation: [idp], Propositions 1 to 3.
 
 Four ways to mask numeric records. Each attribute j has a share epsilon_j of the budget and the
 domain [0, U_j]. All but the first cut it into clusters of consecutive values, add one Laplace draw
@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from deniable.errors import DeniableError
 from deniable.idp.microaggregation import Clusters, Ranking
-from deniable.sampling.laplace import Noise
+from deniable.sampling import Noise
 
 Floats = npt.NDArray[np.float64]
 Method = Literal["dp", "dp_um", "idp_ls", "idp_cbls"]
@@ -43,7 +43,7 @@ SMALLEST_CLUSTER = 3
 def noisy_answer(
     answer: npt.ArrayLike, local_sensitivity: npt.ArrayLike, epsilon: float, noise: Noise
 ) -> Floats:
-    """Answer a query with noise for its local sensitivity (text 002, Proposition 1).
+    """Answer a query with noise for its local sensitivity ([idp], Proposition 1).
 
     The claim is epsilon-iDP: with the scale held fixed, the answer's density at the actual data set
     and at any neighbour differ by a factor of at most exp(epsilon), because the two answers are at
@@ -71,7 +71,7 @@ def noisy_answer(
 
 
 def domain_bounds(values: npt.ArrayLike, factor: float) -> Floats:
-    """Return the upper ends of the domains [0, U_j], U_j = factor * max_j (text 002, section 4).
+    """Return the upper ends of the domains [0, U_j], U_j = factor * max_j ([idp], section 4).
 
     The maximum is itself data: bounds made so cost privacy that no epsilon accounts for. Whoever
     releases data should give bounds that are known without them.
@@ -91,7 +91,7 @@ def domain_bounds(values: npt.ArrayLike, factor: float) -> Floats:
 
 
 def global_sensitivity(clusters: Clusters, upper: Floats) -> Floats:
-    """Return U_j / n, the global sensitivity of a cluster's mean (text 002, section 3.1).
+    """Return U_j / n, the global sensitivity of a cluster's mean ([idp], section 3.1).
 
     Returns
     -------
@@ -101,7 +101,7 @@ def global_sensitivity(clusters: Clusters, upper: Floats) -> Floats:
 
 
 def local_sensitivity(clusters: Clusters, upper: Floats) -> Floats:
-    """Return max(U_j - min, max - 0) / n (text 002, Proposition 2).
+    """Return max(U_j - min, max - 0) / n ([idp], Proposition 2).
 
     Returns
     -------
@@ -112,7 +112,7 @@ def local_sensitivity(clusters: Clusters, upper: Floats) -> Floats:
 
 
 def cluster_based_sensitivity(clusters: Clusters, reading: Reading = "exact") -> Floats:
-    """Return the local sensitivity of a mean of preprocessed values (text 002, Proposition 3).
+    """Return the local sensitivity of a mean of preprocessed values ([idp], Proposition 3).
 
     For the sorted values x_1 .. x_n of a cluster, n >= 3, it is 1 / n times the larger of
 
@@ -147,7 +147,7 @@ def cluster_based_sensitivity(clusters: Clusters, reading: Reading = "exact") ->
 
 
 def preprocessed_centroids(clusters: Clusters) -> Floats:
-    """Return the mean of each cluster after the preprocessing of text 002, section 3.2.2.
+    """Return the mean of each cluster after the preprocessing of [idp], section 3.2.2.
 
     The smallest value is replaced by the second smallest and the largest by the second largest:
     of three values this leaves the middle one.
@@ -258,7 +258,7 @@ def masking(
 
 
 def split_budget(epsilon: float, attributes: int, shares: npt.ArrayLike | None = None) -> Floats:
-    """Return the epsilon of each attribute, by default epsilon / m each (text 002, section 3.1).
+    """Return the epsilon of each attribute, by default epsilon / m each ([idp], section 3.1).
 
     Parameters
     ----------

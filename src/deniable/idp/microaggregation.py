@@ -1,4 +1,4 @@
-"""Microaggregation of numeric attributes by individual ranking (text 002, section 3.1).
+"""Microaggregation of numeric attributes by individual ranking ([idp], section 3.1).
 
 Each attribute on its own is sorted and cut into clusters of k consecutive values. The ranking does
 not depend on k or on chance: it is made once and serves every k, every method and every run.

@@ -1,4 +1,4 @@
-"""What masking costs numeric records: mean SSE (text 002, section 4.1) and F-measures (4.2)."""
+"""What masking costs numeric records: mean SSE ([idp], section 4.1) and F-measures (4.2)."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ def mean_sse(original: npt.ArrayLike, masked: npt.ArrayLike) -> Floats:
     """Return the mean over records of the squared distance to the masked record.
 
     The squared distance is the mean over attributes of (x_j - x'_j)^2 / s_j^2, with s_j^2 the
-    sample variance of the original attribute (text 002, (4) and (5); the formulas are not preserved
+    sample variance of the original attribute ([idp], (4) and (5); the formulas are not preserved
     in the text; if (5) is a sum over attributes, multiply by their number).
 
     Parameters

@@ -6,7 +6,8 @@ import deniable.papers.idp.catalog as idp
 import deniable.papers.multirr.catalog as multirr
 import deniable.papers.pram.catalog as pram
 import deniable.papers.rrba.catalog as rrba
-from deniable.study.catalog import Study, StudyTable
+from deniable.study import StudyTable
+from deniable.study.catalog import Study
 
 __all__ = ["ANALYSES", "FIGURES", "ON_REQUEST", "STUDIES", "TABLES", "Study", "StudyTable"]
 

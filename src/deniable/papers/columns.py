@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from deniable.errors import DeniableError
 from deniable.papers.catalog import ANALYSES, ON_REQUEST, STUDIES, TABLES
-from deniable.study.engine import SummaryName
+from deniable.study import SummaryName
 
 AUDITS = ("privacy", "samplers")
 WRITTEN = 2e-8
@@ -85,7 +85,7 @@ def _claims(*keys: str) -> Columns:
 
 
 _COMPUTED: Mapping[str, Columns] = {
-    # Text 003.
+    # [multirr].
     "multirr_agreement": Columns(
         ("dataset", "matrix", "mechanism", "projection"),
         not_kept=("agrees", "differs", "median_ratio", "typical_factor", "rank_correlation"),
@@ -113,7 +113,7 @@ _COMPUTED: Mapping[str, Columns] = {
     "multirr_risk": Columns(("matrix", "p", "mechanism", "t_v", "assessment")),
     "multirr_waiver": Columns(("matrix", "p", "releases", "parties"), not_kept=("trust",)),
     "multirr_claims": _claims("claim", "mechanism", "projection"),
-    # Text 001.
+    # [pram].
     "pram_results": Columns(("result",), not_kept=("says", "test", "figure")),
     "pram_variance": Columns(("attribute", "epsilon", "mechanism")),
     "pram_whole_file": Columns(("attribute", "epsilon", "mechanism")),
@@ -127,7 +127,7 @@ _COMPUTED: Mapping[str, Columns] = {
     ),
     # Channels of equal loss differ: those behind an unchanged loss may be others.
     "pram_channels": Columns(("design", "true", "reported"), not_kept=("probability",)),
-    # Text 002.
+    # [idp].
     "idp_audit": Columns(
         ("dataset", "method", "reading", "unit", "k", "epsilon", "domain_factor", "domain",
          "clusters", "note"),
@@ -146,7 +146,7 @@ _COMPUTED: Mapping[str, Columns] = {
         rows_by_chance=("measure", "records linked"),
     ),
     "idp_claims": _claims("claim", "dataset"),
-    # Text 004.
+    # [rrba].
     "rrba_examples": Columns(("case", "quantity")),
     "rrba_epsilon": Columns(
         ("unit", "table", "dataset", "attributes", "answers", "rounds", "p", "floor")

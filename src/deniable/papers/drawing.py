@@ -6,18 +6,17 @@ from functools import partial
 import pandas as pd
 from matplotlib.figure import Figure
 
-from deniable.display.style import save
+from deniable.display import save
 from deniable.papers.catalog import TABLES
-from deniable.papers.idp.figures import privacy as idp_audit
-from deniable.papers.idp.figures import utility as idp
-from deniable.papers.multirr.figures import analyses as multirr
-from deniable.papers.multirr.figures import sweep
+from deniable.papers.idp.figures import privacy as idp_audit, utility as idp
+from deniable.papers.multirr.figures import analyses as multirr, sweep
 from deniable.papers.multirr.figures.printed import printed_against_regenerated
-from deniable.papers.pram.figures import design as pram_design
-from deniable.papers.pram.figures import estimation as pram
-from deniable.papers.rrba.figures import convergence as rrba
-from deniable.papers.rrba.figures import independence as rrba_independence
-from deniable.papers.rrba.figures import tables as rrba_tables
+from deniable.papers.pram.figures import design as pram_design, estimation as pram
+from deniable.papers.rrba.figures import (
+    convergence as rrba,
+    independence as rrba_independence,
+    tables as rrba_tables,
+)
 
 __all__ = ["DRAWN", "draw", "printed_against_regenerated", "save"]
 

@@ -4,12 +4,11 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display.page import Row, Tables, first_of, groups_of, rows_of
-from deniable.randomized_response.assessment_audit import ASSESSMENTS, WAIVED
-from deniable.randomized_response.audit import ATTRIBUTE_IN_CLUSTER
+from deniable.display import Row, Tables, first_of, groups_of, rows_of
+from deniable.randomized_response import ASSESSMENTS, ATTRIBUTE_IN_CLUSTER, WAIVED
 
 AS_IF_ONCE = WAIVED.rpartition(", ")[2]
-"""How a claim of the waiver of text 003, 4.3, ends in the audit."""
+"""How a claim of the waiver of [multirr], 4.3, ends in the audit."""
 
 
 def stated(privacy: pd.DataFrame) -> "pd.Series[bool]":
@@ -115,7 +114,7 @@ def _facts(table: pd.DataFrame) -> dict[str, Any]:
 
 
 def waiver(tables: Tables) -> dict[str, Any]:
-    """Prepare the waiver of text 003, 4.3: claimed, exact, and delta by number of parties."""
+    """Prepare the waiver of [multirr], 4.3: claimed, exact, and delta by number of parties."""
     table = tables["multirr_waiver"]
     rows = []
     for row, part in groups_of(table, "matrix", "p"):

@@ -5,16 +5,20 @@ A paper's sections stand in modules and template folders of its own; here they a
 
 from collections.abc import Mapping
 
-from deniable.display.page import Origin, Section
+from deniable.display import Origin, Section
 from deniable.papers import privacy_sections as privacy
 from deniable.papers.catalog import TABLES
 from deniable.papers.idp import report_sections as idp
-from deniable.papers.multirr.sections import analyses as analysis
-from deniable.papers.multirr.sections import sweep as multirr_sweep
-from deniable.papers.multirr.sections import tables as multirr
-from deniable.papers.pram.sections import estimation as pram
-from deniable.papers.pram.sections import privacy as pram_privacy
-from deniable.papers.pram.sections import variance as pram_variance
+from deniable.papers.multirr.sections import (
+    analyses as analysis,
+    sweep as multirr_sweep,
+    tables as multirr,
+)
+from deniable.papers.pram.sections import (
+    estimation as pram,
+    privacy as pram_privacy,
+    variance as pram_variance,
+)
 from deniable.papers.rrba import report_sections as rrba
 
 

@@ -1,1 +1,5 @@
 """Config, checks, plan, provenance, environment: what the Snakefile needs."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

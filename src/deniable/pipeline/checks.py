@@ -3,18 +3,13 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from deniable.datasets.manifest import NumericDataset
+from deniable.datasets import NumericDataset
 from deniable.errors import ConfigError, DeniableError
 from deniable.pipeline.config import Config, message
-from deniable.pram.matrices import (
-    LARGEST_BLOCK,
-    LARGEST_DESIGNED,
-    channel_of_retention,
-    matrix_from_file,
-)
-from deniable.randomized_response.protocols import FEWEST_RECORDS_A_CELL, rr_channel, rr_joint
-from deniable.records.domain import Domain
-from deniable.release.settings import (
+from deniable.pram import LARGEST_BLOCK, LARGEST_DESIGNED, channel_of_retention, matrix_from_file
+from deniable.randomized_response import FEWEST_RECORDS_A_CELL, rr_channel, rr_joint
+from deniable.records import Domain
+from deniable.release import (
     AnyRelease,
     ClustersRelease,
     CollectionRelease,
@@ -28,7 +23,7 @@ from deniable.release.settings import (
     RetentionMatrix,
     TwoStepMatrix,
 )
-from deniable.rrba.views import fewest_views
+from deniable.rrba import fewest_views
 
 LARGEST_COLLECTION = 50_000
 """Cells of all tables that are made consistent with each other."""

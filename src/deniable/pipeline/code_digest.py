@@ -68,7 +68,7 @@ def _imports(file: Path) -> frozenset[Path]:
     return frozenset(
         path
         for name in _imported_names(file.read_text(encoding="utf-8"))
-        for path in _module_files(name, file.parent)
+        for path in module_files(name, file.parent)
     )
 
 
@@ -79,6 +79,7 @@ _IMPORT = re.compile(
     re.MULTILINE,
 )
 _COMMENT = re.compile(r"#[^\n]*")
+_HANDED_ON = re.compile(r"^from \.([\w.]+) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 
 def _imported_names(code: str) -> Iterator[str]:
@@ -91,7 +92,8 @@ def _imported_names(code: str) -> Iterator[str]:
         yield from (f"{module}.{name}" if module else name for name in imported)
 
 
-def _module_files(name: str, beside: Path) -> Iterator[Path]:
+def module_files(name: str, beside: Path) -> Iterator[Path]:
+    """Yield the files behind a name that is imported: modules, folders, what a folder hands on."""
     parts = name.split(".")
     if parts[0] != PACKAGE.name:
         sibling = beside / f"{parts[0]}.py"  # scripts share a module in their own folder
@@ -99,9 +101,24 @@ def _module_files(name: str, beside: Path) -> Iterator[Path]:
             yield sibling
         return
     base = PACKAGE.joinpath(*parts[1:])
-    for candidate in (base.with_suffix(".py") if parts[1:] else base, base / "__init__.py"):
+    handed_on = _handed_on(base.parent).get(base.name, ()) if parts[1:] else ()
+    for candidate in (base.with_suffix(".py"), base / "__init__.py", *handed_on):
         if candidate.is_file():
             yield candidate
+
+
+@cache
+def _handed_on(folder: Path) -> dict[str, tuple[Path, ...]]:
+    """Return the modules behind the names that a folder hands on, from its stub."""
+    stub = folder / "__init__.pyi"
+    if not stub.is_file():
+        return {}
+    return {
+        name.split()[0]: (folder.joinpath(*module.split(".")).with_suffix(".py"),)
+        for module, names in _HANDED_ON.findall(stub.read_text(encoding="utf-8"))
+        for name in names.strip("() \t\n").split(",")
+        if name.strip()
+    }
 
 
 def run_facts() -> dict[str, str]:

@@ -11,8 +11,8 @@ from pydantic_core import ErrorDetails
 
 from deniable.errors import ConfigError
 from deniable.pipeline.studies import AnalysesConfig, AnyStudy, StudiesConfig
-from deniable.release.settings import MATRIX_MODELS, RELEASE_MODELS, AnyRelease, Release
-from deniable.study.settings import Strict
+from deniable.release import MATRIX_MODELS, RELEASE_MODELS, AnyRelease, Release
+from deniable.study import Strict
 from deniable.validation import repeated_keys
 
 

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deniable.datasets.manifest import AnyDataset, categorical, load_manifest, numeric
-from deniable.datasets.sources import Source, read_source
+from deniable.datasets import AnyDataset, Source, categorical, load_manifest, numeric, read_source
 from deniable.errors import ConfigError, DataError
 from deniable.files import read_json
-from deniable.papers.catalog import ANALYSES, FIGURES, ON_REQUEST, TABLES
+from deniable.papers import ANALYSES, FIGURES, ON_REQUEST, TABLES
 from deniable.pipeline.code_digest import code_digest
 from deniable.pipeline.config import Config, validate
 from deniable.pipeline.results_folder import check_writable, locked
-from deniable.records.domain import Domain
-from deniable.release.settings import NETWORK_FILES
+from deniable.records import Domain
+from deniable.release import NETWORK_FILES
 
 MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
 RESULTS = Path("results")
@@ -80,7 +79,7 @@ class Plan:
             Before any job starts, with one message for everything that is wrong with the config.
         """
         # Here, not above: these rooms are large, and `recall` does without them.
-        from deniable.datasets.resolve import resolve_all  # noqa: PLC0415
+        from deniable.datasets import resolve_all  # noqa: PLC0415
         from deniable.pipeline.checks import check_domains  # noqa: PLC0415
 
         config = validate(values)
@@ -205,7 +204,7 @@ class Plan:
 
     def network_of(self, release: str) -> list[str]:
         """Return the network that a release's data are drawn from, if they are."""
-        from deniable.datasets.networks import FILES  # noqa: PLC0415 - seldom needed
+        from deniable.datasets import FILES  # noqa: PLC0415
 
         data = self.config.release(release).data
         if not data.startswith(NETWORK_FILES):
@@ -261,7 +260,7 @@ def _pattern(names: list[str]) -> str:
 
 def drawn_records() -> dict[str, int]:
     """Return the numbers of records of the files drawn from networks, by the names of data."""
-    from deniable.datasets.networks import FILES  # noqa: PLC0415 - seldom needed, as below
+    from deniable.datasets import FILES  # noqa: PLC0415
 
     return {f"{NETWORK_FILES}{name}": file.records for name, file in FILES.items()}
 
@@ -270,7 +269,7 @@ def drawn_domains(config: Config, folder: Path) -> dict[str, Domain]:
     """Return the domains of all files drawn from networks, if a release names such a file."""
     if not any(release.data.startswith(NETWORK_FILES) for release in config.releases):
         return {}
-    from deniable.datasets.networks import FILES, NETWORKS, from_resources  # noqa: PLC0415
+    from deniable.datasets import FILES, NETWORKS, from_resources  # noqa: PLC0415
 
     domains = {name: from_resources(name, folder).domain for name in NETWORKS}
     return {f"{NETWORK_FILES}{name}": domains[file.network] for name, file in FILES.items()}

@@ -27,7 +27,8 @@ from deniable.papers.pram.settings import (
 from deniable.papers.rrba.settings import ConvergenceStudy, RrbaEpsilon
 from deniable.papers.rrba.table_settings import EqualEpsilonStudy, PrintedTablesStudy
 from deniable.papers.rrba.test_settings import PowerStudy, Table3Study
-from deniable.study.settings import Strict, Study
+from deniable.study import Strict
+from deniable.study.settings import Study
 
 AnyStudy = (
     ClusterQueryStudy

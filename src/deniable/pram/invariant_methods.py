@@ -1,7 +1,7 @@
 """Invariant PRAM as a method: a matrix made anew of each file, and what that does.
 
 A matrix that is computed from the file is random when the file is. Over samples, the variance of
-S / n is (2.5) of text 001; over neighbouring files, the reports of all records change their
+S / n is (2.5) of [pram]; over neighbouring files, the reports of all records change their
 probabilities when one record does.
 """
 
@@ -14,13 +14,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from deniable.channels import Channel
-from deniable.channels.base import Counts, Floats, multinomial
-from deniable.channels.invariant import (
+from deniable.channels import (
     INVARIANCE_TOLERANCE,
+    Channel,
+    Counts,
+    Floats,
     conditional_covariance,
     distribution,
     invariance_gap,
+    multinomial,
     sampling_covariance,
     whole_counts,
 )
@@ -33,7 +35,7 @@ LARGEST_ENUMERATION = 200_000
 
 
 def exact_covariance(method: Method, proportions: npt.ArrayLike, records: int) -> Floats:
-    """Return the covariance of S / n, matrix made anew of each sample (text 001, (2.5)).
+    """Return the covariance of S / n, matrix made anew of each sample ([pram], (2.5)).
 
     Over all tables of counts that a sample can have, which are few only if it is small.
 
@@ -89,7 +91,7 @@ def simulated_covariance(
     generator: np.random.Generator,
     replicates: int,
 ) -> SimulatedCovariance:
-    """Estimate the covariance of S / n (text 001, (2.5)) without bias.
+    """Estimate the covariance of S / n ([pram], (2.5)) without bias.
 
     Samples are drawn, reports are not: (2.4) is averaged, whose variation is of order 1 / n.
 

@@ -1,4 +1,4 @@
-"""Item sets of transactional data, each item randomized on its own (text 001, section 4).
+"""Item sets of transactional data, each item randomized on its own ([pram], section 4).
 
 Records of M binary items have 2^M categories, too many to invert a matrix over. With a channel of
 its own for each item the matrix is a product, and the margin over some items passes through the
@@ -19,10 +19,9 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from deniable.channels import Target
-from deniable.channels.base import Floats
+from deniable.channels import Floats, Target
 from deniable.errors import DataError, DeniableError
-from deniable.estimation.intervals import Intervals, confidence_intervals, refuse_bad_confidence
+from deniable.estimation import Intervals, confidence_intervals, refuse_bad_confidence
 from deniable.pram.transactions import LARGEST_SET, Item, Transactions
 
 Family = Literal["every", "tested", "none"]

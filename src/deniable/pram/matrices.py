@@ -14,13 +14,10 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Channel, DenseChannel, KeepOrReplace
-from deniable.channels.base import Floats
-from deniable.channels.csv import read_channel
-from deniable.channels.invariant import two_step
+from deniable.channels import Channel, DenseChannel, Floats, KeepOrReplace, read_channel, two_step
 from deniable.errors import DataError, DeniableError
 from deniable.pram.protocol import cell_labels
-from deniable.records.domain import Domain
+from deniable.records import Domain
 
 LossName = Literal["changed", "trace", "worst_cell"]
 Kind = Literal["epsilon", "retention", "two_step", "designed"]
@@ -36,7 +33,7 @@ def channel_of_epsilon(size: int, epsilon: float) -> KeepOrReplace:
     """Return generalized randomized response of an epsilon: every other category is as likely.
 
     P[u, u] = exp(epsilon) / (exp(epsilon) + size - 1), the largest diagonal that any matrix of
-    this epsilon can have throughout (text 001, (3.6)). The exact epsilon is at most `epsilon`, and
+    this epsilon can have throughout ([pram], (3.6)). The exact epsilon is at most `epsilon`, and
     short of it by rounding alone.
 
     Parameters
@@ -138,8 +135,8 @@ def pram_matrix(
     Parameters
     ----------
     proportions : array, shape (cells,)
-        True frequencies of the block's cells, in a stratum if there are strata; for (2.7) of text
-        001, weighted ones (`deniable.pram.protocol.shares`). ``epsilon`` and ``retention`` only
+        True frequencies of the block's cells, in a stratum if there are strata; for (2.7) of
+        [pram], weighted ones (`deniable.pram.protocol.shares`). ``epsilon`` and ``retention`` only
         count them.
     kind : "epsilon", "retention", "two_step" or "designed"
     invariant, loss : for ``designed`` only

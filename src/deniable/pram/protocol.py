@@ -1,4 +1,4 @@
-"""PRAM: the owner of a file randomizes it, by attribute, jointly and within strata (text 001, 2).
+"""PRAM: the owner of a file randomizes it, by attribute, jointly and within strata ([pram], 2).
 
 Unlike a respondent, an owner knows the whole file: other records may be randomized in another way
 in each stratum, and a matrix may be chosen to suit the true frequencies. Everything that was used
@@ -13,15 +13,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Channel, DenseChannel, ProductChannel
-from deniable.channels.base import Floats
-from deniable.channels.ratios import largest_column_ratio, log_rounded_up
+from deniable.channels import (
+    Channel,
+    DenseChannel,
+    Floats,
+    ProductChannel,
+    largest_column_ratio,
+    log_rounded_up,
+)
 from deniable.errors import DeniableError
-from deniable.randomized_response.clustering import Clusters
-from deniable.randomized_response.protocols import Protocol
-from deniable.records.categorical import Microdata, attributes_to_json, domain_from_json
-from deniable.records.domain import Domain
-from deniable.sampling.sources import RandomSource
+from deniable.randomized_response import Clusters, Protocol
+from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
+from deniable.sampling import RandomSource
 
 Stratum = tuple[str, ...]
 """A category of each stratum attribute, by name; () where there are no strata."""
@@ -66,8 +69,8 @@ class StratifiedProtocol:
         Over the domain's other attributes, all with the same clusters. A stratum that has no
         records may have a protocol or none.
     invariant : bool
-        Whether every matrix leaves the frequencies of its stratum's true records as they are (text
-        001, (2.1)): reports' own shares are then unbiased, and the matrices disclose those
+        Whether every matrix leaves the frequencies of its stratum's true records as they are
+        ([pram], (2.1)): reports' own shares are then unbiased, and the matrices disclose those
         frequencies.
 
     Raises
@@ -310,8 +313,8 @@ def shares(data: Microdata, names: tuple[str, ...], weights: npt.ArrayLike | Non
     data : Microdata, of at least one record
     names : tuple of attribute names
     weights : array, shape (len(data),), optional
-        Survey weights: a matrix that is invariant for the weighted proportions is that of text
-        001, (2.7). Not negative, with a positive sum.
+        Survey weights: a matrix that is invariant for the weighted proportions is that of
+        [pram], (2.7). Not negative, with a positive sum.
     """
     if weights is None:
         counts = data.counts(names).reshape(-1).astype(float)

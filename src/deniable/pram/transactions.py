@@ -1,4 +1,4 @@
-"""Transactions: randomized records of binary items (text 001, section 4)."""
+"""Transactions: randomized records of binary items ([pram], section 4)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,11 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import ProductChannel
-from deniable.channels.base import Counts
+from deniable.channels import Counts, ProductChannel
 from deniable.errors import ChannelError, DataError, SingularChannelError
-from deniable.records.categorical import Microdata
-from deniable.records.domain import Codes
+from deniable.records import Codes, Microdata
 
 Item = int | str
 """An item's name, or its number from 0."""

@@ -1,4 +1,4 @@
-"""What a channel guarantees against all priors and sets: its parity decides (text 001, section 3).
+"""What a channel guarantees against all priors and sets: its parity decides ([pram], section 3).
 
 Posterior odds of any set are at most eta times its prior odds, eta the parity, and at least 1/eta
 times: reports in Q are at most eta times as likely as those outside. So with prior probability rho
@@ -8,7 +8,7 @@ times: reports in Q are at most eta times as likely as those outside. So with pr
 both attained: by the prior that is rho on the category that gives the report most often, and
 1 - rho on the one that gives it least often. Hence bound (3.5) is necessary as well as sufficient.
 
-Priors that are returned are positive everywhere, as text 001 has them: no intruder need rule
+Priors that are returned are positive everywhere, as [pram] has them: no intruder need rule
 anything out. All of it is in rational numbers.
 """
 
@@ -20,10 +20,17 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Channel, KeepOrReplace
-from deniable.channels.base import Floats
-from deniable.channels.probabilities import ExactMatrix, Number, as_written, proportion, thresholds
-from deniable.channels.ratios import exact_ratio
+from deniable.channels import (
+    Channel,
+    ExactMatrix,
+    Floats,
+    KeepOrReplace,
+    Number,
+    as_written,
+    exact_ratio,
+    proportion,
+    thresholds,
+)
 from deniable.errors import DeniableError
 from deniable.privacy.breaches import Direction, refuse_unknown_direction
 
@@ -74,14 +81,14 @@ class FactorWitness:
 def amplification(channel: Channel) -> float:
     """Return the smallest gamma for which the channel is at most gamma-amplifying, its parity.
 
-    Text 001, Definition 3.2; rounded up, infinite if a report is impossible for some true
+    [pram], Definition 3.2; rounded up, infinite if a report is impossible for some true
     categories and possible for others.
     """
     return channel.parity
 
 
 def largest_parity(rho_1: Number, rho_2: Number) -> float:
-    """Return the parity up to which no breach is possible, text 001, (3.5), rounded down.
+    """Return the parity up to which no breach is possible, [pram], (3.5), rounded down.
 
     rho_2 (1 - rho_1) / (rho_1 (1 - rho_2)).
 
@@ -99,7 +106,7 @@ def largest_parity(rho_1: Number, rho_2: Number) -> float:
 
 
 def guarantees_no_breach(channel: Channel, rho_1: Number, rho_2: Number) -> bool:
-    """Return whether no prior and no set have a breach (text 001, Theorem 3.1).
+    """Return whether no prior and no set have a breach ([pram], Theorem 3.1).
 
     Neither an upward rho_1-to-rho_2 nor a downward rho_2-to-rho_1 one: if and only if the parity is
     at most `largest_parity`. Decided in rational numbers, for channels of any size. At equality
@@ -157,7 +164,7 @@ def witness(
 
 
 def largest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) -> Floats:
-    """Return the largest posterior of any set of a prior probability: text 001, (3.9).
+    """Return the largest posterior of any set of a prior probability: [pram], (3.9).
 
     eta rho / (1 + (eta - 1) rho); arrays are broadcast. An infinite parity gives 1 (0 for rho = 0).
 
@@ -172,7 +179,7 @@ def largest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) -
 
 
 def smallest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) -> Floats:
-    """Return the smallest posterior of any set of a prior probability: text 001, (3.13).
+    """Return the smallest posterior of any set of a prior probability: [pram], (3.13).
 
     rho / (eta - (eta - 1) rho); arrays are broadcast. An infinite parity gives 0 (1 for rho = 1).
     """
@@ -183,7 +190,7 @@ def smallest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) 
 
 
 def channel_of_parity(size: int, parity: Number) -> KeepOrReplace:
-    """Return the channel of text 001, 3: eta / (eta + k - 1) on the diagonal, 1 over it elsewhere.
+    """Return the channel of [pram], 3: eta / (eta + k - 1) on the diagonal, 1 over it elsewhere.
 
     What it draws has a parity of at most `parity`, in rational numbers, and less than that by at
     most one step of the float that is its diagonal weight, (eta - 1) / (eta + k - 1) rounded down.
@@ -215,13 +222,13 @@ def guaranteed_factor(channel: Channel) -> float:
     """Return the smallest beta for which the channel guarantees beta-factor privacy, its parity.
 
     Posterior and prior probability of any set differ by at most that factor, whatever the prior
-    (text 001, Theorem 3.2). Infinite: no factor is guaranteed.
+    ([pram], Theorem 3.2). Infinite: no factor is guaranteed.
     """
     return channel.parity
 
 
 def guarantees_factor(channel: Channel, beta: Number) -> bool:
-    """Return whether the channel guarantees beta-factor privacy (text 001, (3.14)).
+    """Return whether the channel guarantees beta-factor privacy ([pram], (3.14)).
 
     Parameters
     ----------
@@ -232,7 +239,7 @@ def guarantees_factor(channel: Channel, beta: Number) -> bool:
 
 
 def approaching_prior(channel: Channel, mass: Number, side: Side = "largest") -> FactorWitness:
-    """Return the prior of text 001, (3.12), under which the ratio nears the parity as mass -> 1.
+    """Return the prior of [pram], (3.12), under which the ratio nears the parity as mass -> 1.
 
     The category that gives the decisive report least often has the prior `mass`, the others share
     the rest alike; the ratio is that of the category that gives it most often. Its mirror has the
@@ -261,7 +268,7 @@ def breaching_prior(channel: Channel, beta: Number, side: Side = "largest") -> F
     Returns
     -------
     FactorWitness or None
-        None if the channel guarantees beta-factor privacy (text 001, Theorem 3.2).
+        None if the channel guarantees beta-factor privacy ([pram], Theorem 3.2).
     """
     parity, factor = channel._largest_ratio(), _factor(beta)
     if parity is not None and parity <= factor:

@@ -18,9 +18,8 @@ import numpy.typing as npt
 from scipy import special
 
 from deniable.errors import DeniableError
-from deniable.randomized_response.protocols import cluster_channel, rr_channel
-from deniable.randomized_response.readings import ClusterMechanism, Reading
-from deniable.records.domain import Codes
+from deniable.randomized_response import ClusterMechanism, Reading, cluster_channel, rr_channel
+from deniable.records import Codes
 
 Matrix = npt.NDArray[np.object_]
 """Whole-number weights as Python integers, each row proportional to its probabilities: exact, and
@@ -65,7 +64,7 @@ def _within(epsilon: float, claim: float, tolerance: float) -> bool:
 
 
 def rational_odds(size: int, p: Fraction, reading: Reading) -> Fraction:
-    """Return diagonal / elsewhere of an attribute's RR matrix, exactly (text 003, 6.3.1)."""
+    """Return diagonal / elsewhere of an attribute's RR matrix, exactly ([multirr], 6.3.1)."""
     match reading:
         case "printed":
             return p * size / (1 - p)

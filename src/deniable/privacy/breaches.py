@@ -1,4 +1,4 @@
-"""Privacy breaches under a given prior: what one report tells an intruder (text 001, section 3).
+"""Privacy breaches under a given prior: what one report tells an intruder ([pram], section 3).
 
 An intruder has a prior over the true categories and sees one report. Q is a set of categories, a
 property that the intruder asks about. What holds for all priors is in
@@ -16,10 +16,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Channel
-from deniable.channels.base import Floats
-from deniable.channels.probabilities import (
+from deniable.channels import (
+    Channel,
     ExactMatrix,
+    Floats,
     Number,
     exact_distribution,
     proportion,
@@ -101,7 +101,7 @@ class Factors:
 def posterior_of_set(
     channel: Channel, prior: Sequence[Number] | npt.ArrayLike, members: Iterable[int]
 ) -> Floats:
-    """Return Pr(true category in Q | report), from text 001, (3.1).
+    """Return Pr(true category in Q | report), from [pram], (3.1).
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def breach(
     rho_1: Number,
     rho_2: Number,
 ) -> Breach:
-    """Return which reports cause a breach with respect to Q (text 001, Definition 3.1).
+    """Return which reports cause a breach with respect to Q ([pram], Definition 3.1).
 
     Upward: Pr(Q) < rho_1 and Pr(Q | report) > rho_2. Downward: Pr(Q) > rho_2 and
     Pr(Q | report) < rho_1. All strict; reports that cannot occur under the prior cause none.
@@ -210,7 +210,7 @@ def worst_downward(
     """Return the set of prior probability above rho_2 whose posterior can become smallest.
 
     The complement of the set of prior probability below 1 - rho_2 whose posterior can become
-    largest (text 001, after Definition 3.1); see `worst_upward`.
+    largest ([pram], after Definition 3.1); see `worst_upward`.
 
     Returns
     -------
@@ -257,7 +257,7 @@ def permits_breach(
 def factors(
     channel: Channel, prior: Sequence[Number] | npt.ArrayLike, members: Iterable[int]
 ) -> Factors:
-    """Return the extreme ratios Pr(Q | report) / Pr(Q) over the reports (text 001, (3.7)).
+    """Return the extreme ratios Pr(Q | report) / Pr(Q) over the reports ([pram], (3.7)).
 
     Raises
     ------

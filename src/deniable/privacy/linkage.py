@@ -1,4 +1,4 @@
-"""What exact two-way tables give away: records that hang on a count of 1 (text 003, 4.3).
+"""What exact two-way tables give away: records that hang on a count of 1 ([multirr], 4.3).
 
 If one party alone has a category, the row of that category in each table with its attribute has a
 single 1, and the columns of these are the party's values of all other attributes. Only that is
@@ -15,8 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from deniable.errors import DeniableError
-from deniable.records.categorical import Microdata
-from deniable.records.domain import Domain
+from deniable.records import Domain, Microdata
 
 Pair = tuple[str, str]
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels.base import Floats
+from deniable.channels import Floats
 
 LARGEST_ENUMERATED = 40
 LARGEST_WHOLE = 2**62

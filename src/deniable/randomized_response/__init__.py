@@ -1,1 +1,5 @@
 """RR-Independent, RR-Joint, RR-Clusters, RR-Adjustment, secure sum, their audit."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,4 +1,4 @@
-"""RR-Adjustment: weights on randomized records that meet estimated margins (text 003, section 5).
+"""RR-Adjustment: weights on randomized records that meet estimated margins ([multirr], section 5).
 
 Algorithm 2 is raking (iterative proportional fitting) on records. The factor that adjusts one
 attribute is applied in the same pass that sums the weights by the next, so a sweep over all
@@ -13,9 +13,9 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels.base import Floats
+from deniable.channels import Floats
 from deniable.errors import DeniableError
-from deniable.records.domain import Codes, Domain, refuse_foreign_codes
+from deniable.records import Codes, Domain, refuse_foreign_codes
 
 TOLERANCE = 1e-6
 MOST_SWEEPS = 1000
@@ -71,7 +71,7 @@ def adjust(
     most_sweeps: int = MOST_SWEEPS,
     domains: Sequence[Domain] | None = None,
 ) -> Adjustment:
-    """Weight records so that their margins meet targets (text 003, Algorithm 2).
+    """Weight records so that their margins meet targets ([multirr], Algorithm 2).
 
     Converges to the distribution on the records' cells that has these margins and is closest to
     the reports in relative entropy, where such a distribution exists.

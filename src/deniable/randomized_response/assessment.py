@@ -1,4 +1,4 @@
-"""Dependences without a trusted party: the three ways of text 003, sections 4.1 to 4.3.
+"""Dependences without a trusted party: the three ways of [multirr], sections 4.1 to 4.3.
 
 Clusters are formed from the dependence of every pair of attributes, which no party can compute
 alone. Each way ends in a two-way table for every pair, on which dependence is then measured:
@@ -27,11 +27,9 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
-from deniable.channels import Channel, ProductChannel
-from deniable.channels.base import Counts, Floats
+from deniable.channels import Channel, Counts, Floats, ProductChannel
 from deniable.errors import DeniableError
-from deniable.estimation.simplex import clip_and_rescale
-from deniable.estimation.singular import unbiased_or_uniform
+from deniable.estimation import clip_and_rescale, unbiased_or_uniform
 from deniable.randomized_response.dependence import Pair, dependences_from_tables, pair_measures
 from deniable.randomized_response.protocols import (
     Protocol,
@@ -40,9 +38,8 @@ from deniable.randomized_response.protocols import (
     rr_independent,
 )
 from deniable.randomized_response.readings import Assessment, ClusterMechanism, Reading
-from deniable.records.categorical import Microdata
-from deniable.records.domain import Domain
-from deniable.sampling.sources import RandomSource
+from deniable.records import Domain, Microdata
+from deniable.sampling import RandomSource
 
 PairCounts = Mapping[Pair, Counts]
 """Two-way tables of what is reported, shape (..., rows, columns)."""
@@ -111,7 +108,7 @@ class AssessmentProtocol(ABC):
 
 @dataclass(frozen=True, eq=False)
 class AttributeReports(AssessmentProtocol):
-    """Randomized response on each attribute (text 003, 4.1).
+    """Randomized response on each attribute ([multirr], 4.1).
 
     A party's reports of all attributes come from one randomization, which all pairs share.
 
@@ -175,7 +172,7 @@ class AttributeReports(AssessmentProtocol):
 
 @dataclass(frozen=True, eq=False)
 class SecureSum(AssessmentProtocol):
-    """Exact bivariate distributions via secure sum (text 003, 4.2).
+    """Exact bivariate distributions via secure sum ([multirr], 4.2).
 
     Nothing is randomized: no epsilon bounds what the tables tell. What they hide rests on trust in
     the protocol, and on counts that are not small.
@@ -215,7 +212,7 @@ class SecureSum(AssessmentProtocol):
 
 @dataclass(frozen=True, eq=False)
 class PairReports(AssessmentProtocol):
-    """Randomized response on each pair of attributes, counted by secure sum (text 003, 4.3).
+    """Randomized response on each pair of attributes, counted by secure sum ([multirr], 4.3).
 
     Parameters
     ----------

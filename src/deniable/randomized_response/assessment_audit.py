@@ -1,4 +1,4 @@
-"""The audit of text 003, 4.1 to 4.3: what assessing dependences costs, and what is claimed of it.
+"""The audit of [multirr], 4.1 to 4.3: what assessing dependences costs, and what is claimed of it.
 
 Section 4.3 waives composition; `deniable.randomized_response.waiver` proves that it must not be
 waived.
@@ -13,10 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.privacy.audit import (
-    Finding,
-    audit_cluster,
-)
+from deniable.privacy import Finding, audit_cluster
 from deniable.randomized_response.audit import Setting, audit_row
 from deniable.randomized_response.clustering import Clusters
 from deniable.randomized_response.readings import (
@@ -25,7 +22,7 @@ from deniable.randomized_response.readings import (
     ClusterMechanism,
     Reading,
 )
-from deniable.records.domain import Domain
+from deniable.records import Domain
 
 SUMMED = "all attributes, pairs composed"
 WAIVED = "all attributes, as if released once"
@@ -133,7 +130,7 @@ def risk_table(
     probabilities: Sequence[float],
     readings: Sequence[Reading] = READINGS,
 ) -> pd.DataFrame:
-    """Confront the "equal risk" of text 003, 6.3.2, with every epsilon that is spent.
+    """Confront the "equal risk" of [multirr], 6.3.2, with every epsilon that is spent.
 
     Dependences are assessed with the matrices of the release (the text names no others), pairs by
     the mechanism of the clusters. Assessment and release compose sequentially (section 4); exactly,

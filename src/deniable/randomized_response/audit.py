@@ -1,4 +1,4 @@
-"""The audit of text 003: what RR-Independent and RR-Clusters claim, and what is so."""
+"""The audit of [multirr]: what RR-Independent and RR-Clusters claim, and what is so."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.privacy.audit import (
+from deniable.privacy import (
     Finding,
     Matrix,
     SamplerTest,
@@ -30,8 +30,8 @@ from deniable.randomized_response.readings import (
     ClusterMechanism,
     Reading,
 )
-from deniable.records.domain import Domain
-from deniable.sampling.sources import generator_for
+from deniable.records import Domain
+from deniable.sampling import generator_for
 
 ATTRIBUTE_IN_CLUSTER = "one attribute in its cluster"
 

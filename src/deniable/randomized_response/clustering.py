@@ -1,4 +1,4 @@
-"""Clusters of attributes to be randomized jointly (text 003, Algorithm 1)."""
+"""Clusters of attributes to be randomized jointly ([multirr], Algorithm 1)."""
 
 from collections.abc import Iterable, Mapping
 from itertools import combinations
@@ -6,7 +6,7 @@ from math import prod
 
 import pandas as pd
 
-from deniable.records.domain import Domain
+from deniable.records import Domain
 
 Clusters = tuple[tuple[str, ...], ...]
 

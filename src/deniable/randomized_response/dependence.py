@@ -1,4 +1,4 @@
-"""How strongly two attributes depend on each other (text 003, section 4)."""
+"""How strongly two attributes depend on each other ([multirr], section 4)."""
 
 from collections.abc import Callable, Collection, Mapping
 from itertools import combinations
@@ -9,8 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from deniable.errors import DeniableError
-from deniable.records.categorical import Microdata
-from deniable.records.domain import Domain
+from deniable.records import Domain, Microdata
 
 Floats = npt.NDArray[np.float64]
 Pair = tuple[str, str]
@@ -20,14 +19,14 @@ Measure = Literal["cramers_v", "pearson"]
 def chi_square(table: npt.ArrayLike) -> float:
     """Return Pearson's chi-square statistic of independence of a two-way table.
 
-    The printed denominator of text 003 is a misprint; it is the expected count. Rows and columns
+    The printed denominator of [multirr] is a misprint; it is the expected count. Rows and columns
     without records add nothing.
     """
     return float(_chi_squares(np.asarray(table, dtype=float)))
 
 
 def cramers_v(table: npt.ArrayLike) -> float:
-    """Return Cramer's V of a two-way table, in [0, 1] (text 003, (9)).
+    """Return Cramer's V of a two-way table, in [0, 1] ([multirr], (9)).
 
     The numbers of categories are those of the attributes, whether or not they occur. An attribute
     with one category depends on nothing: 0.
@@ -41,7 +40,7 @@ def cramers_v(table: npt.ArrayLike) -> float:
 
 
 def absolute_correlation(table: npt.ArrayLike) -> float:
-    """Return |Pearson's r| of the codes of two ordinal attributes, in [0, 1] (text 003, (8)).
+    """Return |Pearson's r| of the codes of two ordinal attributes, in [0, 1] ([multirr], (8)).
 
     An attribute that does not vary depends on nothing: 0.
     """

@@ -1,10 +1,10 @@
 """Joint distributions of two attributes from RR-Independent data, at no further cost of privacy.
 
-Text 003 estimates the joint of two attributes under RR-Independent as the product of their margins.
-Beyond the text: each attribute went through its own matrix, so the pair of reports went through the
-product of the two, and inverting along both axes estimates the joint without bias. The same reports
-are used, so epsilon is that of RR-Independent. What it costs is variance: `shrunk` weighs it
-against the bias of the product of margins.
+[multirr] estimates the joint of two attributes under RR-Independent as the product of their
+margins. Beyond the text: each attribute went through its own matrix, so the pair of reports went
+through the product of the two, and inverting along both axes estimates the joint without bias. The
+same reports are used, so epsilon is that of RR-Independent. What it costs is variance: `shrunk`
+weighs it against the bias of the product of margins.
 
 Counts are flat tables of the pair, shape (..., cells), the second attribute running fastest.
 """
@@ -15,12 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Channel, ProductChannel
-from deniable.channels.base import Floats
+from deniable.channels import Channel, Floats, ProductChannel
 from deniable.errors import DeniableError
-from deniable.estimation import simplex
-from deniable.estimation.em import TOLERANCE
-from deniable.estimation.singular import estimated_or_uniform, unbiased_or_uniform
+from deniable.estimation import TOLERANCE, estimated_or_uniform, simplex, unbiased_or_uniform
 from deniable.randomized_response.protocols import Protocol
 
 PairEstimator = Callable[[npt.ArrayLike, ProductChannel], Floats]
@@ -57,7 +54,7 @@ def unbiased(counts: npt.ArrayLike, channel: ProductChannel) -> Floats:
 
 
 def clipped(counts: npt.ArrayLike, channel: ProductChannel) -> Floats:
-    """Return the unbiased estimate, clipped and rescaled (text 003, 6.4)."""
+    """Return the unbiased estimate, clipped and rescaled ([multirr], 6.4)."""
     return simplex.clip_and_rescale(unbiased(counts, channel))
 
 

@@ -1,4 +1,4 @@
-"""Multi-dimensional randomized response: RR-Independent, RR-Joint and RR-Clusters (text 003).
+"""Multi-dimensional randomized response: RR-Independent, RR-Joint and RR-Clusters ([multirr]).
 
 All three are one thing: the attributes fall into clusters, and each cluster is randomized through
 a channel of its own. RR-Independent has clusters of one attribute, RR-Joint has one cluster.
@@ -13,14 +13,14 @@ import numpy as np
 
 from deniable.channels import (
     Channel,
+    Counts,
     KeepOrReplace,
     ProductChannel,
     channel_from_json,
     channel_to_json,
 )
-from deniable.channels.base import Counts
 from deniable.errors import DeniableError
-from deniable.estimation.error_bounds import best_case_relative_error
+from deniable.estimation import best_case_relative_error
 from deniable.randomized_response.clustering import Clusters
 from deniable.randomized_response.readings import (
     CLUSTER_MECHANISMS,
@@ -28,16 +28,15 @@ from deniable.randomized_response.readings import (
     ClusterMechanism,
     Reading,
 )
-from deniable.records.categorical import Microdata, attributes_to_json, domain_from_json
-from deniable.records.domain import Codes, Domain
-from deniable.sampling.sources import RandomSource
+from deniable.records import Codes, Domain, Microdata, attributes_to_json, domain_from_json
+from deniable.sampling import RandomSource
 
 LARGEST_JOINT_CELLS = 1000  # as many as the audit takes cell by cell
 FEWEST_RECORDS_A_CELL = 10
 
 
 def rr_channel(size: int, p: float, reading: Reading) -> KeepOrReplace:
-    """Return the RR matrix of an attribute (text 003, 6.3.1), in one of its three readings.
+    """Return the RR matrix of an attribute ([multirr], 6.3.1), in one of its three readings.
 
     Printed are p on the diagonal and (1 - p) / |A| elsewhere: rows that do not sum to 1.
 
@@ -162,7 +161,7 @@ class Protocol:
         return self.channels[self.clusters.index(tuple(cluster))]
 
     def randomize(self, data: Microdata, source: RandomSource) -> Microdata:
-        """Randomize every record (text 003, Protocols 1 and 2, randomization part)."""
+        """Randomize every record ([multirr], Protocols 1 and 2, randomization part)."""
         reported: dict[str, Codes] = {}
         for cluster, channel in zip(self.clusters, self.channels, strict=True):
             part = data.project(cluster)
@@ -201,7 +200,7 @@ class Protocol:
 
 
 def rr_independent(domain: Domain, p: float, reading: Reading) -> Protocol:
-    """Return RR-Independent: every attribute on its own (text 003, Protocol 1)."""
+    """Return RR-Independent: every attribute on its own ([multirr], Protocol 1)."""
     clusters = tuple((name,) for name in domain.names)
     return rr_clusters(domain, clusters, p, reading, "kronecker")
 
@@ -209,7 +208,7 @@ def rr_independent(domain: Domain, p: float, reading: Reading) -> Protocol:
 def rr_clusters(
     domain: Domain, clusters: Clusters, p: float, reading: Reading, mechanism: ClusterMechanism
 ) -> Protocol:
-    """Return RR-Clusters for clusters that are given (text 003, section 4)."""
+    """Return RR-Clusters for clusters that are given ([multirr], section 4)."""
     channels = tuple(
         cluster_channel(domain.project(cluster).shape, p, reading, mechanism)
         for cluster in clusters
@@ -218,7 +217,7 @@ def rr_clusters(
 
 
 def rr_joint(domain: Domain, records: int, p: float, reading: Reading) -> Protocol:
-    """Return RR-Joint: one matrix over all cells of the domain (text 003, Protocol 2).
+    """Return RR-Joint: one matrix over all cells of the domain ([multirr], Protocol 2).
 
     Raises
     ------

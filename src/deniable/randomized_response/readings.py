@@ -3,7 +3,7 @@
 from typing import Literal, get_args
 
 Reading = Literal["printed", "keep", "diagonal"]
-"""Readings of the RR matrix of text 003, 6.3.1; see `protocols.rr_channel`."""
+"""Readings of the RR matrix of [multirr], 6.3.1; see `protocols.rr_channel`."""
 
 ClusterMechanism = Literal["joint", "kronecker"]
 """Ways to randomize a cluster of attributes; see `protocols.cluster_channel`."""

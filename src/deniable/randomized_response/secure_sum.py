@@ -1,4 +1,4 @@
-"""Exact two-way tables by secure sum, as a protocol between simulated parties (text 003, 4.2).
+"""Exact two-way tables by secure sum, as a protocol between simulated parties ([multirr], 4.2).
 
 To count who holds a combination of categories, each of n parties splits 0 into n shares modulo
 n + 1, sends one to every party, and broadcasts the sum of what it got, plus 1 if it holds the
@@ -40,9 +40,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import DeniableError
-from deniable.records.categorical import Microdata
-from deniable.records.domain import Domain
-from deniable.sampling.sources import RandomSource
+from deniable.records import Domain, Microdata
+from deniable.sampling import RandomSource
 
 Integers = npt.NDArray[np.integer]
 Pair = tuple[str, str]
@@ -83,7 +82,7 @@ class SecureSumError(DeniableError):
 def messages_per_party(cells: int, parties: int) -> int:
     """Return how many messages ONE party sends: n - 1 shares and one broadcast a cell.
 
-    With cells summed over all pairs this is, to the message, what text 003 gives as the cost of
+    With cells summed over all pairs this is, to the message, what [multirr] gives as the cost of
     the method: O(sum over i < j of |Ai| |Aj| x n).
     """
     return cells * parties

@@ -1,4 +1,4 @@
-"""Synthetic data sets from an estimated joint distribution (text 003, sections 1 and 3.2).
+"""Synthetic data sets from an estimated joint distribution ([multirr], sections 1 and 3.2).
 
 The text repeats "each combination of attribute values as many times as dictated by its frequency".
 A frequency seldom dictates a whole number of records; here is how each estimate is rounded. All of
@@ -10,12 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels.base import Floats
+from deniable.channels import Floats
 from deniable.errors import DeniableError
 from deniable.randomized_response.clustering import Clusters
-from deniable.records.categorical import Microdata
-from deniable.records.domain import Codes, Domain
-from deniable.sampling.sources import RandomSource
+from deniable.records import Codes, Domain, Microdata
+from deniable.sampling import RandomSource
 
 SUM_TOLERANCE = 1e-6
 TIE_DIGITS = 9  # remainders that differ less are the same number, rounded differently

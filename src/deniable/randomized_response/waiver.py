@@ -1,4 +1,4 @@
-"""The waiver of composition of text 003, 4.3: why it fails, and what unlinkability buys.
+"""The waiver of composition of [multirr], 4.3: why it fails, and what unlinkability buys.
 
 The text waives sequential composition in 4.3: a party randomizes and releases each attribute m - 1
 times, but "the secure sum makes releases unlinkable", so epsilon is taken "as if each attribute
@@ -37,7 +37,7 @@ import pandas as pd
 from scipy import stats
 
 from deniable.errors import DeniableError
-from deniable.privacy.audit import Finding, Matrix, constant_matrix, exact_epsilon, rational_odds
+from deniable.privacy import Finding, Matrix, constant_matrix, exact_epsilon, rational_odds
 from deniable.randomized_response.readings import Reading
 
 LARGEST_ENUMERATION = 5_000_000

@@ -1,1 +1,5 @@
 """Attributes and domains; coded and numeric microdata; their files."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

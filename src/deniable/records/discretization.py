@@ -1,4 +1,4 @@
-"""Numeric attributes as ordinal ones, by edges that are stated in advance (text 003, section 4).
+"""Numeric attributes as ordinal ones, by edges that are stated in advance ([multirr], section 4).
 
 Randomized response needs categories. The edges between them must come from public knowledge: what
 is asked for in a questionnaire, or a range anybody would expect. Edges taken from the records to

@@ -23,7 +23,7 @@ from deniable.records.arrow import (
 Floats = npt.NDArray[np.float64]
 ClassCodes = npt.NDArray[np.int8]
 
-TRAINING_SHARE = 0.66  # text 002, section 4.2
+TRAINING_SHARE = 0.66  # [idp], section 4.2
 MOST_CLASSES = 127
 
 
@@ -133,7 +133,7 @@ class NumericMicrodata:
         ----------
         share : float
             Of the records that train, above 0 and below 1; their number is rounded to the nearest
-            whole one (713 of Census, 3,233 of Wine; text 002, section 4.2).
+            whole one (713 of Census, 3,233 of Wine; [idp], section 4.2).
 
         Raises
         ------

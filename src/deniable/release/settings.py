@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from deniable.randomized_response.readings import ClusterMechanism, Reading
-from deniable.study.settings import Coverage, Epsilon, Probability, Share, Strict
+from deniable.randomized_response import ClusterMechanism, Reading
+from deniable.study import Coverage, Epsilon, Probability, Share, Strict
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
@@ -149,7 +149,7 @@ class _NumericRelease(_Release):
 
 
 class IdpRelease(_NumericRelease):
-    """Values with Laplace noise, one by one or as centroids of clusters (text 002)."""
+    """Values with Laplace noise, one by one or as centroids of clusters ([idp])."""
 
     mechanism: Literal["idp"]
     method: Literal["dp", "dp_um", "idp_ls", "idp_cbls"]
@@ -180,7 +180,7 @@ class HistogramRelease(_NumericRelease):
 
 
 class CollectionRelease(_Release):
-    """Tables collected from clients in blocks, through channels of their own (text 004)."""
+    """Tables collected from clients in blocks, through channels of their own ([rrba])."""
 
     lane: ClassVar[Literal["categorical", "numeric", "collection"]] = "collection"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display.page import Row, read_folders, rows_of
+from deniable.display import Row, read_folders, rows_of
 
 SHOWN = 12
 """Tables of the strongest dependence that the page lists."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display.page import Row, read_folders, rows_of
+from deniable.display import Row, read_folders, rows_of
 
 FROZEN, AS_IT_RUNS, FIXED = "scale frozen", "as it runs", "fixed"
 """As the audit has them; the report needs to import nothing that computes."""

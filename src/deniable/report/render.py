@@ -22,8 +22,8 @@ from jinja2 import (
 )
 from markupsafe import Markup
 
-from deniable.datasets.sources import Source, read_source
-from deniable.display.page import (
+from deniable.datasets import Source, read_source
+from deniable.display import (
     SIGN,
     Row,
     Section,
@@ -41,11 +41,18 @@ from deniable.display.page import (
     typeset,
 )
 from deniable.files import read_json, read_table
-from deniable.papers.catalog import TABLES
+from deniable.papers import (
+    COMPARED_BY,
+    DRAWN_BY,
+    FOLDERS,
+    MADE_BY,
+    PARTS,
+    PICTURES,
+    TABLES,
+    by_kind,
+)
 from deniable.papers.multirr.sections.tables import is_as_printed, tally
-from deniable.papers.privacy_sections import by_kind
-from deniable.papers.report_sections import COMPARED_BY, DRAWN_BY, FOLDERS, MADE_BY, PARTS, PICTURES
-from deniable.pipeline.code_digest import run_facts
+from deniable.pipeline import run_facts
 from deniable.report.collections import CollectionFiles, collections, read_collections
 from deniable.report.numeric_releases import (
     NumericReleaseFiles,

@@ -1,1 +1,5 @@
 """Randomized response block aggregation: views, clients, aggregator, server."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels.base import Counts, Floats, multinomial
+from deniable.channels import Counts, Floats, multinomial
 from deniable.errors import DeniableError
 from deniable.rrba.tables import (
     POOLED,

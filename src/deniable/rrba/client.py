@@ -8,10 +8,10 @@ import numpy as np
 
 from deniable.channels import KeepOrReplace, ProductChannel
 from deniable.errors import DeniableError
-from deniable.records.domain import Domain, refuse_foreign_codes
+from deniable.records import Domain, refuse_foreign_codes
 from deniable.rrba.messages import Answer, Question, Refusal
 from deniable.rrba.tables import table_channel
-from deniable.sampling.sources import RandomSource
+from deniable.sampling import RandomSource
 
 
 class Client:

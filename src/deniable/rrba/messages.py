@@ -1,4 +1,4 @@
-"""What clients, aggregator and server of RRBA send each other (text 004, Figure 2)."""
+"""What clients, aggregator and server of RRBA send each other ([rrba], Figure 2)."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What RRBA discloses: exact epsilons, beside what Theorem 4.1 of text 004 claims.
+"""What RRBA discloses: exact epsilons, beside what Theorem 4.1 of [rrba] claims.
 
 The theorem says ln(1 / (1 - p)), whatever the table. Its proof gives the truthful answer the
 probability p q, as if a client told its true cell only when a fake draw had hit it too; for a
@@ -18,8 +18,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import ProductChannel
-from deniable.channels.ratios import log_rounded_up
+from deniable.channels import ProductChannel, log_rounded_up
 from deniable.errors import DeniableError
 from deniable.rrba.tables import refuse_bad_keep, table_channel
 

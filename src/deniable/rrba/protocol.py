@@ -1,4 +1,4 @@
-"""The protocol of RRBA: an aggregator, a server, and rounds of messages (text 004, Algorithm 1).
+"""The protocol of RRBA: an aggregator, a server, and rounds of messages ([rrba], Algorithm 1).
 
 Neither the aggregator nor the server is trusted: what they hold are answers that went through the
 clients' channels. Messages may be lost, doubled, late or malformed.
@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from deniable.channels.base import Counts, Floats
+from deniable.channels import Counts, Floats
 from deniable.errors import DeniableError
-from deniable.records.domain import Domain
+from deniable.records import Domain
 from deniable.rrba.client import Client
 from deniable.rrba.messages import Answer, BlockReport, Question, Refusal
 from deniable.rrba.tables import POOLED, Rule, TableState, drawn_distribution, refuse_bad_keep

@@ -1,4 +1,4 @@
-"""Randomized response block aggregation of one table (text 004, section 4.1).
+"""Randomized response block aggregation of one table ([rrba], section 4.1).
 
 Clients answer in blocks. A client that is sent the table q reports its true cell with probability
 p, else a cell drawn from q: the channel P = p I + (1 - p) 1 q'. Equation (4) is the inverse of that
@@ -14,10 +14,9 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import KeepOrReplace
-from deniable.channels.base import Counts, Floats
+from deniable.channels import Counts, Floats, KeepOrReplace
 from deniable.errors import DeniableError
-from deniable.estimation.simplex import euclidean_projection
+from deniable.estimation import euclidean_projection
 
 Basis = Literal["none", "block", "cumulative", "pooled"]
 Form = Literal["printed", "projected"]

@@ -1,4 +1,4 @@
-"""Views: which combinations of attributes a client is asked at once (text 004, section 4).
+"""Views: which combinations of attributes a client is asked at once ([rrba], section 4).
 
 A view is a set of combinations of k attributes that have no attribute in common, so that no client
 is asked one attribute twice. Every combination of k attributes stands in exactly one view, and

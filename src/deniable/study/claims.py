@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from deniable.estimation.exact_intervals import Z_95
+from deniable.estimation import Z_95
 
 FALSE_ALARMS = 0.05
 SIMILAR = 1.2

@@ -15,7 +15,7 @@ from scipy import special
 
 from deniable.errors import DeniableError
 from deniable.files import SIGNIFICANT_DIGITS
-from deniable.sampling.sources import generator_for
+from deniable.sampling import generator_for
 from deniable.study.grid import Cell, Grid, cells_of_grids, chunk_of
 
 Values = npt.NDArray[np.float64]

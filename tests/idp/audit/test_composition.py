@@ -8,8 +8,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from deniable.idp.audit.changes import Centroid, Cut, Edges, Floats, Moves
 from deniable.idp.audit.composition import (

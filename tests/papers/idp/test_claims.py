@@ -1,4 +1,4 @@
-"""The claims of text 002: tables made by hand, of which it is known what they say."""
+"""The claims of [idp]: tables made by hand, of which it is known what they say."""
 
 import itertools
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Figures 3 to 6 of text 002: whole, legible, the same bytes each time, marked if surrogate."""
+"""Figures 3 to 6 of [idp]: whole, legible, the same bytes each time, marked if surrogate."""
 
 import itertools
 import warnings

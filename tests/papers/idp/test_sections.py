@@ -20,15 +20,18 @@ from tests.papers.idp.tables import (
 
 from deniable.display.page import SIGN, Origin, short
 from deniable.idp.audit import report as idp_audit
-from deniable.papers.idp import attacks as idp_attacks
-from deniable.papers.idp import forests as idp_forests
-from deniable.papers.idp import settings as config_idp
-from deniable.papers.idp import sse as idp_sse
-from deniable.papers.idp.figures import privacy as drawn_audit
-from deniable.papers.idp.figures import utility as drawn
-from deniable.papers.idp.sections import overview as report_idp_overview
-from deniable.papers.idp.sections import privacy as report_idp_privacy
-from deniable.papers.idp.sections import utility as report_idp
+from deniable.papers.idp import (
+    attacks as idp_attacks,
+    forests as idp_forests,
+    settings as config_idp,
+    sse as idp_sse,
+)
+from deniable.papers.idp.figures import privacy as drawn_audit, utility as drawn
+from deniable.papers.idp.sections import (
+    overview as report_idp_overview,
+    privacy as report_idp_privacy,
+    utility as report_idp,
+)
 from deniable.papers.idp.sections.overview import overview
 from deniable.papers.idp.sections.privacy import AUDITED, audit, judged, shown
 from deniable.papers.idp.sections.utility import (

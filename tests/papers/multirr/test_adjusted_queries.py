@@ -114,7 +114,7 @@ def slow_estimate(protocol: Protocol, reports: Microdata, cluster: tuple[str, ..
 def algorithm_2(
     columns: list[list[Cell]], targets: list[Table]
 ) -> tuple[list[float], int, float, float]:
-    """Text 003, section 5, line by line; returns weights, sweeps, gap, and what was left out."""
+    """[multirr], section 5, line by line; returns weights, sweeps, gap, and what was left out."""
     n = len(columns[0])
     live = [
         all(target[column[i]] > 0 for column, target in zip(columns, targets, strict=True))

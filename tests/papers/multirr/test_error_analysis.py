@@ -207,7 +207,7 @@ def test_two_attributes_have_no_order(small_data: Microdata):
 
 @pytest.mark.real_data
 def test_expected_dependence_order_of_adult():
-    # Text 003, 4.1, clusters by dependences of reports: Corollary 1 speaks of covariances, and
+    # [multirr], 4.1, clusters by dependences of reports: Corollary 1 speaks of covariances, and
     # only of "keep"; of what Algorithm 1 uses, Cramer's V, the order survives in part.
     places = [os.environ.get("DENIABLE_DATA_MIRROR"), ROOT.parent / "shared" / "data"]
     mirror = next((Path(p) for p in places if p and (Path(p) / "adult.data").is_file()), None)

@@ -112,7 +112,8 @@ def test_nothing_is_left_when_a_figure_cannot_be_written(tmp_path: Path) -> None
     assert [path.name for path in tmp_path.iterdir()] == ["f.svg"]
 
 
-# -- the figures of text 003, and beyond -----------------------------------------------------------
+# -- the figures of [multirr], and beyond
+# -----------------------------------------------------------
 
 SIGMAS = tuple(round(0.1 * i, 1) for i in range(1, 10))
 ESTIMATORS = (

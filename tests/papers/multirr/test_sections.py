@@ -1,4 +1,4 @@
-"""What the sections about text 003 show, prepared from hand-made tables."""
+"""What the sections about [multirr] show, prepared from hand-made tables."""
 
 import itertools
 from typing import Any

@@ -123,7 +123,7 @@ def test_outputs_are_those_of_the_loops(study: PramCoverage) -> None:
 
 
 def test_a_draw_from_lambda_is_sampling_and_randomizing(study: PramCoverage) -> None:
-    # Text 001, (1.1): both have the same distribution. False alarm 1e-6 each, of 7.
+    # [pram], (1.1): both have the same distribution. False alarm 1e-6 each, of 7.
     channel, _, proportions = study.setting("ordinal")
     rng = np.random.default_rng(3)
     one_step = rng.multinomial(200, channel.reported(proportions), 4000)

@@ -1,4 +1,4 @@
-"""Figures of text 001, from the tables that the library's own functions make."""
+"""Figures of [pram], from the tables that the library's own functions make."""
 
 import itertools
 import warnings

@@ -1,4 +1,4 @@
-"""The numbered results of text 001: they hold, and the checks can fail."""
+"""The numbered results of [pram]: they hold, and the checks can fail."""
 
 from collections.abc import Callable
 

@@ -8,14 +8,16 @@ import pytest
 
 from deniable.channels.invariant import disclosed_proportions, resampling, two_step_with_epsilon
 from deniable.display.page import rows_of
-from deniable.papers.pram import breaches as pram_breaches
-from deniable.papers.pram import coverage as pram_coverage
-from deniable.papers.pram import invariant as pram_invariant
-from deniable.papers.pram import joint_loss as pram_joint_loss
-from deniable.papers.pram import numbered_results as pram_results
-from deniable.papers.pram import settings as config_pram
-from deniable.papers.pram import variance as pram_variance
-from deniable.papers.pram import weights as pram_weights
+from deniable.papers.pram import (
+    breaches as pram_breaches,
+    coverage as pram_coverage,
+    invariant as pram_invariant,
+    joint_loss as pram_joint_loss,
+    numbered_results as pram_results,
+    settings as config_pram,
+    variance as pram_variance,
+    weights as pram_weights,
+)
 from deniable.papers.pram.figures import estimation as drawn
 from deniable.papers.pram.sections.estimation import (
     CHANNELS,

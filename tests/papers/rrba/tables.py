@@ -1,4 +1,4 @@
-"""Hand-made tables of what the report shows of RRBA (text 004)."""
+"""Hand-made tables of what the report shows of RRBA ([rrba])."""
 
 import itertools
 import math

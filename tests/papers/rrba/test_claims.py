@@ -1,4 +1,4 @@
-"""Every claim of text 004 on tables made by hand, in which it holds, and then does not."""
+"""Every claim of [rrba] on tables made by hand, in which it holds, and then does not."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Views made consistent with real noise, and the worked cases of text 004."""
+"""Views made consistent with real noise, and the worked cases of [rrba]."""
 
 from fractions import Fraction
 

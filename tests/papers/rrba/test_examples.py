@@ -1,4 +1,4 @@
-"""Worked cases of text 004, in exact fractions."""
+"""Worked cases of [rrba], in exact fractions."""
 
 from fractions import Fraction
 

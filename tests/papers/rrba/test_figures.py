@@ -1,4 +1,4 @@
-"""Figures of text 004, from the tables that the library's own functions make."""
+"""Figures of [rrba], from the tables that the library's own functions make."""
 
 import itertools
 from pathlib import Path

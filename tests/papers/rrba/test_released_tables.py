@@ -1,4 +1,4 @@
-"""Tables 4 and 5 of text 004: closed forms, hand-made results, Figure 7."""
+"""Tables 4 and 5 of [rrba]: closed forms, hand-made results, Figure 7."""
 
 import math
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the sections about RRBA (text 004) show, from hand-made tables."""
+"""What the sections about RRBA ([rrba]) show, from hand-made tables."""
 
 import importlib
 import re
@@ -13,16 +13,19 @@ from tests.display.section_page import render_section
 from tests.papers.rrba.tables import all_tables
 
 from deniable.display.page import SIGN, Origin
-from deniable.papers.rrba import consistency as rrba_consistency
-from deniable.papers.rrba import independence as rrba_independence
-from deniable.papers.rrba import released_tables as rrba_tables
+from deniable.papers.rrba import (
+    consistency as rrba_consistency,
+    independence as rrba_independence,
+    released_tables as rrba_tables,
+)
 from deniable.papers.rrba.catalog import TABLES
-from deniable.papers.rrba.figures import independence as drawn_tests
-from deniable.papers.rrba.figures import tables as drawn_tables
+from deniable.papers.rrba.figures import independence as drawn_tests, tables as drawn_tables
 from deniable.papers.rrba.report_sections import DRAWN_BY, MADE_BY, PICTURES, SECTIONS, SIMULATED_BY
-from deniable.papers.rrba.sections import independence as independence_tests
-from deniable.papers.rrba.sections import privacy
-from deniable.papers.rrba.sections import tables as rrba
+from deniable.papers.rrba.sections import (
+    independence as independence_tests,
+    privacy,
+    tables as rrba,
+)
 
 COMPILED: list[BytecodeCache] = []
 SECTION = {section.id: section for section in SECTIONS}

@@ -309,7 +309,7 @@ def test_reported_shares_have_the_errors_of_an_invariant_matrix(small_data: Micr
     for stratum, rows in parts_by_stratum(reports, ("smokes",)):
         counts = np.bincount(reports.column("colour")[rows], minlength=3)
         channel = protocol.protocols[stratum].channel_of(("colour",))
-        # Text 001, (2.4), with what is reported for what is true.
+        # [pram], (2.4), with what is reported for what is true.
         expected = np.sqrt(np.diag(conditional_covariance(channel, counts)))
         found = table.loc[("colour", stratum[0])]
         np.testing.assert_allclose(found["reported_standard_error_file"], expected)

@@ -17,8 +17,7 @@ from deniable.pram.protocol import StratifiedProtocol
 from deniable.randomized_response.adjustment import TOLERANCE, Unreachable
 from deniable.randomized_response.synthetic import repeat_cells
 from deniable.records.categorical import Microdata, read_parquet
-from deniable.release.categorical import design as release
-from deniable.release.categorical import estimates as release_estimates
+from deniable.release.categorical import design as release, estimates as release_estimates
 from deniable.release.categorical.estimates import LIKELIHOOD_TOLERANCE, read_estimates
 from deniable.release.categorical.synthesis import (
     SYNTHETIC_MARKS,

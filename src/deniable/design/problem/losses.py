@@ -3,7 +3,7 @@
 All are n times a variance, or a share of records, so that they do not depend on the number of
 records. With P[u, v] = Pr(report v | true u), lambda = P' pi and M the inverse of P:
 
-- estimate by inversion, (1.2) of text 001: the variance of cell u is
+- estimate by inversion, (1.2) of [pram]: the variance of cell u is
   sum_v lambda_v M[v, u]^2 - pi_u^2 in a population and sum_v lambda_v M[v, u]^2 - pi_u in a file,
   the diagonals of (1.3) and of its last term. No function of P that is convex: relabelling the
   reports keeps it, and the mean of all relabellings is singular.
@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from deniable.channels.base import Floats, Target
+from deniable.channels import Floats, Target
 
 LossName = Literal["trace", "changed", "worst_cell", "distance"]
 Estimator = Literal["inverse", "reports"]
@@ -197,7 +197,7 @@ def excesses(cells: Floats, sharpness: float) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class InverseVariance(Variance):
-    """Variances of the estimate by inversion (text 001, (1.2) and (1.3)), of one record."""
+    """Variances of the estimate by inversion ([pram], (1.2) and (1.3)), of one record."""
 
     def cells(self, P: Floats) -> Floats:
         """Return the variances, infinite if P is singular."""
@@ -256,7 +256,7 @@ class InverseVariance(Variance):
 
 @dataclass(frozen=True, eq=False)
 class ReportsVariance(Variance):
-    """Variances of the reports' own shares under an invariant matrix (text 001, (2.4), (2.5))."""
+    """Variances of the reports' own shares under an invariant matrix ([pram], (2.4), (2.5))."""
 
     def cells(self, P: Floats) -> Floats:
         """Return the variances."""

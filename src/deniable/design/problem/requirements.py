@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.channels.base import Floats
+from deniable.channels import Floats
 from deniable.design.problem.losses import ordinal_costs
 from deniable.errors import DeniableError
 
@@ -84,7 +84,7 @@ class Requirements:
     epsilon : float in [0, 30], optional
         The channel's exact epsilon is at most this. With 0 reports say nothing of the truth.
     invariant : bool
-        The matrix leaves the proportions as they are, P' pi = pi (text 001, (2.1)).
+        The matrix leaves the proportions as they are, P' pi = pi ([pram], (2.1)).
     retention : float, sequence or mapping, in [0, 1], optional
         Floors: category v is retained with at least this probability, P[v, v] >= r_v.
     change : float, sequence or mapping, in [0, 1], optional

@@ -1,6 +1,6 @@
 """Concave losses: bounds by secants, minima at vertices, and branch and bound between them.
 
-The variances of an invariant matrix's reports, (2.4) of text 001, are sums of pi_u (P - P^2) over
+The variances of an invariant matrix's reports, (2.4) of [pram], are sums of pi_u (P - P^2) over
 entries P of the matrix: concave, each in one entry. On an interval [l, h] of that entry P - P^2 is
 at least its secant, (1 - l - h) P + l h, so that a linear program bounds the loss from below;
 cutting intervals in two tightens it. Where the loss is replaced by its tangents at a matrix, which
@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from deniable.channels.base import Floats
-from deniable.design.problem.losses import ReportsVariance
-from deniable.design.problem.polytope import Polytope
+from deniable.channels import Floats
+from deniable.design.problem import Polytope, ReportsVariance
 from deniable.design.solvers.linear import Constraints, Sparse, minimise
 
 SETTLED = 1e-7  # of the loss: branches closer to the best matrix are closed

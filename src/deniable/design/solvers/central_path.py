@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
-from deniable.channels.base import Floats
-from deniable.design.problem.losses import InverseVariance, excesses
-from deniable.design.problem.polytope import Polytope
+from deniable.channels import Floats
+from deniable.design.problem import InverseVariance, Polytope, excesses
 from deniable.design.solvers.interior_point import Indices, to_boundary
 from deniable.design.solvers.staircases import (
     cell_gradients,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-from deniable.channels.base import Floats
-from deniable.design.problem.polytope import Polytope
+from deniable.channels import Floats
+from deniable.design.problem import Polytope
 from deniable.design.solvers.interior_point import Indices, Interior
 from deniable.design.solvers.linear import Constraints, Sparse, minimise
 

@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
-from deniable.channels.base import Floats
-from deniable.design.problem.losses import Expansion, Loss
-from deniable.design.problem.polytope import Polytope
+from deniable.channels import Floats
+from deniable.design.problem import Expansion, Loss, Polytope
 from deniable.design.solvers.linear import Sparse
 
 Indices = npt.NDArray[np.intp]

@@ -11,7 +11,7 @@ import highspy
 import numpy as np
 from scipy import sparse
 
-from deniable.channels.base import Floats
+from deniable.channels import Floats
 from deniable.errors import DeniableError
 
 Sparse = Any

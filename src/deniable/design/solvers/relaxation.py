@@ -34,9 +34,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deniable.channels.base import Floats
-from deniable.design.problem.losses import InverseVariance
-from deniable.design.problem.polytope import Polytope
+from deniable.channels import Floats
+from deniable.design.problem import InverseVariance, Polytope
 from deniable.design.solvers.central_path import CentralPath, Program
 from deniable.design.solvers.staircases import LARGEST_ENUMERATED
 

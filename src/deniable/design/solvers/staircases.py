@@ -6,7 +6,7 @@ u, with smallest entry m lies in the box [m, r m]^size. The box's vertices are m
 staircases s.
 
 What n reports tell of the proportions is n J, with J = sum over v of p_v p_v' / (pi' p_v): by the
-formula of Sherman and Morrison the covariance of the estimate by inversion, (1.3) of text 001, is
+formula of Sherman and Morrison the covariance of the estimate by inversion, (1.3) of [pram], is
 (J^-1 - pi pi') / n. A symmetric matrix is written here as the vector y of its upper triangle, row
 by row, entries off the diagonal times the root of 2: inner products are those of matrices.
 """
@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels.base import Floats
+from deniable.channels import Floats
 from deniable.design.solvers.interior_point import Indices
 
 LARGEST_ENUMERATED = 16

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from deniable.estimation.exact_intervals import clopper_pearson
+from deniable.estimation import clopper_pearson
 from deniable.idp.audit.changes import Floats, Positions
 
 BLOCK = 200  # releases that are drawn together

@@ -29,7 +29,7 @@ independently, each from its own numbers alone, the epsilon of the release is th
 its attributes, and so at least the sum of the bounds.
 
 It speaks of differential privacy: of two exchanged records, over all orders of the file, each with
-noise as the algorithm would have scaled it. Definition 3 of text 002, which looks at the actual
+noise as the algorithm would have scaled it. Definition 3 of [idp], which looks at the actual
 file only, promises nothing about this.
 """
 

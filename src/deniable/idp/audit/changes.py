@@ -1,6 +1,6 @@
 """What a change of one record does to clusters of consecutive values, by looking at all changes.
 
-Nothing here uses the sensitivities that text 002 claims. One attribute is sorted and cut into
+Nothing here uses the sensitivities that [idp] claims. One attribute is sorted and cut into
 clusters of consecutive positions. Another value for one record takes a value out at one position
 and puts one in at another; if clusters are formed anew, each cluster in between passes a value on.
 Every cluster so loses one value and gets one, in one of the six ways of `Moves`.
@@ -158,7 +158,7 @@ def centroid_change(
     """Return how much the centroids of clusters change when one value replaces another.
 
     The preprocessed mean is that of all values, with the smallest replaced by the second smallest
-    and the largest by the second largest (text 002, section 3.2.2). Only differences are taken, so
+    and the largest by the second largest ([idp], section 3.2.2). Only differences are taken, so
     that a centroid that stays as it is changes by exactly 0.
 
     Parameters

@@ -1,6 +1,6 @@
 """What one record's change does to all centroids of an attribute when clusters are formed anew.
 
-Text 002 (section 3.1) composes the clusters of an attribute in parallel: each centroid is said to
+[idp] (section 3.1) composes the clusters of an attribute in parallel: each centroid is said to
 depend on records of its own. But clusters are cut from the sorted values. A record that goes from
 one cluster to another shifts a value in every cluster between them, and as the noises are
 independent, the losses of these clusters add up.

@@ -20,7 +20,7 @@ from deniable.errors import DeniableError
 from deniable.idp.audit.changes import Changes, Cut, Edges, Floats
 
 Method = Literal["dp", "dp_um", "idp_ls", "idp_cbls", "idp_cbls_prose"]
-"""The methods of text 002; the last is Proposition 3 as its proof says it in words."""
+"""The methods of [idp]; the last is Proposition 3 as its proof says it in words."""
 
 
 def sensitivity(method: Method, edges: Edges, upper: float) -> Floats:

@@ -1,6 +1,6 @@
 """Whether noise on microaggregated data never protects less than microaggregation alone.
 
-Text 002 (section 1) says that it cannot. The argument would be post-processing: whatever is made of
+[idp] (section 1) says that it cannot. The argument would be post-processing: whatever is made of
 the microaggregated file by chance alone tells no more than that file. It is sound for ``dp_um``,
 whose noise depends on the clusters' sizes only. It does not apply to ``idp_ls`` and ``idp_cbls``:
 their scales depend on values inside the cluster that the microaggregated file does not show, and
@@ -90,7 +90,7 @@ def linked_share(
 ) -> float:
     """Return the share of records that are nearest to their own released values.
 
-    Distances are those of standardized values (text 002, (5)). An intruder who knows the true
+    Distances are those of standardized values ([idp], (5)). An intruder who knows the true
     values of a record looks for it in the file; among equally near records he picks at random.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The audit of text 002: what its methods claim, and what is so.
+"""The audit of [idp]: what its methods claim, and what is so.
 
 Units, and what is claimed of each when a record has the budget epsilon over m attributes:
 
@@ -23,6 +23,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
+from deniable.idp import Masking, Ranking, masking
 from deniable.idp.audit.changes import Centroid, Cut, Floats, Moves
 from deniable.idp.audit.composition import (
     Losses,
@@ -31,8 +32,6 @@ from deniable.idp.audit.composition import (
 )
 from deniable.idp.audit.losses import AsItRuns, FrozenScale, Method
 from deniable.idp.audit.partition import refutation_by_a_full_shift, shown_when_shuffled
-from deniable.idp.methods import Masking, masking
-from deniable.idp.microaggregation import Ranking
 
 METHODS: tuple[Method, ...] = get_args(Method)
 FROZEN, AS_IT_RUNS = "scale frozen", "as it runs"

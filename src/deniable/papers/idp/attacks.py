@@ -1,4 +1,4 @@
-"""Attacks on one release of text 002's methods, and the claim that noise never protects less.
+"""Attacks on one release of [idp]'s methods, and the claim that noise never protects less.
 
 - `attack_table`: how often an intruder tells the file from a neighbour, against what the claimed
   epsilon allows (`idp_attacks.csv`);
@@ -14,23 +14,27 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from deniable.idp.audit.attack import (
+from deniable.idp import Masking, Ranking, domain_bounds, microaggregate
+from deniable.idp.audit import (
+    ANEW,
+    AS_IT_RUNS,
+    FROZEN,
     Accuracy,
+    AuditedFile,
+    ClusteredFile,
+    Floats,
+    Method,
     NoisyCentroids,
+    certain_values,
     largest_accuracy,
     likelihood_attack,
+    linked_share,
+    memberships,
     partition_attack,
+    told_beyond_means,
 )
-from deniable.idp.audit.changes import Floats
-from deniable.idp.audit.losses import Method
-from deniable.idp.audit.partition import memberships
-from deniable.idp.audit.protection import certain_values, linked_share, told_beyond_means
-from deniable.idp.audit.report import ANEW, AS_IT_RUNS, FROZEN, AuditedFile, ClusteredFile
-from deniable.idp.methods import Masking, domain_bounds
-from deniable.idp.microaggregation import Ranking, microaggregate
-from deniable.records.numeric import NumericMicrodata
-from deniable.sampling.laplace import SeededNoise
-from deniable.sampling.sources import generator_for
+from deniable.records import NumericMicrodata
+from deniable.sampling import SeededNoise, generator_for
 
 ATTACKED: tuple[Method, ...] = ("dp_um", "idp_ls", "idp_cbls")
 ATTACK_COLUMNS = (

@@ -1,4 +1,4 @@
-"""The audit of text 002 on its data sets: the table of bounds, and what stands behind it.
+"""The audit of [idp] on its data sets: the table of bounds, and what stands behind it.
 
 - `audit_table`: claimed against exact epsilon, or a lower bound (`idp_audit.csv`);
 - `cluster_table`: what does not depend on epsilon: how tight each sensitivity is, how far an
@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.idp.audit.certificate import certificate
-from deniable.idp.audit.losses import Method
-from deniable.idp.audit.protection import certain_values
-from deniable.idp.audit.report import (
+from deniable.idp import Ranking, domain_bounds
+from deniable.idp.audit import (
     ALL,
     ANEW,
     AS_IT_RUNS,
@@ -24,15 +22,15 @@ from deniable.idp.audit.report import (
     METHODS,
     AuditedFile,
     ClusteredFile,
+    Method,
     Page,
     as_table,
     audit_file,
+    certain_values,
+    certificate,
 )
-from deniable.idp.methods import domain_bounds
-from deniable.idp.microaggregation import Ranking
-from deniable.records.numeric import NumericMicrodata
-from deniable.sampling.laplace import SeededNoise
-from deniable.sampling.sources import generator_for
+from deniable.records import NumericMicrodata
+from deniable.sampling import SeededNoise, generator_for
 
 CERTIFIED: tuple[Method, ...] = ("dp", "dp_um", "idp_ls", "idp_cbls")
 

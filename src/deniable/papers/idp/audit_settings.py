@@ -1,11 +1,11 @@
-"""What the audit of individual differential privacy (text 002) can be told, as typed models."""
+"""What the audit of individual differential privacy ([idp]) can be told, as typed models."""
 
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from deniable.papers.idp.settings import ClusterSize, DomainFactor
-from deniable.study.settings import Epsilon, Strict
+from deniable.study import Epsilon, Strict
 
 Sizes = Annotated[list[ClusterSize], Field(min_length=1)]
 

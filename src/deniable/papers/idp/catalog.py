@@ -1,13 +1,14 @@
-"""The studies of text 002 (individual differential privacy), their tables and figures."""
+"""The studies of [idp] (individual differential privacy), their tables and figures."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from deniable.study.catalog import Study, StudyTable
+from deniable.study import StudyTable
+from deniable.study.catalog import Study
 
 if TYPE_CHECKING:  # not at run time: every job's process reads this room
-    from deniable.records.numeric import NumericMicrodata
-    from deniable.study.engine import Simulator
+    from deniable.records import NumericMicrodata
+    from deniable.study import Simulator
 
 
 # The rooms of the studies are large; only the process that simulates imports the one it needs.
@@ -37,28 +38,28 @@ TABLES = {
         StudyTable(
             "idp_fig3",
             "idp_fig3",
-            "Figure 3 of text 002: error of masked records, Census",
+            "Figure 3 of [idp]: error of masked records, Census",
             SSE_KEYS,
             value="mean_sse",
         ),
         StudyTable(
             "idp_fig4",
             "idp_fig4",
-            "Figure 4 of text 002: error of masked records, Wine",
+            "Figure 4 of [idp]: error of masked records, Wine",
             SSE_KEYS,
             value="mean_sse",
         ),
         StudyTable(
             "idp_fig5",
             "idp_fig5",
-            "Figure 5 of text 002: classifiers trained on masked records, Census",
+            "Figure 5 of [idp]: classifiers trained on masked records, Census",
             FOREST_KEYS,
             value="f_measure",
         ),
         StudyTable(
             "idp_fig6",
             "idp_fig6",
-            "Figure 6 of text 002: classifiers trained on masked records, Wine",
+            "Figure 6 of [idp]: classifiers trained on masked records, Wine",
             FOREST_KEYS,
             value="f_measure",
         ),

@@ -1,4 +1,4 @@
-"""F-measures of forests trained on masked records: Figures 5 and 6 of text 002, with competitors.
+"""F-measures of forests trained on masked records: Figures 5 and 6 of [idp], with competitors.
 
 The whole file is masked, then the first 66 % of its records train a random forest (scikit-learn's,
 with its defaults: 100 trees) and the others, unmasked, test it. The class stays as it is.
@@ -31,14 +31,21 @@ import sklearn  # type: ignore[import-untyped]
 from sklearn.ensemble import RandomForestClassifier  # type: ignore[import-untyped]
 
 from deniable.errors import DeniableError
-from deniable.idp.histograms import NaiveBayes, noisy_histograms
-from deniable.idp.methods import METHODS, Method, domain_bounds, masking
-from deniable.idp.microaggregation import Ranking
-from deniable.idp.selection import threshold_rule
-from deniable.idp.utility import f_measures, majority_f_measures
+from deniable.idp import (
+    METHODS,
+    Method,
+    NaiveBayes,
+    Ranking,
+    domain_bounds,
+    f_measures,
+    majority_f_measures,
+    masking,
+    noisy_histograms,
+    threshold_rule,
+)
 from deniable.papers.idp.sse import bins_of_domain
-from deniable.records.numeric import NumericMicrodata
-from deniable.sampling.laplace import SeededNoise
+from deniable.records import NumericMicrodata
+from deniable.sampling import SeededNoise
 
 Floats = npt.NDArray[np.float64]
 

@@ -1,11 +1,13 @@
-"""The report's sections on text 002, and the code behind each of its tables and figures."""
+"""The report's sections on [idp], and the code behind each of its tables and figures."""
 
 from collections.abc import Mapping
 
-from deniable.display.page import Origin, Section
-from deniable.papers.idp.sections import overview as idp_overview
-from deniable.papers.idp.sections import privacy as idp_privacy
-from deniable.papers.idp.sections import utility as idp
+from deniable.display import Origin, Section
+from deniable.papers.idp.sections import (
+    overview as idp_overview,
+    privacy as idp_privacy,
+    utility as idp,
+)
 
 SECTIONS = (
     Section(
@@ -42,7 +44,7 @@ SECTIONS = (
     ),
     Section(
         "idp_claims",
-        "What text 002 says in words",
+        "What [idp] says in words",
         "Claims in words",
         "idp/claims",
         ("idp_claims",),

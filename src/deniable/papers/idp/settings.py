@@ -1,10 +1,11 @@
-"""What the studies of individual differential privacy (text 002) can be told, as typed models."""
+"""What the studies of individual differential privacy ([idp]) can be told, as typed models."""
 
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from deniable.study.settings import Epsilon, Strict, Study
+from deniable.study import Epsilon, Strict
+from deniable.study.settings import Study
 
 ClusterSize = Annotated[int, Field(ge=3, le=10_000)]
 DomainFactor = Annotated[float, Field(ge=1, le=1000)]

@@ -1,4 +1,4 @@
-"""Mean SSE against k: Figures 3 and 4 of text 002, with honest competitors.
+"""Mean SSE against k: Figures 3 and 4 of [idp], with honest competitors.
 
 Beside the four methods of the text:
 
@@ -23,13 +23,21 @@ import numpy.typing as npt
 import pandas as pd
 
 from deniable.errors import DeniableError
-from deniable.idp.histograms import noisy_histograms
-from deniable.idp.methods import METHODS, Masking, domain_bounds, masking
-from deniable.idp.microaggregation import Ranking
-from deniable.idp.selection import class_medians
-from deniable.idp.utility import expected_sse, masking_sse, mean_sse, sample_variances
-from deniable.records.numeric import NumericMicrodata
-from deniable.sampling.laplace import SeededNoise
+from deniable.idp import (
+    METHODS,
+    Masking,
+    Ranking,
+    class_medians,
+    domain_bounds,
+    expected_sse,
+    masking,
+    masking_sse,
+    mean_sse,
+    noisy_histograms,
+    sample_variances,
+)
+from deniable.records import NumericMicrodata
+from deniable.sampling import SeededNoise
 
 Floats = npt.NDArray[np.float64]
 

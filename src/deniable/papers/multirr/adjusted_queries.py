@@ -1,4 +1,4 @@
-"""Count queries under the four methods of text 003, 6.2: Figure 3.
+"""Count queries under the four methods of [multirr], 6.2: Figure 3.
 
 A run randomizes every record, for RR-Independent and for RR-Clusters; estimates; adjusts; and asks
 one random query of two random attributes at each coverage. All methods and projections answer the
@@ -15,15 +15,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.channels.base import Counts, Floats
-from deniable.estimation.metrics import random_queries, relative_errors
+from deniable.channels import Counts, Floats
+from deniable.estimation import random_queries, relative_errors
 from deniable.papers.multirr.cluster_queries import PROJECTIONS
-from deniable.randomized_response.adjustment import Adjustment, adjust, weighted_table
-from deniable.randomized_response.clustering import Clusters, cluster_attributes
-from deniable.randomized_response.dependence import dependences
-from deniable.randomized_response.protocols import Protocol, rr_clusters, rr_independent
-from deniable.records.categorical import Microdata
-from deniable.records.domain import Codes
+from deniable.randomized_response import (
+    Adjustment,
+    Clusters,
+    Protocol,
+    adjust,
+    cluster_attributes,
+    dependences,
+    rr_clusters,
+    rr_independent,
+    weighted_table,
+)
+from deniable.records import Codes, Microdata
 
 METHODS = (
     "rr_independent",

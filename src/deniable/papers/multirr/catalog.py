@@ -1,13 +1,14 @@
-"""The studies of text 003 (Multi-Dimensional Randomized Response), their tables and figures."""
+"""The studies of [multirr] (Multi-Dimensional Randomized Response), their tables and figures."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from deniable.study.catalog import Study, StudyTable
+from deniable.study import StudyTable
+from deniable.study.catalog import Study
 
 if TYPE_CHECKING:  # not at run time: every job's process reads this room
-    from deniable.records.categorical import Microdata
-    from deniable.study.engine import Simulator
+    from deniable.records import Microdata
+    from deniable.study import Simulator
 
 CLUSTER_QUERY_KEYS = ("dataset", "matrix", "mechanism", "projection", "p", "t_d", "t_v")
 
@@ -55,7 +56,7 @@ def _threshold_sweep(data: "Microdata", settings: Mapping[str, Any]) -> "Simulat
     )
 
 
-PRINTED_RUNS = 1000  # text 003, 6.5: medians over 1000 runs
+PRINTED_RUNS = 1000  # [multirr], 6.5: medians over 1000 runs
 _CLUSTER_QUERIES = Study(_cluster_queries, "median", "median_relative_error", PRINTED_RUNS)
 STUDIES = {
     "multirr_tables": _CLUSTER_QUERIES,

@@ -1,4 +1,4 @@
-"""What text 003 claims in words (section 6.5), held against the tables of this run."""
+"""What [multirr] claims in words (section 6.5), held against the tables of this run."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from math import comb
 
 import pandas as pd
 
-from deniable.study.claims import (
+from deniable.study import (
     CLAIM_COLUMNS,
     Claim,
     Decide,

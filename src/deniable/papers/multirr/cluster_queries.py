@@ -1,4 +1,4 @@
-"""Relative error of count queries under RR-Clusters: Tables 1 and 2 of text 003.
+"""Relative error of count queries under RR-Clusters: Tables 1 and 2 of [multirr].
 
 A run randomizes the data once, estimates each cluster's distribution, and asks one random query
 over two random attributes (or more, where a cell says so). Only the counts of the clusters that
@@ -15,19 +15,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.channels import Channel
-from deniable.channels.base import Counts, Floats
-from deniable.estimation import simplex
-from deniable.estimation.metrics import random_queries, relative_errors
-from deniable.estimation.singular import estimated_or_uniform, unbiased_or_uniform
-from deniable.randomized_response.clustering import cluster_attributes
-from deniable.randomized_response.dependence import dependences
-from deniable.randomized_response.protocols import Protocol, rr_clusters
-from deniable.records.categorical import Microdata
+from deniable.channels import Channel, Counts, Floats
+from deniable.estimation import (
+    estimated_or_uniform,
+    random_queries,
+    relative_errors,
+    simplex,
+    unbiased_or_uniform,
+)
+from deniable.randomized_response import Protocol, cluster_attributes, dependences, rr_clusters
+from deniable.records import Microdata
 
 LIKELIHOOD_TOLERANCE = 0.1  # nats: far below what data could tell apart, or these runs
 COPIES = {"adult": 1, "adult6": 6}
-"""Adult6 is Adult concatenated six times (text 003, 6.5)."""
+"""Adult6 is Adult concatenated six times ([multirr], 6.5)."""
 
 
 @dataclass(frozen=True, eq=False)

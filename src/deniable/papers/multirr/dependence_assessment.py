@@ -1,4 +1,4 @@
-"""What assessing dependences without a trusted party leaves of ranks and clusters (003, 4.1-4.3).
+"""What assessing dependences without a trusted party leaves of ranks and clusters.
 
 A run assesses the dependence of all pairs once. What is kept of the order of the true dependences
 (4.1 asks for no more) is Spearman's correlation; what is kept of the clusters of Algorithm 1 is
@@ -19,17 +19,18 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from deniable.channels.base import Floats
-from deniable.randomized_response.assessment import PairReports, assessment_protocol
-from deniable.randomized_response.clustering import Clusters, cluster_attributes
-from deniable.randomized_response.dependence import (
+from deniable.channels import Floats
+from deniable.randomized_response import (
+    Clusters,
     Measure,
-    Pair,
+    PairReports,
+    assessment_protocol,
+    cluster_attributes,
     dependence_of_tables,
     pair_measures,
 )
-from deniable.records.categorical import Microdata
-from deniable.records.domain import Domain
+from deniable.randomized_response.dependence import Pair
+from deniable.records import Domain, Microdata
 
 DECIMALS = 12
 """Of a dependence: what a singular channel erases has dependence 0, whatever rounding leaves."""

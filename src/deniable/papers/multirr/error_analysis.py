@@ -1,4 +1,4 @@
-"""What the error analysis of text 003 says in numbers: sections 2.3, 3.3 and 4.1, no simulation."""
+"""What the error analysis of [multirr] says in numbers (2.3, 3.3, 4.1); no simulation."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -11,18 +11,22 @@ import pandas as pd
 
 from deniable.channels import ProductChannel
 from deniable.errors import DeniableError
-from deniable.estimation.error_bounds import (
+from deniable.estimation import (
     accuracy_analysis,
     enough_records,
+    propagation_factor,
     records_needed,
     root_b,
+    smallest_propagation,
 )
-from deniable.estimation.propagation import propagation_factor, smallest_propagation
-from deniable.randomized_response.dependence import absolute_correlation, cramers_v
-from deniable.randomized_response.protocols import claimed_epsilon, rr_channel
-from deniable.randomized_response.readings import Reading
-from deniable.records.categorical import Microdata
-from deniable.records.domain import Domain
+from deniable.randomized_response import (
+    Reading,
+    absolute_correlation,
+    claimed_epsilon,
+    cramers_v,
+    rr_channel,
+)
+from deniable.records import Domain, Microdata
 
 FIGURE_1_DECADES = 7
 FIGURE_1_POINTS_A_DECADE = 10
@@ -32,7 +36,7 @@ DEPENDENCE_READINGS: tuple[Reading, ...] = ("keep", "printed")
 
 
 def figure_1(sizes: Sequence[int] = (), alpha: float = 0.05) -> pd.DataFrame:
-    """Return Figure 1 of text 003, sqrt(B) over the number of categories.
+    """Return Figure 1 of [multirr], sqrt(B) over the number of categories.
 
     Parameters
     ----------
@@ -56,7 +60,7 @@ def figure_1(sizes: Sequence[int] = (), alpha: float = 0.05) -> pd.DataFrame:
 def accuracy_table(
     domain: Domain, records_list: Sequence[int], alpha: float = 0.05
 ) -> pd.DataFrame:
-    """Return the accuracy analysis of text 003, 3.3, for attributes that join one by one.
+    """Return the accuracy analysis of [multirr], 3.3, for attributes that join one by one.
 
     Parameters
     ----------
@@ -98,7 +102,7 @@ def accuracy_table(
 
 
 def propagation_table(domain: Domain, probabilities: Sequence[float]) -> pd.DataFrame:
-    """Return the propagation factor (text 003, 2.3) of each attribute and of the whole record.
+    """Return the propagation factor ([multirr], 2.3) of each attribute and of the whole record.
 
     Parameters
     ----------
@@ -139,7 +143,7 @@ def propagation_table(domain: Domain, probabilities: Sequence[float]) -> pd.Data
 def expected_dependence_order(
     data: Microdata, probabilities: Sequence[float] = PROBABILITIES
 ) -> pd.DataFrame:
-    """Return how well the order of dependences survives randomization (text 003, 4.1).
+    """Return how well the order of dependences survives randomization ([multirr], 4.1).
 
     The dependence of every pair in its true table T is held against that in the expected table of
     reports, P_a' T P_b: what section 4.1 would see in infinitely many copies of the records.

@@ -1,4 +1,4 @@
-"""Example 1 of RR-Adjustment in fractions (text 003, section 5), beside what the text prints of it.
+"""Example 1 of RR-Adjustment in fractions ([multirr], section 5), beside what is printed.
 
 After each attribute of each sweep the ten records have three weights. The share of the cell
 (a12, a21), records 5 and 6, is 1 / (4 (t + 1)) after sweep t: the printed limit (14), in which it

@@ -1,4 +1,4 @@
-"""Count queries over pairs from RR-Independent data: Figure 2 of text 003, and what lies beyond it.
+"""Count queries over pairs from RR-Independent data: Figure 2 of [multirr], and beyond.
 
 A run picks two random attributes, randomizes them, and asks one random query of each coverage. All
 estimators answer the same queries from the same reports, at the same epsilon: that of
@@ -12,14 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from deniable.channels import ProductChannel
-from deniable.channels.base import Counts, Floats
+from deniable.channels import Counts, Floats, ProductChannel
 from deniable.errors import DeniableError
-from deniable.estimation.metrics import absolute_errors, random_queries, relative_errors
+from deniable.estimation import absolute_errors, random_queries, relative_errors
 from deniable.papers.multirr.cluster_queries import PROJECTIONS
-from deniable.randomized_response import pair_joints
-from deniable.randomized_response.protocols import rr_channel
-from deniable.records.categorical import Microdata
+from deniable.randomized_response import pair_joints, rr_channel
+from deniable.records import Microdata
 
 MEASURES = ("absolute_error", "relative_error")
 LIKELIHOOD_TOLERANCE = 1e-3
@@ -120,7 +118,7 @@ class PairQueries:
 
 
 def _randomized(reports: Counts, channel: ProductChannel, projection: str) -> Floats:
-    """Return RR-Independent's estimate without text 003, (2): the product of the raw margins."""
+    """Return RR-Independent's estimate without [multirr], (2): the product of the raw margins."""
     table = _randomized_joint(reports, channel, projection).reshape(-1, *channel.shape)
     return _product(table.sum(axis=2), table.sum(axis=1)).reshape(reports.shape)
 
@@ -131,7 +129,7 @@ def _randomized_joint(reports: Counts, channel: ProductChannel, projection: str)
 
 
 def _rr_independent(reports: Counts, channel: ProductChannel, projection: str) -> Floats:
-    """Return the product of the two estimated margins, each projected (text 003, Protocol 1)."""
+    """Return the product of the two estimated margins, each projected ([multirr], Protocol 1)."""
     table = reports.reshape(-1, *channel.shape)
     first, second = channel.factors
     rows = PROJECTIONS[projection](table.sum(axis=2), first)

@@ -1,4 +1,4 @@
-"""Dependences and clusters from what a secure sum delivers (text 003, 4.2 and 4.3).
+"""Dependences and clusters from what a secure sum delivers ([multirr], 4.2 and 4.3).
 
 The study of assessments draws the counts that a secure sum would deliver, at the size of Adult,
 where the messages would be 10^12. Here few parties run the protocol itself, and what is assessed
@@ -11,13 +11,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.randomized_response.assessment import PairReports, SecureSum
-from deniable.randomized_response.clustering import cluster_attributes
-from deniable.randomized_response.dependence import Pair, dependences_from_tables, pair_measures
-from deniable.randomized_response.readings import Reading
-from deniable.randomized_response.secure_sum import bivariate_distribution
-from deniable.records.categorical import Microdata
-from deniable.sampling.sources import RandomSource, generator_for
+from deniable.randomized_response import (
+    PairReports,
+    Reading,
+    SecureSum,
+    bivariate_distribution,
+    cluster_attributes,
+    dependences_from_tables,
+    pair_measures,
+)
+from deniable.randomized_response.dependence import Pair
+from deniable.records import Microdata
+from deniable.sampling import RandomSource, generator_for
 
 LARGEST_CELLS, LEAST_DEPENDENCE = 100, 0.1  # T_v and T_d of the clusters that are compared
 
@@ -25,7 +30,7 @@ LARGEST_CELLS, LEAST_DEPENDENCE = 100, 0.1  # T_v and T_d of the clusters that a
 def masked_pairs(
     protocol: PairReports, data: Microdata, source: RandomSource
 ) -> dict[Pair, Microdata]:
-    """Let every party mask every pair of its values anew (text 003, 4.3, step 3a)."""
+    """Let every party mask every pair of its values anew ([multirr], 4.3, step 3a)."""
     masked = {}
     for pair, channel in protocol.channels.items():
         part = data.project(pair)

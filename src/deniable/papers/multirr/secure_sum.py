@@ -1,4 +1,4 @@
-"""The secure sum of text 003, 4.2, run, spoilt and spied on; and what its exact tables link (4.3).
+"""The secure sum of [multirr], 4.2, run, spoilt and spied on; and what its exact tables link (4.3).
 
 All tables come from seeded streams: the same seed and data give the same bytes.
 """
@@ -13,27 +13,26 @@ import numpy as np
 import pandas as pd
 
 from deniable.errors import DeniableError
-from deniable.privacy.linkage import linked_parties
-from deniable.randomized_response.dependence import cramers_v
-from deniable.randomized_response.secure_sum import (
+from deniable.privacy import linked_parties
+from deniable.randomized_response import (
     NOTHING,
     Behaviour,
     BivariateDistribution,
     Faults,
     Integers,
     Network,
-    Pair,
     Party,
     SecureSumError,
     bivariate_distribution,
     bivariate_distributions,
+    cramers_v,
     disagreeing_margins,
     messages_in_all,
     messages_per_party,
 )
-from deniable.records.categorical import Microdata
-from deniable.records.domain import Attribute, Domain
-from deniable.sampling.sources import RandomSource, generator_for
+from deniable.randomized_response.secure_sum import Pair
+from deniable.records import Attribute, Domain, Microdata
+from deniable.sampling import RandomSource, generator_for
 
 # -- what a party may do wrong ---------------------------------------------------------------------
 

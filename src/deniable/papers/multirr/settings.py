@@ -4,14 +4,15 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from deniable.randomized_response.readings import (
+from deniable.randomized_response import (
     Assessment,
     ClusterMechanism,
     PairEstimator,
     Projection,
     Reading,
 )
-from deniable.study.settings import Coverage, Probability, Share, Strict, Study
+from deniable.study import Coverage, Probability, Share, Strict
+from deniable.study.settings import Study
 
 # A cluster is audited cell by cell in exact arithmetic, which bounds its size.
 StudiedCells = Annotated[int, Field(ge=1, le=400)]

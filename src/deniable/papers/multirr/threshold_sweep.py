@@ -1,6 +1,6 @@
 """Relative error of count queries under RR-Clusters over p, T_v, T_d and the number of records.
 
-As Tables 1 and 2 of text 003, but all thresholds of a cell answer the same queries from the same
+As Tables 1 and 2 of [multirr], but all thresholds of a cell answer the same queries from the same
 randomization: the counts of a cluster are drawn once a run, whichever thresholds form the cluster.
 Each output has the distribution that it would have alone; differences between thresholds are more
 exact than between independent runs, and a cell of twenty thresholds costs as much as a few.
@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from deniable.channels.base import Floats
-from deniable.estimation.metrics import random_queries, relative_errors
+from deniable.channels import Floats
+from deniable.estimation import random_queries, relative_errors
 from deniable.papers.multirr.cluster_queries import ClusterQueries
-from deniable.randomized_response.clustering import Clusters
-from deniable.randomized_response.protocols import Protocol
-from deniable.records.categorical import Microdata
+from deniable.randomized_response import Clusters, Protocol
+from deniable.records import Microdata
 
 ATTRIBUTES_OF_A_QUERY = 2
 

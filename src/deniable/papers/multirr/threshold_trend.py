@@ -1,4 +1,4 @@
-"""Whether printed numbers that differ only in T_d differ by more than chance (text 003, 6.5).
+"""Whether printed numbers that differ only in T_d differ by more than chance ([multirr], 6.5).
 
 On Adult the clusters are the same for T_d = .1, .2 and .3, so cells of one p and T_v repeat one
 experiment, and whatever trend they show is sampling error.
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from deniable.estimation.exact_intervals import Z_95
+from deniable.estimation import Z_95
 from deniable.papers.multirr.catalog import PRINTED_RUNS
 
 TREND_COLUMNS = (

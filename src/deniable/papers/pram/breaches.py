@@ -1,4 +1,4 @@
-"""What text 001, section 3, says in numbers: breaches, factors, and an intruder of Adult.
+"""What [pram], section 3, says in numbers: breaches, factors, and an intruder of Adult.
 
 No simulation: every number is computed from matrices and true margins.
 """
@@ -11,22 +11,24 @@ import numpy as np
 import pandas as pd
 
 from deniable.channels import Channel, DenseChannel, KeepOrReplace
-from deniable.privacy.amplification import (
+from deniable.privacy import (
     Side,
+    WorstSet,
     approaching_prior,
     channel_of_parity,
+    extreme_factors,
     largest_parity,
     largest_posterior,
     smallest_posterior,
+    worst_upward,
 )
-from deniable.privacy.breaches import WorstSet, extreme_factors, worst_upward
-from deniable.records.categorical import Microdata
+from deniable.records import Microdata
 
 PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5)
 EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
 THRESHOLDS = ((0.05, 0.2), (0.05, 0.5), (0.1, 0.5), (0.2, 0.5), (0.1, 0.9), (0.01, 0.5))
 MASSES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
-"""Of the category that takes nearly all of the prior in text 001, (3.12)."""
+"""Of the category that takes nearly all of the prior in [pram], (3.12)."""
 PROBABILITIES = (0.3, 0.5, 0.7)
 """To keep the true category."""
 
@@ -38,7 +40,7 @@ SKEWED = ((0.70, 0.20, 0.05, 0.05), (0.10, 0.60, 0.20, 0.10), (0.05, 0.10, 0.75,
 def bound_table(
     priors: Sequence[float] = PRIORS, epsilons: Sequence[float] = EPSILONS
 ) -> pd.DataFrame:
-    """Return how far a report can move a probability at most (text 001, (3.9) and (3.13)).
+    """Return how far a report can move a probability at most ([pram], (3.9) and (3.13)).
 
     The bounds hold for every channel of that epsilon, every set of that prior probability and
     every report, and each such channel attains them under some prior.
@@ -70,7 +72,7 @@ def threshold_table(
     thresholds: Sequence[tuple[float, float]] = THRESHOLDS,
     sizes: Sequence[int] = (2, 5, 16),
 ) -> pd.DataFrame:
-    """Return what rules out every rho_1-to-rho_2 breach (text 001, (3.5)).
+    """Return what rules out every rho_1-to-rho_2 breach ([pram], (3.5)).
 
     Returns
     -------
@@ -108,7 +110,7 @@ def approach_channels(size: int = 4, epsilon: float = np.log(15)) -> dict[str, C
 def approach_table(
     channels: Mapping[str, Channel] | None = None, masses: Sequence[float] = MASSES
 ) -> pd.DataFrame:
-    """Return how close priors of the form (3.12) of text 001 come to its bound, on both sides.
+    """Return how close priors of the form (3.12) of [pram] come to its bound, on both sides.
 
     Returns
     -------

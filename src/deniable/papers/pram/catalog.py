@@ -1,13 +1,14 @@
-"""The studies of text 001 (the census report), their tables and figures."""
+"""The studies of [pram] (the census report), their tables and figures."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from deniable.study.catalog import Study, StudyTable
+from deniable.study import StudyTable
+from deniable.study.catalog import Study
 
 if TYPE_CHECKING:  # not at run time: every job's process reads this room
-    from deniable.records.categorical import Microdata
-    from deniable.study.engine import Simulator
+    from deniable.records import Microdata
+    from deniable.study import Simulator
 
 
 # The rooms of the studies are large; only the process that simulates imports the one it needs.

@@ -1,7 +1,7 @@
-"""Coverage of the intervals of text 001, (1.2) and (1.3), through five channels.
+"""Coverage of the intervals of [pram], (1.2) and (1.3), through five channels.
 
 A run draws the reports of a file of n records with the proportions of Adult: for the population as
-one multinomial with text 001's lambda, which is what sampling and randomizing come to (1.1), and
+one multinomial with [pram]'s lambda, which is what sampling and randomizing come to (1.1), and
 for the file from fixed true counts. From them it estimates, with all kinds of intervals, and asks
 which of these hold the truth.
 
@@ -26,11 +26,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel, Target
-from deniable.channels.base import Counts, Floats, multinomial
+from deniable.channels import (
+    Channel,
+    Counts,
+    DenseChannel,
+    Floats,
+    KeepOrReplace,
+    ProductChannel,
+    Target,
+    multinomial,
+)
 from deniable.errors import DeniableError
-from deniable.estimation.intervals import Intervals, Method, Simultaneous, confidence_intervals
-from deniable.records.categorical import Microdata
+from deniable.estimation import Intervals, Method, Simultaneous, confidence_intervals
+from deniable.records import Microdata
 
 TARGETS: tuple[Target, ...] = ("population", "file")
 METHODS: tuple[Method, ...] = ("score", "wald")

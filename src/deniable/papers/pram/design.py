@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.channels.base import Floats
-from deniable.channels.invariant import two_step_with_epsilon
-from deniable.design import Cost, Design, Requirements, design
-from deniable.design.exactness import violations
-from deniable.design.problem.losses import Estimator, LossName, loss_of
-from deniable.pram.matrices import channel_of_epsilon
-from deniable.records.categorical import Microdata
+from deniable.channels import Floats, two_step_with_epsilon
+from deniable.design import Cost, Design, Requirements, design, violations
+from deniable.design.problem import Estimator, LossName, loss_of
+from deniable.pram import channel_of_epsilon
+from deniable.records import Microdata
 
 COLUMNS = (
     "attribute",

@@ -1,4 +1,4 @@
-"""What variances are claimed for invariant PRAM and what they are (text 001, section 2).
+"""What variances are claimed for invariant PRAM and what they are ([pram], section 2).
 
 A run draws a sample of records from an attribute's distribution, makes the matrix from the sample
 as an owner does, and randomizes. It then holds what is claimed of the estimate's variance, and the
@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import KeepOrReplace
-from deniable.channels.base import Counts, Floats, multinomial
-from deniable.channels.invariant import two_step
+from deniable.channels import Counts, Floats, KeepOrReplace, multinomial, two_step
 from deniable.errors import DeniableError
-from deniable.estimation.exact_intervals import Z_95
-from deniable.records.categorical import Microdata
+from deniable.estimation import Z_95
+from deniable.records import Microdata
 
 METHODS = ("two_step", "lazy", "resampling", "two_step_fixed")
 CLAIMS: Mapping[str, tuple[str, ...]] = {

@@ -1,12 +1,12 @@
-"""Item sets through product channels: what they cost as they grow (text 001, section 4).
+"""Item sets through product channels: what they cost as they grow ([pram], section 4).
 
 Transactions of 40 items come from a latent-class model that is drawn once from a stated seed: each
 client is of one of a few kinds, and a kind has its own probability of each item. Each item is
 randomized on its own with the same epsilon, so that the whole record has 40 times that epsilon.
 
 A run draws, for each kind, the reported patterns of the items that it likes most: one multinomial
-with the distribution of reports, which is what sampling and randomizing n records come to (text
-001, (1.1)). Sets are drawn independently of each other; only what becomes of each is asked.
+with the distribution of reports, which is what sampling and randomizing n records come to ([pram],
+(1.1)). Sets are drawn independently of each other; only what becomes of each is asked.
 """
 
 import math
@@ -20,11 +20,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from deniable.channels import KeepOrReplace, ProductChannel
-from deniable.channels.base import Counts, Floats, multinomial
+from deniable.channels import Counts, Floats, KeepOrReplace, ProductChannel, multinomial
 from deniable.errors import DeniableError
-from deniable.estimation.intervals import Intervals, Method, confidence_intervals
-from deniable.pram.transactions import LARGEST_SET
+from deniable.estimation import Intervals, Method, confidence_intervals
+from deniable.pram import LARGEST_SET
 
 MEASURES = (
     "support",

@@ -1,4 +1,4 @@
-"""What invariant PRAM of single attributes does to joint distributions (text 001, section 2).
+"""What invariant PRAM of single attributes does to joint distributions ([pram], section 2).
 
 Matrices R1, R2 that are invariant for the two margins of a joint distribution pi leave both
 margins as they are, but the reports' joint distribution is R1' pi R2. Beside it: one matrix over
@@ -12,14 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from deniable.channels import Channel, ProductChannel
-from deniable.channels.base import Counts, Floats
-from deniable.channels.invariant import two_step_with_epsilon
+from deniable.channels import Channel, Counts, Floats, ProductChannel, two_step_with_epsilon
 from deniable.errors import DeniableError
-from deniable.estimation.metrics import random_queries
-from deniable.estimation.simplex import clip_and_rescale
-from deniable.randomized_response.dependence import dependence_of_tables
-from deniable.records.categorical import Microdata
+from deniable.estimation import clip_and_rescale, random_queries
+from deniable.randomized_response import dependence_of_tables
+from deniable.records import Microdata
 
 ESTIMATORS = ("separate", "separate_inverted", "joint")
 MEASURES = (

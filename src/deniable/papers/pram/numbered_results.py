@@ -1,4 +1,4 @@
-"""Every numbered result of text 001, held against enumeration of small cases.
+"""Every numbered result of [pram], held against enumeration of small cases.
 
 With three categories and four records everything can be listed: all tables of counts, with their
 probabilities. Expectations are then sums, not simulations, and a result either holds to rounding or
@@ -15,17 +15,23 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel, invariant
-from deniable.channels.base import Floats
-from deniable.pram.item_sets import item_set_supports
-from deniable.pram.transactions import Transactions
-from deniable.privacy import amplification
-from deniable.privacy.breaches import extreme_factors, permits_breach
-from deniable.privacy.enumeration import (
+from deniable.channels import (
+    Channel,
+    DenseChannel,
+    Floats,
+    KeepOrReplace,
+    ProductChannel,
+    invariant,
+)
+from deniable.pram import Transactions, item_set_supports
+from deniable.privacy import (
     Distribution,
+    amplification,
     as_counts,
+    extreme_factors,
     moments,
     multinomial,
+    permits_breach,
     reports_given,
     tables_of,
 )

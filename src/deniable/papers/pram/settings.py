@@ -1,10 +1,11 @@
-"""What the studies of PRAM and of channels (text 001) can be told, as typed models."""
+"""What the studies of PRAM and of channels ([pram]) can be told, as typed models."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from deniable.study.settings import Coverage, Epsilon, Probability, Strict, Study
+from deniable.study import Coverage, Epsilon, Probability, Strict
+from deniable.study.settings import Study
 
 Records = Annotated[int, Field(ge=2, le=10_000_000)]
 

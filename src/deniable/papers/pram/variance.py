@@ -1,4 +1,4 @@
-"""Variance inflation of randomized response, PRAM and invariant PRAM, in closed form (text 001).
+"""Variance inflation of randomized response, PRAM and invariant PRAM, in closed form ([pram]).
 
 All mechanisms of an attribute are held against each other at one exact epsilon of their matrix.
 For the invariant ones that is conditional on a matrix that is made from the file, and covers less:
@@ -15,19 +15,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.channels import Channel, KeepOrReplace
-from deniable.channels.base import Floats
-from deniable.channels.invariant import (
+from deniable.channels import (
+    Channel,
+    Floats,
+    KeepOrReplace,
     lazy_resampling_with_epsilon,
     resampling,
     sampling_covariance,
     two_step_with_epsilon,
 )
 from deniable.errors import DeniableError
-from deniable.pram.invariant_methods import Method, whole_file_epsilon
-from deniable.pram.matrices import channel_of_epsilon
-from deniable.privacy.amplification import channel_of_parity
-from deniable.records.categorical import Microdata
+from deniable.pram import Method, channel_of_epsilon, whole_file_epsilon
+from deniable.privacy import channel_of_parity
+from deniable.records import Microdata
 
 COLUMNS = (
     "attribute",

@@ -1,4 +1,4 @@
-"""Weighted estimates from randomized records of a survey with unequal weights (text 001, (2.7)).
+"""Weighted estimates from randomized records of a survey with unequal weights ([pram], (2.7)).
 
 The population is Adult. Records are drawn from it with replacement, more often from some
 relationships than from others, and each draw is randomized on its own:
@@ -19,13 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from deniable.channels import Channel, Target
-from deniable.channels.base import Counts, Floats, multinomial
+from deniable.channels import Channel, Counts, Floats, Target, multinomial
 from deniable.errors import DeniableError
-from deniable.estimation.intervals import Intervals, confidence_intervals
-from deniable.estimation.survey_weights import WeightedCounts, weighted_intervals
+from deniable.estimation import Intervals, WeightedCounts, confidence_intervals, weighted_intervals
 from deniable.papers.pram.coverage import CHANNELS, EVERY, LEVELS, PramCoverage
-from deniable.records.categorical import Microdata
+from deniable.records import Microdata
 
 DESIGNS = ("pps", "stratified")
 CLASSES = "relationship"

@@ -1,15 +1,16 @@
-"""The studies of text 004 (randomized response block aggregation), their tables and figures."""
+"""The studies of [rrba] (randomized response block aggregation), their tables and figures."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from deniable.study.catalog import Study, StudyTable
+from deniable.study import StudyTable
+from deniable.study.catalog import Study
 
 if TYPE_CHECKING:  # not at run time: every job's process reads this room
     import pandas as pd
 
-    from deniable.records.categorical import Microdata
-    from deniable.study.engine import Simulator
+    from deniable.records import Microdata
+    from deniable.study import Simulator
 
     Files = Mapping[str, Microdata]
 
@@ -19,7 +20,7 @@ POWER_KEYS = ("method", "k", "margins", "pattern", "n", "effect", "epsilon", "ep
               "measure", "rejected", "trials", "sampled_tables", "small_cells")  # fmt: skip
 CONVERGENCE_KEYS = ("dataset", "probability", "block_size", "p", "update", "criterion", "measure")
 RELEASED_KEYS = ("metric", "dataset", "k", "method", "p", "file", "reading", "trust")
-PRINTED_TRIALS = 100  # text 004, 7.3 and 7.4
+PRINTED_TRIALS = 100  # [rrba], 7.3 and 7.4
 
 
 # The rooms of the studies are large; only the process that simulates imports the one it needs.
@@ -60,14 +61,14 @@ def _equal(files: "Files", settings: Mapping[str, Any]) -> "Simulator":
 
 def _decisions(results: "pd.DataFrame", printed: "pd.DataFrame | None") -> "pd.DataFrame":
     from deniable.papers.rrba.independence import counted  # noqa: PLC0415
-    from deniable.study.engine import compare  # noqa: PLC0415
+    from deniable.study import compare  # noqa: PLC0415
 
     return compare(counted(results), printed, TABLE_3_KEYS, PRINTED_TRIALS)
 
 
 def _rates(results: "pd.DataFrame", printed: "pd.DataFrame | None") -> "pd.DataFrame":
     from deniable.papers.rrba.independence import counted  # noqa: PLC0415
-    from deniable.study.engine import plotted  # noqa: PLC0415
+    from deniable.study import plotted  # noqa: PLC0415
 
     return plotted(counted(results), POWER_KEYS, "regenerated")
 
@@ -101,19 +102,19 @@ TABLES = {
         StudyTable(
             "rrba_fig5",
             "rrba_fig5",
-            "Figure 5 of text 004: convergence on Survey, Alarm and Child",
+            "Figure 5 of [rrba]: convergence on Survey, Alarm and Child",
             CONVERGENCE_KEYS,
         ),
         StudyTable(
             "rrba_fig6",
             "rrba_fig6",
-            "Figure 6 of text 004: convergence over p, Alarm",
+            "Figure 6 of [rrba]: convergence over p, Alarm",
             CONVERGENCE_KEYS,
         ),
         StudyTable(
             "rrba_table3",
             "rrba_table3",
-            "Table 3 of text 004: decisions of tests of independence",
+            "Table 3 of [rrba]: decisions of tests of independence",
             TABLE_3_KEYS,
             ("rrba_table3",),
             finish=_decisions,
@@ -129,7 +130,7 @@ TABLES = {
         StudyTable(
             "rrba_table4",
             "rrba_tables",
-            "Table 4 of text 004: distances of noisy tables, p = .4",
+            "Table 4 of [rrba]: distances of noisy tables, p = .4",
             RELEASED_KEYS,
             ("rrba_table4",),
             {"p": 0.4},
@@ -138,7 +139,7 @@ TABLES = {
         StudyTable(
             "rrba_table5",
             "rrba_tables",
-            "Table 5 of text 004: distances of noisy tables, p = .5",
+            "Table 5 of [rrba]: distances of noisy tables, p = .5",
             RELEASED_KEYS,
             ("rrba_table5",),
             {"p": 0.5},

@@ -1,4 +1,4 @@
-"""Views that disagree, and what agreement costs or gains (text 004, 4.3), with real noise.
+"""Views that disagree, and what agreement costs or gains ([rrba], 4.3), with real noise.
 
 A trial deals the records of a file out to the views, one view a client, and collects each table of
 a view as RRBA does. Tables of different views then give different margins for the attributes that
@@ -16,24 +16,22 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from deniable.channels.base import Floats
-from deniable.contingency.consistency import (
+from deniable.channels import Floats
+from deniable.contingency import (
     AGREEMENT,
+    Layout,
     NoisyTable,
     consistent_tables,
     largest_disagreement,
     margin_of,
+    nearest_tables,
     reconstruct_printed,
 )
-from deniable.contingency.effects import Layout
-from deniable.contingency.two_step import nearest_tables
 from deniable.errors import DeniableError
-from deniable.records.categorical import Microdata
-from deniable.rrba.batch import block_sizes, collect, split_blocks
-from deniable.rrba.tables import POOLED
-from deniable.rrba.views import Combination, View, make_views
-from deniable.sampling.sources import generator_for
-from deniable.study.engine import mean_summary
+from deniable.records import Microdata
+from deniable.rrba import POOLED, Combination, View, block_sizes, collect, make_views, split_blocks
+from deniable.sampling import generator_for
+from deniable.study import mean_summary
 
 Shown = Literal["observed", "in several", "in none"]
 OTHER_SIZE: Mapping[int, tuple[Shown, int]] = {2: ("in none", 3), 3: ("in several", 2)}

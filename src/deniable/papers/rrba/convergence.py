@@ -1,4 +1,4 @@
-"""When RRBA has converged: Figures 5 and 6 of text 004, section 5.
+"""When RRBA has converged: Figures 5 and 6 of [rrba], section 5.
 
 A run sends 200 blocks of clients, drawn with replacement from a file, through one table of two
 attributes, and follows the cell of that table whose proportion is closest to the one that is asked
@@ -31,13 +31,21 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from deniable.channels.base import Floats
+from deniable.channels import Floats
 from deniable.errors import DeniableError
-from deniable.estimation.exact_intervals import Z_95
-from deniable.records.categorical import Microdata
-from deniable.rrba.batch import Collection, collect, sampled_blocks
-from deniable.rrba.tables import LOST, POOLED, PRINTED, PRINTED_FIRST_VERSION, Rule
-from deniable.rrba.views import Combination
+from deniable.estimation import Z_95
+from deniable.records import Microdata
+from deniable.rrba import (
+    LOST,
+    POOLED,
+    PRINTED,
+    PRINTED_FIRST_VERSION,
+    Collection,
+    Combination,
+    Rule,
+    collect,
+    sampled_blocks,
+)
 
 UPDATES: Mapping[str, Rule] = {
     "printed": PRINTED,

@@ -1,4 +1,4 @@
-"""Theorem 4.1 of text 004 against the exact epsilons of RRBA, and Figure 4.
+"""Theorem 4.1 of [rrba] against the exact epsilons of RRBA, and Figure 4.
 
 The theorem claims ln(1 / (1 - p)) for the protocol, whatever the tables, however many of them a
 client answers. `claimed` is that; `claimed_composed` reads it generously, as the price of each
@@ -12,17 +12,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.channels import ProductChannel
-from deniable.channels.base import Floats
-from deniable.records.categorical import Microdata
-from deniable.rrba.privacy import (
+from deniable.channels import Floats, ProductChannel
+from deniable.records import Microdata
+from deniable.rrba import (
+    Combination,
+    View,
     answer_epsilon,
     claimed_epsilon,
     floor_epsilon,
+    floored_projection,
+    make_views,
     repeated_epsilon,
+    table_channel,
 )
-from deniable.rrba.tables import floored_projection, table_channel
-from deniable.rrba.views import Combination, View, make_views
 
 CELLS = (2, 4, 8, 16)
 """Of the tables of one answer: the two coins, and binary attributes two, three and four at once."""

@@ -1,12 +1,11 @@
-"""The two worked cases of text 004, in exact fractions: Example 3.1 and the coins of Figure 1."""
+"""The two worked cases of [rrba], in exact fractions: Example 3.1 and the coins of Figure 1."""
 
 from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
 
-from deniable.records.categorical import Microdata
-from deniable.records.domain import Attribute, Domain
+from deniable.records import Attribute, Domain, Microdata
 
 EXAMPLE_DOMAIN = Domain(
     (

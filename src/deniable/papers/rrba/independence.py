@@ -1,4 +1,4 @@
-"""Tests of independence from noisy tables: Table 3 of text 004, then sizes and powers.
+"""Tests of independence from noisy tables: Table 3 of [rrba], then sizes and powers.
 
 All tables have k binary attributes. Their cells have the proportions
 
@@ -8,7 +8,7 @@ with scores s_j of mean 0 and variance 1 under the margin; over even margins the
 effect rho is the correlation of the attributes for k = 2; for more, no attribute depends on fewer
 than all others together. The pattern ``pair`` has the product over the first two attributes alone.
 
-Text 004 states neither n nor the alternative of Table 3 (nor the distribution under the null): even
+[rrba] states neither n nor the alternative of Table 3 (nor the distribution under the null): even
 margins, n and rho are assumed. It states p = .5 and epsilon = .25, taken here as the p of RRBA's
 channel and the epsilon of Laplace and MCIndep. These are not the same privacy: RRBA's exact epsilon
 is ln(1 + p m / (1 - p)), 1.609, 2.197 and 2.833 for m = 4, 8 and 16 cells.
@@ -19,7 +19,7 @@ report passes (local), of the released table under Laplace noise, whose sensitiv
 tells about a record; RRBA and the channel-aware test trust no curator for it.
 
 Methods: ``laplace`` (noise of scale 2 / epsilon, critical value of the chi-squared distribution),
-``laplace_printed_scale`` (scale 2 |T| / epsilon, as text 004, 7.4, prints), ``mcindep``, ``rrba``
+``laplace_printed_scale`` (scale 2 |T| / epsilon, as [rrba], 7.4, prints), ``mcindep``, ``rrba``
 (7.3 as printed) and ``channel_aware`` (`deniable.contingency.independence`). Those of one trust
 model test the same tables: differences between methods have less error than their intervals say.
 """
@@ -33,21 +33,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.channels import KeepOrReplace
-from deniable.channels.base import Counts, Floats
-from deniable.contingency.independence import Bools, ChannelTest, channel_test
-from deniable.contingency.log_linear import LogLinearModel
-from deniable.contingency.monte_carlo import (
+from deniable.channels import Counts, Floats, KeepOrReplace
+from deniable.contingency import (
+    Bools,
+    ChannelTest,
     LaplaceRelease,
+    LogLinearModel,
     RandomizedRelease,
     SmallCells,
     asymptotic_test,
+    channel_test,
     monte_carlo_test,
 )
 from deniable.errors import DeniableError
-from deniable.estimation.exact_intervals import clopper_pearson
+from deniable.estimation import clopper_pearson
 
-STATED_KEEP = 0.5  # text 004, Table 3
+STATED_KEEP = 0.5  # [rrba], Table 3
 STATED_EPSILON = 0.25
 LEVEL = 0.05
 HYPOTHESES = ("H0", "H1")
@@ -117,7 +118,7 @@ def keep_for(epsilon: float, cells: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Table3:
-    """Simulates Table 3 of text 004: each method under the null and under the alternative.
+    """Simulates Table 3 of [rrba]: each method under the null and under the alternative.
 
     A trial is 100 for a rejected null, else 0: means are per cent.
     """
@@ -282,7 +283,7 @@ def counted(results: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
 
 
 def accuracies(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Return the accuracy of text 004, Table 3: right decisions per cent, half of trials a null.
+    """Return the accuracy of [rrba], Table 3: right decisions per cent, half of trials a null.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How far released tables are from the true ones: Tables 4 and 5 of text 004 and what they lack.
+"""How far released tables are from the true ones: Tables 4 and 5 of [rrba] and what they lack.
 
 A trial releases the table of k attributes of a file of n = 8,000 records and measures its distance
 from the true table, `deniable.estimation.metrics`. The text does not say which k attributes. A run
@@ -27,23 +27,29 @@ from typing import Any
 
 import numpy as np
 
-from deniable.channels import KeepOrReplace
-from deniable.channels.base import Counts, Floats
-from deniable.contingency.two_step import nearest_tables
+from deniable.channels import Counts, Floats, KeepOrReplace
+from deniable.contingency import nearest_tables
 from deniable.errors import DeniableError
-from deniable.estimation.metrics import (
+from deniable.estimation import (
     chi_squared_between,
     jensen_shannon_distances,
     l2_distances,
     squared_errors,
 )
-from deniable.records.categorical import Microdata
-from deniable.rrba.batch import block_sizes, collect, split_blocks
-from deniable.rrba.privacy import floor_epsilon, keep_for_epsilon
-from deniable.rrba.tables import POOLED, PRINTED, Rule, floored_projection
-from deniable.rrba.views import Combination
-from deniable.sampling.laplace import SeededNoise
-from deniable.sampling.sources import generator_for
+from deniable.records import Microdata
+from deniable.rrba import (
+    POOLED,
+    PRINTED,
+    Combination,
+    Rule,
+    block_sizes,
+    collect,
+    floor_epsilon,
+    floored_projection,
+    keep_for_epsilon,
+    split_blocks,
+)
+from deniable.sampling import SeededNoise, generator_for
 
 EVERY = "all"
 """The name of the mean over sets of attributes."""

@@ -1,11 +1,9 @@
-"""The report's sections on text 004, and the code behind each of its tables and figures."""
+"""The report's sections on [rrba], and the code behind each of its tables and figures."""
 
 from collections.abc import Mapping
 
-from deniable.display.page import Origin, Section
-from deniable.papers.rrba.sections import independence as tests
-from deniable.papers.rrba.sections import privacy
-from deniable.papers.rrba.sections import tables as rrba
+from deniable.display import Origin, Section
+from deniable.papers.rrba.sections import independence as tests, privacy, tables as rrba
 
 SECTIONS = (
     Section(
@@ -58,7 +56,7 @@ SECTIONS = (
     ),
     Section(
         "rrba_claims",
-        "What text 004 says in words",
+        "What [rrba] says in words",
         "Claims in words",
         "rrba/claims",
         ("rrba_claims",),

@@ -1,10 +1,11 @@
-"""What the studies of RRBA (text 004) can be told, as typed models."""
+"""What the studies of RRBA ([rrba]) can be told, as typed models."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from deniable.study.settings import Probability, Share, Strict, Study
+from deniable.study import Probability, Share, Strict
+from deniable.study.settings import Study
 
 NetworkFile = Literal["survey", "alarm", "child"]
 TableUpdate = Literal["printed", "printed_first_version", "projected", "pooled", "uniform"]

@@ -1,4 +1,4 @@
-"""From simulated distances to tables: Tables 4 and 5 of text 004, equal epsilons, Figure 7."""
+"""From simulated distances to tables: Tables 4 and 5 of [rrba], equal epsilons, Figure 7."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,10 @@ from scipy import special
 
 from deniable.errors import DeniableError
 from deniable.papers.rrba.released_tables import EVERY, PrintedTables
-from deniable.rrba.privacy import claimed_epsilon
-from deniable.study.claims import FALSE_ALARMS, z_score
-from deniable.study.engine import compare, replicate
+from deniable.rrba import claimed_epsilon
+from deniable.study import FALSE_ALARMS, compare, replicate, z_score
 
-PRINTED_TRIALS = 100  # text 004, 7.4
+PRINTED_TRIALS = 100  # [rrba], 7.4
 TABLE_COLUMNS = (
     "metric",
     "dataset",

@@ -1,10 +1,11 @@
-"""What the studies of released tables (Tables 4 and 5 of text 004) can be told, as typed models."""
+"""What the studies of released tables (Tables 4 and 5 of [rrba]) can be told, as typed models."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from deniable.study.settings import Epsilon, Probability, Strict, Study
+from deniable.study import Epsilon, Probability, Strict
+from deniable.study.settings import Study
 
 ReleasedFile = Literal["survey_8000", "survey_8000_resampled", "alarm_8000", "child_8000"]
 Attributes = Annotated[int, Field(ge=2, le=4)]

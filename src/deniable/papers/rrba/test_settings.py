@@ -1,10 +1,11 @@
-"""What the studies of tests of independence (text 004, 6 and 7.3) can be told, as typed models."""
+"""What the studies of tests of independence ([rrba], 6 and 7.3) can be told, as typed models."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from deniable.study.settings import Epsilon, Strict, Study
+from deniable.study import Epsilon, Strict
+from deniable.study.settings import Study
 
 Attributes = Annotated[int, Field(ge=2, le=4)]
 Records = Annotated[int, Field(ge=10, le=10_000_000)]
@@ -25,7 +26,7 @@ class Table3Grid(Strict):
 
 
 class Table3Study(Study):
-    """A study of the decisions of tests of independence, as in Table 3 of text 004."""
+    """A study of the decisions of tests of independence, as in Table 3 of [rrba]."""
 
     grids: Annotated[list[Table3Grid], Field(min_length=1)]
 

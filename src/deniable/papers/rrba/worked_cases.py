@@ -1,4 +1,4 @@
-"""The worked cases of text 004 in exact fractions: what is printed, and what comes out.
+"""The worked cases of [rrba] in exact fractions: what is printed, and what comes out.
 
 The two coins of Figure 1 and section 1, Example 3.1 with Table 1, the lists of views of section 4,
 equation (4) on the example's own table, and the two-step estimate (7) of one small table.
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.contingency.two_step import nearest_table_by_program, nearest_tables
+from deniable.contingency import nearest_table_by_program, nearest_tables
 from deniable.papers.rrba.examples import (
     EXAMPLE_DOMAIN,
     PRINTED_TABLE_B,
@@ -20,8 +20,7 @@ from deniable.papers.rrba.examples import (
     two_coins,
     two_coins_estimate,
 )
-from deniable.rrba.privacy import claimed_epsilon
-from deniable.rrba.views import fewest_views, make_views
+from deniable.rrba import claimed_epsilon, fewest_views, make_views
 
 COLUMNS = ("case", "place", "quantity", "exact", "value", "printed", "verdict")
 HALF = Fraction(1, 2)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.pram.protocol import StratifiedProtocol, label
-from deniable.privacy.audit import (
+from deniable.pram import StratifiedProtocol, label
+from deniable.privacy import (
     Finding,
     Matrix,
     audit_sampler,
@@ -18,10 +18,8 @@ from deniable.privacy.audit import (
     column_epsilon,
     exact_epsilon,
 )
-from deniable.randomized_response import audit as multirr_audit
-from deniable.randomized_response.audit import SAMPLER_COLUMNS
-from deniable.sampling.exact import whole_weights
-from deniable.sampling.sources import generator_for
+from deniable.randomized_response import SAMPLER_COLUMNS, audit as multirr_audit
+from deniable.sampling import generator_for, whole_weights
 
 LARGEST_EXACT = 64  # categories of a matrix whose every ratio is taken in whole numbers
 

@@ -5,19 +5,18 @@ from typing import Any
 
 from deniable.channels import ProductChannel
 from deniable.errors import DeniableError
-from deniable.pram.protocol import StratifiedProtocol
-from deniable.randomized_response.clustering import cluster_attributes
-from deniable.randomized_response.dependence import dependences
-from deniable.randomized_response.protocols import (
+from deniable.pram import StratifiedProtocol
+from deniable.randomized_response import (
     Protocol,
+    cluster_attributes,
+    dependences,
     refuse_too_large,
     rr_clusters,
     rr_independent,
     rr_joint,
 )
-from deniable.records.categorical import Microdata
-from deniable.release.categorical.pram import design_pram, estimators, pram_privacy
-from deniable.release.settings import (
+from deniable.records import Microdata
+from deniable.release import (
     AnyRelease,
     CategoricalRelease,
     ClustersRelease,
@@ -25,7 +24,8 @@ from deniable.release.settings import (
     JointRelease,
     PramRelease,
 )
-from deniable.sampling.sources import RandomSource, SystemSource, generator_for
+from deniable.release.categorical.pram import design_pram, estimators, pram_privacy
+from deniable.sampling import RandomSource, SystemSource, generator_for
 
 REHEARSAL_MARK = "REHEARSAL: drawn from a seed that is known, so it protects nobody; do not release"
 PRODUCTION_MARK = "drawn from the operating system's cryptographic generator"

@@ -9,14 +9,11 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from deniable.channels import Channel, KeepOrReplace, Target
-from deniable.channels.base import Counts, Floats
-from deniable.estimation.simplex import Likelihood
-from deniable.estimation.strata import Part, Reduced, combined, own_share_part, unbiased_part
+from deniable.channels import Channel, Counts, Floats, KeepOrReplace, Target
+from deniable.estimation import Likelihood, Part, Reduced, combined, own_share_part, unbiased_part
 from deniable.files import read_table
-from deniable.pram.protocol import Block, StratifiedProtocol, cell_labels, label
-from deniable.records.categorical import Microdata
-from deniable.records.domain import Domain
+from deniable.pram import Block, StratifiedProtocol, cell_labels, label
+from deniable.records import Domain, Microdata
 
 LIKELIHOOD_TOLERANCE = 1e-3  # nats; far below what any test between distributions could tell
 TARGETS: tuple[Target, ...] = ("file", "population")

@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from deniable.channels import Channel
-from deniable.channels.csv import write_channel
+from deniable.channels import Channel, write_channel
 from deniable.files import write_table
-from deniable.pram.protocol import Block, StratifiedProtocol, Stratum, cell_labels, label
-from deniable.records.domain import Domain
+from deniable.pram import Block, StratifiedProtocol, Stratum, cell_labels, label
+from deniable.records import Domain
 
 INDEX = "index.csv"
 

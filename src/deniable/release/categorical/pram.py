@@ -5,24 +5,22 @@ from typing import Any
 
 import numpy as np
 
-from deniable.channels import Channel
-from deniable.channels.base import Floats
-from deniable.channels.invariant import invariance_gap
+from deniable.channels import Channel, Floats, invariance_gap
 from deniable.errors import DeniableError
-from deniable.pram.matrices import matrix_from_file, pram_matrix
-from deniable.pram.protocol import (
+from deniable.pram import (
     Block,
     StratifiedProtocol,
     Stratum,
     cell_labels,
     label,
+    matrix_from_file,
     parts_by_stratum,
+    pram_matrix,
     shares,
 )
-from deniable.randomized_response.protocols import Protocol
-from deniable.records.categorical import Microdata
-from deniable.records.domain import Domain
-from deniable.release.settings import (
+from deniable.randomized_response import Protocol
+from deniable.records import Domain, Microdata
+from deniable.release import (
     DesignedMatrix,
     EpsilonMatrix,
     FileMatrix,
@@ -176,7 +174,7 @@ def estimators(release: PramRelease) -> str:
     if is_invariant_release(release):
         text += (
             ". reported: the reports' own shares, unbiased through invariant matrices; their "
-            "reported_* intervals are those of text 001, (2.4) and (2.5), never of (1.3)"
+            "reported_* intervals are those of [pram], (2.4) and (2.5), never of (1.3)"
         )
     return text
 

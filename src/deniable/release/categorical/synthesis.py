@@ -1,7 +1,7 @@
 """What is made from a protected file after its release: weights, and synthetic records.
 
 Everything here but the last function starts from the protected file and its channels, never from
-the true records, so it costs no privacy (text 003, section 5).
+the true records, so it costs no privacy ([multirr], section 5).
 """
 
 import warnings
@@ -15,13 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from deniable.channels.base import Floats
+from deniable.channels import Floats
 from deniable.errors import DeniableError
-from deniable.pram.protocol import StratifiedProtocol, Stratum, label
-from deniable.randomized_response.adjustment import TOLERANCE, Adjustment, adjust
-from deniable.randomized_response.synthetic import repeat_records, synthesize
-from deniable.records.categorical import Microdata
-from deniable.sampling.sources import RandomSource
+from deniable.pram import StratifiedProtocol, Stratum, label
+from deniable.randomized_response import TOLERANCE, Adjustment, adjust, repeat_records, synthesize
+from deniable.records import Microdata
+from deniable.sampling import RandomSource
 
 Basis = Literal["clusters", "adjustment"]
 

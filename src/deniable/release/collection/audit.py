@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.channels.base import Floats
-from deniable.privacy.audit import Finding, column_epsilon, exact_epsilon
-from deniable.release.categorical.audit import released
+from deniable.channels import Floats
+from deniable.privacy import Finding, column_epsilon, exact_epsilon
+from deniable.release.categorical import released
 from deniable.release.collection.design import BETWEEN, CollectionDesign
-from deniable.rrba.tables import table_channel
+from deniable.rrba import table_channel
 
 
 def audit_collection(

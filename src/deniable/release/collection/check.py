@@ -9,15 +9,14 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from deniable.channels.base import Floats
-from deniable.contingency.log_linear import LogLinearModel
-from deniable.datasets.networks import exact_margin, from_resources
-from deniable.estimation.exact_intervals import Z_95
-from deniable.estimation.metrics import jensen_shannon_distances, l2_distances
-from deniable.records.categorical import Microdata
+from deniable.channels import Floats
+from deniable.contingency import LogLinearModel
+from deniable.datasets import exact_margin, from_resources
+from deniable.estimation import Z_95, jensen_shannon_distances, l2_distances
+from deniable.records import Microdata
 from deniable.release.collection.design import BETWEEN, CollectionDesign
 from deniable.release.collection.estimates import cells_of
-from deniable.rrba.views import Combination
+from deniable.rrba import Combination
 
 EXACTLY_INDEPENDENT = 1e-12
 DECISIONS = (

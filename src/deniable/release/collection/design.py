@@ -1,4 +1,4 @@
-"""A collection of tables by RRBA (text 004): what is asked of whom, and the answers.
+"""A collection of tables by RRBA ([rrba]): what is asked of whom, and the answers.
 
 The file is taken for clients, a record each. Every client is asked one question, a view or one
 table, and answers through the channel P = p I + (1 - p) 1 q' with the table q that its block is
@@ -15,16 +15,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.channels.base import Counts, Floats
+from deniable.channels import Counts, Floats
 from deniable.errors import DeniableError
-from deniable.records.categorical import Microdata, attributes_to_json, domain_from_json
-from deniable.records.domain import Domain
-from deniable.release.categorical.design import PRODUCTION_MARK, REHEARSAL_MARK
-from deniable.release.settings import CollectionRelease
-from deniable.rrba.privacy import answer_epsilon, claimed_epsilon, floor_epsilon, keep_for_epsilon
-from deniable.rrba.tables import Rule, TableState, table_channel
-from deniable.rrba.views import Combination, View, make_views
-from deniable.sampling.sources import RandomSource
+from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
+from deniable.release import CollectionRelease
+from deniable.release.categorical import PRODUCTION_MARK, REHEARSAL_MARK
+from deniable.rrba import (
+    Combination,
+    Rule,
+    TableState,
+    View,
+    answer_epsilon,
+    claimed_epsilon,
+    floor_epsilon,
+    keep_for_epsilon,
+    make_views,
+    table_channel,
+)
+from deniable.sampling import RandomSource
 
 ROUNDING = 1e-12
 """By which share a table's floats may undercut its floor; the epsilons that are stated allow it."""
@@ -53,7 +61,7 @@ class AskedTable:
 
     @property
     def claimed_epsilon(self) -> float:
-        """What Theorem 4.1 of text 004 says of one answer; it does not hold."""
+        """What Theorem 4.1 of [rrba] says of one answer; it does not hold."""
         return claimed_epsilon(self.keep) if self.cells > 1 else 0.0
 
 
@@ -300,7 +308,7 @@ def describe(
                 "much, stands in collection.csv"
             ),
             "claim": (
-                "Theorem 4.1 of text 004 claims ln(1 / (1 - p)) for an answer, whatever the table; "
+                "Theorem 4.1 of [rrba] claims ln(1 / (1 - p)) for an answer, whatever the table; "
                 "exactly it is ln(1 + p / ((1 - p) q)), with q the table's smallest cell, and the "
                 "answers of a client add up"
             ),

@@ -11,14 +11,18 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from deniable.channels.base import Counts, Floats
-from deniable.contingency.consistency import NoisyTable, consistent_tables, margin_of
-from deniable.contingency.log_linear import LogLinearModel
-from deniable.contingency.two_step import two_step_estimate
+from deniable.channels import Counts, Floats
+from deniable.contingency import (
+    LogLinearModel,
+    NoisyTable,
+    consistent_tables,
+    margin_of,
+    two_step_estimate,
+)
 from deniable.errors import DeniableError
 from deniable.files import read_table
 from deniable.release.collection.design import BETWEEN, CollectionDesign, cell_names
-from deniable.rrba.views import Combination
+from deniable.rrba import Combination
 
 IN_FULL = ("p", "fake", "epsilon", "probability")
 """Columns that files have with all digits."""
@@ -169,7 +173,7 @@ def cells_of(
 def make_consistent(
     design: CollectionDesign, tables: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return tables that agree on all shared margins, closest to the estimates (text 004, 4.3).
+    """Return tables that agree on all shared margins, closest to the estimates ([rrba], 4.3).
 
     Weighted least squares, the weights from the standard errors; see
     `deniable.contingency.consistency`.
@@ -255,7 +259,7 @@ def _margins(
 def fit_in_two_steps(design: CollectionDesign, tables: pd.DataFrame) -> pd.DataFrame:
     """Return the two-step maximum-likelihood estimate of each table, were it independent.
 
-    Text 004, section 6: the nearest table without negative cells, then the expected table under
+    [rrba], section 6: the nearest table without negative cells, then the expected table under
     independence of its attributes, fitted as if the first had been observed. Both as proportions.
 
     Returns

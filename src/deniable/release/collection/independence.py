@@ -21,13 +21,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from deniable.channels.base import Floats
-from deniable.contingency.independence import MONTE_CARLO_TABLES, channel_test
-from deniable.contingency.log_linear import LogLinearModel
+from deniable.channels import Floats
+from deniable.contingency import MONTE_CARLO_TABLES, LogLinearModel, channel_test
 from deniable.release.collection.design import BETWEEN, CollectionDesign
 from deniable.release.collection.estimates import Answers, answers_of
-from deniable.rrba.tables import table_channel
-from deniable.rrba.views import Combination
+from deniable.rrba import Combination, table_channel
 
 LEVEL = 0.05
 SPARE = 1.25

@@ -7,20 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.idp.audit.report import (
-    ALL,
-    AS_IT_RUNS,
-    FROZEN,
-    AuditedFile,
-    as_table,
-    audit_file,
-    holds,
-)
-from deniable.idp.microaggregation import Ranking
-from deniable.records.numeric import NumericMicrodata
+from deniable.idp import Ranking
+from deniable.idp.audit import ALL, AS_IT_RUNS, FROZEN, AuditedFile, as_table, audit_file, holds
+from deniable.records import NumericMicrodata
+from deniable.release import HistogramRelease, NumericRelease
 from deniable.release.numeric.design import Domains, masking_of
 from deniable.release.numeric.promises import exact_epsilons, rounded_up
-from deniable.release.settings import HistogramRelease, NumericRelease
 
 FOR_THE_OWNER = "for the owner: computed on the true records"
 FOR_ALL = "the same for all records: may be published"

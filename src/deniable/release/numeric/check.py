@@ -6,16 +6,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.idp.audit.certificate import certificate
-from deniable.idp.audit.protection import linked_share
-from deniable.idp.histograms import histograms
-from deniable.idp.microaggregation import microaggregate
-from deniable.idp.utility import f_measures, majority_f_measures, mean_sse
-from deniable.records.numeric import NumericMicrodata
+from deniable.idp import f_measures, histograms, majority_f_measures, mean_sse, microaggregate
+from deniable.idp.audit import certificate, linked_share
+from deniable.records import NumericMicrodata
+from deniable.release import HistogramRelease, IdpRelease, NumericRelease
 from deniable.release.numeric.design import Domains, chosen, class_codes, protect
 from deniable.release.numeric.estimates import estimate_numbers, statistics
-from deniable.release.settings import HistogramRelease, IdpRelease, NumericRelease
-from deniable.sampling.laplace import SeededNoise
+from deniable.sampling import SeededNoise
 
 ROUNDING = 1e-8  # of numbers written with 9 digits
 UTILITY_COLUMNS = ("measure", "class", "value", "reference", "reference_is")

@@ -1,6 +1,6 @@
 """Releases of numbers: from true records to a protected file, in domains that are stated first.
 
-Two mechanisms. ``idp`` adds Laplace noise to values or to centroids of clusters (text 002,
+Two mechanisms. ``idp`` adds Laplace noise to values or to centroids of clusters ([idp],
 `deniable.idp.methods`); ``numeric_dp`` publishes noisy histograms, and records drawn from them
 (`deniable.idp.histograms`). Both know an attribute as [0, U]: values are taken into their bounds
 and moved to begin at 0 before, and moved back after. Where bounds are stated without a look at the
@@ -16,14 +16,19 @@ from typing import Any
 import numpy as np
 
 from deniable.errors import DeniableError
-from deniable.idp.histograms import NoisyHistograms, noisy_histograms
-from deniable.idp.methods import Floats, Masking, domain_bounds, masking
-from deniable.idp.microaggregation import Ranking
-from deniable.records.numeric import NumericMicrodata
-from deniable.release.categorical.design import REHEARSAL_MARK
-from deniable.release.settings import HistogramRelease, IdpRelease, NumericRelease
-from deniable.sampling.laplace import Noise, SeededNoise, SystemNoise
-from deniable.sampling.sources import generator_for
+from deniable.idp import (
+    Floats,
+    Masking,
+    NoisyHistograms,
+    Ranking,
+    domain_bounds,
+    masking,
+    noisy_histograms,
+)
+from deniable.records import NumericMicrodata
+from deniable.release import HistogramRelease, IdpRelease, NumericRelease
+from deniable.release.categorical import REHEARSAL_MARK
+from deniable.sampling import Noise, SeededNoise, SystemNoise, generator_for
 
 SAMPLER_MARK = "noise from OpenDP's samplers, whose generator is cryptographic; drawn once"
 HISTOGRAMS = "histograms"

@@ -34,11 +34,10 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from deniable.idp.histograms import TABLE_DISTANCE, Counts, NoisyHistograms, histograms
-from deniable.idp.methods import Floats, split_budget
-from deniable.records.numeric import NumericMicrodata
+from deniable.idp import TABLE_DISTANCE, Counts, Floats, NoisyHistograms, histograms, split_budget
+from deniable.records import NumericMicrodata
+from deniable.release import HistogramRelease, NumericRelease
 from deniable.release.numeric.design import HISTOGRAMS, Domains, class_codes
-from deniable.release.settings import HistogramRelease, NumericRelease
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 MEAN, DEVIATION, SHARE = "mean", "standard deviation", "share of the class"

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from deniable.idp.audit.report import AS_IT_RUNS, FROZEN
-from deniable.idp.histograms import TABLE_DISTANCE
-from deniable.idp.methods import split_budget
-from deniable.records.numeric import NumericMicrodata
+from deniable.idp import TABLE_DISTANCE, split_budget
+from deniable.idp.audit import AS_IT_RUNS, FROZEN
+from deniable.records import NumericMicrodata
+from deniable.release import HistogramRelease, IdpRelease, NumericRelease
 from deniable.release.numeric.design import Domains, notice
-from deniable.release.settings import HistogramRelease, IdpRelease, NumericRelease
 
 INFINITE = "infinite"
 BOTH = f"{FROZEN}, {AS_IT_RUNS}"
@@ -195,8 +194,8 @@ def _definition(release: NumericRelease) -> str:
     if isinstance(release, HistogramRelease) or release.method == "dp":
         return "differential privacy"
     if release.method == "dp_um":
-        return "differential privacy by parallel composition over clusters (text 002, section 3.1)"
-    return "individual differential privacy (text 002, Definition 3)"
+        return "differential privacy by parallel composition over clusters ([idp], section 3.1)"
+    return "individual differential privacy ([idp], Definition 3)"
 
 
 def _of_the_records(release: NumericRelease) -> list[str]:

@@ -1,4 +1,4 @@
-"""What text 002 claims in words (sections 1, 4 and 5), held against the tables of this run.
+"""What [idp] claims in words (sections 1, 4 and 5), held against the tables of this run.
 
 Several numbers and symbols of the claims are lost in the text that we have; where a test needs one,
 it names the reading. What the text claims of privacy is not decided here but by the audit, except
@@ -11,15 +11,22 @@ tests between them conservative. For the tests see `deniable.study.claims`.
 import numpy as np
 import pandas as pd
 
-from deniable.idp.methods import METHODS, domain_bounds, masking
-from deniable.idp.microaggregation import Ranking
-from deniable.idp.utility import expected_squares, expected_sse, masking_sse, sample_variances
+from deniable.idp import (
+    METHODS,
+    Ranking,
+    domain_bounds,
+    expected_squares,
+    expected_sse,
+    masking,
+    masking_sse,
+    sample_variances,
+)
 from deniable.papers.idp.claims.forests import about_conclusions, about_forests
 from deniable.papers.idp.claims.sse import about_cluster_based_sse, about_sse
 from deniable.papers.idp.claims.tables import Tables, Tests
 from deniable.papers.idp.claims.texts import CLAIMS
-from deniable.records.numeric import NumericMicrodata
-from deniable.study.claims import Outcome, claim_columns, claim_row, counted, decided, range_of
+from deniable.records import NumericMicrodata
+from deniable.study import Outcome, claim_columns, claim_row, counted, decided, range_of
 
 CLAIM_COLUMNS = claim_columns("dataset")
 

@@ -1,22 +1,11 @@
-"""Claims of text 002, sections 1, 4.2 and 5, on F-measures and on epsilon for epsilon."""
+"""Claims of [idp], sections 1, 4.2 and 5, on F-measures and on epsilon for epsilon."""
 
 from collections.abc import Sequence
 from functools import partial
 
 from deniable.papers.idp.claims.sse import ORDERS
 from deniable.papers.idp.claims.tables import Tables, Tests, shifted, times_row
-from deniable.study.claims import (
-    Outcome,
-    Pair,
-    Row,
-    below,
-    known,
-    near,
-    range_of,
-    ratio,
-    ratios_of,
-    some,
-)
+from deniable.study import Outcome, Pair, Row, below, known, near, range_of, ratio, ratios_of, some
 
 TRUE_DP = ("dp_synthetic", "dp_naive_bayes", "dp_rule")
 SIMILAR_F = 0.05

@@ -1,12 +1,12 @@
-"""Claims of text 002, section 4.1, on the mean SSE (Figures 3 and 4)."""
+"""Claims of [idp], section 4.1, on the mean SSE (Figures 3 and 4)."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from deniable.idp.methods import METHODS
+from deniable.idp import METHODS
 from deniable.papers.idp.claims.tables import Tables, Tests, times_row
-from deniable.study.claims import (
+from deniable.study import (
     Outcome,
     Pair,
     Row,

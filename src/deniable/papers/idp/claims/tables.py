@@ -1,4 +1,4 @@
-"""The tables that the claims of text 002 are held against, as rows to compare.
+"""The tables that the claims of [idp] are held against, as rows to compare.
 
 A row is a mapping with ``median`` (the estimate, here a mean), ``ci_low`` and ``ci_high``: what the
 tests of `deniable.study.claims` take.
@@ -10,8 +10,8 @@ from functools import cached_property
 
 import pandas as pd
 
-from deniable.records.numeric import NumericMicrodata
-from deniable.study.claims import Decide, Row
+from deniable.records import NumericMicrodata
+from deniable.study import Decide, Row
 
 Tests = Iterator[tuple[str, Decide]]
 """Ids of claims, and what decides them."""

@@ -1,9 +1,9 @@
-"""The claims of text 002 that `deniable.papers.idp.claims.decided` decides: printed and tested.
+"""The claims of [idp] that `deniable.papers.idp.claims.decided` decides: printed and tested.
 
 "F" is the mean of the F-measures of the two classes.
 """
 
-from deniable.study.claims import Claim
+from deniable.study import Claim
 
 _SSE, _CENSUS, _WINE = "4.1, Figures 3 and 4", "4.2.1, Figure 5", "4.2.2, Figure 6"
 

@@ -1,4 +1,4 @@
-"""Figures of the audit of text 002: claimed against exact epsilon, and attacks."""
+"""Figures of the audit of [idp]: claimed against exact epsilon, and attacks."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,15 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from deniable.display.style import (
-    GRID,
-    INK,
-    NARROWEST,
-    STYLE,
-    canvas,
-    heading,
-    mark_surrogate,
-)
+from deniable.display import GRID, INK, NARROWEST, STYLE, canvas, heading, mark_surrogate
 
 METHODS: Mapping[str, tuple[str, str, str]] = {
     # colour (safe for colour-blind readers), marker, label

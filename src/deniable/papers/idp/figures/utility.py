@@ -1,4 +1,4 @@
-"""Figures 3 to 6 of text 002: mean SSE and F-measures against k, with honest competitors."""
+"""Figures 3 to 6 of [idp]: mean SSE and F-measures against k, with honest competitors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from deniable.display.style import (
+from deniable.display import (
     GRID,
     INK,
     NARROWEST,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display.page import Row, Tables, rows_of
+from deniable.display import Row, Tables, rows_of
 from deniable.papers.idp.sections.privacy import (
     ALL,
     AS_IT_RUNS,

@@ -1,4 +1,4 @@
-"""The report's section about the audit of individual differential privacy (text 002)."""
+"""The report's section about the audit of individual differential privacy ([idp])."""
 
 import math
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display.page import Row, Tables, groups_of, rows_of
+from deniable.display import Row, Tables, groups_of, rows_of
 from deniable.papers.idp.sections.utility import (
     CLUSTERED,
     DATASETS,

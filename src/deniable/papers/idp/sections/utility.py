@@ -1,4 +1,4 @@
-"""The report's sections about individual differential privacy (text 002): figures and claims."""
+"""The report's sections about individual differential privacy ([idp]): figures and claims."""
 
 import math
 import re
@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display.page import MINUS, Row, Tables, groups_of, rows_of
-from deniable.study.claims import FALSE_ALARMS
+from deniable.display import MINUS, Row, Tables, groups_of, rows_of
+from deniable.study import FALSE_ALARMS
 
 DATASETS = {"census": "Census", "wine": "White wine"}
 SSE_TABLES = {"census": "idp_fig3", "wine": "idp_fig4"}

@@ -1,4 +1,4 @@
-"""Figures 1 to 3 of text 003, and what goes beyond them."""
+"""Figures 1 to 3 of [multirr], and what goes beyond them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, PercentFormatter
 
-from deniable.display.style import (
+from deniable.display import (
     GRID,
     INK,
     NARROWEST,

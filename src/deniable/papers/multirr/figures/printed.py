@@ -1,4 +1,4 @@
-"""Printed values beside regenerated ones: Tables 1 and 2 of text 003."""
+"""Printed values beside regenerated ones: Tables 1 and 2 of [multirr]."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator, PercentFormatter
 
-from deniable.display.style import GRID, INK, STYLE, mark_surrogate
+from deniable.display import GRID, INK, STYLE, mark_surrogate
 
 MECHANISM_STYLE: Mapping[str, tuple[str, str, str]] = {
     # colour (safe for colour-blind readers), marker, label

@@ -8,7 +8,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from deniable.display.style import INK, NARROWEST, STYLE, canvas, heading, mark_surrogate
+from deniable.display import INK, NARROWEST, STYLE, canvas, heading, mark_surrogate
 
 VALUE = "median_relative_error"
 SETTINGS = ("matrix", "mechanism", "projection")

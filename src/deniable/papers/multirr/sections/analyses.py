@@ -1,11 +1,11 @@
-"""The report's sections about text 003 beside its evaluation: bounds, dependences, adjustment."""
+"""The report's sections about [multirr] beside its evaluation: bounds, dependences, adjustment."""
 
 import math
 from typing import Any
 
 import pandas as pd
 
-from deniable.display.page import Row, Tables, first_of, groups_of, rows_of
+from deniable.display import Row, Tables, first_of, groups_of, rows_of
 from deniable.papers.multirr.sections.tables import ESTIMATORS, METHODS, lines_of
 
 ASSESSMENTS = {

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from deniable.display.page import Tables, first_of, groups_of, rows_of
+from deniable.display import Tables, first_of, groups_of, rows_of
 
 VALUE = "median_relative_error"
 

@@ -1,4 +1,4 @@
-"""The report's sections about Multi-Dimensional Randomized Response (text 003)."""
+"""The report's sections about Multi-Dimensional Randomized Response ([multirr])."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display.page import Row, Tables, first_of, groups_of, rows_of
+from deniable.display import Row, Tables, first_of, groups_of, rows_of
 from deniable.papers.multirr.catalog import CLUSTER_QUERY_KEYS
-from deniable.study.claims import FALSE_ALARMS, SIMILAR
+from deniable.study import FALSE_ALARMS, SIMILAR
 
 METHODS = {
     "rr_independent": "RR-Independent",

@@ -10,7 +10,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from deniable.display.style import GRID, INK, NARROWEST, STYLE, canvas, heading, mark_surrogate
+from deniable.display import GRID, INK, NARROWEST, STYLE, canvas, heading, mark_surrogate
 
 COMPETITORS: Mapping[str, tuple[str, str, str]] = {
     # colour (safe for colour-blind readers), marker, label

@@ -1,4 +1,4 @@
-"""Figures of text 001: coverage, variances, joint distributions, breaches."""
+"""Figures of [pram]: coverage, variances, joint distributions, breaches."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -17,7 +17,7 @@ from matplotlib.ticker import (
     PercentFormatter,
 )
 
-from deniable.display.style import (
+from deniable.display import (
     GRID,
     INK,
     NARROWEST,

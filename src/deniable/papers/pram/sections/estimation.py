@@ -1,11 +1,11 @@
-"""The report's sections about the census report (text 001): its results, and estimates."""
+"""The report's sections about the census report ([pram]): its results, and estimates."""
 
 from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
 
-from deniable.display.page import Row, Tables, groups_of, rows_of
+from deniable.display import Row, Tables, groups_of, rows_of
 
 CHANNELS = {
     "warner": "Warner, 2 categories",

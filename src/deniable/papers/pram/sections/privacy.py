@@ -1,10 +1,10 @@
-"""The report's sections about breaches of privacy and designed channels (text 001, section 3)."""
+"""The report's sections about breaches of privacy and designed channels ([pram], section 3)."""
 
 from typing import Any
 
 import pandas as pd
 
-from deniable.display.page import Row, Tables, groups_of, rows_of
+from deniable.display import Row, Tables, groups_of, rows_of
 from deniable.papers.pram.sections.estimation import by
 
 LOSSES = {

@@ -1,10 +1,10 @@
-"""The report's sections about variances under PRAM and invariant PRAM (text 001, section 2)."""
+"""The report's sections about variances under PRAM and invariant PRAM ([pram], section 2)."""
 
 from typing import Any
 
 import pandas as pd
 
-from deniable.display.page import Row, Tables, groups_of, rows_of
+from deniable.display import Row, Tables, groups_of, rows_of
 from deniable.papers.pram.sections.estimation import by, extremes
 
 MECHANISMS = {

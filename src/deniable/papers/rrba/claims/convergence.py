@@ -1,4 +1,4 @@
-"""Claims of text 004, section 7.2, held against Figures 5 and 6."""
+"""Claims of [rrba], section 7.2, held against Figures 5 and 6."""
 
 import math
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.estimation.exact_intervals import clopper_pearson
+from deniable.estimation import clopper_pearson
 from deniable.papers.rrba.claims.rows import Tests, paired, rows_of
-from deniable.study.claims import Decide, Outcome, alike, below, counted, known, range_of, ratios_of
+from deniable.study import Decide, Outcome, alike, below, counted, known, range_of, ratios_of
 
 READINGS = (
     # name, update, criterion

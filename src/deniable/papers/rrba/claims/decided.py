@@ -1,4 +1,4 @@
-"""What text 004 claims in words (1, 4.2, 7.2 to 7.4), held against exact values and tables.
+"""What [rrba] claims in words (1, 4.2, 7.2 to 7.4), held against exact values and tables.
 
 Claims of privacy and of expectations are decided exactly, without a run. Where the text leaves open
 what is meant, or where a claim about p alone ought to be one about privacy, a claim has several
@@ -16,7 +16,7 @@ from deniable.papers.rrba.claims.exact import about_privacy, about_the_coins
 from deniable.papers.rrba.claims.independence import about_power, about_table_3
 from deniable.papers.rrba.claims.rows import Tests
 from deniable.papers.rrba.claims.texts import CLAIMS
-from deniable.study.claims import claim_columns, claim_row, decided, in_order_of_text
+from deniable.study import claim_columns, claim_row, decided, in_order_of_text
 
 CLAIM_COLUMNS = claim_columns("reading")
 

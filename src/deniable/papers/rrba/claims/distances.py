@@ -1,4 +1,4 @@
-"""Claims of text 004 about distances (sections 1 and 7.4), held against the tables of this run."""
+"""Claims of [rrba] about distances (sections 1 and 7.4), held against the tables of this run."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -6,7 +6,7 @@ from functools import partial
 import pandas as pd
 
 from deniable.papers.rrba.claims.rows import Tests, paired, rows_of
-from deniable.study.claims import Outcome, below, counted, range_of, ratios_of
+from deniable.study import Outcome, below, counted, range_of, ratios_of
 
 SCALES = (("printed scale", "laplace"), ("honest scale", "laplace_honest"))
 HIGHER_K = (3, 4)

@@ -1,4 +1,4 @@
-"""Claims of text 004, sections 1 and 4.2, that exact values decide."""
+"""Claims of [rrba], sections 1 and 4.2, that exact values decide."""
 
 import math
 from fractions import Fraction
@@ -9,17 +9,17 @@ import numpy as np
 from deniable.papers.rrba.claims.rows import Tests
 from deniable.papers.rrba.convergence import expected_tuples
 from deniable.papers.rrba.examples import two_coins, two_coins_estimate
-from deniable.rrba.privacy import (
+from deniable.rrba import (
     answer_epsilon,
     claimed_epsilon,
     floor_epsilon,
     keep_for_epsilon,
     keep_of_claim,
+    printed_estimate,
     repeated_epsilon,
     variance_inflation,
 )
-from deniable.rrba.tables import printed_estimate
-from deniable.study.claims import Outcome, counted, range_of
+from deniable.study import Outcome, counted, range_of
 
 KEEPS = tuple(round(0.1 * step, 1) for step in range(1, 10))
 CELLS = (2, 4, 8, 16)

@@ -1,4 +1,4 @@
-"""Claims of text 004, section 7.3, held against Table 3 and against powers at equal epsilon."""
+"""Claims of [rrba], section 7.3, held against Table 3 and against powers at equal epsilon."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import pandas as pd
 
 from deniable.papers.rrba.claims.rows import Tests, paired, rows_of
 from deniable.papers.rrba.independence import HYPOTHESES
-from deniable.study.claims import Outcome, Pair, Row, below, counted, known, range_of, ratios_of
+from deniable.study import Outcome, Pair, Row, below, counted, known, range_of, ratios_of
 
 SETTING = ("k", "n", "effect", "sampled_tables")
 PRINTED_METHODS = ("rrba", "mcindep", "laplace", "laplace_printed_scale")

@@ -1,11 +1,11 @@
-"""What the tests of the claims of text 004 share: rows to compare."""
+"""What the tests of the claims of [rrba] share: rows to compare."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
 
-from deniable.study.claims import Decide, Pair, Row
+from deniable.study import Decide, Pair, Row
 
 Tests = Iterator[tuple[str, str, Decide]]
 """Id of a claim, reading, and what decides it."""

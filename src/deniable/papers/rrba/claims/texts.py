@@ -1,6 +1,6 @@
-"""The claims of text 004 that `deniable.papers.rrba.claims.decided` decides: printed and tested."""
+"""The claims of [rrba] that `deniable.papers.rrba.claims.decided` decides: printed and tested."""
 
-from deniable.study.claims import Claim
+from deniable.study import Claim
 
 _INTRODUCTION, _PRIVACY, _CONVERGENCE = "1", "4.2", "7.2, Figures 5 and 6"
 _TESTS, _DISTANCES = "7.3, Table 3", "7.4, Tables 4 and 5"

@@ -1,4 +1,4 @@
-"""Figures of text 004: the claimed epsilon beside the exact one, and when RRBA has converged."""
+"""Figures of [rrba]: the claimed epsilon beside the exact one, and when RRBA has converged."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,15 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MultipleLocator, NullLocator
 
-from deniable.display.style import (
-    GRID,
-    INK,
-    NARROWEST,
-    STYLE,
-    canvas,
-    heading,
-    mark_surrogate,
-)
+from deniable.display import GRID, INK, NARROWEST, STYLE, canvas, heading, mark_surrogate
 
 CELL_COLOURS = {2: "#56b4e9", 4: "#0072b2", 8: "#009e73", 16: "#e69f00"}
 CRITERIA = (

@@ -1,4 +1,4 @@
-"""Figures of the tests of independence: Table 3 of text 004 beside ours, sizes and powers."""
+"""Figures of the tests of independence: Table 3 of [rrba] beside ours, sizes and powers."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MultipleLocator, NullLocator
 
-from deniable.display.style import (
+from deniable.display import (
     GRID,
     INK,
     NARROWEST,

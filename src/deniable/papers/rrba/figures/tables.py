@@ -1,4 +1,4 @@
-"""Figures of text 004 about released tables: Tables 4 and 5, Figure 7, equal epsilons."""
+"""Figures of [rrba] about released tables: Tables 4 and 5, Figure 7, equal epsilons."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from deniable.display.style import (
+from deniable.display import (
     GRID,
     INK,
     NARROWEST,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display.page import Row, Tables, groups_of, rows_of
-from deniable.estimation.exact_intervals import Z_95
+from deniable.display import Row, Tables, groups_of, rows_of
+from deniable.estimation import Z_95
 from deniable.papers.rrba.sections.tables import FILES, Range, ends, in_order
 
 TESTS = {

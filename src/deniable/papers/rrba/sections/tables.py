@@ -1,4 +1,4 @@
-"""The report's sections about RRBA (text 004): convergence, released tables, claims."""
+"""The report's sections about RRBA ([rrba]): convergence, released tables, claims."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display.page import Row, Tables, groups_of, rows_of
-from deniable.study.claims import FALSE_ALARMS
+from deniable.display import Row, Tables, groups_of, rows_of
+from deniable.study import FALSE_ALARMS
 
 DATASETS = {"survey": "Survey", "alarm": "Alarm", "child": "Child"}
 FILES = {

@@ -1,0 +1,28 @@
+from .consistency import (
+    AGREEMENT as AGREEMENT,
+    NoisyTable as NoisyTable,
+    consistent_tables as consistent_tables,
+    largest_disagreement as largest_disagreement,
+    margin_of as margin_of,
+    reconstruct_printed as reconstruct_printed,
+)
+from .effects import Layout as Layout
+from .independence import (
+    MONTE_CARLO_TABLES as MONTE_CARLO_TABLES,
+    Bools as Bools,
+    ChannelTest as ChannelTest,
+    channel_test as channel_test,
+)
+from .log_linear import LogLinearModel as LogLinearModel
+from .monte_carlo import (
+    LaplaceRelease as LaplaceRelease,
+    RandomizedRelease as RandomizedRelease,
+    SmallCells as SmallCells,
+    asymptotic_test as asymptotic_test,
+    monte_carlo_test as monte_carlo_test,
+)
+from .two_step import (
+    nearest_table_by_program as nearest_table_by_program,
+    nearest_tables as nearest_tables,
+    two_step_estimate as two_step_estimate,
+)

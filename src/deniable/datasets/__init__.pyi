@@ -1,0 +1,23 @@
+from .bayesian_network import write as write
+from .manifest import (
+    AnyDataset as AnyDataset,
+    NumericDataset as NumericDataset,
+    categorical as categorical,
+    load_manifest as load_manifest,
+    numeric as numeric,
+)
+from .networks import (
+    FILES as FILES,
+    NETWORKS as NETWORKS,
+    drawn_from_resources as drawn_from_resources,
+    exact_margin as exact_margin,
+    from_pgmpy as from_pgmpy,
+    from_resources as from_resources,
+)
+from .preparation import (
+    draw_surrogate as draw_surrogate,
+    fit_surrogate as fit_surrogate,
+    read_published as read_published,
+)
+from .resolve import read_original as read_original, resolve_all as resolve_all
+from .sources import Source as Source, read_source as read_source

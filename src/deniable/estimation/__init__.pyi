@@ -1,0 +1,50 @@
+from .em import TOLERANCE as TOLERANCE, expectation_maximization as expectation_maximization
+from .error_bounds import (
+    accuracy_analysis as accuracy_analysis,
+    best_case_relative_error as best_case_relative_error,
+    enough_records as enough_records,
+    records_needed as records_needed,
+    root_b as root_b,
+)
+from .exact_intervals import Z_95 as Z_95, clopper_pearson as clopper_pearson
+from .intervals import (
+    Intervals as Intervals,
+    Method as Method,
+    Simultaneous as Simultaneous,
+    confidence_intervals as confidence_intervals,
+    refuse_bad_confidence as refuse_bad_confidence,
+)
+from .metrics import (
+    absolute_errors as absolute_errors,
+    chi_squared_between as chi_squared_between,
+    jensen_shannon_distances as jensen_shannon_distances,
+    l2_distances as l2_distances,
+    random_queries as random_queries,
+    relative_errors as relative_errors,
+    squared_errors as squared_errors,
+)
+from .propagation import (
+    propagation_factor as propagation_factor,
+    smallest_propagation as smallest_propagation,
+)
+from .simplex import (
+    Likelihood as Likelihood,
+    clip_and_rescale as clip_and_rescale,
+    euclidean_projection as euclidean_projection,
+    maximum_likelihood as maximum_likelihood,
+)
+from .singular import (
+    estimated_or_uniform as estimated_or_uniform,
+    unbiased_or_uniform as unbiased_or_uniform,
+)
+from .strata import (
+    Part as Part,
+    Reduced as Reduced,
+    combined as combined,
+    own_share_part as own_share_part,
+    unbiased_part as unbiased_part,
+)
+from .survey_weights import (
+    WeightedCounts as WeightedCounts,
+    weighted_intervals as weighted_intervals,
+)

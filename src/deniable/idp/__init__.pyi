@@ -1,0 +1,28 @@
+from .histograms import (
+    TABLE_DISTANCE as TABLE_DISTANCE,
+    Counts as Counts,
+    NaiveBayes as NaiveBayes,
+    NoisyHistograms as NoisyHistograms,
+    histograms as histograms,
+    noisy_histograms as noisy_histograms,
+)
+from .methods import (
+    METHODS as METHODS,
+    Floats as Floats,
+    Masking as Masking,
+    Method as Method,
+    domain_bounds as domain_bounds,
+    masking as masking,
+    split_budget as split_budget,
+)
+from .microaggregation import Ranking as Ranking, microaggregate as microaggregate
+from .selection import class_medians as class_medians, threshold_rule as threshold_rule
+from .utility import (
+    expected_squares as expected_squares,
+    expected_sse as expected_sse,
+    f_measures as f_measures,
+    majority_f_measures as majority_f_measures,
+    masking_sse as masking_sse,
+    mean_sse as mean_sse,
+    sample_variances as sample_variances,
+)

@@ -1,0 +1,23 @@
+from .code_digest import (
+    COMPUTING_PACKAGES as COMPUTING_PACKAGES,
+    PACKAGE as PACKAGE,
+    run_facts as run_facts,
+    versions as versions,
+)
+from .config import (
+    Config as Config,
+    refuse_repeated_keys as refuse_repeated_keys,
+    release_from as release_from,
+    validate as validate,
+)
+from .plan import MIRROR_VARIABLE as MIRROR_VARIABLE, RAW as RAW, Plan as Plan
+from .provenance import (
+    SUFFIX as SUFFIX,
+    WITHHELD as WITHHELD,
+    Making as Making,
+    Verified as Verified,
+    provenance_path as provenance_path,
+    recorded as recorded,
+    verified as verified,
+)
+from .results_folder import remedy as remedy

@@ -1,0 +1,20 @@
+from .invariant_methods import Method as Method, whole_file_epsilon as whole_file_epsilon
+from .item_sets import item_set_supports as item_set_supports
+from .matrices import (
+    LARGEST_BLOCK as LARGEST_BLOCK,
+    LARGEST_DESIGNED as LARGEST_DESIGNED,
+    channel_of_epsilon as channel_of_epsilon,
+    channel_of_retention as channel_of_retention,
+    matrix_from_file as matrix_from_file,
+    pram_matrix as pram_matrix,
+)
+from .protocol import (
+    Block as Block,
+    StratifiedProtocol as StratifiedProtocol,
+    Stratum as Stratum,
+    cell_labels as cell_labels,
+    label as label,
+    parts_by_stratum as parts_by_stratum,
+    shares as shares,
+)
+from .transactions import LARGEST_SET as LARGEST_SET, Transactions as Transactions

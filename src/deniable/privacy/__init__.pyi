@@ -1,0 +1,38 @@
+from .amplification import (
+    Side as Side,
+    approaching_prior as approaching_prior,
+    channel_of_parity as channel_of_parity,
+    largest_parity as largest_parity,
+    largest_posterior as largest_posterior,
+    smallest_posterior as smallest_posterior,
+    witness as witness,
+)
+from .audit import (
+    Finding as Finding,
+    Matrix as Matrix,
+    SamplerTest as SamplerTest,
+    audit_attribute as audit_attribute,
+    audit_cluster as audit_cluster,
+    audit_sampler as audit_sampler,
+    cells_by_others as cells_by_others,
+    column_epsilon as column_epsilon,
+    constant_matrix as constant_matrix,
+    exact_epsilon as exact_epsilon,
+    rational_odds as rational_odds,
+)
+from .breaches import (
+    Factors as Factors,
+    WorstSet as WorstSet,
+    extreme_factors as extreme_factors,
+    permits_breach as permits_breach,
+    worst_upward as worst_upward,
+)
+from .enumeration import (
+    Distribution as Distribution,
+    as_counts as as_counts,
+    moments as moments,
+    multinomial as multinomial,
+    reports_given as reports_given,
+    tables_of as tables_of,
+)
+from .linkage import linked_parties as linked_parties

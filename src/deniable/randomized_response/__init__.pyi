@@ -1,0 +1,69 @@
+from .adjustment import (
+    TOLERANCE as TOLERANCE,
+    Adjustment as Adjustment,
+    adjust as adjust,
+    weighted_table as weighted_table,
+)
+from .assessment import (
+    PairReports as PairReports,
+    SecureSum as SecureSum,
+    assessment_protocol as assessment_protocol,
+)
+from .assessment_audit import (
+    ASSESSMENTS as ASSESSMENTS,
+    WAIVED as WAIVED,
+    audit_assessments as audit_assessments,
+    risk_table as risk_table,
+)
+from .audit import (
+    ATTRIBUTE_IN_CLUSTER as ATTRIBUTE_IN_CLUSTER,
+    SAMPLER_COLUMNS as SAMPLER_COLUMNS,
+    audit_multirr as audit_multirr,
+    clusters_table as clusters_table,
+)
+from .clustering import Clusters as Clusters, cluster_attributes as cluster_attributes
+from .dependence import (
+    Measure as Measure,
+    absolute_correlation as absolute_correlation,
+    cramers_v as cramers_v,
+    dependence_of_tables as dependence_of_tables,
+    dependences as dependences,
+    dependences_from_tables as dependences_from_tables,
+    pair_measures as pair_measures,
+)
+from .protocols import (
+    FEWEST_RECORDS_A_CELL as FEWEST_RECORDS_A_CELL,
+    Protocol as Protocol,
+    claimed_epsilon as claimed_epsilon,
+    cluster_channel as cluster_channel,
+    refuse_too_large as refuse_too_large,
+    rr_channel as rr_channel,
+    rr_clusters as rr_clusters,
+    rr_independent as rr_independent,
+    rr_joint as rr_joint,
+)
+from .readings import (
+    Assessment as Assessment,
+    ClusterMechanism as ClusterMechanism,
+    PairEstimator as PairEstimator,
+    Projection as Projection,
+    Reading as Reading,
+)
+from .secure_sum import (
+    NOTHING as NOTHING,
+    Behaviour as Behaviour,
+    BivariateDistribution as BivariateDistribution,
+    Faults as Faults,
+    Integers as Integers,
+    Network as Network,
+    Party as Party,
+    SecureSumError as SecureSumError,
+    bivariate_distribution as bivariate_distribution,
+    bivariate_distributions as bivariate_distributions,
+    disagreeing_margins as disagreeing_margins,
+    messages_in_all as messages_in_all,
+    messages_per_party as messages_per_party,
+    secure_sum as secure_sum,
+)
+from .synthetic import repeat_records as repeat_records, synthesize as synthesize
+from .waiver import waiver_table as waiver_table

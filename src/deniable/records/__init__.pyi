@@ -1,0 +1,29 @@
+from .arrow import text_codes as text_codes
+from .categorical import (
+    Microdata as Microdata,
+    attributes_to_json as attributes_to_json,
+    domain_from_json as domain_from_json,
+    read_csv as read_csv,
+    read_parquet as read_parquet,
+)
+from .csv_text import (
+    leading_numbers as leading_numbers,
+    no_number as no_number,
+    shortened as shortened,
+    text_columns as text_columns,
+)
+from .discretization import Discretization as Discretization
+from .domain import (
+    LARGEST_RAVELLED_DOMAIN as LARGEST_RAVELLED_DOMAIN,
+    Attribute as Attribute,
+    Codes as Codes,
+    Domain as Domain,
+    refuse_foreign_codes as refuse_foreign_codes,
+)
+from .either import read_true_records as read_true_records
+from .numeric import (
+    ClassCodes as ClassCodes,
+    Floats as Floats,
+    NumericMicrodata as NumericMicrodata,
+    read_numeric_parquet as read_numeric_parquet,
+)

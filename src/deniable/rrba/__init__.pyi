@@ -1,0 +1,33 @@
+from .batch import (
+    Collection as Collection,
+    block_sizes as block_sizes,
+    collect as collect,
+    sampled_blocks as sampled_blocks,
+    split_blocks as split_blocks,
+)
+from .privacy import (
+    answer_epsilon as answer_epsilon,
+    claimed_epsilon as claimed_epsilon,
+    floor_epsilon as floor_epsilon,
+    keep_for_epsilon as keep_for_epsilon,
+    keep_of_claim as keep_of_claim,
+    repeated_epsilon as repeated_epsilon,
+    variance_inflation as variance_inflation,
+)
+from .tables import (
+    LOST as LOST,
+    POOLED as POOLED,
+    PRINTED as PRINTED,
+    PRINTED_FIRST_VERSION as PRINTED_FIRST_VERSION,
+    Rule as Rule,
+    TableState as TableState,
+    floored_projection as floored_projection,
+    printed_estimate as printed_estimate,
+    table_channel as table_channel,
+)
+from .views import (
+    Combination as Combination,
+    View as View,
+    fewest_views as fewest_views,
+    make_views as make_views,
+)

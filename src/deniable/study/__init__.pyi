@@ -1,0 +1,51 @@
+from .catalog import StudyTable as StudyTable
+from .claims import (
+    CLAIM_COLUMNS as CLAIM_COLUMNS,
+    FALSE_ALARMS as FALSE_ALARMS,
+    SIMILAR as SIMILAR,
+    Claim as Claim,
+    Decide as Decide,
+    Outcome as Outcome,
+    Pair as Pair,
+    Row as Row,
+    alike as alike,
+    below as below,
+    by as by,
+    claim_columns as claim_columns,
+    claim_row as claim_row,
+    counted as counted,
+    decided as decided,
+    in_order_of_text as in_order_of_text,
+    known as known,
+    listed as listed,
+    logarithms as logarithms,
+    near as near,
+    range_of as range_of,
+    ratio as ratio,
+    ratios_of as ratios_of,
+    some as some,
+    z_score as z_score,
+)
+from .engine import (
+    CONFIDENCE as CONFIDENCE,
+    RESULT_COLUMNS as RESULT_COLUMNS,
+    Simulator as Simulator,
+    SummaryName as SummaryName,
+    Verdict as Verdict,
+    agreement as agreement,
+    compare as compare,
+    in_order as in_order,
+    mean_summary as mean_summary,
+    plotted as plotted,
+    replicate as replicate,
+    simulate_chunk as simulate_chunk,
+)
+from .grid import cells_of_grids as cells_of_grids, chunk_of as chunk_of, values_of as values_of
+from .published import read_published as read_published
+from .settings import (
+    Coverage as Coverage,
+    Epsilon as Epsilon,
+    Probability as Probability,
+    Share as Share,
+    Strict as Strict,
+)
