@@ -85,7 +85,7 @@ def test_a_digest_covers_the_script_and_what_scripts_share(copied: Path) -> None
 
 
 def test_a_digest_does_not_depend_on_the_place(copied: Path, tmp_path: Path) -> None:
-    for script in ("simulate.py", "report/render.py", "draw.py"):
+    for script in ("simulate.py", "report.py", "draw.py"):
         there = digest(copied, script)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(provenance, "PACKAGE", ROOT / "src" / "deniable")
