@@ -14,13 +14,12 @@ rule all:
     default_target: True
     input:
         "results/report.html",
-        expand("results/tables/{table}.csv", table=plan.tables()),
+        expand("results/tables/{table}.csv", table=plan.tables() + plan.computed_tables()),
         expand(
             "results/figures/{figure}.{format}",
             figure=plan.figures(),
             format=["svg", "png"],
         ),
-        expand("results/tables/{table}.csv", table=plan.analyses()),
         "results/audit/privacy.csv",
         "results/audit/samplers.csv",
         plan.release_files(),
@@ -31,9 +30,6 @@ include: "workflow/rules/release.smk"
 include: "workflow/rules/release_numeric.smk"
 include: "workflow/rules/release_rrba.smk"
 include: "workflow/rules/studies.smk"
-include: "workflow/rules/multirr.smk"
-include: "workflow/rules/pram.smk"
-include: "workflow/rules/idp.smk"
-include: "workflow/rules/rrba.smk"
+include: "workflow/rules/analyses.smk"
 include: "workflow/rules/audit.smk"
 include: "workflow/rules/report.smk"

@@ -11,7 +11,7 @@ from typing import get_args
 
 import check_findings
 import check_provenance
-from deniable.papers import ANALYSES, FIGURES, ON_REQUEST, TABLES
+from deniable.papers import COMPUTED_TABLES, FIGURES, TABLES
 from deniable.study import RESULT_COLUMNS, Verdict
 
 RESULTS = Path("results")
@@ -48,11 +48,12 @@ def faults_of_table(path: Path, columns: set[str]) -> list[str]:
 def main() -> int:
     """Check everything, print the faults or what was found."""
     faults = []
-    asked = {name: table for name, table in TABLES.items() if name not in ON_REQUEST}
-    drawn = [name for name, tables in FIGURES.items() if not set(tables) & set(ON_REQUEST)]
+    asked = {name: table for name, table in TABLES.items() if not table.on_request}
+    made = {*asked, *COMPUTED_TABLES}
+    drawn = [name for name, figure in FIGURES.items() if {*figure.tables} <= made]
     for table in asked.values():
         faults += faults_of_table(table_path(table.id), COMPARED if table.published else DRAWN)
-    for name in ANALYSES:
+    for name in COMPUTED_TABLES:
         faults += faults_of_table(table_path(name), set())
     files = [RESULTS / "figures" / f"{name}.{kind}" for name in drawn for kind in ("svg", "png")]
     files.append(RESULTS / "report.html")
@@ -63,7 +64,7 @@ def main() -> int:
     if not rows(audit):
         faults.append(f"{audit}: missing or empty")
     damaged, results = check_provenance.faults_of_files(RESULTS)
-    wanted = [str(path) for path in (*map(table_path, (*asked, *ANALYSES)), *files, audit)]
+    wanted = [str(path) for path in (*map(table_path, (*asked, *COMPUTED_TABLES)), *files, audit)]
     faults += damaged + check_provenance.faults_of_ancestry(wanted, results)
     if faults:
         print("\n".join(faults), file=sys.stderr)
@@ -72,7 +73,7 @@ def main() -> int:
     # A study may draw from a model of its own, or a file from a network.
     sources = sorted(found - {"model", "network"})
     print(
-        f"results: {len(asked) + len(ANALYSES)} tables, {len(drawn)} figures, the audit and the "
+        f"results: {len(made)} tables, {len(drawn)} figures, the audit and the "
         f"report are there; {len(results)} files are what was made; data: {', '.join(sources)}"
     )
     whole = sources == ["original"] and {

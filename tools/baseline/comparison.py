@@ -18,8 +18,8 @@ import pandas as pd
 
 from baseline.chance import Flags, Floats, p_values, same
 from baseline.kept import HALF_WIDTH, Facts, Origin, Run
-from deniable.papers import WRITTEN, Columns, columns_of
-from deniable.study import CONFIDENCE
+from deniable.papers import columns_of
+from deniable.study import CONFIDENCE, WRITTEN, Columns
 
 Kind = Literal["number", "exact", "verdict", "row lost", "row new", "table lost", "table new",
                "records"]  # fmt: skip

@@ -115,10 +115,10 @@ def kept(table: str, path: Path) -> Kept:
     if columns.estimate:
         rows = rows.assign(**{HALF_WIDTH: _half_widths(rows["ci_low"], rows["ci_high"])})
     first = [*columns.keys, *([columns.estimate, HALF_WIDTH] if columns.estimate else [])]
-    dropped = {*first, *columns.not_kept, *(("ci_low", "ci_high") if columns.estimate else ())}
+    dropped = {*first, *columns.by_chance, *(("ci_low", "ci_high") if columns.estimate else ())}
     others = [column for column in rows if column not in dropped]
     rows = rows[[*first, *others]]
-    if columns.not_kept:
+    if columns.by_chance:
         rows = rows.drop_duplicates()  # rows that differ by what is not kept, as bins do
     return Kept(rows.reset_index(drop=True), sha256(path))
 

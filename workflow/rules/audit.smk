@@ -3,7 +3,7 @@
 
 rule audit_privacy:
     input:
-        dependences=rules.measure_dependences.output.dependences,
+        dependences="results/tables/multirr_dependences.csv",
         data="results/data/adult.parquet",
         channels=expand("results/releases/{release}/channels.json", release=plan.releases()),
         collections=expand(

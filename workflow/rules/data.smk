@@ -48,3 +48,22 @@ rule fit_surrogate:
 rule fit_surrogates:
     input:
         expand("results/surrogates/{dataset}.json", dataset=plan.datasets),
+
+
+rule draw_network:
+    input:
+        networks=expand("resources/networks/{network}.json", network=["survey", "alarm", "child"]),
+    output:
+        "results/data/networks/{file}.parquet",
+    log:
+        "results/logs/draw_network/{file}.log",
+    benchmark:
+        "results/benchmarks/draw_network/{file}.tsv"
+    wildcard_constraints:
+        file="[a-z0-9_]+",
+    params:
+        code=lambda wildcards: plan.code("draw_network.py"),
+    message:
+        "Drawing {wildcards.file} from its network"
+    script:
+        "../scripts/draw_network.py"

@@ -6,7 +6,7 @@ TEMPLATES = Path("src/deniable")
 
 rule report:
     input:
-        tables=expand("results/tables/{table}.csv", table=plan.tables() + plan.analyses()),
+        tables=expand("results/tables/{table}.csv", table=plan.tables() + plan.computed_tables()),
         audits=[*rules.audit_privacy.output, *rules.audit_samplers.output],
         figures=expand("results/figures/{figure}.svg", figure=plan.figures()),
         channels=expand("results/releases/{release}/channels.json", release=plan.releases()),
@@ -46,7 +46,7 @@ rule report:
         "results/benchmarks/report.tsv"
     params:
         config=plan.config.model_dump(exclude={"data"}),
-        code=lambda wildcards: plan.code("report.py"),
+        code=lambda wildcards: plan.code("report.py", PARTS),
     message:
         "Writing the report"
     script:

@@ -12,10 +12,13 @@ rule simulate:
         "results/logs/simulate/{study}-{chunk}-of-{chunks}.log",
     benchmark:
         "results/benchmarks/simulate/{study}-{chunk}-of-{chunks}.tsv"
+    resources:
+        runtime=lambda wildcards, attempt: STUDIES[wildcards.study].resources.minutes * attempt,
+        mem_mb=lambda wildcards, attempt: STUDIES[wildcards.study].resources.memory_mb * attempt,
     params:
         study=lambda wildcards: plan.settings("studies", wildcards.study),
         seed=plan.config.seed,
-        code=lambda wildcards: plan.code("simulate.py"),
+        code=lambda wildcards: plan.code("simulate.py", STUDIES[wildcards.study]),
     message:
         "Study {wildcards.study}: simulating chunk {wildcards.chunk} of {wildcards.chunks}"
     script:
@@ -43,7 +46,9 @@ rule collect:
         table="|".join(TABLES),
     params:
         study=lambda wildcards: plan.settings("studies", TABLES[wildcards.table].study),
-        code=lambda wildcards: plan.code("collect.py"),
+        code=lambda wildcards: plan.code(
+            "collect.py", TABLES[wildcards.table], STUDIES[TABLES[wildcards.table].study]
+        ),
     message:
         "Table {wildcards.table}: setting results beside the printed numbers"
     script:
@@ -52,7 +57,9 @@ rule collect:
 
 rule draw:
     input:
-        lambda wildcards: expand("results/tables/{table}.csv", table=FIGURES[wildcards.figure]),
+        lambda wildcards: expand(
+            "results/tables/{table}.csv", table=FIGURES[wildcards.figure].tables
+        ),
     output:
         svg=report(
             "results/figures/{figure}.svg",
@@ -70,30 +77,8 @@ rule draw:
     # What a newcomer waits for comes first.
     priority: 10
     params:
-        code=lambda wildcards: plan.code("draw.py"),
+        code=lambda wildcards: plan.code("draw.py", FIGURES[wildcards.figure]),
     message:
         "Figure {wildcards.figure}: printed against regenerated"
     script:
         "../scripts/draw.py"
-
-
-rule summarize_agreement:
-    input:
-        expand("results/tables/{table}.csv", table=plan.compared_tables()),
-    output:
-        report(
-            "results/tables/multirr_agreement.csv",
-            caption="../report/agreement.rst",
-            category="Tables",
-            labels={"table": "multirr_agreement"},
-        ),
-    log:
-        "results/logs/summarize_agreement.log",
-    benchmark:
-        "results/benchmarks/summarize_agreement.tsv"
-    params:
-        code=lambda wildcards: plan.code("summarize_agreement.py"),
-    message:
-        "Counting which printed numbers hold"
-    script:
-        "../scripts/summarize_agreement.py"

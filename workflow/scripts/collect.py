@@ -4,7 +4,7 @@ import pandas as pd
 
 from deniable.files import write_table
 from deniable.papers import STUDIES, TABLES
-from deniable.study import cells_of_grids, compare, in_order, plotted, read_published
+from deniable.study import cells_of_grids, compare, in_order, plotted, read_published, resolve
 
 from job import job
 
@@ -19,8 +19,10 @@ with job(snakemake):
         printed = pd.concat(
             read_published(file, study.published_column) for file in snakemake.input.published
         )
+    if table.reshape:
+        results = resolve(table.reshape)(results)
     if table.finish:
-        results = table.finish(results, printed)
+        results = resolve(table.finish)(results, printed)
     elif table.published:
         results = compare(results, printed, table.keys, study.published_replicates)
     else:

@@ -2,12 +2,13 @@
 
 import pandas as pd
 
-from deniable.papers import drawing as figures
+from deniable.display import save
+from deniable.papers import FIGURES
+from deniable.study import resolve
 
 from job import job
 
 with job(snakemake):
-    figure = figures.draw(
-        snakemake.wildcards.figure, [pd.read_csv(file) for file in snakemake.input]
-    )
-    figures.save(figure, snakemake.output.svg, snakemake.output.png)
+    figure = FIGURES[snakemake.wildcards.figure]
+    drawn = resolve(figure.draw)(*map(pd.read_csv, snakemake.input), **figure.options)
+    save(drawn, snakemake.output.svg, snakemake.output.png)

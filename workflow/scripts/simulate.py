@@ -15,7 +15,7 @@ with job(snakemake):
     records = dict(zip(names, files, strict=True))
     data = records if len(records) > 1 else next(iter(records.values()), None)
     results = simulate_chunk(
-        study.simulator(data, settings),
+        study.on(data, settings),
         snakemake.wildcards.study,
         settings["grids"],
         chunk=int(snakemake.wildcards.chunk),

@@ -1,9 +1,7 @@
 from .page import (
     MINUS as MINUS,
     SIGN as SIGN,
-    Origin as Origin,
     Row as Row,
-    Section as Section,
     Tables as Tables,
     between as between,
     first_of as first_of,

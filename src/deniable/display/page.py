@@ -1,12 +1,9 @@
 """What a page of the report is built of: sections, numbers as text, and where each comes from."""
 
-import ast
 import html
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +12,6 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from deniable.files import read_json, read_table
-from deniable.pipeline import PACKAGE
 
 Tables = Mapping[str, pd.DataFrame]
 Row = dict[str, Any]
@@ -39,36 +35,6 @@ POINTS_AN_INCH = 72
 PIXELS_AN_INCH = (80, 112)
 """How small and how large a figure may be shown."""
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of the page with a heading of its own.
-
-    Attributes
-    ----------
-    id : str
-        Its anchor.
-    title, link : str
-        Its heading, and its name in the list of contents.
-    template : str
-        File under templates/, without ".html.j2".
-    needs : tuple of str
-        Ids of the tables without which it is left out.
-    prepare : callable
-        From all tables to what the template shows besides them.
-    """
-
-    id: str
-    title: str
-    link: str
-    template: str
-    needs: tuple[str, ...] = ()
-    prepare: Callable[[Tables], Mapping[str, Any]] = lambda tables: {}
-
-    def possible(self, tables: Tables) -> bool:
-        """Return whether the tables that it needs were made, and are not empty."""
-        return all(name in tables and len(tables[name]) for name in self.needs)
 
 
 def read_folders(paths: Iterable[str], tables: Collection[str]) -> list[dict[str, Any]]:
@@ -112,61 +78,6 @@ def groups_of(table: pd.DataFrame, *columns: str) -> list[tuple[Row, pd.DataFram
         values: Any = key
         groups.append((dict(zip(columns, values, strict=True)), part))
     return groups
-
-
-# -- where numbers come from -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Origin:
-    """The code that makes a table or a figure.
-
-    Attributes
-    ----------
-    function : str
-        "module:name" within the library, for example "papers.multirr.figures.analyses:figure_1".
-    rule : str
-        The rule of the workflow that calls it.
-    """
-
-    function: str
-    rule: str
-
-    @property
-    def name(self) -> str:
-        """The function's name."""
-        return self.function.partition(":")[2]
-
-    @property
-    def file(self) -> str:
-        """The function's file, as seen from the project's root."""
-        module = self.function.partition(":")[0]
-        return f"src/{PACKAGE.name}/{module.replace('.', '/')}.py"
-
-    @property
-    def line(self) -> int:
-        """The line on which the function starts.
-
-        It is looked up in the source, so that the page needs to import nothing that computes.
-        """
-        module, _, name = self.function.partition(":")
-        return _lines(module)[name]
-
-
-@cache
-def _lines(module: str) -> dict[str, int]:
-    """Return the first line of every function, method and class of a module, by its full name."""
-    file = PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
-    lines: dict[str, int] = {}
-
-    def visit(body: Iterable[ast.stmt], prefix: str) -> None:
-        for node in body:
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                lines[prefix + node.name] = node.lineno
-                visit(node.body, f"{prefix}{node.name}.")
-
-    visit(ast.parse(file.read_text(encoding="utf-8")).body, "")
-    return lines
 
 
 # -- text ------------------------------------------------------------------------------------------

@@ -1,22 +1,16 @@
 from .catalog import (
     ANALYSES as ANALYSES,
+    AUDITS as AUDITS,
+    COMPARED_BY as COMPARED_BY,
+    COMPUTED_TABLES as COMPUTED_TABLES,
+    DRAWN_BY as DRAWN_BY,
     FIGURES as FIGURES,
-    ON_REQUEST as ON_REQUEST,
+    MADE_BY as MADE_BY,
+    PAPERS as PAPERS,
+    PARTS as PARTS,
     STUDIES as STUDIES,
     TABLES as TABLES,
-)
-from .columns import (
-    WRITTEN as WRITTEN,
-    Columns as Columns,
     columns_of as columns_of,
     names_of_tables as names_of_tables,
 )
 from .privacy_sections import by_kind as by_kind
-from .report_sections import (
-    COMPARED_BY as COMPARED_BY,
-    DRAWN_BY as DRAWN_BY,
-    FOLDERS as FOLDERS,
-    MADE_BY as MADE_BY,
-    PARTS as PARTS,
-    PICTURES as PICTURES,
-)

@@ -1,26 +1,132 @@
-"""The studies of all papers, which of them fills which table, and what is drawn from them."""
+"""The catalogs of all papers in one: what a run can make, and where it stands on the page."""
 
 from collections.abc import Mapping
+from itertools import chain
 
-import deniable.papers.idp.catalog as idp
-import deniable.papers.multirr.catalog as multirr
-import deniable.papers.pram.catalog as pram
-import deniable.papers.rrba.catalog as rrba
-from deniable.study import StudyTable
-from deniable.study.catalog import Study
+from deniable.errors import DeniableError
+from deniable.papers.idp import catalog as idp
+from deniable.papers.multirr import catalog as multirr
+from deniable.papers.pram import catalog as pram
+from deniable.papers.rrba import catalog as rrba
+from deniable.study.catalog import (
+    Analysis,
+    AnalysisTable,
+    Columns,
+    Figure,
+    Section,
+    Study,
+    StudyTable,
+)
+from deniable.study.origin import Origin
 
-__all__ = ["ANALYSES", "FIGURES", "ON_REQUEST", "STUDIES", "TABLES", "Study", "StudyTable"]
-
-STUDIES: Mapping[str, Study] = {**multirr.STUDIES, **pram.STUDIES, **idp.STUDIES, **rrba.STUDIES}
-TABLES: Mapping[str, StudyTable] = {**multirr.TABLES, **pram.TABLES, **idp.TABLES, **rrba.TABLES}
-FIGURES: Mapping[str, tuple[str, ...]] = {
-    **multirr.FIGURES,
-    **pram.FIGURES,
-    **idp.FIGURES,
-    **rrba.FIGURES,
+PAPERS = (multirr.PAPER, pram.PAPER, idp.PAPER, rrba.PAPER)
+STUDIES: Mapping[str, Study] = {k: v for paper in PAPERS for k, v in paper.studies.items()}
+TABLES: Mapping[str, StudyTable] = {each.id: each for paper in PAPERS for each in paper.tables}
+"""The tables that studies fill."""
+ANALYSES: Mapping[str, Analysis] = {each.name: each for paper in PAPERS for each in paper.analyses}
+COMPUTED_TABLES: Mapping[str, AnalysisTable] = {
+    table.id: table for each in ANALYSES.values() for table in each.tables if table.columns
 }
-"""The figures, each with the tables that it is drawn from."""
-ANALYSES: tuple[str, ...] = (*multirr.ANALYSES, *pram.ANALYSES, *idp.ANALYSES, *rrba.ANALYSES)
-"""The tables that no study fills."""
-ON_REQUEST: tuple[str, ...] = multirr.ON_REQUEST
-"""The tables that the full size leaves out."""
+"""The tables that analyses fill."""
+FIGURES: Mapping[str, Figure] = {each.id: each for paper in PAPERS for each in paper.figures}
+
+AUDITS = {
+    "privacy": AnalysisTable(
+        "privacy",
+        "randomized_response.audit:audit_multirr",
+        Columns(("mechanism", "matrix", "p", "t_v", "unit", "of"), verdict="holds"),
+        "audit",
+    ),
+    "samplers": AnalysisTable(
+        "samplers",
+        "randomized_response.audit:audit_release_samplers",
+        Columns(
+            ("release", "cluster"), by_chance=("statistic", "rare_p_value", "p_value", "draws")
+        ),
+        "audit",
+    ),
+}
+"""The audit's own tables, which the rules audit_privacy and audit_samplers make."""
+
+PARTS: Mapping[str, tuple[Section, ...]] = {
+    "In short": (
+        Section(
+            "about",
+            "What this is about",
+            "In plain words",
+            "multirr/about",
+            prepare="papers.multirr.sections.tables:about",
+        ),
+        Section("glance", "At a glance", "At a glance", "glance"),
+    ),
+    **{paper.heading: paper.sections for paper in PAPERS},
+    "Privacy": (
+        Section(
+            "audit",
+            "Privacy: claimed and exact",
+            "Audit",
+            "privacy/audit",
+            ("privacy",),
+            "papers.privacy_sections:audit",
+        ),
+        Section(
+            "risk",
+            "“Equal risk”, confronted with all that is spent",
+            "“Equal risk”",
+            "privacy/risk",
+            ("multirr_risk",),
+            "papers.privacy_sections:risk",
+        ),
+        Section(
+            "waiver",
+            "A waiver of sequential composition, held to its word",
+            "The waiver of 4.3",
+            "privacy/waiver",
+            ("multirr_waiver",),
+            "papers.privacy_sections:waiver",
+        ),
+    ),
+    "This project": (
+        Section("releases", "Releases", "Releases", "releases"),
+        Section("findings", "Findings", "Findings", "findings"),
+        Section("run", "This run", "This run", "run"),
+    ),
+}
+"""The sections of the page, in order, under the headings of the list of contents."""
+
+COMPARED_BY = Origin("study.engine:compare", "collect")
+"""Sets regenerated numbers beside printed ones."""
+MADE_BY: Mapping[str, Origin] = {
+    **{name: Origin(STUDIES[table.study].origin, "simulate") for name, table in TABLES.items()},
+    **{
+        table.id: Origin(table.made_by, each.name)
+        for each in ANALYSES.values()
+        for table in each.tables
+    },
+    **{name: Origin(table.made_by, f"audit_{name}") for name, table in AUDITS.items()},
+}
+"""The code that computes each table."""
+DRAWN_BY: Mapping[str, Origin] = {
+    name: Origin(figure.draw, "draw") for name, figure in FIGURES.items()
+}
+
+
+def columns_of(table: str) -> Columns:
+    """Return what the columns of a table are, by its name or that of an audit."""
+    if table in TABLES:
+        return TABLES[table].columns(STUDIES[TABLES[table].study])
+    audits = {f"audit_{name}": audit for name, audit in AUDITS.items()}
+    computed = {**COMPUTED_TABLES, **audits}
+    columns = computed[table].columns if table in computed else None
+    if columns is None:
+        raise DeniableError(
+            f"nothing says what the columns of table {table!r} are; "
+            "enter it in the catalog of its paper, src/deniable/papers/<key>/catalog.py"
+        )
+    return columns
+
+
+def names_of_tables() -> tuple[str, ...]:
+    """Return the names of all tables that a quick run makes."""
+    asked = (name for name, table in TABLES.items() if not table.on_request)
+    return tuple(chain(asked, COMPUTED_TABLES, (f"audit_{name}" for name in AUDITS)))

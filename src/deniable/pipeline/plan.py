@@ -10,12 +10,13 @@ from typing import Any
 from deniable.datasets import AnyDataset, Source, categorical, load_manifest, numeric, read_source
 from deniable.errors import ConfigError, DataError
 from deniable.files import read_json
-from deniable.papers import ANALYSES, FIGURES, ON_REQUEST, TABLES
+from deniable.papers import ANALYSES, FIGURES, TABLES
 from deniable.pipeline.code_digest import code_digest
 from deniable.pipeline.config import Config, validate
 from deniable.pipeline.results_folder import check_writable, locked
 from deniable.records import Domain
 from deniable.release import NETWORK_FILES
+from deniable.study import Analysis
 
 MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
 RESULTS = Path("results")
@@ -111,14 +112,16 @@ class Plan:
         sources = {name: read_source(RAW / f"{name}.source.json") for name in datasets}
         return cls(validate(values), Path(root), datasets, sources)
 
-    def code(self, script: str) -> str:
-        """Return the digest of a script and of all library code behind it."""
-        return code_digest(self.root / "workflow" / "scripts" / script)
+    def code(self, script: str, *entries: Any) -> str:
+        """Return the digest of a script, of entries of catalogs, and of all code behind them."""
+        return code_digest(self.root / "workflow" / "scripts" / script, *entries)
 
     def settings(self, section: str, name: str) -> dict[str, Any]:
-        """Return the settings of a study or a release as plain values, for a rule's parameters."""
-        part = self.config.study(name) if section == "studies" else self.config.release(name)
-        return part.model_dump()
+        """Return a study's, an analysis's or a release's settings as plain values, for a rule."""
+        if section == "releases":
+            return self.config.release(name).model_dump()
+        values: dict[str, Any] = getattr(getattr(self.config, section), name).model_dump()
+        return values
 
     def drawn_once(self, release: str) -> bool:
         """Return whether a release is drawn from the operating system: once, and never again."""
@@ -150,25 +153,39 @@ class Plan:
             if any(table.holds(cell) for cell in self.config.study(table.study).cells())
         ]
 
-    def printed_tables(self) -> list[str]:
-        """Return the ids of the tables that the paper prints, in the matrix that it prints."""
-        return [table for table in self.tables() if TABLES[table].study == "multirr_tables"]
+    def analyses(self) -> list[Analysis]:
+        """Return the analyses whose tables are made, in the catalogs' order."""
+        lacking = self._lacking()
+        return [
+            analysis
+            for analysis in ANALYSES.values()
+            if analysis.takes_what_is_there or not lacking & set(analysis.needs)
+        ]
 
-    def analyses(self) -> list[str]:
+    def computed_tables(self) -> list[str]:
         """Return the ids of the tables that no study fills."""
-        # Claims are held against all tables of the paper, or not at all.
-        whole = set(TABLES) - set(self.tables()) <= set(ON_REQUEST)
-        return [table for table in ANALYSES if whole or table != "multirr_claims"]
+        tables = (table for analysis in self.analyses() for table in analysis.tables)
+        return [table.id for table in tables if table.columns]
 
-    def compared_tables(self) -> list[str]:
-        """Return the ids of the tables that stand beside printed numbers."""
-        compared = {name for name, table in TABLES.items() if table.published and not table.finish}
-        return [table for table in self.tables() if table in compared]
+    def read_by(self, analysis: Analysis) -> list[str]:
+        """Return the files of the tables that an analysis reads."""
+        parts = {table.id: table.path for each in ANALYSES.values() for table in each.tables}
+        asked = [name for name in analysis.needs if name not in self._lacking()]
+        return [parts.get(name, f"results/tables/{name}.csv") for name in asked]
+
+    def asked_of(self, analysis: Analysis) -> dict[str, Any]:
+        """Return the settings of an analysis as plain values; none if it has none."""
+        section, _, name = analysis.settings.partition(".")
+        return self.settings(section, name) if name else {}
+
+    def _lacking(self) -> set[str]:
+        """Return the tables for which the config asks for no cells."""
+        return set(TABLES) - set(self.tables())
 
     def figures(self) -> list[str]:
         """Return the ids of the figures whose tables are made."""
-        not_made = set(TABLES) - set(self.tables())
-        return [figure for figure, tables in FIGURES.items() if not not_made & set(tables)]
+        not_made = self._lacking()
+        return [name for name, figure in FIGURES.items() if not not_made & set(figure.tables)]
 
     def releases(self, kind: str = "categorical", *, rehearsal: bool | None = None) -> list[str]:
         """Return the names of the releases that the same rules make.

@@ -1,6 +1,6 @@
 """The page that people read: every table and figure beside the printed numbers.
 
-Its sections are listed in `deniable.papers.report_sections`; here they are filled and put together.
+Its sections are listed in the catalogs of the papers; here they are filled and put together.
 """
 
 import re
@@ -26,7 +26,6 @@ from deniable.datasets import Source, read_source
 from deniable.display import (
     SIGN,
     Row,
-    Section,
     Tables,
     between,
     inline_svg,
@@ -42,12 +41,13 @@ from deniable.display import (
 )
 from deniable.files import read_json, read_table
 from deniable.papers import (
+    AUDITS,
     COMPARED_BY,
     DRAWN_BY,
-    FOLDERS,
+    FIGURES,
     MADE_BY,
+    PAPERS,
     PARTS,
-    PICTURES,
     TABLES,
     by_kind,
 )
@@ -59,12 +59,11 @@ from deniable.report.numeric_releases import (
     numeric_releases,
     read_numeric_releases,
 )
+from deniable.study import Section
 
 # Cells of other tables are counted in their own sections.
-PRINTED = [name for name, table in TABLES.items() if table.published and not table.finish]
+PRINTED = [name for name, table in TABLES.items() if table.compared]
 """The tables that have printed numbers beside ours."""
-KEYS = ("multirr", "pram", "idp", "rrba")
-"""The papers, by the keys of docs/references.md."""
 SUMMED_UP = ("pram_results", "pram_coverage", "pram_variance", "pram_design")
 """The sections of PRAM that have a card at a glance."""
 
@@ -177,7 +176,7 @@ def render(contents: Contents) -> str:
     shown = {each.id: each for sections in parts.values() for each in sections}
     bodies = {}
     for name, section in shown.items():
-        values = own[name](contents) if name in own else section.prepare(contents.tables)
+        values = own[name](contents) if name in own else section.content(contents.tables)
         bodies[name] = Markup(living_links(_filled(templates, section, values), shown))
     return templates.get_template("report.html.j2").render(parts=parts, bodies=bodies)
 
@@ -198,7 +197,9 @@ def environment(compiled: BytecodeCache | None = None) -> Environment:
         loader=ChoiceLoader(
             [
                 *map(PackageLoader, ("deniable.report", "deniable.display", "deniable.papers")),
-                PrefixLoader({key: PackageLoader(f"deniable.papers.{key}") for key in KEYS}),
+                PrefixLoader(
+                    {paper.key: PackageLoader(f"deniable.papers.{paper.key}") for paper in PAPERS}
+                ),
             ]
         ),
         autoescape=select_autoescape(["html", "j2"]),
@@ -220,15 +221,15 @@ def _environment(contents: Contents) -> Environment:
         tables=contents.tables,
         titles={name: table.title for name, table in TABLES.items()},
         svg={
-            name: Markup(inline_svg(picture, name, PICTURES[name]))
+            name: Markup(inline_svg(picture, name, FIGURES[name].shows))
             for name, picture in contents.figures.items()
         },
-        pictures=PICTURES,
+        pictures={name: figure.shows for name, figure in FIGURES.items()},
         made_by=MADE_BY,
         drawn_by=DRAWN_BY,
         compared_by=COMPARED_BY,
         printed=PRINTED,
-        folders=FOLDERS,
+        folders={name: audit.folder for name, audit in AUDITS.items()},
         surrogate=_is_surrogate(contents),
     )
     return shared
@@ -255,7 +256,7 @@ def glance(contents: Contents) -> Row:
         "example": tables.get("multirr_example1"),
         "runs": _runs({name: tables[name] for name in PRINTED if name in tables}),
         "pram": {
-            section.id: section.prepare(tables)
+            section.id: section.content(tables)
             for sections in PARTS.values()
             for section in sections
             if section.id in SUMMED_UP and section.possible(tables)

@@ -1,4 +1,12 @@
-from .catalog import StudyTable as StudyTable
+from .catalog import (
+    WRITTEN as WRITTEN,
+    Analysis as Analysis,
+    Columns as Columns,
+    Given as Given,
+    Section as Section,
+    StudyTable as StudyTable,
+    resolve as resolve,
+)
 from .claims import (
     CLAIM_COLUMNS as CLAIM_COLUMNS,
     FALSE_ALARMS as FALSE_ALARMS,
@@ -41,6 +49,7 @@ from .engine import (
     simulate_chunk as simulate_chunk,
 )
 from .grid import cells_of_grids as cells_of_grids, chunk_of as chunk_of, values_of as values_of
+from .origin import Origin as Origin
 from .published import read_published as read_published
 from .settings import (
     Coverage as Coverage,

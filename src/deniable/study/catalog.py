@@ -1,13 +1,50 @@
-"""What the registry knows of a study and of a table: one entry each."""
+"""What a catalog says of studies, analyses, tables, figures and sections: one entry an output.
+
+Code is named by strings, "module:function" below `deniable`: every job's process reads the
+catalogs, and only the one that calls a function imports its module (`resolve`).
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
-if TYPE_CHECKING:  # not at run time: every job's process reads this room
+if TYPE_CHECKING:  # not at run time: every job's process reads this module
     import pandas as pd
 
-    from deniable.study.engine import Simulator
+WRITTEN = 2e-8
+"""Tables have 9 digits: numbers that differ by less, relatively, are the same."""
+COMPUTED = 1e-6
+"""The same for what sums and solvers compute, which differ with versions and kinds of processor."""
+DESIGNED = 1e-3
+"""The same for channels found by search, which stops where little is left to gain."""
+
+
+def resolve(place: str) -> Any:
+    """Return the object that a catalog names, "module:name" or "module:Class.method"."""
+    module, _, names = place.partition(":")
+    found: Any = import_module(f"deniable.{module}")
+    for name in names.split("."):
+        found = getattr(found, name)
+    return found
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a job asks of a cluster at its first attempt; a second one asks for twice as much.
+
+    Attributes
+    ----------
+    minutes, memory_mb : int
+        At least five times what the slowest job took at full size; with room for Snakemake.
+    """
+
+    minutes: int = 3
+    memory_mb: int = 1000
+
+
+MINUTES = Resources(15, 1500)
+"""Of jobs that may take minutes, not seconds."""
 
 
 @dataclass(frozen=True)
@@ -16,8 +53,11 @@ class Study:
 
     Attributes
     ----------
-    simulator : callable
-        (true records, the study's settings from the config) -> what simulates its cells.
+    simulator : str
+        A class that is a `deniable.study.Simulator`, or a class method that makes one, from true
+        records and what it ``takes``.
+    takes : tuple of str
+        The study's settings that it takes, by name.
     summary : "median" or "mean"
         Of the replicates of each output.
     published_column : str, optional
@@ -27,18 +67,74 @@ class Study:
     datasets : tuple of str
         Whose true records it simulates on; of several, the simulator gets a mapping by name. None
         if it draws its data from a model of its own.
+    resources : Resources
+        Of a chunk, which a user's own ``chunks`` may make larger than the committed config's.
     """
 
-    simulator: Callable[[Any, Mapping[str, Any]], "Simulator"]
+    simulator: str
+    takes: tuple[str, ...] = ()
     summary: Literal["median", "mean"] = "median"
     published_column: str = ""
     published_replicates: int | None = None
     datasets: tuple[str, ...] = ("adult",)
+    resources: Resources = Resources(30, 1500)
+
+    def on(self, data: Any, settings: Mapping[str, Any]) -> Any:
+        """Return the simulator on true records (None: it has a model of its own)."""
+        asked = {name: settings[name] for name in self.takes}
+        asked = {k: tuple(v) if isinstance(v, list) else v for k, v in asked.items()}
+        return resolve(self.simulator)(*([data] if self.datasets else []), **asked)
+
+    @property
+    def origin(self) -> str:
+        """The code that simulates."""
+        module, _, name = self.simulator.partition(":")
+        return f"{module}:{name.partition('.')[0]}.__call__"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of a table are, for the baseline that a quick run is held against.
+
+    Attributes
+    ----------
+    keys : tuple of str
+        They name a row; none: its place among rows that are otherwise unnamed.
+    estimate : str
+        The column that ``ci_low`` and ``ci_high`` belong to, "" if there is none.
+    summary : "mean" or "median"
+        What the estimate is of its replicates.
+    verdict : str
+        The column of verdicts.
+    by_chance : tuple of str
+        What depends on the draws and has no interval, and what is said in words: not kept.
+    rows_by_chance : tuple of two str
+        A column, and how it begins in rows that depend on the draws altogether: not kept either.
+    tolerance : float
+        Relative, for numbers that do not depend on chance.
+    decided_elsewhere : bool
+        Whether a verdict rests on simulated numbers of other rows or tables.
+    """
+
+    keys: tuple[str, ...]
+    estimate: str = ""
+    summary: Literal["median", "mean"] = "mean"
+    verdict: str = "verdict"
+    by_chance: tuple[str, ...] = ()
+    rows_by_chance: tuple[str, str] | None = None
+    tolerance: float = COMPUTED
+    decided_elsewhere: bool = False
+
+
+def claims_columns(*keys: str) -> Columns:
+    """Return what the columns of a table of claims are, of which only verdicts are kept."""
+    said = ("section", "printed", "test", "figure", "support", "contradict")
+    return Columns(keys, by_chance=said, decided_elsewhere=True)
 
 
 @dataclass(frozen=True)
 class StudyTable:
-    """A table of results.
+    """A table that a study fills.
 
     Attributes
     ----------
@@ -58,8 +154,16 @@ class StudyTable:
         empty.
     value : str
         Name of the column of summaries; the summary's own if empty.
-    finish : callable, optional
+    reshape : str
+        A function of the results, applied before they are compared.
+    finish : str
         (results, printed numbers or None) -> the table, where it takes more than comparing.
+    by_chance : tuple of str
+        Columns that depend on the draws and have no interval.
+    decided_elsewhere : bool
+        Whether verdicts rest on other rows.
+    on_request : bool
+        Whether config/config.yaml does not ask for it.
     """
 
     id: str
@@ -69,7 +173,11 @@ class StudyTable:
     published: tuple[str, ...] = ()
     where: Mapping[str, Any] = field(default_factory=dict)
     value: str = ""
-    finish: Callable[["pd.DataFrame", "pd.DataFrame | None"], "pd.DataFrame"] | None = None
+    reshape: str = ""
+    finish: str = ""
+    by_chance: tuple[str, ...] = ()
+    decided_elsewhere: bool = False
+    on_request: bool = False
 
     def holds(self, cell: Mapping[str, Any]) -> bool:
         """Return whether a cell, or a row, belongs to the table."""
@@ -78,3 +186,188 @@ class StudyTable:
             for key, values in self.where.items()
             if key in cell
         )
+
+    @property
+    def compared(self) -> bool:
+        """Whether its rows stand beside printed numbers, one by one."""
+        return bool(self.published) and not (self.reshape or self.finish)
+
+    def columns(self, study: Study) -> Columns:
+        """Return what its columns are, given the study that fills it."""
+        return Columns(
+            tuple(key for key in self.keys if key not in self.by_chance),
+            self.value or ("regenerated" if self.published else study.summary),
+            study.summary,
+            by_chance=self.by_chance,
+            tolerance=WRITTEN,
+            decided_elsewhere=self.decided_elsewhere,
+        )
+
+
+@dataclass(frozen=True)
+class AnalysisTable:
+    """A table that no study fills.
+
+    Attributes
+    ----------
+    id : str
+        Name of the file, without ".csv".
+    made_by : str
+        The function that computes it, which the report names under it.
+    columns : Columns or None
+        None for a part of a table, which is neither shown nor kept.
+    folder : str
+        Of the file, under results/.
+    """
+
+    id: str
+    made_by: str
+    columns: Columns | None
+    folder: str = "tables"
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return f"results/{self.folder}/{self.id}.csv"
+
+
+@dataclass(frozen=True)
+class Given:
+    """What an analysis computes from.
+
+    Attributes
+    ----------
+    data : mapping of name to records
+        Microdata or NumericMicrodata, as `Analysis.data` names them.
+    tables : mapping of id to DataFrame
+    published : mapping of name to path
+        Files of printed numbers.
+    settings : mapping
+        The part of the config that `Analysis.settings` names.
+    seed : int
+        The root seed.
+    """
+
+    data: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, "pd.DataFrame"] = field(default_factory=dict)
+    published: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A computation that fills one table or several, once; a rule of the workflow.
+
+    Attributes
+    ----------
+    name : str
+        Of the rule.
+    run : str
+        A function of `Given` that returns a mapping of ids to tables.
+    tables : tuple of AnalysisTable
+        What it fills.
+    says : str
+        What it does, as Snakemake tells it.
+    data : tuple of str
+        Data sets that it reads, by the names of their files under results/data.
+    needs : tuple of str
+        Tables that it reads, by id. Those that a config makes no cells for are left out if it
+        ``takes_what_is_there``; without all others it is not made.
+    published : tuple of str
+        Files of printed numbers that it reads.
+    settings : str
+        Its part of the config, "studies.name" or "analyses.name".
+    caption : str
+        Of its first table in Snakemake's own report: a file under workflow/report.
+    """
+
+    name: str
+    run: str
+    tables: tuple[AnalysisTable, ...]
+    says: str
+    data: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    takes_what_is_there: bool = False
+    published: tuple[str, ...] = ()
+    settings: str = ""
+    caption: str = ""
+    resources: Resources = Resources()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure.
+
+    Attributes
+    ----------
+    id : str
+        Name of the files under results/figures.
+    draw : str
+        A function of its tables that returns a matplotlib Figure.
+    tables : tuple of str
+        Ids.
+    shows : str
+        What it shows, for those who hear the page.
+    options : mapping
+        Further arguments of ``draw``, by name.
+    """
+
+    id: str
+    draw: str
+    tables: tuple[str, ...]
+    shows: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page with a heading of its own.
+
+    Attributes
+    ----------
+    id : str
+        Its anchor.
+    title, link : str
+        Its heading, and its name in the list of contents.
+    template : str
+        "folder/name" of a paper's templates, or a name of the report's own.
+    needs : tuple of str
+        Ids of the tables without which it is left out.
+    prepare : str
+        A function of all tables that returns what the template shows besides them.
+    options : mapping
+        Further arguments of ``prepare``, by name.
+    """
+
+    id: str
+    title: str
+    link: str
+    template: str
+    needs: tuple[str, ...] = ()
+    prepare: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def possible(self, tables: Mapping[str, "pd.DataFrame"]) -> bool:
+        """Return whether the tables that it needs were made, and are not empty."""
+        return all(name in tables and len(tables[name]) for name in self.needs)
+
+    def content(self, tables: Mapping[str, "pd.DataFrame"]) -> Mapping[str, Any]:
+        """Return what the template shows besides tables."""
+        if not self.prepare:
+            return {}
+        function: Callable[..., Mapping[str, Any]] = resolve(self.prepare)
+        return function(tables, **self.options)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What is reproduced of one source, and under which heading it stands on the page."""
+
+    key: str
+    heading: str
+    studies: Mapping[str, Study]
+    tables: tuple[StudyTable, ...]
+    analyses: tuple[Analysis, ...]
+    figures: tuple[Figure, ...]
+    sections: tuple[Section, ...]

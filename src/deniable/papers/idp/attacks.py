@@ -35,6 +35,7 @@ from deniable.idp.audit import (
 )
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise, generator_for
+from deniable.study import Given
 
 ATTACKED: tuple[Method, ...] = ("dp_um", "idp_ls", "idp_cbls")
 ATTACK_COLUMNS = (
@@ -375,3 +376,13 @@ def _linked(
                     "microaggregation": plain,
                     "replicates": targets.size,
                 }
+
+
+def attacked(given: Given) -> dict[str, pd.DataFrame]:
+    """Attack releases of a data set, and compare what they protect."""
+    ((name, data),) = given.data.items()
+    grid = AttackGrid(**given.settings)
+    return {
+        f"{name}_attacks": attack_table(name, data, grid, given.seed),
+        f"{name}_protection": protection_table(name, data, grid, given.seed),
+    }

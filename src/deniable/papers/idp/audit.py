@@ -31,7 +31,9 @@ from deniable.idp.audit import (
 )
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise, generator_for
+from deniable.study import Given
 
+DATASETS = ("census", "wine")
 CERTIFIED: tuple[Method, ...] = ("dp", "dp_um", "idp_ls", "idp_cbls")
 
 
@@ -194,3 +196,38 @@ def of_datasets(tables: Mapping[str, pd.DataFrame], sources: Mapping[str, str]) 
     about_none = joined["dataset"] == "none"
     again = about_none & joined.drop(columns="data_source").duplicated()
     return joined[~again].reset_index(drop=True)
+
+
+def audited(given: Given) -> dict[str, pd.DataFrame]:
+    """Audit individual differential privacy by microaggregation on a data set."""
+    ((name, data),) = given.data.items()
+    asked = dict(given.settings)
+    sizes = {each: asked.pop(f"{each}_k") for each in DATASETS}
+    grid = AuditGrid(sizes[name], **asked)
+    return {
+        name: audit_table(name, data, grid, given.seed),
+        f"{name}_clusters": cluster_table(name, data, grid),
+    }
+
+
+def joined(given: Given) -> dict[str, pd.DataFrame]:
+    """Join what audits and attacks found on each data set, with the source of its records."""
+    sources = {name: data.marks["data_source"] for name, data in given.data.items()}
+    found = {}
+    for table, part in (
+        ("idp_audit", ""),
+        ("idp_audit_clusters", "_clusters"),
+        ("idp_attacks", "_attacks"),
+        ("idp_protection", "_protection"),
+    ):
+        tables = {name: given.tables[f"{name}{part}"] for name in DATASETS}
+        typed = {name: each.astype(_types(each)) for name, each in tables.items()}
+        found[table] = of_datasets(typed, sources)
+    return found
+
+
+def _types(table: pd.DataFrame) -> dict[str, str]:
+    """Return the types of columns that have missing values, and would be written otherwise."""
+    return {
+        name: kind for name, kind in {"k": "Int64", "holds": "boolean"}.items() if name in table
+    }

@@ -12,6 +12,7 @@ from deniable.study import (
     CLAIM_COLUMNS,
     Claim,
     Decide,
+    Given,
     Outcome,
     Pair,
     Row,
@@ -482,3 +483,18 @@ CLAIMS: tuple[Claim, ...] = (
     SHRINKS, SMALL_GAIN, LARGEST_BEST, NOT_BEST, MORE_GAIN,
     MORE_ATTRIBUTES,
 )  # fmt: skip
+
+
+def decide(given: Given) -> dict[str, pd.DataFrame]:
+    """Decide what the paper claims in words, from the tables of this run."""
+    found = given.tables
+    compared = [found[f"multirr_{name}"] for name in ("table1", "table2", "sensitivity")]
+    thresholds = pd.concat(compared).rename(columns={"regenerated": "median"})
+    tables = Tables(
+        gains=found["multirr_gains"],
+        methods=found["multirr_projections"],
+        thresholds=thresholds[thresholds["matrix"] == "printed"],
+        attributes=found["multirr_attributes"],
+        clusters=found["multirr_clusters"],
+    )
+    return {"multirr_claims": claims(tables)}

@@ -12,6 +12,7 @@ contingency table exactly, so the table itself is used: the protocol takes n * n
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,13 @@ class DependenceAssessment:
     thresholds: tuple[tuple[int, float], ...] = ()
     _formed: dict[tuple[int, tuple[int, ...]], Clusters] = field(default_factory=dict, repr=False)
     _indices: dict[tuple[Clusters, Clusters], float] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls, data: Microdata, ordinal: tuple[str, ...], t_v: Sequence[int], t_d: Sequence[float]
+    ) -> "DependenceAssessment":
+        """Return the study at every combination of thresholds."""
+        return cls(data, ordinal, tuple(product(t_v, t_d)))
 
     @cached_property
     def measures(self) -> dict[Pair, Measure]:

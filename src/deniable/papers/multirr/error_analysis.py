@@ -27,12 +27,15 @@ from deniable.randomized_response import (
     rr_channel,
 )
 from deniable.records import Domain, Microdata
+from deniable.study import Given, values_of
 
 FIGURE_1_DECADES = 7
 FIGURE_1_POINTS_A_DECADE = 10
 PROBABILITIES = (0.1, 0.3, 0.5, 0.7)
 Measure = Callable[[npt.ArrayLike], float]
 DEPENDENCE_READINGS: tuple[Reading, ...] = ("keep", "printed")
+
+COPIES = (1, 6)  # Adult and Adult6
 
 
 def figure_1(sizes: Sequence[int] = (), alpha: float = 0.05) -> pd.DataFrame:
@@ -209,3 +212,16 @@ MEASURES: dict[str, Measure] = {
     "absolute_correlation": absolute_correlation,
     "absolute_covariance": _absolute_covariance,
 }
+
+
+def bounds(given: Given) -> dict[str, pd.DataFrame]:
+    """Tabulate Figure 1, the accuracy analysis of 3.3, the propagation of 2.3, the order of 4.1."""
+    data = given.data["adult"]
+    probabilities = values_of(given.settings["grids"], "p")
+    order = expected_dependence_order(data, probabilities)
+    return {
+        "multirr_fig1": figure_1(data.domain.shape),
+        "multirr_accuracy": accuracy_table(data.domain, [len(data) * n for n in COPIES]),
+        "multirr_propagation": propagation_table(data.domain, probabilities),
+        "multirr_order": order.assign(data_source=data.marks["data_source"]),
+    }

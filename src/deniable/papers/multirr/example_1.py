@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from deniable.errors import DeniableError
+from deniable.study import Given
 
 HALF = Fraction(1, 2)
 Values = tuple[Fraction, ...]
@@ -203,3 +204,8 @@ def _compared(printed: Mapping[str, Values], found: Mapping[str, Values]) -> dic
 
 def _text(values: Values) -> str:
     return f"({', '.join(map(str, values))})"
+
+
+def worked(_: Given) -> dict[str, pd.DataFrame]:
+    """Work the example through 100 sweeps."""
+    return {"multirr_example1": example_1(sweeps=100)}

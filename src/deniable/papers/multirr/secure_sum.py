@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.errors import DeniableError
+from deniable.papers.multirr.secure_assessment import secure_assessments
 from deniable.privacy import linked_parties
 from deniable.randomized_response import (
     NOTHING,
@@ -33,6 +34,7 @@ from deniable.randomized_response import (
 from deniable.randomized_response.secure_sum import Pair
 from deniable.records import Attribute, Domain, Microdata
 from deniable.sampling import RandomSource, generator_for
+from deniable.study import Given
 
 # -- what a party may do wrong ---------------------------------------------------------------------
 
@@ -394,3 +396,19 @@ FAULTS: tuple[tuple[str, Spoil, Sequence[Pair], str], ...] = (
         "counts, but not choose them",
     ),
 )
+
+
+def all_trials(given: Given) -> dict[str, pd.DataFrame]:
+    """Run the secure sum with and without faults, assess by it, and show what its counts link."""
+    data, seed, asked = given.data["adult"], given.seed, given.settings
+    source = data.marks["data_source"]
+    sizes = Sizes(asked["parties"], asked["parties_of_all_pairs"])
+    summed = trials(data, seed, sizes, tuple(asked["pair"]))
+    assessed = secure_assessments(data, seed, asked["parties_of_all_pairs"])
+    linked = linkage_example(data, seed, asked["linkage_parties"], asked["linkage_samples"])
+    return {
+        "multirr_secure_sum": summed.assign(data_source=source),
+        "multirr_secure_sum_faults": fault_trials(seed, asked["fault_trials"]),
+        "multirr_secure_assessment": assessed.assign(data_source=source),
+        "multirr_linkage": linked.assign(data_source=source),
+    }

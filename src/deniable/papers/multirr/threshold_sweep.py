@@ -8,7 +8,7 @@ exact than between independent runs, and a cell of twenty thresholds costs as mu
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,19 @@ class ThresholdSweep:
     ordinal: tuple[str, ...] = ()
     subset_seed: int = 2024
     _sized: dict[int, ClusterQueries] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        data: Microdata,
+        coverage: float,
+        t_v: Sequence[int],
+        t_d: Sequence[float],
+        ordinal: tuple[str, ...],
+        subset_seed: int,
+    ) -> "ThresholdSweep":
+        """Return the study at every combination of thresholds."""
+        return cls(data, coverage, tuple(product(t_v, t_d)), ordinal, subset_seed)
 
     def queries_on(self, records: int) -> ClusterQueries:
         """Return the simulator of single thresholds on so many records."""

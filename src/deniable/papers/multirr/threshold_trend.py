@@ -11,8 +11,10 @@ import pandas as pd
 from scipy import special
 
 from deniable.estimation import Z_95
-from deniable.papers.multirr.catalog import PRINTED_RUNS
+from deniable.study import Given, agreement
 
+PRINTED_RUNS = 1000
+"""Runs behind a printed number ([multirr], 6.5)."""
 TREND_COLUMNS = (
     "dataset",
     "mechanism",
@@ -89,3 +91,16 @@ def _chi_square(statistic: float, freedom: int) -> dict[str, float]:
         "degrees_of_freedom": freedom,
         "p_value": float(special.chdtrc(freedom, statistic)) if freedom else 1.0,
     }
+
+
+def trend(given: Given) -> dict[str, pd.DataFrame]:
+    """Test the trend over T_d in the printed tables that this run regenerates."""
+    printed = [table for name, table in given.tables.items() if name != "multirr_clusters"]
+    found = threshold_trend(pd.concat(printed), given.tables["multirr_clusters"])
+    return {"multirr_threshold_trend": found}
+
+
+def agreement_by_reading(given: Given) -> dict[str, pd.DataFrame]:
+    """Count which printed numbers hold under each reading, mechanism and projection."""
+    by = ["dataset", "matrix", "mechanism", "projection"]
+    return {"multirr_agreement": agreement(pd.concat(given.tables.values()), by)}

@@ -18,6 +18,7 @@ from deniable.design import Cost, Design, Requirements, design, violations
 from deniable.design.problem import Estimator, LossName, loss_of
 from deniable.pram import channel_of_epsilon
 from deniable.records import Microdata
+from deniable.study import Given
 
 COLUMNS = (
     "attribute",
@@ -229,3 +230,13 @@ def _margins(data: Microdata) -> Iterator[tuple[str, list[str], Floats]]:
         if present.size >= 2:
             names = [attribute.categories[int(v)] for v in present]
             yield attribute.name, names, np.asarray(counts[present] / counts.sum())
+
+
+def designed(given: Given) -> dict[str, pd.DataFrame]:
+    """Design channels by convex optimization for attributes of Adult."""
+    data = given.data["adult"]
+    source = data.marks["data_source"]
+    return {
+        "pram_design": design_table(data, given.settings["epsilons"]).assign(data_source=source),
+        "pram_channels": channel_table(data).assign(data_source=source),
+    }

@@ -28,6 +28,7 @@ from deniable.errors import DeniableError
 from deniable.pram import Method, channel_of_epsilon, whole_file_epsilon
 from deniable.privacy import channel_of_parity
 from deniable.records import Microdata
+from deniable.study import Given
 
 COLUMNS = (
     "attribute",
@@ -206,3 +207,13 @@ def _conditional(channel: Channel, shares: Floats, records: int) -> float:
     """Return the trace of (2.4) at shares that need not be those of a whole number of records."""
     P = channel.matrix()
     return float(np.sum(shares - shares @ P**2) / records)
+
+
+def compared(given: Given) -> dict[str, pd.DataFrame]:
+    """Compare the variances of randomized response, PRAM and invariant PRAM on Adult."""
+    data, epsilons = given.data["adult"], given.settings["epsilons"]
+    source = data.marks["data_source"]
+    return {
+        "pram_variance": variance_inflation(data, epsilons).assign(data_source=source),
+        "pram_whole_file": whole_file_epsilons(data, epsilons).assign(data_source=source),
+    }

@@ -1,176 +1,355 @@
-"""The studies of [rrba] (randomized response block aggregation), their tables and figures."""
+"""What is reproduced of [rrba]: studies, tables, figures and sections, an entry each."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-from deniable.study import StudyTable
-from deniable.study.catalog import Study
-
-if TYPE_CHECKING:  # not at run time: every job's process reads this room
-    import pandas as pd
-
-    from deniable.records import Microdata
-    from deniable.study import Simulator
-
-    Files = Mapping[str, Microdata]
-
-TABLE_3_KEYS = ("method", "k", "n", "effect", "epsilon_exact", "hypothesis", "rejected", "trials",
-                "sampled_tables", "small_cells")  # fmt: skip
-POWER_KEYS = ("method", "k", "margins", "pattern", "n", "effect", "epsilon", "epsilon_exact",
-              "measure", "rejected", "trials", "sampled_tables", "small_cells")  # fmt: skip
-CONVERGENCE_KEYS = ("dataset", "probability", "block_size", "p", "update", "criterion", "measure")
-RELEASED_KEYS = ("metric", "dataset", "k", "method", "p", "file", "reading", "trust")
-PRINTED_TRIALS = 100  # [rrba], 7.3 and 7.4
-
-
-# The rooms of the studies are large; only the process that simulates imports the one it needs.
-def _convergence(files: "Files", settings: Mapping[str, Any]) -> "Simulator":
-    from deniable.papers.rrba.convergence import Convergence  # noqa: PLC0415
-
-    return Convergence(files, settings["blocks"], settings["reference"])
-
-
-def _table_3(_: None, settings: Mapping[str, Any]) -> "Simulator":
-    from deniable.papers.rrba.independence import Table3  # noqa: PLC0415
-
-    return Table3()
-
-
-def _power(_: None, settings: Mapping[str, Any]) -> "Simulator":
-    from deniable.papers.rrba.independence import IndependencePower  # noqa: PLC0415
-
-    return IndependencePower()
-
-
-def _tables(files: "Files", settings: Mapping[str, Any]) -> "Simulator":
-    from deniable.papers.rrba.released_tables import PrintedTables, Subsets  # noqa: PLC0415
-
-    subsets = Subsets(settings["subsets"], settings["subset_seed"])
-    return PrintedTables(files, subsets, settings["block_size"])
-
-
-def _equal(files: "Files", settings: Mapping[str, Any]) -> "Simulator":
-    from deniable.papers.rrba.released_tables import EqualEpsilon, Subsets  # noqa: PLC0415
-
-    subsets = Subsets(settings["subsets"], settings["subset_seed"])
-    return EqualEpsilon(files, subsets, settings["block_size"])
-
-
-# -- how their results become tables ---------------------------------------------------------------
-
-
-def _decisions(results: "pd.DataFrame", printed: "pd.DataFrame | None") -> "pd.DataFrame":
-    from deniable.papers.rrba.independence import counted  # noqa: PLC0415
-    from deniable.study import compare  # noqa: PLC0415
-
-    return compare(counted(results), printed, TABLE_3_KEYS, PRINTED_TRIALS)
-
-
-def _rates(results: "pd.DataFrame", printed: "pd.DataFrame | None") -> "pd.DataFrame":
-    from deniable.papers.rrba.independence import counted  # noqa: PLC0415
-    from deniable.study import plotted  # noqa: PLC0415
-
-    return plotted(counted(results), POWER_KEYS, "regenerated")
-
-
-def _released(results: "pd.DataFrame", printed: "pd.DataFrame | None") -> "pd.DataFrame":
-    from deniable.papers.rrba.table_results import printed_table  # noqa: PLC0415
-
-    return printed_table(results, printed)
-
-
-def _at_equal_epsilon(results: "pd.DataFrame", printed: "pd.DataFrame | None") -> "pd.DataFrame":
-    from deniable.papers.rrba.table_results import equal_table  # noqa: PLC0415
-
-    return equal_table(results)
-
+from deniable.study.catalog import (
+    MINUTES,
+    Analysis,
+    AnalysisTable,
+    Columns,
+    Figure,
+    Paper,
+    Section,
+    Study,
+    StudyTable,
+    claims_columns,
+)
 
 NETWORKS = ("networks/survey", "networks/alarm", "networks/child")
-LARGER = ("networks/survey_8000", "networks/survey_8000_resampled", "networks/alarm_8000",
-          "networks/child_8000")  # fmt: skip
+LARGER = (
+    "networks/survey_8000",
+    "networks/survey_8000_resampled",
+    "networks/alarm_8000",
+    "networks/child_8000",
+)
+PRINTED_TRIALS = 100  # [rrba], 7.3 and 7.4
+CONVERGENCE_KEYS = ("dataset", "probability", "block_size", "p", "update", "criterion", "measure")
+RELEASED_KEYS = ("metric", "dataset", "k", "method", "p", "file", "reading", "trust")
+
+CHANCE_OF_SUBSETS = ("subset_min", "subset_max", "subsets_agreeing", "subsets_lowest", "printed_is")
+
 STUDIES = {
-    "rrba_fig5": Study(_convergence, "mean", datasets=NETWORKS),
-    "rrba_fig6": Study(_convergence, "mean", datasets=NETWORKS),
-    "rrba_table3": Study(_table_3, "mean", "rejected_percent", PRINTED_TRIALS, ()),
-    "rrba_power": Study(_power, "mean", datasets=()),
-    "rrba_tables": Study(_tables, "mean", "value", PRINTED_TRIALS, LARGER),
-    "rrba_equal": Study(_equal, "mean", datasets=LARGER),
+    "rrba_fig5": Study(
+        "papers.rrba.convergence:Convergence",
+        ("blocks", "reference"),
+        summary="mean",
+        datasets=NETWORKS,
+    ),
+    "rrba_fig6": Study(
+        "papers.rrba.convergence:Convergence",
+        ("blocks", "reference"),
+        summary="mean",
+        datasets=NETWORKS,
+    ),
+    "rrba_table3": Study(
+        "papers.rrba.independence:Table3",
+        summary="mean",
+        published_column="rejected_percent",
+        published_replicates=PRINTED_TRIALS,
+        datasets=(),
+    ),
+    "rrba_power": Study("papers.rrba.independence:IndependencePower", summary="mean", datasets=()),
+    "rrba_tables": Study(
+        "papers.rrba.released_tables:PrintedTables.of",
+        ("subsets", "subset_seed", "block_size"),
+        summary="mean",
+        published_column="value",
+        published_replicates=PRINTED_TRIALS,
+        datasets=LARGER,
+    ),
+    "rrba_equal": Study(
+        "papers.rrba.released_tables:EqualEpsilon.of",
+        ("subsets", "subset_seed", "block_size"),
+        summary="mean",
+        datasets=LARGER,
+    ),
 }
-TABLES = {
-    table.id: table
-    for table in (
-        StudyTable(
-            "rrba_fig5",
-            "rrba_fig5",
-            "Figure 5 of [rrba]: convergence on Survey, Alarm and Child",
-            CONVERGENCE_KEYS,
+TABLES = (
+    StudyTable(
+        "rrba_fig5",
+        "rrba_fig5",
+        "Figure 5 of [rrba]: convergence on Survey, Alarm and Child",
+        CONVERGENCE_KEYS,
+    ),
+    StudyTable(
+        "rrba_fig6", "rrba_fig6", "Figure 6 of [rrba]: convergence over p, Alarm", CONVERGENCE_KEYS
+    ),
+    StudyTable(
+        "rrba_table3",
+        "rrba_table3",
+        "Table 3 of [rrba]: decisions of tests of independence",
+        (
+            "method",
+            "k",
+            "n",
+            "effect",
+            "epsilon_exact",
+            "hypothesis",
+            "rejected",
+            "trials",
+            "sampled_tables",
+            "small_cells",
         ),
-        StudyTable(
-            "rrba_fig6",
-            "rrba_fig6",
-            "Figure 6 of [rrba]: convergence over p, Alarm",
-            CONVERGENCE_KEYS,
+        published=("rrba_table3",),
+        reshape="papers.rrba.independence:counted",
+        by_chance=("rejected",),
+    ),
+    StudyTable(
+        "rrba_power",
+        "rrba_power",
+        "Size and power of tests of independence at equal exact epsilon",
+        (
+            "method",
+            "k",
+            "margins",
+            "pattern",
+            "n",
+            "effect",
+            "epsilon",
+            "epsilon_exact",
+            "measure",
+            "rejected",
+            "trials",
+            "sampled_tables",
+            "small_cells",
         ),
-        StudyTable(
-            "rrba_table3",
-            "rrba_table3",
-            "Table 3 of [rrba]: decisions of tests of independence",
-            TABLE_3_KEYS,
-            ("rrba_table3",),
-            finish=_decisions,
-        ),
-        StudyTable(
-            "rrba_power",
-            "rrba_power",
-            "Size and power of tests of independence at equal exact epsilon",
-            POWER_KEYS,
-            value="regenerated",
-            finish=_rates,
-        ),
-        StudyTable(
-            "rrba_table4",
-            "rrba_tables",
-            "Table 4 of [rrba]: distances of noisy tables, p = .4",
-            RELEASED_KEYS,
-            ("rrba_table4",),
-            {"p": 0.4},
-            finish=_released,
-        ),
-        StudyTable(
-            "rrba_table5",
-            "rrba_tables",
-            "Table 5 of [rrba]: distances of noisy tables, p = .5",
-            RELEASED_KEYS,
-            ("rrba_table5",),
-            {"p": 0.5},
-            finish=_released,
-        ),
-        StudyTable(
-            "rrba_equal",
-            "rrba_equal",
-            "Tables at equal exact epsilon: adapted, uniform, and Laplace noise",
-            ("metric", "dataset", "k", "epsilon", "method", "reading", "trust", "file"),
-            finish=_at_equal_epsilon,
-        ),
-    )
-}
-
-FIGURES: Mapping[str, tuple[str, ...]] = {
-    "rrba_fig4": ("rrba_fig4",),
-    "rrba_fig5": ("rrba_fig5",),
-    "rrba_fig6": ("rrba_fig6",),
-    "rrba_fig7": ("rrba_fig7",),
-    "rrba_tables": ("rrba_table4", "rrba_table5"),
-    "rrba_equal": ("rrba_equal",),
-    "rrba_table3": ("rrba_table3",),
-    "rrba_power": ("rrba_power",),
-}
-
+        value="regenerated",
+        reshape="papers.rrba.independence:counted",
+        by_chance=("rejected",),
+    ),
+    StudyTable(
+        "rrba_table4",
+        "rrba_tables",
+        "Table 4 of [rrba]: distances of noisy tables, p = .4",
+        RELEASED_KEYS,
+        published=("rrba_table4",),
+        where={"p": 0.4},
+        finish="papers.rrba.table_results:printed_table",
+        by_chance=CHANCE_OF_SUBSETS,
+    ),
+    StudyTable(
+        "rrba_table5",
+        "rrba_tables",
+        "Table 5 of [rrba]: distances of noisy tables, p = .5",
+        RELEASED_KEYS,
+        published=("rrba_table5",),
+        where={"p": 0.5},
+        finish="papers.rrba.table_results:printed_table",
+        by_chance=CHANCE_OF_SUBSETS,
+    ),
+    StudyTable(
+        "rrba_equal",
+        "rrba_equal",
+        "Tables at equal exact epsilon: adapted, uniform, and Laplace noise",
+        ("metric", "dataset", "k", "epsilon", "method", "reading", "trust", "file"),
+        finish="papers.rrba.table_results:equal_table",
+        by_chance=CHANCE_OF_SUBSETS,
+        decided_elsewhere=True,
+    ),
+)
 ANALYSES = (
-    "rrba_examples",
-    "rrba_epsilon",
-    "rrba_fig4",
-    "rrba_fig7",
-    "rrba_consistency",
-    "rrba_claims",
+    Analysis(
+        "work_cases",
+        "papers.rrba.worked_cases:worked",
+        (
+            AnalysisTable(
+                "rrba_examples",
+                "papers.rrba.worked_cases:worked_cases",
+                Columns(("case", "quantity")),
+            ),
+            AnalysisTable(
+                "rrba_consistency",
+                "papers.rrba.consistency:consistency_table",
+                Columns(
+                    ("file", "records", "p", "views_of", "views", "tables", "number", "method"),
+                    "change",
+                    by_chance=(
+                        "closed_form",
+                        "printed_feasible",
+                        "disagreement_before",
+                        "disagreement_after",
+                        "negative_before",
+                        "negative_after",
+                        "distance_before",
+                        "distance_after",
+                    ),
+                ),
+            ),
+        ),
+        "Working the examples of [rrba], and making tables agree",
+        data=("networks/survey",),
+        resources=MINUTES,
+    ),
+    Analysis(
+        "price_answers",
+        "papers.rrba.epsilon:priced",
+        (
+            AnalysisTable(
+                "rrba_epsilon",
+                "papers.rrba.epsilon:epsilon_table",
+                Columns(
+                    ("unit", "table", "dataset", "attributes", "answers", "rounds", "p", "floor")
+                ),
+            ),
+            AnalysisTable(
+                "rrba_fig4",
+                "papers.rrba.epsilon:figure_4_table",
+                Columns(("curve", "cells", "floor", "p")),
+            ),
+        ),
+        "Holding Theorem 4.1 against the exact epsilons of answers",
+        data=NETWORKS,
+        settings="analyses.rrba_epsilon",
+        resources=MINUTES,
+    ),
+    Analysis(
+        "spread_distances",
+        "papers.rrba.table_results:spread",
+        (
+            AnalysisTable(
+                "rrba_fig7",
+                "papers.rrba.table_results:figure_7_table",
+                Columns(
+                    ("dataset", "file", "k", "p", "epsilon_claimed", "metric", "method"),
+                    by_chance=("bin_low", "bin_high", "count", "share", "mean"),
+                ),
+            ),
+        ),
+        "Figure 7: the trials behind Tables 4 and 5",
+        data=LARGER,
+        published=("rrba_table4", "rrba_table5"),
+        settings="studies.rrba_tables",
+        resources=MINUTES,
+    ),
+    Analysis(
+        "decide_block_claims",
+        "papers.rrba.claims.decided:decide",
+        (
+            AnalysisTable(
+                "rrba_claims",
+                "papers.rrba.claims.decided:claims",
+                claims_columns("claim", "reading"),
+            ),
+        ),
+        "Deciding what [rrba] claims in words",
+        needs=(
+            "rrba_table4",
+            "rrba_table5",
+            "rrba_equal",
+            "rrba_fig5",
+            "rrba_fig6",
+            "rrba_table3",
+            "rrba_power",
+        ),
+    ),
+)
+FIGURES = (
+    Figure(
+        "rrba_fig4",
+        "papers.rrba.figures.convergence:figure_4",
+        ("rrba_fig4",),
+        "Figure 4: the epsilon that Theorem 4.1 claims and the exact one, over p",
+    ),
+    Figure(
+        "rrba_fig5",
+        "papers.rrba.figures.convergence:figure_5",
+        ("rrba_fig5",),
+        "Figure 5: answers until convergence over the block size, by data set",
+    ),
+    Figure(
+        "rrba_fig6",
+        "papers.rrba.figures.convergence:figure_6",
+        ("rrba_fig6",),
+        "Figure 6: answers until convergence over the block size, by p",
+    ),
+    Figure(
+        "rrba_fig7",
+        "papers.rrba.figures.tables:figure_7",
+        ("rrba_fig7",),
+        "Figure 7: histograms of the distances of released tables from the true ones",
+    ),
+    Figure(
+        "rrba_tables",
+        "papers.rrba.figures.tables:tables_4_and_5",
+        ("rrba_table4", "rrba_table5"),
+        "Tables 4 and 5 as a picture: printed distances beside ours",
+    ),
+    Figure(
+        "rrba_equal",
+        "papers.rrba.figures.tables:equal_epsilon",
+        ("rrba_equal",),
+        "Distances of released tables over the exact epsilon, by method",
+    ),
+    Figure(
+        "rrba_table3",
+        "papers.rrba.figures.independence:table_3",
+        ("rrba_table3",),
+        "Table 3 as a picture: printed shares of rejected nulls beside ours",
+    ),
+    Figure(
+        "rrba_power",
+        "papers.rrba.figures.independence:power",
+        ("rrba_power",),
+        "Size and power of tests of independence over the number of records",
+    ),
+)
+SECTIONS = (
+    Section(
+        "rrba_overview",
+        "Randomized response in blocks: what is promised, what is delivered",
+        "Promised and delivered",
+        "rrba/overview",
+        ("rrba_epsilon",),
+        "papers.rrba.sections.privacy:overview",
+    ),
+    Section(
+        "rrba_convergence",
+        "Figures 5 and 6: when estimates have converged",
+        "Figures 5 and 6",
+        "rrba/convergence",
+        ("rrba_fig5", "rrba_fig6"),
+        "papers.rrba.sections.tables:convergence",
+    ),
+    Section(
+        "rrba_tables",
+        "Tables 4 and 5, Figure 7: released tables and the true ones",
+        "Tables 4 and 5",
+        "rrba/tables",
+        ("rrba_table4", "rrba_table5"),
+        "papers.rrba.sections.tables:released",
+    ),
+    Section(
+        "rrba_equal",
+        "The same at equal exact epsilon",
+        "At equal epsilon",
+        "rrba/equal",
+        ("rrba_equal",),
+        "papers.rrba.sections.tables:equal",
+    ),
+    Section(
+        "rrba_tests",
+        "Table 3: tests of independence, their size and power",
+        "Table 3, size, power",
+        "rrba/tests",
+        ("rrba_table3", "rrba_power"),
+        "papers.rrba.sections.independence:independence",
+    ),
+    Section(
+        "rrba_consistency",
+        "Consistent views, the two-step estimate, worked cases",
+        "Consistency",
+        "rrba/consistency",
+        ("rrba_consistency", "rrba_examples"),
+        "papers.rrba.sections.independence:consistency",
+    ),
+    Section(
+        "rrba_claims",
+        "What [rrba] says in words",
+        "Claims in words",
+        "rrba/claims",
+        ("rrba_claims",),
+        "papers.rrba.sections.tables:claims",
+    ),
+)
+
+PAPER = Paper(
+    "rrba", "Randomized response block aggregation", STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS
 )

@@ -25,10 +25,12 @@ from deniable.rrba import (
     repeated_epsilon,
     table_channel,
 )
+from deniable.study import Given
 
 CELLS = (2, 4, 8, 16)
 """Of the tables of one answer: the two coins, and binary attributes two, three and four at once."""
 
+FLOORS_OF_FIGURE_4 = (0.1,)
 CLAIM_TOLERANCE = 1e-12  # claims are formulas evaluated to nearest
 CURVE = tuple(round(0.01 * step, 2) for step in range(1, 100))
 """The p of Figure 4."""
@@ -175,3 +177,12 @@ def figure_4_table(floors: Sequence[float] = ()) -> pd.DataFrame:
             rows[-1]["epsilon"] = floor_epsilon(cells, p, floor)
     table = pd.DataFrame(rows)
     return table.sort_values(["curve", "cells", "floor", "p"], kind="stable", ignore_index=True)
+
+
+def priced(given: Given) -> dict[str, pd.DataFrame]:
+    """Hold Theorem 4.1 against the exact epsilons of answers, views and rounds."""
+    epsilons = epsilon_table(given.data, **given.settings)
+    return {
+        "rrba_epsilon": epsilons.assign(data_source="network"),
+        "rrba_fig4": figure_4_table(FLOORS_OF_FIGURE_4).assign(data_source="formula"),
+    }

@@ -23,7 +23,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -131,6 +131,13 @@ class _Simulation:
     _true: dict[tuple[str, int], dict[Combination, Counts]] = field(
         default_factory=dict, repr=False
     )
+
+    @classmethod
+    def of(
+        cls, files: Mapping[str, Microdata], subsets: int, subset_seed: int, block_size: int
+    ) -> Self:
+        """Return the study of so many sets of attributes, drawn from a seed."""
+        return cls(files, Subsets(subsets, subset_seed), block_size)
 
     def methods(self) -> tuple[Method, ...]:
         """Return the methods, in the order of the outputs."""

@@ -11,7 +11,15 @@ from scipy import special
 from deniable.errors import DeniableError
 from deniable.papers.rrba.released_tables import EVERY, PrintedTables
 from deniable.rrba import claimed_epsilon
-from deniable.study import FALSE_ALARMS, compare, replicate, z_score
+from deniable.study import (
+    FALSE_ALARMS,
+    Given,
+    cells_of_grids,
+    compare,
+    read_published,
+    replicate,
+    z_score,
+)
 
 PRINTED_TRIALS = 100  # [rrba], 7.4
 TABLE_COLUMNS = (
@@ -169,13 +177,15 @@ def _with_ranges(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     return merged
 
 
-def equal_table(results: pd.DataFrame) -> pd.DataFrame:
+def equal_table(results: pd.DataFrame, printed: pd.DataFrame | None = None) -> pd.DataFrame:
     """Say which method wins at the same exact epsilon.
 
     Parameters
     ----------
     results : DataFrame
         Of `EqualEpsilon`.
+    printed : None
+        The paper has no such table.
 
     Returns
     -------
@@ -301,3 +311,22 @@ def _histograms(shown: Mapping[str, Any], bins: int) -> list[dict[str, Any]]:
             for place in np.flatnonzero(counts)
         ]
     return rows
+
+
+def spread(given: Given) -> dict[str, pd.DataFrame]:
+    """Tabulate the distances of single trials behind Tables 4 and 5: Figure 7."""
+    asked = given.settings
+    printed = [read_published(file, "value") for file in given.published.values()]
+    simulator = PrintedTables.of(
+        given.data, asked["subsets"], asked["subset_seed"], asked["block_size"]
+    )
+    table = figure_7_table(
+        simulator,
+        figure_7_cells(cells_of_grids(asked["grids"])),
+        study="rrba_tables",
+        root_seed=given.seed,
+        replicates=asked["replicates"],
+        block=asked["block"],
+        published=pd.concat(printed),
+    )
+    return {"rrba_fig7": table.assign(data_source="network")}

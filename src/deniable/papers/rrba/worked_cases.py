@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.contingency import nearest_table_by_program, nearest_tables
+from deniable.papers.rrba.consistency import consistency_table
 from deniable.papers.rrba.examples import (
     EXAMPLE_DOMAIN,
     PRINTED_TABLE_B,
@@ -21,9 +22,11 @@ from deniable.papers.rrba.examples import (
     two_coins_estimate,
 )
 from deniable.rrba import claimed_epsilon, fewest_views, make_views
+from deniable.study import Given
 
 COLUMNS = ("case", "place", "quantity", "exact", "value", "printed", "verdict")
 HALF = Fraction(1, 2)
+PROBABILITIES = (0.3, 0.5, 0.7)
 NOISY, TOTAL = (6, -2, 2, 2), 8
 GAMMAS = (0.0, 0.01, 0.5, 0.99)
 SAME = 1e-6  # as the table says in words
@@ -173,3 +176,12 @@ def independent(table: Sequence[Fraction]) -> list[Fraction]:
         (c + d) * (a + c) / total,
         (c + d) * (b + d) / total,
     ]
+
+
+def worked(given: Given) -> dict[str, pd.DataFrame]:
+    """Work the examples in fractions, and make tables agree that randomized views gave."""
+    consistent = consistency_table(given.data, PROBABILITIES, seed=given.seed)
+    return {
+        "rrba_examples": worked_cases().assign(data_source="formula"),
+        "rrba_consistency": consistent.assign(data_source="network"),
+    }

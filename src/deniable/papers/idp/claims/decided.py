@@ -26,7 +26,7 @@ from deniable.papers.idp.claims.sse import about_cluster_based_sse, about_sse
 from deniable.papers.idp.claims.tables import Tables, Tests
 from deniable.papers.idp.claims.texts import CLAIMS
 from deniable.records import NumericMicrodata
-from deniable.study import Outcome, claim_columns, claim_row, counted, decided, range_of
+from deniable.study import Given, Outcome, claim_columns, claim_row, counted, decided, range_of
 
 CLAIM_COLUMNS = claim_columns("dataset")
 
@@ -121,3 +121,13 @@ def _closer(ranking: Ranking, data: NumericMicrodata, k: int, epsilon: float, fa
         less = expected_squares(found, values) < alone * (1 - 1e-9)
         closer += int(np.sum(less[:, there]))
     return closer
+
+
+def decide(given: Given) -> dict[str, pd.DataFrame]:
+    """Decide what the text claims in words, from the tables of this run."""
+    found = given.tables
+    tables = [
+        Tables("census", given.data["census"], found["idp_fig3"], found["idp_fig5"]),
+        Tables("wine", given.data["wine"], found["idp_fig4"], found["idp_fig6"]),
+    ]
+    return {"idp_claims": pd.concat(map(claims, tables))}

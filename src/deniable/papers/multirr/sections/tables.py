@@ -1,7 +1,7 @@
 """The report's sections about Multi-Dimensional Randomized Response ([multirr])."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
@@ -228,9 +228,9 @@ def layout(table: pd.DataFrame) -> dict[str, Any]:
     return {"sizes": sizes, "mechanisms": mechanisms, "rows": rows}
 
 
-def printed_table(name: str) -> Callable[[Tables], dict[str, Any]]:
-    """Return what prepares a table that the paper prints."""
-    return lambda tables: {"name": name, "grid": layout(tables[name]), "keys": CLUSTER_QUERY_KEYS}
+def printed_table(tables: Tables, name: str) -> dict[str, Any]:
+    """Prepare a table that the paper prints."""
+    return {"name": name, "grid": layout(tables[name]), "keys": CLUSTER_QUERY_KEYS}
 
 
 def readings(tables: Tables) -> dict[str, Any]:

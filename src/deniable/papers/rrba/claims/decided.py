@@ -16,7 +16,7 @@ from deniable.papers.rrba.claims.exact import about_privacy, about_the_coins
 from deniable.papers.rrba.claims.independence import about_power, about_table_3
 from deniable.papers.rrba.claims.rows import Tests
 from deniable.papers.rrba.claims.texts import CLAIMS
-from deniable.study import claim_columns, claim_row, decided, in_order_of_text
+from deniable.study import Given, claim_columns, claim_row, decided, in_order_of_text
 
 CLAIM_COLUMNS = claim_columns("reading")
 
@@ -77,3 +77,17 @@ def claims(tables: Tables) -> pd.DataFrame:
 
 def _source(table: pd.DataFrame) -> str:
     return str(table["data_source"].iloc[0]) if len(table) else "none"
+
+
+def decide(given: Given) -> dict[str, pd.DataFrame]:
+    """Decide what the text claims in words, from the tables of this run."""
+    found = given.tables
+    tables = Tables(
+        distances=pd.concat([found["rrba_table4"], found["rrba_table5"]]),
+        equal=found["rrba_equal"],
+        figure_5=found["rrba_fig5"],
+        figure_6=found["rrba_fig6"],
+        table_3=found["rrba_table3"],
+        power=found["rrba_power"],
+    )
+    return {"rrba_claims": claims(tables)}

@@ -54,7 +54,7 @@ FEW_DECADES = 2.6
 WIDE = 3.4
 
 
-def tables_4_and_5(table: pd.DataFrame) -> Figure:
+def tables_4_and_5(*tables: pd.DataFrame) -> Figure:
     """Draw the distances of one p or several: a row each p, columns of measures.
 
     Printed values are diamonds. Ours: the mean over sets of attributes as a point, filled where the
@@ -62,9 +62,10 @@ def tables_4_and_5(table: pd.DataFrame) -> Figure:
 
     Parameters
     ----------
-    table : DataFrame
+    *tables : DataFrame
         `deniable.papers.rrba.table_results.TABLE_COLUMNS`.
     """
+    table = pd.concat(tables, ignore_index=True)
     values = sorted(table["p"].unique())
     files = [name for name in FILES if name in set(table["file"])]
     with mpl.rc_context(STYLE):

@@ -1,0 +1,23 @@
+"""Carry out an analysis of the catalogs: read, call, write."""
+
+from pathlib import Path
+
+from deniable.files import read_table, write_table
+from deniable.papers import ANALYSES
+from deniable.records import read_true_records
+from deniable.study import Given, resolve
+
+from job import job
+
+with job(snakemake):
+    analysis, found = ANALYSES[snakemake.rule], snakemake.input
+    given = Given(
+        data={Path(file).stem: read_true_records(file) for file in found.data},
+        tables={Path(file).stem: read_table(file) for file in found.tables},
+        published={Path(file).stem: file for file in found.published},
+        settings=snakemake.params.settings,
+        seed=snakemake.params.seed,
+    )
+    made = resolve(analysis.run)(given)
+    for table, file in zip(analysis.tables, snakemake.output, strict=True):
+        write_table(file, made[table.id])
