@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +13,32 @@ import yaml
 
 from deniable.datasets.networks import drawn_from_resources
 from deniable.errors import ConfigError
-from deniable.papers.catalog import ANALYSES, FIGURES, ON_REQUEST, STUDIES, TABLES, StudyTable
-from deniable.papers.drawing import DRAWN
+from deniable.papers.catalog import (
+    ANALYSES,
+    AUDITS,
+    COMPUTED_TABLES,
+    DRAWN_BY,
+    FIGURES,
+    MADE_BY,
+    PARTS,
+    STUDIES,
+    TABLES,
+    StudyTable,
+)
+from deniable.papers.multirr.threshold_trend import PRINTED_RUNS
 from deniable.pipeline.config import Config, validate
 from deniable.pipeline.plan import Plan
 from deniable.pipeline.studies import StudiesConfig
 from deniable.records.categorical import Microdata
 from deniable.records.numeric import NumericMicrodata
+from deniable.study.catalog import resolve
 from deniable.study.engine import compare, in_order, plotted, simulate_chunk
 from deniable.study.grid import cells_of_grids
 from deniable.study.published import read_published
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = ROOT / "resources" / "published"
+ON_REQUEST = {name for name, table in TABLES.items() if table.on_request}
 
 
 @pytest.fixture
@@ -77,7 +90,7 @@ def plan_of(config: Config) -> Plan:
 def rows_of(table: StudyTable, config: Config, data: Any) -> list[dict[str, Any]]:
     """Return what names each row of a table under a config, without its numbers."""
     settings = config.study(table.study)
-    simulator = STUDIES[table.study].simulator(data, settings.model_dump())
+    simulator = STUDIES[table.study].on(data, settings.model_dump())
     rows = [cell | dict(o) for cell in settings.cells() for o in simulator.outputs(cell)]
     return [row for row in rows if table.holds(row)]
 
@@ -88,7 +101,7 @@ def table_of(table: StudyTable, config: Config, data: Any) -> pd.DataFrame:
     settings = config.study(table.study).model_dump()
     first = next(cell for cell in cells_of_grids(settings["grids"]) if table.holds(cell))
     results = simulate_chunk(
-        study.simulator(data, settings),
+        study.on(data, settings),
         table.study,
         [{name: [value] for name, value in first.items()}],
         chunk=0,
@@ -102,8 +115,11 @@ def table_of(table: StudyTable, config: Config, data: Any) -> pd.DataFrame:
     printed = None
     if table.published:
         printed = read_published(PUBLISHED / f"{table.published[0]}.csv", study.published_column)
+    if table.reshape:
+        results = resolve(table.reshape)(results)
     if table.finish:
-        return table.finish(results, printed)
+        made: pd.DataFrame = resolve(table.finish)(results, printed)
+        return made
     if printed is None:
         return plotted(results, table.keys, table.value or study.summary)
     return compare(results, printed, table.keys, study.published_replicates)
@@ -120,24 +136,53 @@ def test_every_study_of_the_config_is_one_with_a_table() -> None:
 def test_every_table_goes_by_its_own_name() -> None:
     assert [table.id for table in TABLES.values()] == list(TABLES)
     assert len({table.title for table in TABLES.values()}) == len(TABLES)
-    assert not set(TABLES) & set(ANALYSES)
-    assert len(set(ANALYSES)) == len(ANALYSES)
+    assert not set(TABLES) & set(COMPUTED_TABLES)
+    made = [table.path for analysis in ANALYSES.values() for table in analysis.tables]
+    assert len(set(made)) == len(made)
 
 
 def test_every_figure_is_drawn_from_tables_that_are_made() -> None:
-    assert set(FIGURES) == set(DRAWN)
-    for figure, tables in FIGURES.items():
-        assert set(tables) <= {*TABLES, *ANALYSES}, figure
-        function = DRAWN[figure]
-        given = function.keywords if isinstance(function, partial) else {}
-        free = set(inspect.signature(function).parameters) - set(given)
-        assert len(free) == len(tables), figure
+    for figure in FIGURES.values():
+        assert set(figure.tables) <= {*TABLES, *COMPUTED_TABLES}, figure.id
+        parameters = inspect.signature(resolve(figure.draw)).parameters
+        if not any(each.kind is each.VAR_POSITIONAL for each in parameters.values()):
+            assert len(set(parameters) - set(figure.options)) == len(figure.tables), figure.id
 
 
-def test_every_analysis_is_made_by_a_rule() -> None:
-    rules = "".join(f.read_text("utf-8") for f in (ROOT / "workflow" / "rules").glob("*.smk"))
-    for analysis in ANALYSES:
-        assert rules.count(f"results/tables/{analysis}.csv") >= 1, analysis
+def test_every_section_is_prepared_from_tables_that_are_made() -> None:
+    sections = [section for part in PARTS.values() for section in part]
+    assert len({section.id for section in sections}) == len(sections)
+    for section in sections:
+        assert set(section.needs) <= {*TABLES, *COMPUTED_TABLES, *AUDITS}, section.id
+        if section.prepare:
+            parameters = inspect.signature(resolve(section.prepare)).parameters
+            assert len(set(parameters) - set(section.options)) == 1, section.id
+
+
+def test_every_string_of_the_catalogs_names_code() -> None:
+    """Types end at the strings; this test takes their place."""
+    for study in STUDIES.values():
+        assert callable(resolve(study.simulator))
+        assert callable(resolve(study.origin))
+    for table in TABLES.values():
+        assert all(callable(resolve(place)) for place in (table.reshape, table.finish) if place)
+    for analysis in ANALYSES.values():
+        assert list(inspect.signature(resolve(analysis.run)).parameters) in (["given"], ["_"])
+    for origin in (*MADE_BY.values(), *DRAWN_BY.values()):
+        if origin.function:
+            assert callable(resolve(origin.function))
+            assert origin.line > 0
+
+
+def test_what_an_analysis_reads_is_made_by_others() -> None:
+    made: set[str] = set(TABLES)
+    parts = {table.id for analysis in ANALYSES.values() for table in analysis.tables}
+    for analysis in ANALYSES.values():
+        assert set(analysis.needs) <= made | parts - {table.id for table in analysis.tables}
+        assert all((PUBLISHED / f"{name}.csv").is_file() for name in analysis.published)
+        assert not analysis.caption or (ROOT / f"workflow/report/{analysis.caption}.rst").is_file()
+    printed = STUDIES["multirr_tables"].published_replicates
+    assert printed == PRINTED_RUNS
 
 
 def test_every_printed_table_is_there_to_be_read() -> None:
@@ -185,7 +230,7 @@ def test_no_number_is_simulated_for_no_table(
 ) -> None:
     for name, study in STUDIES.items():
         settings = whole_config.study(name)
-        simulator = study.simulator(data_of(name), settings.model_dump())
+        simulator = study.on(data_of(name), settings.model_dump())
         tables = [table for table in TABLES.values() if table.study == name]
         for cell in settings.cells():
             for output in simulator.outputs(cell):
@@ -279,11 +324,10 @@ def test_the_committed_config_asks_for_everything(config: Config) -> None:
     plan = plan_of(config)
     assert plan.tables() == [name for name in TABLES if name not in ON_REQUEST]
     assert plan.figures() == [
-        figure for figure, tables in FIGURES.items() if not set(tables) & set(ON_REQUEST)
+        name for name, figure in FIGURES.items() if not set(figure.tables) & ON_REQUEST
     ]
-    assert plan.analyses() == list(ANALYSES)
-    assert plan.printed_tables() == ["multirr_table1", "multirr_table2"]
-    assert plan.compared_tables() == ["multirr_table1", "multirr_table2", "multirr_sensitivity"]
+    assert plan.analyses() == list(ANALYSES.values())
+    assert plan.computed_tables() == list(COMPUTED_TABLES)
     for table in plan.tables():
         assert plan.chunks(table)
 
@@ -301,13 +345,19 @@ def test_what_a_config_leaves_out_is_not_made(
     for grid in config_values["studies"][study]["grids"]:
         grid.update(changes)
     plan = plan_of(validate(config_values))
-    left_out = without | set(ON_REQUEST)
+    left_out = without | ON_REQUEST
     assert set(TABLES) - set(plan.tables()) == left_out
     assert set(FIGURES) - set(plan.figures()) == {
-        figure for figure, tables in FIGURES.items() if left_out & set(tables)
+        name for name, figure in FIGURES.items() if left_out & set(figure.tables)
     }
-    # Claims are held against all tables, or not at all.
-    assert set(ANALYSES) - set(plan.analyses()) == {"multirr_claims"}
+    # Claims are held against all tables, or not at all; what counts cells takes those there are.
+    assert set(COMPUTED_TABLES) - set(plan.computed_tables()) == {"multirr_claims"}
+    read = plan.read_by(ANALYSES["summarize_agreement"])
+    assert {Path(file).stem for file in read} == {
+        "multirr_table1",
+        "multirr_table2",
+        "multirr_sensitivity",
+    } - without
 
 
 @pytest.mark.parametrize(

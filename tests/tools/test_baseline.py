@@ -28,8 +28,9 @@ from baseline.kept import (
 from baseline.told import MARK, MOST_ROWS, markdown
 from deniable.errors import DataError, DeniableError
 from deniable.files import read_json, write_table
-from deniable.papers.columns import Columns, columns_of, names_of_tables
+from deniable.papers.catalog import columns_of, names_of_tables
 from deniable.sampling.sources import generator_for
+from deniable.study.catalog import Columns
 from deniable.study.engine import mean_summary, median_summary
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -124,7 +125,7 @@ def test_every_table_says_what_its_columns_are() -> None:
     assert [type(columns_of(name)) for name in names_of_tables()] == [Columns] * len(
         names_of_tables()
     )
-    with pytest.raises(DeniableError, match=r"'table_9'.*baseline_columns"):
+    with pytest.raises(DeniableError, match=r"'table_9'.*the catalog of its paper"):
         columns_of("table_9")
 
 
@@ -147,7 +148,7 @@ def test_a_kept_table_has_half_widths_and_nothing_by_chance(tmp_path: Path) -> N
     assert found.loc[0, "half_width"] == "0.11"
 
 
-def test_rows_by_chance_are_not_kept(tmp_path: Path) -> None:
+def test_rows_by_chance_are_by_chance(tmp_path: Path) -> None:
     path = tmp_path / "idp_protection.csv"
     keys = dict.fromkeys(columns_of("idp_protection").keys, "k")
     rows = [keys | {"measure": name} for name in ("records linked", "values known")]

@@ -10,7 +10,7 @@ from snakemake.utils import update_config
 from baseline import kept as baseline
 from baseline.comparison import compare
 from deniable.errors import DataError
-from deniable.papers.columns import names_of_tables
+from deniable.papers.catalog import names_of_tables
 from deniable.pipeline.config import Config, validate
 
 pytestmark = pytest.mark.workflow

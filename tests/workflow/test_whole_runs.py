@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from deniable.channels.csv import read_channel
-from deniable.papers.catalog import ANALYSES, FIGURES, ON_REQUEST, STUDIES, TABLES
+from deniable.papers.catalog import ANALYSES, COMPUTED_TABLES, FIGURES, STUDIES, TABLES
 from deniable.pipeline.config import validate
 from deniable.pipeline.plan import Plan
 from deniable.pram.protocol import StratifiedProtocol
@@ -133,9 +133,11 @@ def test_the_default_config_asks_for_all_printed_cells(config_values: dict[str, 
     cells = plan.config.study("multirr_tables").cells()
     for dataset in ("adult", "adult6"):
         assert sum(cell["dataset"] == dataset for cell in cells) == 72
-    assert plan.tables() == [table for table in TABLES if table not in ON_REQUEST]
-    assert plan.figures() == [name for name, of in FIGURES.items() if not {*of} & {*ON_REQUEST}]
-    assert plan.analyses() == list(ANALYSES)
+    on_request = {name for name, table in TABLES.items() if table.on_request}
+    assert plan.tables() == [name for name in TABLES if name not in on_request]
+    assert plan.figures() == [n for n, of in FIGURES.items() if not {*of.tables} & on_request]
+    assert plan.analyses() == list(ANALYSES.values())
+    assert plan.computed_tables() == list(COMPUTED_TABLES)
 
 
 def test_releases_are_marked(finished: Any) -> None:

@@ -47,7 +47,9 @@ rule collect:
     params:
         study=lambda wildcards: plan.settings("studies", TABLES[wildcards.table].study),
         code=lambda wildcards: plan.code(
-            "collect.py", TABLES[wildcards.table], STUDIES[TABLES[wildcards.table].study]
+            "collect.py",
+            TABLES[wildcards.table],
+            STUDIES[TABLES[wildcards.table].study].comparison,
         ),
     message:
         "Table {wildcards.table}: setting results beside the printed numbers"

@@ -86,6 +86,11 @@ class Study:
         return resolve(self.simulator)(*([data] if self.datasets else []), **asked)
 
     @property
+    def comparison(self) -> tuple[str, str, int | None]:
+        """What the collecting of its tables depends on, besides their entries."""
+        return self.summary, self.published_column, self.published_replicates
+
+    @property
     def origin(self) -> str:
         """The code that simulates."""
         module, _, name = self.simulator.partition(":")
