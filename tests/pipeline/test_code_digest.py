@@ -162,11 +162,11 @@ def test_imports_of_every_form_are_found(tmp_path: Path) -> None:
         "import deniable.files, deniable.errors as errors  # both\n"
         "from deniable import (\n    errors,  # a (first) one\n    files as p,\n)\n"
         "def later():\n    from deniable.records.domain import Domain\n"
-        "if True:\n\timport  deniable.papers.catalog\n"
+        "if True:\n\timport  deniable.study.grid\n"
         "'''\n>>> from deniable.randomized_response.protocols import never\n'''\n"
     )
     found = {path.relative_to(provenance.PACKAGE).as_posix() for path in provenance._imports(file)}
-    named = ("files", "errors", "records/domain", "records/__init__", "papers/__init__")
+    named = ("files", "errors", "records/domain", "study/grid")
     assert found == {"__init__.py", *(f"{name}.py" for name in named)}
 
 
