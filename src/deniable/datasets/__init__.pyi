@@ -14,10 +14,9 @@ from .networks import (
     from_pgmpy as from_pgmpy,
     from_resources as from_resources,
 )
-from .preparation import (
+from .published import (
     draw_surrogate as draw_surrogate,
     fit_surrogate as fit_surrogate,
     read_published as read_published,
 )
-from .resolve import read_original as read_original, resolve_all as resolve_all
-from .sources import Source as Source, read_source as read_source
+from .resolve import Source as Source, read_source as read_source, resolve_all as resolve_all

@@ -1,8 +1,8 @@
-"""The published data sets: what they must be, where they come from, and their surrogates."""
+"""Where the records of a data set come from in a run: mirror, public address or surrogate."""
 
 import shutil
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -15,13 +15,13 @@ from deniable.datasets.download import (
     download,
     set_aside,
 )
-from deniable.datasets.manifest import Dataset, PublishedFile
-from deniable.datasets.sources import Found, Source, read_source
+from deniable.datasets.manifest import PublishedFile
 from deniable.errors import DataError
-from deniable.files import sha256, write_json, written_whole
-from deniable.records import Microdata, read_csv
+from deniable.files import read_json, sha256, write_json, written_whole
 
 Wanted = Literal["auto", "mirror", "public", "surrogate"]
+Kind = Literal["original", "surrogate"]
+Found = Literal["mirror", "public", "surrogate"]
 
 # The reasons of sources that no failure led to; the first one also tells a surrogate that was
 # asked for from one that `auto` fell back to.
@@ -34,28 +34,56 @@ NO_MIRROR = (
 FROM_EARLIER = "a verified copy of the published file was there already"
 
 
-class NotInMirror(DataError):  # noqa: N818 - a case to pass over more often than an error
-    """A mirror directory that lacks the file."""
+@dataclass(frozen=True)
+class Source:
+    """Where the records of a data set come from in this run.
+
+    Parameters
+    ----------
+    dataset : str
+    kind : "original" or "surrogate"
+    sha256 : str
+        Of the published file, or of the surrogate's JSON.
+    found : "mirror", "public" or "surrogate"
+    reason : str
+        Why this one; for a surrogate, why the earlier ones failed. Names no path.
+    """
+
+    dataset: str
+    kind: Kind
+    sha256: str
+    found: Found
+    reason: str
 
 
-def read_original(dataset: Dataset, path: Path | str) -> Microdata:
-    """Read the published file of a data set.
+def read_source(path: Path | str) -> Source:
+    """Read the record that `resolve` left.
 
     Raises
     ------
     DataError
-        As `deniable.records.categorical.read_csv`, and if the number of records is not the
-        manifest's.
+        If it cannot be read or is malformed.
     """
-    data = read_csv(
-        path,
-        dataset.domain,
-        discretizations=dataset.discretizations,
-        column_positions=None if dataset.header else dataset.positions,
-        delimiter=dataset.delimiter,
-    )
-    dataset.refuse_other_number(len(data), path)
-    return data
+    file = Path(path)
+    remedy = "delete it, the pipeline makes it again"
+    try:
+        record = read_json(file)
+    except OSError as error:
+        raise DataError(f"{file}: {error.strerror or error}; run the pipeline first") from None
+    except ValueError:
+        raise DataError(f"{file}: no JSON; {remedy}") from None
+    keys = [field.name for field in fields(Source)]
+    if not isinstance(record, dict) or set(record) != set(keys):
+        raise DataError(f"{file}: the keys must be {', '.join(keys)}; {remedy}")
+    allowed = {"kind": get_args(Kind), "found": get_args(Found)}
+    for key, value in record.items():
+        if not isinstance(value, str) or value not in allowed.get(key, (value,)):
+            raise DataError(f"{file}: key {key!r} has the value {value!r:.80}; {remedy}")
+    return Source(**record)
+
+
+class NotInMirror(DataError):  # noqa: N818 - a case to pass over more often than an error
+    """A mirror directory that lacks the file."""
 
 
 def from_mirror(dataset: PublishedFile, mirror: Path, target: Path) -> None:
