@@ -1,4 +1,8 @@
-from .bayesian_network import write as write
+from .bayesian_network import (
+    BayesianNetwork as BayesianNetwork,
+    ConditionalTable as ConditionalTable,
+    write as write,
+)
 from .manifest import (
     AnyDataset as AnyDataset,
     NumericDataset as NumericDataset,
@@ -11,7 +15,6 @@ from .networks import (
     NETWORKS as NETWORKS,
     drawn_from_resources as drawn_from_resources,
     exact_margin as exact_margin,
-    from_pgmpy as from_pgmpy,
     from_resources as from_resources,
 )
 from .published import (
