@@ -3,6 +3,8 @@
 import gzip
 import hashlib
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -156,6 +158,16 @@ class Handler(BaseHTTPRequestHandler):
             self.whole(GOOD)
         else:
             self.serve_gzip()
+
+
+@contextmanager
+def serving() -> Iterator[Server]:
+    """Run a server, and stop it."""
+    with Server() as running:
+        threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
+        yield running
+        running.over.set()
+        running.shutdown()
 
 
 def left_over(target: Path) -> set[str]:

@@ -1,11 +1,10 @@
 """What tests of data sets share: a server of faults, a data set, a folder for its file."""
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.datasets.colours import ENTRY, Server, write_manifest
+from tests.datasets.colours import ENTRY, Server, serving, write_manifest
 
 from deniable.datasets.manifest import Dataset, load_manifest
 from deniable.files import write_json
@@ -14,11 +13,8 @@ from deniable.files import write_json
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with Server() as running:
-        threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
+    with serving() as running:
         yield running
-        running.over.set()
-        running.shutdown()
 
 
 @pytest.fixture
