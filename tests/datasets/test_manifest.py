@@ -126,6 +126,18 @@ def test_malformed_entries(tmp_path: Path, entries: Any, key: str, words: str) -
     assert "\n" not in message
 
 
+def test_each_fault_has_its_line(tmp_path: Path) -> None:
+    columns = [{"name": 7, "position": 0, "categories": ["a", 1, 2]}, {"name": "b", "edgs": [1]}]
+    path = write_manifest(tmp_path, changed(sha256="abc", records=..., attributes=columns))
+    with pytest.raises(DataError) as caught:
+        load_manifest(path)
+    keys = [line.split("'")[3] for line in str(caught.value).splitlines()]
+    assert keys == [
+        *("sha256", "records"),
+        *("attributes[0].name", "attributes[0].categories", "attributes[1].edgs"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -5,23 +5,12 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-import yaml
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Discriminator,
-    Field,
-    PrivateAttr,
-    Tag,
-    ValidationError,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from deniable.errors import DataError
 from deniable.records import Attribute, Discretization, Domain
-from deniable.validation import repeated_keys
+from deniable.validation import read_yaml
 
 EXPECTED = {
     **dict.fromkeys(("title", "citation"), "a text"),
@@ -95,48 +84,38 @@ class _Column(Entry):
     position: Position | None = None
 
 
-class _Categories(_Column):
+class _Coded(_Column):
+    categories: Some[Trimmed] = ()
     scale: Literal["nominal", "ordinal"] = "nominal"
-    categories: Some[Trimmed]
-
-    @cached_property
-    def attribute(self) -> Attribute:
-        return Attribute(self.name, self.categories, self.scale)
-
-
-class _Intervals(_Column):
-    edges: Some[Number]
+    edges: Some[Number] = ()
     open_below: bool = False
     open_above: bool = False
 
-    @cached_property
-    def discretization(self) -> Discretization:
-        ends = {"open_below": self.open_below, "open_above": self.open_above}
-        return Discretization.from_edges(self.name, self.edges, **ends)
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> Self:
+        if not self.edges and not self.categories:
+            raise _KeyFaultError("categories", f"missing; give {EXPECTED['categories']}")
+        other = ("categories", "scale") if self.edges else ("open_below", "open_above")
+        for key in self.model_fields_set.intersection(other):
+            kind = "edges" if self.edges else "categories"
+            raise _KeyFaultError(key, f"not used here, beside {kind}; remove it")
+        _ = self.attribute  # refuses what makes none
+        return self
 
-    @property
+    @cached_property
+    def discretization(self) -> Discretization | None:
+        ends = {"open_below": self.open_below, "open_above": self.open_above}
+        return Discretization.from_edges(self.name, self.edges, **ends) if self.edges else None
+
+    @cached_property
     def attribute(self) -> Attribute:
-        return self.discretization.attribute
+        if self.discretization is not None:
+            return self.discretization.attribute
+        return Attribute(self.name, self.categories, self.scale)
 
 
 class _Measurement(_Column):
     bounds: Annotated[tuple[Number, Number], Field(strict=False), Increasing] | None = None
-
-
-def _kind(given: Any) -> str:
-    return "intervals" if isinstance(given, dict) and "edges" in given else "listed"
-
-
-def _made(given: _Categories | _Intervals) -> _Categories | _Intervals:
-    _ = given.attribute  # refuses what makes none
-    return given
-
-
-_Coded = Annotated[
-    Annotated[_Categories, Tag("listed")] | Annotated[_Intervals, Tag("intervals")],
-    Discriminator(_kind),
-    AfterValidator(_made),
-]
 
 
 class ClassAttribute(_Column):
@@ -185,13 +164,6 @@ class PublishedFile(Entry):
         Whether the first line names the columns; attributes are then found by name.
     surrogate : str
         Path of the surrogate's parameters, relative to the manifest's folder.
-
-    Attributes
-    ----------
-    name : str
-        The entry's key in the manifest.
-    positions : tuple of int
-        0-based column of each attribute, empty if there is a header.
     """
 
     title: Text
@@ -203,7 +175,7 @@ class PublishedFile(Entry):
     surrogate: InnerPath
     delimiter: Delimiter = ""
     header: bool = True
-    _name: str = PrivateAttr("")
+    _name: str = ""
 
     def model_post_init(self, context: Any, /) -> None:
         """Take the name from what `load_manifest` says beside the entry."""
@@ -230,11 +202,9 @@ class PublishedFile(Entry):
         """Refuse columns of one name or position, that are not found, or found twice."""
         seen: dict[Any, str] = {}
         for place, column in self.columns.items():
-            if self.header and column.position is not None:
-                words = "not used here; remove it: the header finds columns by name"
-                raise _KeyFaultError(f"{place}.position", words)
-            if not self.header and column.position is None:
-                words = f"missing; give {EXPECTED['position']}"
+            if self.header != (column.position is None):
+                unused = "not used here; remove it: the header finds columns by name"
+                words = unused if self.header else f"missing; give {EXPECTED['position']}"
                 raise _KeyFaultError(f"{place}.position", words)
             for key in ("name", *([] if self.header else ["position"])):
                 taken = seen.setdefault((key, value := getattr(column, key)), place)
@@ -278,9 +248,8 @@ class Dataset(PublishedFile):
     @property
     def discretizations(self) -> tuple[Discretization, ...]:
         """Of the numeric attributes, by the edges that the manifest states."""
-        return tuple(
-            each.discretization for each in self.attributes if isinstance(each, _Intervals)
-        )
+        found = (each.discretization for each in self.attributes)
+        return tuple(each for each in found if each is not None)
 
 
 class NumericDataset(PublishedFile):
@@ -303,10 +272,9 @@ class NumericDataset(PublishedFile):
     def _fits_its_format(self) -> Self:
         for key in ("delimiter", "header"):
             given = key in self.model_fields_set
-            if given and self.format == "rda":
-                raise _KeyFaultError(key, "not used here; remove it: an R data frame has none")
-            if not given and self.format == "csv":
-                raise _KeyFaultError(key, f"missing; give {EXPECTED[key]}")
+            if given == (self.format == "rda"):
+                unused = "not used here; remove it: an R data frame has none"
+                raise _KeyFaultError(key, unused if given else f"missing; give {EXPECTED[key]}")
         return self
 
     @property
@@ -344,11 +312,13 @@ def load_manifest(path: Path | str) -> dict[str, AnyDataset]:
         key, what stands there and what should.
     """
     file = Path(path)
-    entries = _entries(file)
+    entries = read_yaml(file)
+    if not isinstance(entries, dict) or not entries:
+        raise DataError(f"{file}: no data sets; give each a name with its keys below it")
     datasets: dict[str, AnyDataset] = {}
     for name, entry in entries.items():
         where = f"{file}: dataset {name!r}"
-        if not isinstance(name, str) or "/" in name or PurePosixPath(name).name in ("", ".."):
+        if not isinstance(name, str) or "/" in name or not _stays_inside(name):
             raise DataError(f"{where}: use a text that can name a file")
         numbers = isinstance(entry, dict) and "numeric_attributes" in entry
         model: type[AnyDataset] = NumericDataset if numbers else Dataset
@@ -367,33 +337,12 @@ def load_manifest(path: Path | str) -> dict[str, AnyDataset]:
     return datasets
 
 
-def _entries(file: Path) -> dict[Any, Any]:
-    try:
-        text = file.read_text(encoding="utf-8")
-        entries, repeated = yaml.safe_load(text), list(repeated_keys(text))
-    except OSError as error:
-        raise DataError(f"{file}: {error.strerror or error}; check the path") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{file}: no UTF-8 text; convert the file to UTF-8") from None
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none
-        mark = getattr(error, "problem_mark", None)
-        line = f"line {mark.line + 1}: " if mark else ""
-        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        raise DataError(f"{file}: {line}{problem}; mend the YAML there") from None
-    if repeated:
-        raise DataError("\n".join(f"{file}: {line}" for line in repeated))
-    if not isinstance(entries, dict) or not entries:
-        raise DataError(f"{file}: no data sets; give each a name with its keys below it")
-    return entries
-
-
-_MODELS: Mapping[str | int, type[Entry]] = {
-    "listed": _Categories,
-    "intervals": _Intervals,
+_MODELS: Mapping[str, type[Entry]] = {
+    "attributes": _Coded,
     "numeric_attributes": _Measurement,
     "class": ClassAttribute,
 }
-"""What is below a key, or is of a kind, as the location of a fault names it."""
+"""What stands below a key of an entry."""
 _OF_MAPPINGS = {
     "model_type": "{value} is no mapping; give {allowed}",
     "extra_forbidden": "not used here; remove it, or rename it to one of {allowed}",
@@ -405,7 +354,7 @@ def _fault(fault: ErrorDetails, entry: type[Entry]) -> tuple[str, str]:
     """Return the key of a fault of pydantic's, and in words what stands there and what should."""
     value, kind, error = fault["input"], fault["type"], fault.get("ctx", {}).get("error")
     names = ["", *(part for part in fault["loc"] if isinstance(part, str))]
-    keys = [part for part in fault["loc"] if part not in ("listed", "intervals")]
+    keys = list(fault["loc"])
     # A text or number in a list is told of the list, a mapping of itself.
     inside = isinstance((keys or [""])[-1], int) and kind not in (*_OF_MAPPINGS, "value_error")
     path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys)
