@@ -30,7 +30,6 @@ from deniable.datasets.resolve import (
     Source,
     from_mirror,
     read_source,
-    resolve,
     resolve_all,
 )
 from deniable.errors import DataError
@@ -116,15 +115,15 @@ class Run:
 
     def __call__(self, source: Any = "auto", mirror: Path | None = None) -> Source:
         self.said.clear()
-        found = resolve(
-            self.dataset,
+        found = resolve_all(
+            [self.dataset],
             source=source,
             mirror=mirror,
             folder=self.folder,
             manifest_folder=self.manifest_folder,
             limits=PATIENT,
             say=self.said.append,
-        )
+        )[self.dataset.name]
         assert read_source(self.record) == found
         assert str(self.folder.parent) not in self.record.read_text()
         assert not any("\n" in line for line in self.said)

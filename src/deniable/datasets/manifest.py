@@ -290,10 +290,7 @@ class NumericDataset(PublishedFile):
 
     @property
     def bounds(self) -> dict[str, tuple[float, float]]:
-        """What is publicly known of an attribute's values: (lower, upper), where it is stated.
-
-        For noise that is calibrated without a look at the records.
-        """
+        """(lower, upper) from public knowledge, where stated; noise needs no look at the records."""
         return {each.name: each.bounds for each in self.numeric_attributes if each.bounds}
 
 
