@@ -240,7 +240,7 @@ class Dataset(PublishedFile):
         """The attributes, by the key in the manifest."""
         return {f"attributes[{i}]": each for i, each in enumerate(self.attributes)}
 
-    @cached_property
+    @property
     def domain(self) -> Domain:
         """The attributes that are read."""
         return Domain(tuple(each.attribute for each in self.attributes))
@@ -290,7 +290,7 @@ class NumericDataset(PublishedFile):
 
     @property
     def bounds(self) -> dict[str, tuple[float, float]]:
-        """(lower, upper) from public knowledge, where stated; noise needs no look at the records."""
+        """(lower, upper) where public knowledge states it: noise needs no look at the records."""
         return {each.name: each.bounds for each in self.numeric_attributes if each.bounds}
 
 
