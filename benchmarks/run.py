@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
-from deniable.datasets import load_manifest, read_original
+from deniable.datasets import load_manifest, read_published
 from deniable.estimation import clip_and_rescale, expectation_maximization
 from deniable.pipeline import MIRROR_VARIABLE
 from deniable.randomized_response import Party, adjust, cluster_channel, rr_independent, secure_sum
@@ -117,7 +117,7 @@ def one_sum(indicators: Sequence[int], rng: np.random.Generator) -> int:
 def adult_cases(mirror: Path) -> list[Case]:
     """Return the cases on the published Adult file."""
     dataset = load_manifest(MANIFEST)["adult"]
-    data = read_original(dataset, mirror / dataset.file)
+    data = read_published(dataset, mirror / dataset.file)
     rng = np.random.default_rng(2024)
     protocol = rr_independent(data.domain, 0.7, "keep")
     reports = protocol.randomize(data, rng)

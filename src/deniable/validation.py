@@ -1,9 +1,12 @@
 """YAML text that people write: what a reader of its values alone would not see."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import yaml
+
+from deniable.errors import DataError
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml's, ten times as fast, where PyYAML was built with it."""
@@ -38,3 +41,28 @@ def repeated_keys(text: str) -> Iterator[str]:
                         yield f"line {line}: {key.value} is given a second time; allowed: once"
                     seen.add(key.value)
                 pending.append(value)
+
+
+def read_yaml(path: Path | str) -> Any:
+    """Read the values of a YAML file.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, is no YAML, or gives a key of a mapping twice: file, line and remedy.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        values, repeated = yaml.safe_load(text), list(repeated_keys(text))
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror or error}; check the path") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: no UTF-8 text; convert the file to UTF-8") from None
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none
+        mark = getattr(error, "problem_mark", None)
+        line = f"line {mark.line + 1}: " if mark else ""
+        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        raise DataError(f"{path}: {line}{problem}; mend the YAML there") from None
+    if repeated:
+        raise DataError("\n".join(f"{path}: {line}" for line in repeated))
+    return values

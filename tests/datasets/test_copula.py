@@ -4,7 +4,6 @@ import itertools
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from scipy.stats import ks_2samp, multivariate_normal, spearmanr
 from deniable.datasets import copula, numeric_surrogates
 from deniable.datasets.copula import Copula, Margin
 from deniable.datasets.manifest import NumericDataset, load_manifest, numeric
-from deniable.datasets.numeric import read_original
 from deniable.datasets.numeric_surrogates import (
     expected_rank_correlations,
     fidelity,
@@ -25,7 +23,7 @@ from deniable.datasets.numeric_surrogates import (
     rank_correlations,
     sample,
 )
-from deniable.datasets.preparation import read_copula
+from deniable.datasets.published import read_copula, read_published
 from deniable.errors import DataError
 from deniable.files import sha256
 from deniable.records.numeric import NumericMicrodata
@@ -326,25 +324,26 @@ def test_committed_surrogate_is_small_and_of_the_manifest(dataset: NumericDatase
     assert (drawn.class_counts() > 0).all()
     for name, (lower, upper) in dataset.bounds.items():
         assert lower <= drawn.column(name).min() <= drawn.column(name).max() <= upper
+    fewer = dataset.numeric_attributes[1:]
     with pytest.raises(DataError, match="its attributes or classes are not those of the manifest"):
-        read_copula(replace(dataset, names=dataset.names[1:]), committed(dataset))
+        read_copula(dataset.model_copy(update={"numeric_attributes": fewer}), committed(dataset))
 
 
 Published = tuple[NumericDataset, Path, NumericMicrodata]
 
 
-def read_published(name: str) -> Published:
+def published_data(name: str) -> Published:
     folder = Path(os.environ.get("DENIABLE_DATA_MIRROR") or REPOSITORY.parent / "shared" / "data")
     dataset = MANIFEST[name]
     file = folder / dataset.file
     if not file.is_file():
         pytest.skip(f"NOT TESTED: the fit of the surrogate of {name}; {file} is absent")
-    return dataset, file, read_original(dataset, file)
+    return dataset, file, read_published(dataset, file)
 
 
 @pytest.fixture(scope="module", params=list(MANIFEST))
 def published(request: pytest.FixtureRequest) -> Published:
-    return read_published(request.param)
+    return published_data(request.param)
 
 
 @pytest.mark.real_data
@@ -375,7 +374,7 @@ def test_drawn_surrogate_is_near_the_published_file(published: Published, record
 @pytest.mark.real_data
 def test_a_plain_sample_would_not_do() -> None:
     # Why records are drawn by quota: independent draws miss the bounds by a sample's noise alone.
-    _, _, data = read_published("census")
+    _, _, data = published_data("census")
     generator = np.random.default_rng(1)
     samples = [data.values[generator.integers(0, len(data), len(data))] for _ in range(20)]
     true = spearmanr(data.values).statistic

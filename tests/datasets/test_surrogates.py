@@ -16,7 +16,7 @@ from scipy.stats import chi2_contingency
 from deniable.datasets import bayesian_network, surrogates
 from deniable.datasets.bayesian_network import BayesianNetwork, ConditionalTable
 from deniable.datasets.manifest import Dataset, categorical, load_manifest
-from deniable.datasets.resolve import read_original
+from deniable.datasets.published import read_published
 from deniable.errors import DataError
 from deniable.files import sha256
 from deniable.randomized_response.dependence import absolute_correlation
@@ -387,7 +387,7 @@ def adult_file() -> Path:
 @pytest.fixture(scope="module", params=list(MANIFEST))
 def original(request: pytest.FixtureRequest, adult_file: Path) -> tuple[Dataset, Microdata]:
     dataset = MANIFEST[request.param]
-    return dataset, read_original(dataset, adult_file)
+    return dataset, read_published(dataset, adult_file)
 
 
 def cramers_v(data: Microdata, pair: tuple[str, str]) -> float:

@@ -4,14 +4,13 @@ import json
 import math
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 import yaml
 
-from deniable.datasets.manifest import categorical, load_manifest, numeric
+from deniable.datasets.manifest import NumericDataset, categorical, load_manifest, numeric
 from deniable.errors import ConfigError
 from deniable.pipeline import checks as config_checks
 from deniable.pipeline.checks import check_domains
@@ -282,7 +281,11 @@ def test_attributes_of_a_release_are_those_of_its_data_set(config_values: dict[s
 def test_a_release_takes_data_of_its_kind(config_values: dict[str, Any]) -> None:
     datasets = load_manifest(ROOT / "resources" / "datasets.yaml")
     numbers = numeric(datasets)
-    unbounded = replace(numbers["wine"], name="mine", bounds={"pH": (0.0, 14.0)})
+    given = numbers["wine"].model_dump(by_alias=True, exclude_unset=True)
+    for each in given["numeric_attributes"]:
+        if each["name"] != "pH":
+            del each["bounds"]
+    unbounded = NumericDataset.model_validate(given, context="mine")
 
     class Numbers(IndependentRelease):
         data_kind: ClassVar = "numeric"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from deniable.datasets.manifest import load_manifest
-from deniable.datasets.resolve import read_original
+from deniable.datasets.published import read_published
 from deniable.errors import DataError, DeniableError
 from deniable.privacy.linkage import RebuiltRecord, linked_parties, rebuilt_records
 from deniable.records.categorical import Microdata
@@ -131,7 +131,7 @@ def adult() -> Microdata:
     mirror = next((Path(p) for p in places if p and (Path(p) / "adult.data").is_file()), None)
     if mirror is None:
         pytest.skip("NOT TESTED: linkage on Adult; adult.data is in no mirror directory")
-    return read_original(
+    return read_published(
         load_manifest(ROOT / "resources" / "datasets.yaml")["adult"], mirror / "adult.data"
     )
 

@@ -18,7 +18,7 @@ from jinja2 import FileSystemBytecodeCache
 from tests.papers.idp import tables as idp_tables
 from tests.papers.rrba import tables as rrba_tables
 
-from deniable.datasets.sources import Source
+from deniable.datasets.resolve import Source
 from deniable.display.page import SIGN
 from deniable.display.style import save
 from deniable.files import write_json, write_table, write_text

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from deniable.datasets.manifest import load_manifest
-from deniable.datasets.resolve import read_original
+from deniable.datasets.published import read_published
 from deniable.papers.multirr.adjusted_queries import AdjustedQueries
 from deniable.papers.multirr.cluster_queries import ClusterQueries
 from deniable.papers.multirr.pair_queries import PairQueries
@@ -78,7 +78,7 @@ def test_the_data_stage_finds_the_clusters_of_the_published_file(
 def adult(mirror: Path) -> Microdata:
     """The published records."""
     dataset = load_manifest(ROOT / "resources" / "datasets.yaml")["adult"]
-    return read_original(dataset, mirror / "adult.data")
+    return read_published(dataset, mirror / "adult.data")
 
 
 def cell_of(mechanism: str, p: float, t_v: int, t_d: float) -> dict[str, Any]:

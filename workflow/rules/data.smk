@@ -12,8 +12,8 @@ rule prepare_data:
     benchmark:
         "results/benchmarks/prepare_data/{dataset}.tsv"
     params:
-        kind=lambda wildcards: plan.sources[wildcards.dataset].kind,
-        sha256=lambda wildcards: plan.sources[wildcards.dataset].sha256,
+        kind=lambda wildcards: plan.source(wildcards.dataset).kind,
+        sha256=lambda wildcards: plan.source(wildcards.dataset).sha256,
         seed=plan.config.seed,
         code=lambda wildcards: plan.code("prepare_data.py"),
     message:
@@ -35,8 +35,8 @@ rule fit_surrogate:
     benchmark:
         "results/benchmarks/fit_surrogate/{dataset}.tsv"
     params:
-        kind=lambda wildcards: plan.sources[wildcards.dataset].kind,
-        sha256=lambda wildcards: plan.sources[wildcards.dataset].sha256,
+        kind=lambda wildcards: plan.source(wildcards.dataset).kind,
+        sha256=lambda wildcards: plan.source(wildcards.dataset).sha256,
         seed=plan.config.seed,
         code=lambda wildcards: plan.code("fit_surrogate.py"),
     message:

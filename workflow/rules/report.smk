@@ -35,7 +35,7 @@ rule report:
             "results/releases/{release}/check.csv",
             release=plan.releases("collection", rehearsal=True),
         ),
-        sources=expand("results/data/raw/{dataset}.source.json", dataset=plan.datasets),
+        sources=expand("results/data/raw/{dataset}.source.json", dataset=plan.needed()),
         findings="docs/findings.md",
         templates=sorted(map(str, TEMPLATES.rglob("templates/**/*.*"))),
     output:

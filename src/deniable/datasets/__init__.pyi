@@ -1,4 +1,8 @@
-from .bayesian_network import write as write
+from .bayesian_network import (
+    BayesianNetwork as BayesianNetwork,
+    ConditionalTable as ConditionalTable,
+    write as write,
+)
 from .manifest import (
     AnyDataset as AnyDataset,
     NumericDataset as NumericDataset,
@@ -11,13 +15,11 @@ from .networks import (
     NETWORKS as NETWORKS,
     drawn_from_resources as drawn_from_resources,
     exact_margin as exact_margin,
-    from_pgmpy as from_pgmpy,
     from_resources as from_resources,
 )
-from .preparation import (
+from .published import (
     draw_surrogate as draw_surrogate,
     fit_surrogate as fit_surrogate,
     read_published as read_published,
 )
-from .resolve import read_original as read_original, resolve_all as resolve_all
-from .sources import Source as Source, read_source as read_source
+from .resolve import Source as Source, read_source as read_source, resolve_all as resolve_all

@@ -1,93 +1,124 @@
 """The manifest of data sets: what each published file must be, and what is read of it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-import yaml
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
-from deniable.datasets.manifest_rules import (
-    ATTRIBUTE_RULES,
-    CLASS_RULES,
-    DATASET_RULES,
-    INTERVAL_RULES,
-    MEASUREMENT_RULES,
-    NUMERIC_DATASET_RULES,
-    OF_A_CSV,
-    OF_THE_FILE,
-    OPTIONAL,
-    Rules,
-    check,
-    is_inner_path,
-    is_text,
-)
-from deniable.errors import DataError, DeniableError
+from deniable.errors import DataError
 from deniable.records import Attribute, Discretization, Domain
-from deniable.validation import repeated_keys
+from deniable.validation import read_yaml
+
+EXPECTED = {
+    **dict.fromkeys(("title", "citation"), "a text"),
+    "file": "a file name without a folder",
+    "address": "an http or https address",
+    "sha256": "64 hexadecimal digits in small letters, in quotes",
+    "records": "a whole number of at least 1",
+    "delimiter": "one ASCII character in quotes",
+    **dict.fromkeys(("header", "open_below", "open_above"), "true or false"),
+    "surrogate": "a path within the manifest's folder",
+    "format": "csv or rda",
+    "attributes": "a list of attributes, or `numeric_attributes` in its place",
+    "numeric_attributes": "a list of numeric attributes",
+    "name": "a text (in quotes if it looks like a number)",
+    "position": "a whole number, the column from 0",
+    "scale": "nominal or ordinal",
+    "categories": "a list of texts in quotes, without white space around them, or for numbers "
+    "`edges` in its place",
+    "edges": "a list of finite numbers that increase (an open end is open_below or open_above)",
+    "bounds": "[lower, upper], two finite numbers, the first below the second",
+    "classes": "a list of two or more different texts, without white space around them",
+    "at_most": "a list of numbers that increase",
+}
+"""What each key of the manifest wants, in the words of its messages."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PublishedFile:
-    """A published file, whatever is read of it.
+class _KeyFaultError(ValueError):
+    """A fault at a key below the one where it is noticed."""
 
-    Parameters
-    ----------
-    name, title, citation : str
-    file : str
-        Name of the file, in a mirror directory as well.
-    address : str
-        Where it is published.
-    sha256 : str
-    records : int
-    delimiter : str
-        Empty for a file that is no CSV.
-    header : bool
-        Whether the first line names the columns; attributes are then found by name.
-    positions : tuple of int
-        0-based column of each attribute, empty if there is a header.
-    surrogate : str
-        Path of the surrogate's parameters, relative to the manifest's folder.
-    """
-
-    name: str
-    title: str
-    citation: str
-    file: str
-    address: str
-    sha256: str
-    records: int
-    delimiter: str
-    header: bool
-    positions: tuple[int, ...]
-    surrogate: str
-
-    def refuse_other_number(self, records: int, path: Path | str) -> None:
-        """Raise `DataError` unless a file has as many records as the published one."""
-        if records != self.records:
-            raise DataError(
-                f"{path}: {records:,} records, but the manifest says {self.records:,} for "
-                f"{self.name!r}; get the published file again from {self.address}"
-            )
+    def __init__(self, key: str, words: str) -> None:
+        super().__init__(words)
+        self.key = key
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dataset(PublishedFile):
-    """A published file of which categorical attributes are read.
+def _holds(check: Callable[[Any], bool]) -> AfterValidator:
+    def refuse(value: Any) -> Any:
+        if not check(value):
+            raise ValueError
+        return value
 
-    Parameters
-    ----------
-    domain : Domain
-    discretizations : tuple of Discretization
-        Of the numeric attributes, by the edges that the manifest states.
-    """
-
-    domain: Domain
-    discretizations: tuple[Discretization, ...] = ()
+    return AfterValidator(refuse)
 
 
-@dataclass(frozen=True)
-class ClassAttribute:
+def _stays_inside(path: str) -> bool:
+    parts = PurePosixPath(path)
+    return not parts.is_absolute() and ".." not in parts.parts and bool(parts.name.strip())
+
+
+Text = Annotated[str, Field(pattern=r"\S")]
+Trimmed = Annotated[str, Field(pattern=r"^\S(.*\S)?$")]
+Position = Annotated[int, Field(ge=0)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+InnerPath = Annotated[str, _holds(_stays_inside)]
+Delimiter = Annotated[str, Field(pattern=r"^[\x00-\x7f]$")]
+Item = TypeVar("Item")
+# Lists in YAML, tuples here; what is in them stays strict.
+AnyNumber = Annotated[tuple[Item, ...], Field(strict=False)]
+Some = Annotated[AnyNumber[Item], _holds(bool)]
+Increasing = _holds(lambda values: sorted(set(values)) == list(values))
+Different = _holds(lambda values: 1 < len(values) == len(set(values)))
+
+
+class Entry(BaseModel):
+    """A mapping of the manifest: no unknown keys, no silent conversions."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class _Column(Entry):
+    name: Text
+    position: Position | None = None
+
+
+class _Coded(_Column):
+    categories: Some[Trimmed] = ()
+    scale: Literal["nominal", "ordinal"] = "nominal"
+    edges: Some[Number] = ()
+    open_below: bool = False
+    open_above: bool = False
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> Self:
+        if not self.edges and not self.categories:
+            raise _KeyFaultError("categories", f"missing; give {EXPECTED['categories']}")
+        other = ("categories", "scale") if self.edges else ("open_below", "open_above")
+        for key in self.model_fields_set.intersection(other):
+            kind = "edges" if self.edges else "categories"
+            raise _KeyFaultError(key, f"not used here, beside {kind}; remove it")
+        _ = self.attribute  # refuses what makes none
+        return self
+
+    @cached_property
+    def discretization(self) -> Discretization | None:
+        ends = {"open_below": self.open_below, "open_above": self.open_above}
+        return Discretization.from_edges(self.name, self.edges, **ends) if self.edges else None
+
+    @cached_property
+    def attribute(self) -> Attribute:
+        if self.discretization is not None:
+            return self.discretization.attribute
+        return Attribute(self.name, self.categories, self.scale)
+
+
+class _Measurement(_Column):
+    bounds: Annotated[tuple[Number, Number], Field(strict=False), Increasing] | None = None
+
+
+class ClassAttribute(_Column):
     """The attribute that records are classified by.
 
     Parameters
@@ -101,13 +132,126 @@ class ClassAttribute:
         0-based column, if there is no header.
     """
 
-    name: str
-    classes: tuple[str, ...]
-    at_most: tuple[float, ...] = ()
-    position: int | None = None
+    classes: Annotated[tuple[Trimmed, ...], Field(strict=False, min_length=2), Different]
+    at_most: Annotated[AnyNumber[Number], Increasing] = ()
+
+    @model_validator(mode="after")
+    def _ends_of_all_but_the_last(self) -> Self:
+        if "at_most" in self.model_fields_set and len(self.at_most) != len(self.classes) - 1:
+            raise _KeyFaultError(
+                "at_most",
+                f"is {[*self.at_most]!r:.80}; give one number fewer than the "
+                f"{len(self.classes)} classes, for the last class has no upper end",
+            )
+        return self
 
 
-@dataclass(frozen=True, kw_only=True)
+class PublishedFile(Entry):
+    """A published file, whatever is read of it.
+
+    Parameters
+    ----------
+    title, citation : str
+    file : str
+        Name of the file, in a mirror directory as well.
+    address : str
+        Where it is published.
+    sha256 : str
+    records : int
+    delimiter : str
+        Empty for a file that is no CSV.
+    header : bool
+        Whether the first line names the columns; attributes are then found by name.
+    surrogate : str
+        Path of the surrogate's parameters, relative to the manifest's folder.
+    """
+
+    title: Text
+    citation: Text
+    file: Annotated[InnerPath, Field(pattern="^[^/]+$")]
+    address: Annotated[str, Field(pattern="^https?://")]
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    records: Annotated[int, Field(ge=1)]
+    surrogate: InnerPath
+    delimiter: Delimiter = ""
+    header: bool = True
+    _name: str = ""
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Take the name from what `load_manifest` says beside the entry."""
+        self._name = context or ""
+
+    @property
+    def name(self) -> str:
+        """The entry's key in the manifest."""
+        return self._name
+
+    @property
+    def columns(self) -> Mapping[str, _Column]:
+        """What is read of the file, by the key in the manifest."""
+        raise NotImplementedError
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """0-based column of each attribute but the class, empty if there is a header."""
+        found = (column.position for key, column in self.columns.items() if key != "class")
+        return tuple(position for position in found if position is not None)
+
+    @model_validator(mode="after")
+    def _columns_differ(self) -> Self:
+        """Refuse columns of one name or position, that are not found, or found twice."""
+        seen: dict[Any, str] = {}
+        for place, column in self.columns.items():
+            if self.header != (column.position is None):
+                unused = "not used here; remove it: the header finds columns by name"
+                words = unused if self.header else f"missing; give {EXPECTED['position']}"
+                raise _KeyFaultError(f"{place}.position", words)
+            for key in ("name", *([] if self.header else ["position"])):
+                taken = seen.setdefault((key, value := getattr(column, key)), place)
+                if taken != place:
+                    words = f"{value!r} is taken by {taken}; give another"
+                    raise _KeyFaultError(f"{place}.{key}", words)
+        return self
+
+    def refuse_other_number(self, records: int, path: Path | str) -> None:
+        """Raise `DataError` unless a file has as many records as the published one."""
+        if records != self.records:
+            raise DataError(
+                f"{path}: {records:,} records, but the manifest says {self.records:,} for "
+                f"{self.name!r}; get the published file again from {self.address}"
+            )
+
+
+class Dataset(PublishedFile):
+    """A published file of which categorical attributes are read.
+
+    Parameters
+    ----------
+    attributes : tuple
+        As the manifest lists them: categories, or the edges of intervals.
+    """
+
+    delimiter: Delimiter
+    header: bool
+    attributes: Some[_Coded]
+
+    @property
+    def columns(self) -> Mapping[str, _Column]:
+        """The attributes, by the key in the manifest."""
+        return {f"attributes[{i}]": each for i, each in enumerate(self.attributes)}
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes that are read."""
+        return Domain(tuple(each.attribute for each in self.attributes))
+
+    @property
+    def discretizations(self) -> tuple[Discretization, ...]:
+        """Of the numeric attributes, by the edges that the manifest states."""
+        found = (each.discretization for each in self.attributes)
+        return tuple(each for each in found if each is not None)
+
+
 class NumericDataset(PublishedFile):
     """A published file of which numbers are read, and a class if there is one.
 
@@ -115,18 +259,39 @@ class NumericDataset(PublishedFile):
     ----------
     format : "csv" or "rda"
         An rda file (R data) holds one data frame, whose columns have names.
-    names : tuple of str
-        Of the numeric attributes.
-    bounds : mapping of attribute name to (lower, upper)
-        What is publicly known of an attribute's values, for noise that is calibrated without a look
-        at the records; for those attributes alone whose bounds the manifest states.
+    numeric_attributes : tuple
+        As the manifest lists them.
     class_attribute : ClassAttribute, optional
     """
 
-    format: str
-    names: tuple[str, ...]
-    bounds: Mapping[str, tuple[float, float]]
-    class_attribute: ClassAttribute | None = None
+    format: Literal["csv", "rda"] = "csv"
+    numeric_attributes: Some[_Measurement]
+    class_attribute: ClassAttribute | None = Field(None, alias="class")
+
+    @model_validator(mode="after")
+    def _fits_its_format(self) -> Self:
+        for key in ("delimiter", "header"):
+            given = key in self.model_fields_set
+            if given == (self.format == "rda"):
+                unused = "not used here; remove it: an R data frame has none"
+                raise _KeyFaultError(key, unused if given else f"missing; give {EXPECTED[key]}")
+        return self
+
+    @property
+    def columns(self) -> Mapping[str, _Column]:
+        """The numeric attributes and the class, by the key in the manifest."""
+        numbers = {f"numeric_attributes[{i}]": x for i, x in enumerate(self.numeric_attributes)}
+        return numbers | ({"class": self.class_attribute} if self.class_attribute else {})
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the numeric attributes."""
+        return tuple(each.name for each in self.numeric_attributes)
+
+    @property
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """(lower, upper) where public knowledge states it: noise needs no look at the records."""
+        return {each.name: each.bounds for each in self.numeric_attributes if each.bounds}
 
 
 AnyDataset = Dataset | NumericDataset
@@ -140,47 +305,70 @@ def load_manifest(path: Path | str) -> dict[str, AnyDataset]:
     Raises
     ------
     DataError
-        If it cannot be read, or an entry is malformed: the message names file, data set, key,
-        what stands there and what should.
+        If it cannot be read, or an entry is malformed: a line for each fault with file, data set,
+        key, what stands there and what should.
     """
     file = Path(path)
-    try:
-        text = file.read_text(encoding="utf-8")
-        entries, repeated = yaml.safe_load(text), list(repeated_keys(text))
-    except OSError as error:
-        raise DataError(f"{file}: {error.strerror or error}; check the path") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{file}: no UTF-8 text; convert the file to UTF-8") from None
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none
-        mark = getattr(error, "problem_mark", None)
-        line = f"line {mark.line + 1}: " if mark else ""
-        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        raise DataError(f"{file}: {line}{problem}; mend the YAML there") from None
-    if repeated:
-        raise DataError("\n".join(f"{file}: {line}" for line in repeated))
+    entries = read_yaml(file)
     if not isinstance(entries, dict) or not entries:
         raise DataError(f"{file}: no data sets; give each a name with its keys below it")
     datasets: dict[str, AnyDataset] = {}
     for name, entry in entries.items():
-        if not is_inner_path(name) or "/" in name:
-            raise DataError(f"{file}: dataset {name!r}: use a text that can name a file")
-        numeric = isinstance(entry, dict) and "numeric_attributes" in entry
-        read = _numeric_dataset if numeric else _dataset
-        dataset = read(f"{file}: dataset {name!r}", name, entry)
+        where = f"{file}: dataset {name!r}"
+        if not isinstance(name, str) or "/" in name or not _stays_inside(name):
+            raise DataError(f"{where}: use a text that can name a file")
+        numbers = isinstance(entry, dict) and "numeric_attributes" in entry
+        model: type[AnyDataset] = NumericDataset if numbers else Dataset
+        try:
+            dataset = model.model_validate(entry, context=name)
+        except ValidationError as error:
+            faults = dict(_fault(fault, model) for fault in error.errors()[::-1])
+            lines = [
+                f"{where}, key '{key}': {words}" if key else f"{where}: {words}"
+                for key, words in reversed(faults.items())
+            ]
+            raise DataError("\n".join(lines)) from None
         for other in datasets.values():
-            _refuse_contradiction(f"{file}: dataset {name!r}", dataset, other)
+            _refuse_contradiction(where, dataset, other)
         datasets[name] = dataset
     return datasets
 
 
-def categorical(datasets: Mapping[str, AnyDataset]) -> dict[str, Dataset]:
-    """Return the data sets of categorical attributes."""
-    return {name: each for name, each in datasets.items() if isinstance(each, Dataset)}
+_MODELS: Mapping[str, type[Entry]] = {
+    "attributes": _Coded,
+    "numeric_attributes": _Measurement,
+    "class": ClassAttribute,
+}
+"""What stands below a key of an entry."""
+_OF_MAPPINGS = {
+    "model_type": "{value} is no mapping; give {allowed}",
+    "extra_forbidden": "not used here; remove it, or rename it to one of {allowed}",
+    "invalid_key": "not used here; remove it, or rename it to one of {allowed}",
+}
 
 
-def numeric(datasets: Mapping[str, AnyDataset]) -> dict[str, NumericDataset]:
-    """Return the data sets of numbers."""
-    return {name: each for name, each in datasets.items() if isinstance(each, NumericDataset)}
+def _fault(fault: ErrorDetails, entry: type[Entry]) -> tuple[str, str]:
+    """Return the key of a fault of pydantic's, and in words what stands there and what should."""
+    value, kind, error = fault["input"], fault["type"], fault.get("ctx", {}).get("error")
+    names = ["", *(part for part in fault["loc"] if isinstance(part, str))]
+    keys = list(fault["loc"])
+    # A text or number in a list is told of the list, a mapping of itself.
+    inside = isinstance((keys or [""])[-1], int) and kind not in (*_OF_MAPPINGS, "value_error")
+    path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys)
+    path = path.rpartition("[")[0] if inside else path
+    path += f".{error.key}" if isinstance(error, _KeyFaultError) else ""
+    if kind == "value_error" and str(error):
+        words = str(error)
+    elif kind in _OF_MAPPINGS:
+        allowed = _MODELS.get(names[-2 if kind == "extra_forbidden" else -1], entry).model_fields
+        given = ", ".join(field.alias or name for name, field in allowed.items())
+        words = _OF_MAPPINGS[kind].format(value=f"{value!r:.80}", allowed=given)
+    elif kind == "missing" and not inside:
+        words = f"missing; give {EXPECTED[names[-1]]}"
+    else:
+        verb = "holds" if inside and kind != "missing" else "is"
+        words = f"{verb} {value!r:.80}; give {EXPECTED[names[-1]]}"
+    return path.removeprefix("."), words
 
 
 def _refuse_contradiction(where: str, dataset: AnyDataset, other: AnyDataset) -> None:
@@ -192,7 +380,7 @@ def _refuse_contradiction(where: str, dataset: AnyDataset, other: AnyDataset) ->
         )
     if dataset.file != other.file:
         return
-    for key in OF_THE_FILE:
+    for key in ("address", "sha256", "records", "delimiter", "header"):
         here, there = getattr(dataset, key), getattr(other, key)
         if here != there:
             raise DataError(
@@ -201,123 +389,11 @@ def _refuse_contradiction(where: str, dataset: AnyDataset, other: AnyDataset) ->
             )
 
 
-def _dataset(where: str, name: str, entry: Any) -> Dataset:
-    check(where, "", entry, DATASET_RULES)
-    attributes: list[Attribute] = []
-    discretizations: list[Discretization] = []
-    positions: list[int] = []
-    for number, given in enumerate(entry["attributes"]):
-        key = f"attributes[{number}]"
-        attribute = _attribute(where, key, given, header=entry["header"])
-        if isinstance(attribute, Discretization):
-            discretizations.append(attribute)
-            attribute = attribute.attribute
-        attributes.append(attribute)
-        if entry["header"]:
-            continue
-        if given["position"] in positions:
-            raise DataError(
-                f"{where}, key '{key}.position': column {given['position']} is taken by "
-                f"{attributes[positions.index(given['position'])].name!r}; give another"
-            )
-        positions.append(given["position"])
-    try:
-        domain = Domain(tuple(attributes))
-    except DeniableError as error:
-        raise DataError(f"{where}, key 'attributes': {error}") from None
-    plain = {key: entry[key] for key in DATASET_RULES if key != "attributes"}
-    return Dataset(
-        name=name,
-        positions=tuple(positions),
-        domain=domain,
-        discretizations=tuple(discretizations),
-        **plain,
-    )
+def categorical(datasets: Mapping[str, AnyDataset]) -> dict[str, Dataset]:
+    """Return the data sets of categorical attributes."""
+    return {name: each for name, each in datasets.items() if isinstance(each, Dataset)}
 
 
-def _numeric_dataset(where: str, name: str, entry: Any) -> NumericDataset:
-    is_csv = entry.get("format", "csv") != "rda"
-    rules = {
-        key: rule for key, rule in NUMERIC_DATASET_RULES.items() if is_csv or key not in OF_A_CSV
-    }
-    check(where, "", entry, rules, optional=("format", "class"))
-    header = entry.get("header", True)
-    # A header, or a data frame, finds columns by name; a position could only contradict.
-    measured, classified = (
-        {key: rule for key, rule in of.items() if key != "position" or not header}
-        for of in (MEASUREMENT_RULES, CLASS_RULES)
-    )
-    places = {
-        f"numeric_attributes[{i}]": each for i, each in enumerate(entry["numeric_attributes"])
-    }
-    for place, given in places.items():
-        check(where, place, given, measured, optional=OPTIONAL)
-    names = tuple(given["name"] for given in entry["numeric_attributes"])
-    class_attribute = None
-    if "class" in entry:
-        places["class"] = entry["class"]
-        class_attribute = _class_attribute(where, entry["class"], classified)
-    _refuse_same(where, places, "name")
-    if not header:
-        _refuse_same(where, places, "position")
-    taken = ("format", "numeric_attributes", "class", *OF_A_CSV)
-    return NumericDataset(
-        name=name,
-        format="csv" if is_csv else "rda",
-        delimiter=entry.get("delimiter", ""),
-        header=header,
-        positions=() if header else tuple(each["position"] for each in entry["numeric_attributes"]),
-        names=names,
-        bounds={
-            each["name"]: (float(each["bounds"][0]), float(each["bounds"][1]))
-            for each in entry["numeric_attributes"]
-            if "bounds" in each
-        },
-        class_attribute=class_attribute,
-        **{key: entry[key] for key in NUMERIC_DATASET_RULES if key not in taken},
-    )
-
-
-def _class_attribute(where: str, given: Any, rules: Rules) -> ClassAttribute:
-    check(where, "class", given, rules, optional=OPTIONAL)
-    classes, at_most = given["classes"], given.get("at_most")
-    if at_most is not None and len(at_most) != len(classes) - 1:
-        raise DataError(
-            f"{where}, key 'class.at_most': is {at_most!r:.80}; give one number fewer than the "
-            f"{len(classes)} classes, for the last class has no upper end"
-        )
-    ends = tuple(float(end) for end in at_most or ())
-    return ClassAttribute(given["name"], tuple(classes), ends, given.get("position"))
-
-
-def _refuse_same(where: str, places: Mapping[str, Mapping[str, Any]], key: str) -> None:
-    """Refuse two attributes of one name, or of one column."""
-    seen: dict[Any, str] = {}
-    for place, given in places.items():
-        if given[key] in seen:
-            raise DataError(
-                f"{where}, key '{place}.{key}': {given[key]!r} is taken by {seen[given[key]]}; "
-                "give another"
-            )
-        seen[given[key]] = place
-
-
-def _attribute(where: str, key: str, given: Any, *, header: bool) -> Attribute | Discretization:
-    """Return an attribute as it is listed, or the intervals that make one of numbers."""
-    rules = INTERVAL_RULES if isinstance(given, dict) and "edges" in given else ATTRIBUTE_RULES
-    # A header finds columns by name; a position beside it could only contradict.
-    rules = {name: rule for name, rule in rules.items() if name != "position" or not header}
-    check(where, key, given, rules, optional=OPTIONAL)
-    for category in given.get("categories", []):
-        if not is_text(category) or category != category.strip():
-            raise DataError(
-                f"{where}, key '{key}.categories': {category!r} is no category; "
-                "give a text in quotes, without white space around it"
-            )
-    try:
-        if "edges" in given:
-            ends = {end: given.get(end, False) for end in ("open_below", "open_above")}
-            return Discretization.from_edges(given["name"], given["edges"], **ends)
-        return Attribute(given["name"], tuple(given["categories"]), given.get("scale", "nominal"))
-    except DeniableError as error:
-        raise DataError(f"{where}, key '{key}': {error}") from None
+def numeric(datasets: Mapping[str, AnyDataset]) -> dict[str, NumericDataset]:
+    """Return the data sets of numbers."""
+    return {name: each for name, each in datasets.items() if isinstance(each, NumericDataset)}

@@ -8,11 +8,8 @@ with pgmpy's own sampler.
 """
 
 import hashlib
-import itertools
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +18,7 @@ import numpy.typing as npt
 
 from deniable.datasets.bayesian_network import BayesianNetwork, ConditionalTable, read
 from deniable.errors import DataError, DeniableError
-from deniable.records import Attribute, Codes, Domain, Microdata
+from deniable.records import Codes, Microdata
 from deniable.sampling import generator_for
 
 Floats = npt.NDArray[np.float64]
@@ -41,8 +38,6 @@ class DrawnFile:
     network : str
         Of `NETWORKS`.
     records : int
-    sha256 : str
-        Of the codes, see `digest`.
     resampled_from : str
         Another drawn file whose records are drawn with replacement; empty if the records come from
         the network itself.
@@ -51,60 +46,38 @@ class DrawnFile:
     name: str
     network: str
     records: int
-    sha256: str
     resampled_from: str = ""
+
+    @property
+    def sha256(self) -> str:
+        """Of the codes, see `digest`."""
+        return CODES[self.name]
 
 
 FILES: Mapping[str, DrawnFile] = {
     each.name: each
     for each in (
-        DrawnFile(
-            "survey",
-            "survey",
-            500,
-            "078086131d859269f62c58c451d917a42c62e0e811c757a051ab1b7d5f6b9adc",
-        ),
-        DrawnFile(
-            "alarm",
-            "alarm",
-            10_000,
-            "cada0539e90bffc79abc83f1e642a764657e8b0b638b9ca7ea11c9d08b09dfb8",
-        ),
-        DrawnFile(
-            "child",
-            "child",
-            10_000,
-            "2d85a3e0426a675b662ed1bb81aa17309bfdf52f0d37986e83eb2ed8671ea3e2",
-        ),
+        DrawnFile("survey", "survey", 500),
+        DrawnFile("alarm", "alarm", 10_000),
+        DrawnFile("child", "child", 10_000),
         # Tables 4 and 5 have n = 8,000 whatever the data set, Survey's 500 records included.
-        DrawnFile(
-            "survey_8000",
-            "survey",
-            8_000,
-            "581c0721aa83a635fec5b0ad2f248a1e9ebdc839aa1ce917923ff330bc1a3ef2",
-        ),
-        DrawnFile(
-            "survey_8000_resampled",
-            "survey",
-            8_000,
-            "65488e81933e3cc352d63d029313cf5497d21e3b30c35f1c1b099c22f27c4e91",
-            "survey",
-        ),
-        DrawnFile(
-            "alarm_8000",
-            "alarm",
-            8_000,
-            "931c4e2a0fb47c267ea2347c0eca70f83bae35503025ef6c3294298e6bd3c93c",
-        ),
-        DrawnFile(
-            "child_8000",
-            "child",
-            8_000,
-            "04c185817291837563854dba2c194ccde4bf7c69f212560b24c6b0fa944daf4e",
-        ),
+        DrawnFile("survey_8000", "survey", 8_000),
+        DrawnFile("survey_8000_resampled", "survey", 8_000, "survey"),
+        DrawnFile("alarm_8000", "alarm", 8_000),
+        DrawnFile("child_8000", "child", 8_000),
     )
 }
 """The files of Table 2, and those with n = 8,000 for Tables 4 and 5."""
+CODES = {
+    "survey": "078086131d859269f62c58c451d917a42c62e0e811c757a051ab1b7d5f6b9adc",
+    "alarm": "cada0539e90bffc79abc83f1e642a764657e8b0b638b9ca7ea11c9d08b09dfb8",
+    "child": "2d85a3e0426a675b662ed1bb81aa17309bfdf52f0d37986e83eb2ed8671ea3e2",
+    "survey_8000": "581c0721aa83a635fec5b0ad2f248a1e9ebdc839aa1ce917923ff330bc1a3ef2",
+    "survey_8000_resampled": "65488e81933e3cc352d63d029313cf5497d21e3b30c35f1c1b099c22f27c4e91",
+    "alarm_8000": "931c4e2a0fb47c267ea2347c0eca70f83bae35503025ef6c3294298e6bd3c93c",
+    "child_8000": "04c185817291837563854dba2c194ccde4bf7c69f212560b24c6b0fa944daf4e",
+}
+"""The SHA-256 of the codes of each file."""
 
 
 def from_resources(name: str, folder: Path | str) -> BayesianNetwork:
@@ -134,91 +107,9 @@ def from_resources(name: str, folder: Path | str) -> BayesianNetwork:
     return network
 
 
-def from_pgmpy(name: str) -> BayesianNetwork:
-    """Take a network from the installed pgmpy, without a network connection.
-
-    Importing pgmpy and parsing a network takes 3 to 9 seconds: jobs use `from_resources`.
-
-    Raises
-    ------
-    DeniableError
-        For another name, or where pgmpy is not installed.
-    """
-    _refuse_unknown(name)
-    model = _example_model(name)
-    tables = {table.variable: table for table in model.get_cpds()}
-    domain = Domain(
-        tuple(
-            Attribute(variable, tuple(map(str, tables[variable].state_names[variable])))
-            for variable in sorted(tables)
-        )
-    )
-    parents = {variable: tuple(table.variables[1:]) for variable, table in tables.items()}
-    return BayesianNetwork(
-        domain,
-        tuple(
-            _conditional_table(
-                variable,
-                parents[variable],
-                _in_domain_order(tables[variable], domain),
-            )
-            for variable in _ancestral_order(parents)
-        ),
-        {"network": name, "taken_from": f"pgmpy {version('pgmpy')}"},
-    )
-
-
 def _refuse_unknown(name: str) -> None:
     if name not in NETWORKS:
         raise DeniableError(f"unknown network {name!r}; use {', '.join(NETWORKS)}")
-
-
-def _example_model(name: str) -> Any:
-    try:
-        # Seldom needed and slow to import.
-        from pgmpy.utils import (  # type: ignore[import-untyped]  # noqa: PLC0415
-            get_example_model,
-        )
-    except ImportError:
-        raise DeniableError(
-            f"the network {name!r} is read from pgmpy, which is not installed; install pgmpy 1.1"
-        ) from None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        return get_example_model(name)
-
-
-def _in_domain_order(table: Any, domain: Domain) -> Floats:
-    """Return the probabilities, axes variable then parents, categories as the domain has them."""
-    values = np.asarray(table.values, dtype=float)
-    for axis, variable in enumerate(table.variables):
-        states = list(map(str, table.state_names[variable]))
-        values = values.take([states.index(c) for c in domain[variable].categories], axis=axis)
-    return np.asarray(values)
-
-
-def _conditional_table(
-    attribute: str, parents: tuple[str, ...], values: Floats
-) -> ConditionalTable:
-    rows = {
-        configuration: tuple(np.moveaxis(values, 0, -1)[configuration].tolist())
-        for configuration in itertools.product(*map(range, values.shape[1:]))
-    }
-    if parents:
-        # The format wants a row of last resort. All configurations have their own: none uses it.
-        rows[()] = (1.0, *[0.0] * (values.shape[0] - 1))
-    return ConditionalTable(attribute, parents, rows)
-
-
-def _ancestral_order(parents: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Return parents before children, by name among those that may come next."""
-    order: list[str] = []
-    left = sorted(parents)
-    while left:
-        ready = next(name for name in left if set(parents[name]) <= set(order))
-        order.append(ready)
-        left.remove(ready)
-    return order
 
 
 def draw(network: BayesianNetwork, records: int, generator: np.random.Generator) -> Microdata:
@@ -290,14 +181,14 @@ def exact_margin(network: BayesianNetwork, names: Sequence[str]) -> Floats:
     return np.asarray(joint / joint.sum())
 
 
-def drawn_file(name: str, network_of: Callable[[str], BayesianNetwork] = from_pgmpy) -> Microdata:
+def drawn_file(name: str, network_of: Callable[[str], BayesianNetwork]) -> Microdata:
     """Draw one of `FILES` again, the same records each time.
 
     Parameters
     ----------
     name : str
         Of `FILES`.
-    network_of : callable, optional
+    network_of : callable
         Where networks come from, by name.
 
     Raises

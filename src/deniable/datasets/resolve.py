@@ -1,8 +1,8 @@
-"""The published data sets: what they must be, where they come from, and their surrogates."""
+"""Where the records of a data set come from in a run: mirror, public address or surrogate."""
 
 import shutil
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -15,13 +15,13 @@ from deniable.datasets.download import (
     download,
     set_aside,
 )
-from deniable.datasets.manifest import Dataset, PublishedFile
-from deniable.datasets.sources import Found, Source, read_source
+from deniable.datasets.manifest import PublishedFile
 from deniable.errors import DataError
-from deniable.files import sha256, write_json, written_whole
-from deniable.records import Microdata, read_csv
+from deniable.files import read_json, sha256, write_json, written_whole
 
 Wanted = Literal["auto", "mirror", "public", "surrogate"]
+Kind = Literal["original", "surrogate"]
+Found = Literal["mirror", "public", "surrogate"]
 
 # The reasons of sources that no failure led to; the first one also tells a surrogate that was
 # asked for from one that `auto` fell back to.
@@ -34,28 +34,56 @@ NO_MIRROR = (
 FROM_EARLIER = "a verified copy of the published file was there already"
 
 
-class NotInMirror(DataError):  # noqa: N818 - a case to pass over more often than an error
-    """A mirror directory that lacks the file."""
+@dataclass(frozen=True)
+class Source:
+    """Where the records of a data set come from in this run.
+
+    Parameters
+    ----------
+    dataset : str
+    kind : "original" or "surrogate"
+    sha256 : str
+        Of the published file, or of the surrogate's JSON.
+    found : "mirror", "public" or "surrogate"
+    reason : str
+        Why this one; for a surrogate, why the earlier ones failed. Names no path.
+    """
+
+    dataset: str
+    kind: Kind
+    sha256: str
+    found: Found
+    reason: str
 
 
-def read_original(dataset: Dataset, path: Path | str) -> Microdata:
-    """Read the published file of a data set.
+def read_source(path: Path | str) -> Source:
+    """Read the record that `resolve` left.
 
     Raises
     ------
     DataError
-        As `deniable.records.categorical.read_csv`, and if the number of records is not the
-        manifest's.
+        If it cannot be read or is malformed.
     """
-    data = read_csv(
-        path,
-        dataset.domain,
-        discretizations=dataset.discretizations,
-        column_positions=None if dataset.header else dataset.positions,
-        delimiter=dataset.delimiter,
-    )
-    dataset.refuse_other_number(len(data), path)
-    return data
+    file = Path(path)
+    remedy = "delete it, the pipeline makes it again"
+    try:
+        record = read_json(file)
+    except OSError as error:
+        raise DataError(f"{file}: {error.strerror or error}; run the pipeline first") from None
+    except ValueError:
+        raise DataError(f"{file}: no JSON; {remedy}") from None
+    keys = [field.name for field in fields(Source)]
+    if not isinstance(record, dict) or set(record) != set(keys):
+        raise DataError(f"{file}: the keys must be {', '.join(keys)}; {remedy}")
+    allowed = {"kind": get_args(Kind), "found": get_args(Found)}
+    for key, value in record.items():
+        if not isinstance(value, str) or value not in allowed.get(key, (value,)):
+            raise DataError(f"{file}: key {key!r} has the value {value!r:.80}; {remedy}")
+    return Source(**record)
+
+
+class NotInMirror(DataError):  # noqa: N818 - a case to pass over more often than an error
+    """A mirror directory that lacks the file."""
 
 
 def from_mirror(dataset: PublishedFile, mirror: Path, target: Path) -> None:
@@ -107,89 +135,25 @@ def resolve_all(
     limits: Limits = DEFAULT_LIMITS,
     say: Callable[[str], None],
 ) -> dict[str, Source]:
-    """Decide where the records of each data set come from, once for those read of one file.
-
-    The first data set of a file gets it as `resolve` says; the others follow, with a record of
-    their own each. So the file is fetched and checked once, and no run has one of them from the
-    published file and another from a surrogate.
-
-    Parameters and what is raised are those of `resolve`.
-
-    Returns
-    -------
-    dict of name to Source
-    """
-    found: dict[str, Source] = {}
-    first: dict[str, Source] = {}
-    for dataset in datasets:
-        if dataset.file in first:
-            found[dataset.name] = _follow(
-                dataset,
-                first[dataset.file],
-                folder=folder,
-                manifest_folder=manifest_folder,
-                say=say,
-            )
-        else:
-            found[dataset.name] = first[dataset.file] = resolve(
-                dataset,
-                source=source,
-                mirror=mirror,
-                folder=folder,
-                manifest_folder=manifest_folder,
-                limits=limits,
-                say=say,
-            )
-    return found
-
-
-def _follow(
-    dataset: PublishedFile,
-    first: Source,
-    *,
-    folder: Path,
-    manifest_folder: Path,
-    say: Callable[[str], None],
-) -> Source:
-    """Record for a data set what was settled for the first one of the same file."""
-    if first.kind == "original":
-        found = replace(first, dataset=dataset.name)
-    else:
-        found = _surrogate(dataset, manifest_folder, first.reason)
-        if first.reason != ASKED_FOR:
-            say(
-                f"{dataset.name}: SURROGATE DATA too, for it is read of the file of {first.dataset}"
-            )
-    record = folder / f"{dataset.name}.source.json"
-    _write_record(record, found, _recorded(dataset, record, say))
-    return found
-
-
-def resolve(
-    dataset: PublishedFile,
-    *,
-    source: Wanted,
-    mirror: Path | None,
-    folder: Path,
-    manifest_folder: Path,
-    limits: Limits = DEFAULT_LIMITS,
-    say: Callable[[str], None],
-) -> Source:
-    """Decide where the records of a data set come from, once before a run, and record it.
+    """Decide where the records of each data set come from, once before a run, and record it.
 
     A verified original in `folder` is used whatever way it came. Otherwise `auto` tries the
     mirror, the public address, and takes the surrogate last; a surrogate that it took once is
     kept, without trying the network again, until a mirror offers the file.
 
+    Of the data sets that are read of one file the first decides, the others follow, with a record
+    of their own each. So the file is fetched and checked once, and no run has one of them from the
+    published file and another from a surrogate.
+
     Parameters
     ----------
-    dataset : PublishedFile
+    datasets : iterable of PublishedFile
     source : "auto", "mirror", "public" or "surrogate"
     mirror : path or None
         A directory; if it is named, a wrong file in it is an error, never passed over.
     folder : path
-        Gets the verified original under its file name, and the record `<name>.source.json`,
-        which is left untouched if nothing changed.
+        Gets the verified originals under their file names, and the records `<name>.source.json`,
+        which are left untouched if nothing changed.
     manifest_folder : path
     limits : Limits, optional
     say : callable
@@ -197,145 +161,157 @@ def resolve(
 
     Returns
     -------
-    Source
+    dict of name to Source
 
     Raises
     ------
     DataError
-        If the source asked for does not give the published file, the mirror's file is a wrong
-        one, the surrogate is needed and absent, or the disk cannot be written.
+        If the source asked for does not give a published file, the mirror's file is a wrong one,
+        a surrogate is needed and absent, or the disk cannot be written.
     """
     if source not in get_args(Wanted):
         raise DataError(f"data.source is {source!r}; give one of {', '.join(get_args(Wanted))}")
-    record = folder / f"{dataset.name}.source.json"
-    before = _recorded(dataset, record, say)
-    if source == "surrogate":
-        found = _surrogate(dataset, manifest_folder, ASKED_FOR)
-    elif _has_original(dataset, folder, say):
-        _hold_mirror_to_its_word(dataset, source, mirror, folder / dataset.file)
-        known = before is not None and before.kind == "original" and before.sha256 == dataset.sha256
-        found = before if before and known else _original(dataset, "public", FROM_EARLIER)
-    else:
-        wanted = (dataset, source, mirror, before)
-        found = _obtain(
-            *wanted, folder=folder, manifest_folder=manifest_folder, limits=limits, say=say
-        )
-    _write_record(record, found, before)
+    search = _Search(source, mirror, folder, manifest_folder, limits, say)
+    found: dict[str, Source] = {}
+    first: dict[str, Source] = {}
+    for dataset in datasets:
+        before = search.recorded(dataset)
+        if dataset.file in first:
+            now = search.following(dataset, first[dataset.file])
+        else:
+            now = first[dataset.file] = search.settled(dataset, before)
+        found[dataset.name] = now
+        # Left untouched if nothing changed: the report's rule would run again.
+        if now != before:
+            with disk_errors(search.record(dataset)):
+                write_json(search.record(dataset), asdict(now))
     return found
 
 
-def _write_record(record: Path, found: Source, before: Source | None) -> None:
-    # Left untouched if nothing changed: the report's rule would run again.
-    if found != before:
-        with disk_errors(record):
-            write_json(record, asdict(found))
+@dataclass(frozen=True)
+class _Search:
+    """What a run was told of where to look for published files; see `resolve_all`."""
 
+    source: Wanted
+    mirror: Path | None
+    folder: Path
+    manifest_folder: Path
+    limits: Limits
+    say: Callable[[str], None]
 
-def _obtain(
-    dataset: PublishedFile,
-    source: Wanted,
-    mirror: Path | None,
-    before: Source | None,
-    *,
-    folder: Path,
-    manifest_folder: Path,
-    limits: Limits,
-    say: Callable[[str], None],
-) -> Source:
-    """Try the sources in turn; `before` is what the last run recorded."""
-    target = folder / dataset.file
-    failures = ["no mirror directory was named"]
-    if source == "mirror" and mirror is None:
-        raise DataError(NO_MIRROR.format(file=dataset.file))
-    if source != "public" and mirror is not None:
+    def record(self, dataset: PublishedFile) -> Path:
+        return self.folder / f"{dataset.name}.source.json"
+
+    def recorded(self, dataset: PublishedFile) -> Source | None:
+        """Return what the last run found."""
+        record = self.record(dataset)
         try:
-            from_mirror(dataset, mirror, target)
-        except NotInMirror:
-            if source == "mirror":
+            before = read_source(record) if record.exists() else None
+        except DataError as error:
+            self.say(f"{error}; this run decides anew")
+            return None
+        return before if before and before.dataset == dataset.name else None
+
+    def following(self, dataset: PublishedFile, first: Source) -> Source:
+        """Return for a data set what was settled for the first one of the same file."""
+        if first.kind == "original":
+            return replace(first, dataset=dataset.name)
+        found = self._surrogate(dataset, first.reason)
+        if first.reason != ASKED_FOR:
+            self.say(
+                f"{dataset.name}: SURROGATE DATA too, for it is read of the file of {first.dataset}"
+            )
+        return found
+
+    def settled(self, dataset: PublishedFile, before: Source | None) -> Source:
+        if self.source == "surrogate":
+            return self._surrogate(dataset, ASKED_FOR)
+        if self.source == "mirror" and self.mirror is None:
+            raise DataError(NO_MIRROR.format(file=dataset.file))
+        if self._has_original(dataset):
+            self._hold_mirror_to_its_word(dataset)
+            known = before and before.kind == "original" and before.sha256 == dataset.sha256
+            return before if before and known else _original(dataset, "public", FROM_EARLIER)
+        return self._obtained(dataset, before)
+
+    def _obtained(self, dataset: PublishedFile, before: Source | None) -> Source:
+        """Try the sources in turn."""
+        target = self.folder / dataset.file
+        failure = "no mirror directory was named"
+        if self.source != "public" and self.mirror is not None:
+            try:
+                from_mirror(dataset, self.mirror, target)
+                return _original(dataset, "mirror", FROM_MIRROR)
+            except NotInMirror:
+                if self.source == "mirror":
+                    raise
+            self.say(
+                f"{dataset.name}: the mirror {self.mirror} lacks {dataset.file}, it is passed over"
+            )
+            failure = f"the mirror directory lacks {dataset.file}"
+        fell_back = before and before.kind == "surrogate" and before.reason != ASKED_FOR
+        if self.source == "auto" and before and fell_back:
+            kept = self._surrogate(dataset, before.reason)
+            self.say(
+                f"{dataset.name}: SURROGATE DATA, kept from an earlier run without trying the "
+                f"network; delete {self.record(dataset)} or set data.source: public to try again"
+            )
+            return kept
+        self.say(f"{dataset.name}: downloading {dataset.address}")
+        try:
+            download(dataset.address, target, dataset.sha256, self.limits)
+            return _original(dataset, "public", f"downloaded from {dataset.address}")
+        except DownloadError as error:
+            if self.source == "public":
                 raise
-            say(f"{dataset.name}: the mirror {mirror} lacks {dataset.file}, it is passed over")
-            failures = [f"the mirror directory lacks {dataset.file}"]
-        else:
-            return _original(dataset, "mirror", FROM_MIRROR)
-    if source == "auto" and before and before.kind == "surrogate" and before.reason != ASKED_FOR:
-        kept = _surrogate(dataset, manifest_folder, before.reason)
-        say(
-            f"{dataset.name}: SURROGATE DATA, kept from an earlier run without trying the network; "
-            f"delete {folder / dataset.name}.source.json or set data.source: public to try again"
+            reason = f"{failure}; {dataset.address}: {error.reason}"
+        surrogate = self._surrogate(dataset, reason)
+        self.say(
+            f"{dataset.name}: SURROGATE DATA instead of the published file ({reason}); to use the "
+            f"original, put {dataset.file} into a directory, set DENIABLE_DATA_MIRROR to it, run "
+            "again"
         )
-        return kept
-    say(f"{dataset.name}: downloading {dataset.address}")
-    try:
-        download(dataset.address, target, dataset.sha256, limits)
-    except DownloadError as error:
-        if source == "public":
-            raise
-        failures.append(f"{dataset.address}: {error.reason}")
-    else:
-        return _original(dataset, "public", f"downloaded from {dataset.address}")
-    reason = "; ".join(failures)
-    surrogate = _surrogate(dataset, manifest_folder, reason)
-    say(
-        f"{dataset.name}: SURROGATE DATA instead of the published file ({reason}); to use the "
-        f"original, put {dataset.file} into a directory, set DENIABLE_DATA_MIRROR to it, run again"
-    )
-    return surrogate
+        return surrogate
 
-
-def _recorded(dataset: PublishedFile, record: Path, say: Callable[[str], None]) -> Source | None:
-    try:
-        before = read_source(record) if record.exists() else None
-    except DataError as error:
-        say(f"{error}; this run decides anew")
-        return None
-    return before if before and before.dataset == dataset.name else None
-
-
-def _hold_mirror_to_its_word(
-    dataset: PublishedFile, source: Wanted, mirror: Path | None, target: Path
-) -> None:
-    """Refuse a mirror that is named and wrong, also where its file is not needed any more."""
-    if source == "public" or (mirror is None and source != "mirror"):
-        return
-    if mirror is None:
-        raise DataError(NO_MIRROR.format(file=dataset.file))
-    origin = mirror.expanduser() / dataset.file
-    with disk_errors(origin):
-        if origin.is_file() and sha256(origin) == dataset.sha256:
+    def _hold_mirror_to_its_word(self, dataset: PublishedFile) -> None:
+        """Refuse a mirror that is named and wrong, also where its file is not needed any more."""
+        if self.source == "public" or self.mirror is None:
             return
-    try:
-        from_mirror(dataset, mirror, target)  # says what is wrong
-    except NotInMirror:
-        if source == "mirror":
-            raise
+        origin = self.mirror.expanduser() / dataset.file
+        with disk_errors(origin):
+            if origin.is_file() and sha256(origin) == dataset.sha256:
+                return
+        try:
+            from_mirror(dataset, self.mirror, self.folder / dataset.file)  # says what is wrong
+        except NotInMirror:
+            if self.source == "mirror":
+                raise
 
+    def _has_original(self, dataset: PublishedFile) -> bool:
+        target = self.folder / dataset.file
+        with disk_errors(target):
+            if not target.exists():
+                return False
+            digest = sha256(target)
+            if digest == dataset.sha256:
+                return True
+            refused = set_aside(target, self.folder, target.name, digest)
+        self.say(
+            f"{target}: has the sha256 {digest}, not {dataset.sha256}; it was moved to {refused} "
+            "and the file is obtained anew"
+        )
+        return False
 
-def _has_original(dataset: PublishedFile, folder: Path, say: Callable[[str], None]) -> bool:
-    target = folder / dataset.file
-    with disk_errors(target):
-        if not target.exists():
-            return False
-        digest = sha256(target)
-        if digest == dataset.sha256:
-            return True
-        refused = set_aside(target, folder, target.name, digest)
-    say(
-        f"{target}: has the sha256 {digest}, not {dataset.sha256}; it was moved to {refused} and "
-        "the file is obtained anew"
-    )
-    return False
+    def _surrogate(self, dataset: PublishedFile, reason: str) -> Source:
+        path = self.manifest_folder / dataset.surrogate
+        if not path.is_file():
+            raise DataError(
+                f"{path}: the surrogate of {dataset.name!r} is needed ({reason}), but there is no "
+                f"such file; restore it, or get the original: {BY_HAND}"
+            )
+        with disk_errors(path):
+            return Source(dataset.name, "surrogate", sha256(path), "surrogate", reason)
 
 
 def _original(dataset: PublishedFile, found: Found, reason: str) -> Source:
     return Source(dataset.name, "original", dataset.sha256, found, reason)
-
-
-def _surrogate(dataset: PublishedFile, manifest_folder: Path, reason: str) -> Source:
-    path = manifest_folder / dataset.surrogate
-    if not path.is_file():
-        raise DataError(
-            f"{path}: the surrogate of {dataset.name!r} is needed ({reason}), but there is no such "
-            f"file; restore it, or get the original: {BY_HAND}"
-        )
-    with disk_errors(path):
-        return Source(dataset.name, "surrogate", sha256(path), "surrogate", reason)

@@ -14,7 +14,7 @@ import deniable
 
 PACKAGE = Path(deniable.__file__).parent
 COMPUTING_PACKAGES = (
-    *("clarabel", "cvxpy", "highspy", "matplotlib", "numba", "numpy", "opendp", "pandas", "pgmpy"),
+    *("clarabel", "cvxpy", "highspy", "matplotlib", "numba", "numpy", "opendp", "pandas"),
     *("pyarrow", "rdata", "scikit-learn", "scipy"),
 )
 REPORTED_PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib", "snakemake", "pydantic")

@@ -10,7 +10,7 @@ from typing import Any
 from deniable.datasets import AnyDataset, Source, categorical, load_manifest, numeric, read_source
 from deniable.errors import ConfigError, DataError
 from deniable.files import read_json
-from deniable.papers import ANALYSES, FIGURES, TABLES
+from deniable.papers import ANALYSES, FIGURES, STUDIES, TABLES
 from deniable.pipeline.code_digest import code_digest
 from deniable.pipeline.config import Config, validate
 from deniable.pipeline.results_folder import check_writable, locked
@@ -22,6 +22,8 @@ MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
 RESULTS = Path("results")
 RAW = Path("results/data/raw")
 RELEASES = Path("results/releases")
+AUDITED = {"adult"}
+"""What the rule audit_privacy reads, whatever is studied."""
 PROTECTED = ("protected.parquet", "protected.csv", "estimates.csv")
 LEFT_BY = {
     "categorical": (
@@ -60,13 +62,14 @@ class Plan:
     root : path
         Folder of the Snakefile.
     datasets : mapping of name to Dataset or NumericDataset
-    sources : mapping of name to Source
+    sources : dict of name to Source
+        Of the data sets that the config needs; of another once a target asks for it (`source`).
     """
 
     config: Config
     root: Path
     datasets: Mapping[str, AnyDataset]
-    sources: Mapping[str, Source]
+    sources: dict[str, Source]
 
     @classmethod
     def prepare(cls, values: Mapping[str, Any], root: Path | str) -> "Plan":
@@ -79,8 +82,7 @@ class Plan:
         DeniableError
             Before any job starts, with one message for everything that is wrong with the config.
         """
-        # Here, not above: these rooms are large, and `recall` does without them.
-        from deniable.datasets import resolve_all  # noqa: PLC0415
+        # Here, not above: it is large, and `recall` does without it.
         from deniable.pipeline.checks import check_domains  # noqa: PLC0415
 
         config = validate(values)
@@ -94,23 +96,20 @@ class Plan:
         )
         _refuse_second_draw(config)
         check_writable(RESULTS)
-        mirror = os.environ.get(MIRROR_VARIABLE) or config.data.mirror
-        sources = _of_a_run_at_work(datasets) or resolve_all(
-            datasets.values(),
-            source=config.data.source,
-            mirror=Path(mirror) if mirror else None,
-            folder=RAW,
-            manifest_folder=_resources(root),
-            say=_say,
-        )
+        needed = needed_datasets(config, datasets)
+        sources = _of_a_run_at_work(needed) or _settle(config, needed, root)
         return cls(config, Path(root), datasets, sources)
 
     @classmethod
     def recall(cls, values: Mapping[str, Any], root: Path | str) -> "Plan":
         """Rebuild the plan that `prepare` settled, for the process of one of its jobs."""
         datasets = load_manifest(_resources(root) / "datasets.yaml")
-        sources = {name: read_source(RAW / f"{name}.source.json") for name in datasets}
-        return cls(validate(values), Path(root), datasets, sources)
+        config = validate(values)
+        needed = needed_datasets(config, datasets)
+        records = {name: RAW / f"{name}.source.json" for name in datasets}
+        asked = {name: file for name, file in records.items() if name in needed or file.exists()}
+        sources = {name: read_source(file) for name, file in asked.items()}
+        return cls(config, Path(root), datasets, sources)
 
     def code(self, script: str, *entries: Any) -> str:
         """Return the digest of a script, of entries of catalogs, and of all code behind them."""
@@ -127,9 +126,23 @@ class Plan:
         """Return whether a release is drawn from the operating system: once, and never again."""
         return not self.config.release(release).rehearsal
 
+    def needed(self) -> list[str]:
+        """Return the names of the data sets that the config needs."""
+        return list(needed_datasets(self.config, self.datasets))
+
+    def source(self, dataset: str) -> Source:
+        """Return where a data set comes from; settle it first if the config does not need it.
+
+        So a target can ask for any data set of the manifest (fit_surrogates asks for all of them).
+        """
+        if dataset not in self.sources:
+            asked = _with_those_of_one_file({dataset}, self.datasets)
+            self.sources.update(_settle(self.config, asked, self.root))
+        return self.sources[dataset]
+
     def origin(self, dataset: str) -> str:
         """Return the file that holds a data set: the published one, or its surrogate's model."""
-        if self.sources[dataset].kind == "original":
+        if self.source(dataset).kind == "original":
             return str(RAW / self.datasets[dataset].file)
         # Relative, as the rules' other inputs are: a project that is moved does not run anew.
         return str(Path("resources") / self.datasets[dataset].surrogate)
@@ -155,11 +168,12 @@ class Plan:
 
     def analyses(self) -> list[Analysis]:
         """Return the analyses whose tables are made, in the catalogs' order."""
-        lacking = self._lacking()
+        lacking, studied = self._lacking(), studied_data(self.config)
         return [
             analysis
             for analysis in ANALYSES.values()
-            if analysis.takes_what_is_there or not lacking & set(analysis.needs)
+            if set(analysis.data) <= studied
+            and (analysis.takes_what_is_there or not lacking & set(analysis.needs))
         ]
 
     def computed_tables(self) -> list[str]:
@@ -184,8 +198,8 @@ class Plan:
 
     def figures(self) -> list[str]:
         """Return the ids of the figures whose tables are made."""
-        not_made = self._lacking()
-        return [name for name, figure in FIGURES.items() if not not_made & set(figure.tables)]
+        made = {*self.tables(), *self.computed_tables()}
+        return [name for name, figure in FIGURES.items() if made >= set(figure.tables)]
 
     def releases(self, kind: str = "categorical", *, rehearsal: bool | None = None) -> list[str]:
         """Return the names of the releases that the same rules make.
@@ -251,6 +265,55 @@ class Plan:
             if not all((RELEASES / name / file).exists() for file in DRAWN_ONCE[kind])
         ]
         return _pattern(open_ones + (self.releases(kind, rehearsal=True) if rehearsals else []))
+
+
+def studied_data(config: Config) -> set[str]:
+    """Return the data, networks among them, of the studies that the config gives cells.
+
+    Analyses are made of these: who asks for no study of Wine is not kept waiting for its audit.
+    """
+    asked = (study for name, study in STUDIES.items() if config.study(name).cells())
+    return {name for study in asked for name in study.datasets}
+
+
+def needed_datasets(config: Config, datasets: Mapping[str, AnyDataset]) -> dict[str, AnyDataset]:
+    """Return the data sets that the config's studies, analyses, audit and releases read.
+
+    With the others of the same files, which cost nothing and are settled together.
+
+    Parameters
+    ----------
+    config : Config
+    datasets : mapping of name to Dataset or NumericDataset
+        All of the manifest.
+    """
+    read = studied_data(config) | {release.data for release in config.releases} | AUDITED
+    return _with_those_of_one_file(read, datasets)
+
+
+def _with_those_of_one_file(
+    names: set[str], datasets: Mapping[str, AnyDataset]
+) -> dict[str, AnyDataset]:
+    files = {dataset.file for name, dataset in datasets.items() if name in names}
+    return {name: dataset for name, dataset in datasets.items() if dataset.file in files}
+
+
+def _settle(
+    config: Config, datasets: Mapping[str, AnyDataset], root: Path | str
+) -> dict[str, Source]:
+    """Obtain data sets, or settle for their surrogates."""
+    # Here, not above: jobs do without downloads.
+    from deniable.datasets import resolve_all  # noqa: PLC0415
+
+    mirror = os.environ.get(MIRROR_VARIABLE) or config.data.mirror
+    return resolve_all(
+        datasets.values(),
+        source=config.data.source,
+        mirror=Path(mirror) if mirror else None,
+        folder=RAW,
+        manifest_folder=_resources(root),
+        say=_say,
+    )
 
 
 def _of_a_run_at_work(datasets: Mapping[str, AnyDataset]) -> dict[str, Source] | None:

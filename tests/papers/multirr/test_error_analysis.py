@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from deniable.datasets.manifest import load_manifest
-from deniable.datasets.resolve import read_original
+from deniable.datasets.published import read_published
 from deniable.errors import DeniableError
 from deniable.estimation.error_bounds import accuracy_analysis, best_case_relative_error, root_b
 from deniable.estimation.propagation import propagation_factor
@@ -213,7 +213,7 @@ def test_expected_dependence_order_of_adult():
     mirror = next((Path(p) for p in places if p and (Path(p) / "adult.data").is_file()), None)
     if mirror is None:
         pytest.skip("NO adult.data in DENIABLE_DATA_MIRROR or ../shared/data: ADULT IS NOT TESTED")
-    found = expected_dependence_order(read_original(ADULT, mirror / ADULT.file))
+    found = expected_dependence_order(read_published(ADULT, mirror / ADULT.file))
     assert (found["pairs"] == 28).all()
     ranks = found.pivot_table("rank_correlation", ["measure", "reading"], "p")
     expected = pd.DataFrame(

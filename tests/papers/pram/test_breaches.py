@@ -9,7 +9,7 @@ import pytest
 
 from deniable.channels import DenseChannel, KeepOrReplace
 from deniable.datasets.manifest import load_manifest
-from deniable.datasets.resolve import read_original
+from deniable.datasets.published import read_published
 from deniable.papers.pram.breaches import (
     EPSILONS,
     PRIORS,
@@ -104,7 +104,7 @@ def test_an_intruder_of_adult():
     mirror = Path(os.environ.get("DENIABLE_DATA_MIRROR", ROOT.parent / "shared" / "data"))
     if not (mirror / ADULT.file).exists():
         pytest.skip("Adult is not there: set DENIABLE_DATA_MIRROR")
-    data = read_original(ADULT, mirror / ADULT.file)
+    data = read_published(ADULT, mirror / ADULT.file)
     found = intruder_table(data, ["education", "occupation"]).set_index(
         ["attribute", "p", "category"]
     )

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from deniable.datasets.manifest import load_manifest
-from deniable.datasets.resolve import read_original
+from deniable.datasets.published import read_published
 from deniable.errors import DeniableError
 from deniable.estimation.intervals import confidence_intervals
 from deniable.papers.pram.coverage import (
@@ -209,7 +209,7 @@ def test_coverage_on_adult_is_between_94_and_96(name: str) -> None:
     if folder is None:
         pytest.skip("THE PUBLISHED ADULT FILE IS NOT HERE: set DENIABLE_DATA_MIRROR")
     manifest = load_manifest(ROOT / "resources" / "datasets.yaml")
-    adult = PramCoverage(read_original(manifest["adult"], Path(folder) / "adult.data"))
+    adult = PramCoverage(read_published(manifest["adult"], Path(folder) / "adult.data"))
     table = coverages(adult, name, 50_000 if name == "near_singular" else 5000, 10_000)
     single = table[(table["measure"] == "coverage") & (table["intervals"] == "none")]
     mean = single[single["category"] == EVERY]["regenerated"]

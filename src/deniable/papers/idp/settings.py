@@ -31,7 +31,7 @@ class SseStudy(Study):
     """A study of the mean SSE of masked records against k."""
 
     k: Annotated[list[ClusterSize], Field(min_length=1)]
-    grids: Annotated[list[SseGrid], Field(min_length=1)]
+    grids: list[SseGrid]  # none: neither the study nor what is worked out of its data
 
     @model_validator(mode="after")
     def _no_k_twice(self) -> Self:
@@ -80,7 +80,7 @@ class ForestStudy(Study):
     replicates: Annotated[int, Field(ge=2, le=100_000)]
     domain_factors: Annotated[list[DomainFactor], Field(min_length=1)]
     attribute: Annotated[str, Field(min_length=1)]
-    grids: Annotated[list[ForestGrid], Field(min_length=1)]
+    grids: list[ForestGrid]
 
     @model_validator(mode="after")
     def _no_factor_twice(self) -> Self:

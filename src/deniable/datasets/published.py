@@ -1,49 +1,136 @@
-"""Numeric data sets as they are published: CSV files and R data frames, read with their class."""
+"""Records of published files, categorical or numeric, and of the surrogates that stand in."""
 
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from deniable.datasets.manifest import ClassAttribute, NumericDataset
+from deniable.datasets import bayesian_network, copula, numeric_surrogates, surrogates
+from deniable.datasets.manifest import AnyDataset, ClassAttribute, Dataset, NumericDataset
 from deniable.errors import DataError
 from deniable.records import (
     ClassCodes,
     Floats,
+    Microdata,
     NumericMicrodata,
     leading_numbers,
     no_number,
+    read_csv,
     shortened,
     text_codes,
     text_columns,
 )
 
 
-def read_original(dataset: NumericDataset, path: Path | str) -> NumericMicrodata:
-    """Read the published file of a numeric data set.
+@overload
+def read_published(dataset: Dataset, path: Path | str) -> Microdata: ...
+@overload
+def read_published(dataset: NumericDataset, path: Path | str) -> NumericMicrodata: ...
+def read_published(dataset: AnyDataset, path: Path | str) -> Microdata | NumericMicrodata:
+    """Read the published file of a data set, categorical or numeric.
 
     Raises
     ------
     DataError
-        As `read_numeric_csv` or `read_data_frame`, and if the number of records is not the
-        manifest's.
+        As `deniable.records.read_csv`, `read_numeric_csv` or `read_data_frame`, and if the number
+        of records is not the manifest's.
     """
-    if dataset.format == "rda":
+    data: Microdata | NumericMicrodata
+    positions = None if dataset.header else dataset.positions
+    if isinstance(dataset, Dataset):
+        data = read_csv(
+            path,
+            dataset.domain,
+            discretizations=dataset.discretizations,
+            column_positions=positions,
+            delimiter=dataset.delimiter,
+        )
+    elif dataset.format == "rda":
         data = read_data_frame(path, dataset.names, dataset.class_attribute)
     else:
         data = read_numeric_csv(
             path,
             dataset.names,
             dataset.class_attribute,
-            column_positions=None if dataset.header else dataset.positions,
+            column_positions=positions,
             delimiter=dataset.delimiter,
         )
     dataset.refuse_other_number(len(data), path)
     return data
+
+
+def draw_surrogate(
+    dataset: AnyDataset, model: Path | str, generator: np.random.Generator
+) -> Microdata | NumericMicrodata:
+    """Draw as many records as the published file has from its surrogate.
+
+    Raises
+    ------
+    DataError
+        If the model cannot be read, or is of other attributes than the manifest's.
+    """
+    if isinstance(dataset, Dataset):
+        network = bayesian_network.read(model, dataset.domain)
+        return surrogates.sample(network, dataset.records, generator)
+    return numeric_surrogates.sample(read_copula(dataset, model), dataset.records, generator)
+
+
+def read_copula(dataset: NumericDataset, model: Path | str) -> copula.Copula:
+    """Read the copula of a numeric data set.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, or is of other attributes or classes than the manifest's.
+    """
+    found = copula.read(model)
+    given = dataset.class_attribute
+    of_the_manifest = (dataset.names, *((given.name, given.classes) if given else ("", ())))
+    if (found.names, found.class_name, found.classes) != of_the_manifest:
+        raise DataError(
+            f"{model}: its attributes or classes are not those of the manifest; restore the file, "
+            "or fit it again"
+        )
+    return found
+
+
+def fit_surrogate(
+    dataset: AnyDataset,
+    origin: Path | str,
+    model: Path | str,
+    *,
+    sha256: str,
+    generator: np.random.Generator,
+) -> Any:
+    """Fit the surrogate of a data set to its published file, and write it to `model`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        How near as many records drawn come to the file: for a categorical data set what
+        `deniable.datasets.surrogates.pairwise_total_variation` returns, for a numeric one what
+        `deniable.datasets.numeric_surrogates.fidelity` does.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or the surrogate cannot be fitted to it.
+    """
+    if isinstance(dataset, Dataset):
+        data = read_published(dataset, origin)
+        network = surrogates.fit(data, sha256=sha256)
+        drawn = surrogates.sample(network, dataset.records, generator)
+        bayesian_network.write(model, network)
+        return surrogates.pairwise_total_variation(data, drawn)
+    numbers = read_published(dataset, origin)
+    fitted = numeric_surrogates.fit(numbers, sha256=sha256)
+    copula.write(model, fitted)
+    stand_in = numeric_surrogates.sample(fitted, dataset.records, generator)
+    return numeric_surrogates.fidelity(numbers, stand_in)
 
 
 def read_numeric_csv(

@@ -1,4 +1,4 @@
-"""Numeric data sets: their entries in the manifest, their published files, and the user's own."""
+"""Published files as they are read, categorical and numeric, and the user's own."""
 
 import hashlib
 import os
@@ -9,143 +9,104 @@ import numpy as np
 import pandas as pd
 import pytest
 import rdata
-import yaml
+from tests.datasets.colours import ENTRY, GOOD, changed, with_numbers, write_manifest
+from tests.datasets.workers import PAY, SEX, TEXT, loaded
 
-from deniable.datasets.manifest import (
-    ClassAttribute,
-    Dataset,
-    NumericDataset,
-    categorical,
-    load_manifest,
-    numeric,
+from deniable.datasets.manifest import ClassAttribute, Dataset, load_manifest
+from deniable.datasets.published import (
+    draw_surrogate,
+    fit_surrogate,
+    read_data_frame,
+    read_numeric_csv,
+    read_published,
 )
-from deniable.datasets.numeric import read_data_frame, read_numeric_csv, read_original
-from deniable.datasets.preparation import draw_surrogate, fit_surrogate, read_published
 from deniable.datasets.resolve import resolve_all
 from deniable.errors import DataError
 from deniable.records import csv_text
 from deniable.records.numeric import NumericMicrodata
 
 ROOT = Path(__file__).resolve().parents[2]
-PAY = ClassAttribute("pay", ("low", "high"), (10.0,))
-SEX = ClassAttribute("sex", ("f", "m"))
-TEXT = "age;sex;note;pay\n17.5; f ;x;10\n+44;m;y;10.01\n6e1;m;;3\n"
-
-ENTRY: dict[str, Any] = {
-    "title": "Workers",
-    "citation": "Nobody (2026).",
-    "file": "workers.csv",
-    "address": "http://127.0.0.1:9/workers.csv",
-    "sha256": hashlib.sha256(TEXT.encode()).hexdigest(),
-    "records": 3,
-    "delimiter": ";",
-    "header": True,
-    "surrogate": "surrogates/workers.json",
-    "numeric_attributes": [{"name": "age", "bounds": [0, 120]}],
-    "class": {"name": "pay", "at_most": [10], "classes": ["low", "high"]},
-}
 
 
-def loaded(folder: Path, **changes: Any) -> NumericDataset:
-    """Load the entry with keys replaced, or left out where the new value is ...."""
-    entry = {key: value for key, value in {**ENTRY, **changes}.items() if value is not ...}
-    (folder / "datasets.yaml").write_text(yaml.safe_dump({"workers": entry}))
-    dataset = load_manifest(folder / "datasets.yaml")["workers"]
-    assert isinstance(dataset, NumericDataset)
-    return dataset
+# ---- categorical files ----------------------------------------------------------------------
 
 
-# ---- the manifest -------------------------------------------------------------------------------
+def test_read_published(dataset: Dataset, tmp_path: Path) -> None:
+    path = tmp_path / "colours.data"
+    path.write_bytes(GOOD)
+    data = read_published(dataset, path)
+    assert len(data) == 20_000
+    assert data.counts().tolist() == [[0, 10_000], [10_000, 0]]
 
 
-def test_the_manifest_of_the_project() -> None:
-    manifest = load_manifest(ROOT / "resources" / "datasets.yaml")
-    assert list(categorical(manifest)) == ["adult", "adult_numeric"]
-    assert list(numeric(manifest)) == ["census", "wine"]
-    census, wine = numeric(manifest).values()
-    assert census.names == (
-        "AFNLWGT", "AGI", "EMCONTRB", "FEDTAX", "STATETAX", "TAXINC", "POTHVAL", "INTVAL", "FICA",
-    )  # fmt: skip
-    assert census.class_attribute == ClassAttribute("ERNVAL", ("<=30K", ">30K"), (30000.0,))
-    assert (census.format, census.records, wine.format, wine.records) == ("rda", 1080, "csv", 4898)
-    assert len(wine.names) == 11
-    assert wine.class_attribute == ClassAttribute("quality", ("Not Excellent", "Excellent"), (6,))
-    for dataset in (census, wine):
-        assert set(dataset.bounds) == set(dataset.names)
-
-
-def test_a_users_own_data_set(tmp_path: Path) -> None:
-    dataset = loaded(tmp_path)
-    assert (dataset.names, dataset.positions, dataset.format) == (("age",), (), "csv")
-    assert dataset.bounds == {"age": (0.0, 120.0)}
-    assert dataset.class_attribute == PAY
-    plain = loaded(
-        tmp_path,
-        header=False,
-        numeric_attributes=[{"name": "age", "position": 0}, {"name": "pay", "position": 3}],
-        **{"class": {"name": "sex", "position": 1, "classes": ["f", "m"]}},
-    )
-    assert (plain.positions, plain.bounds) == ((0, 3), {})
-    assert plain.class_attribute == ClassAttribute("sex", ("f", "m"), (), 1)
-    assert loaded(tmp_path, **{"class": ...}).class_attribute is None
-
-
-def attribute(**changes: Any) -> dict[str, Any]:
-    return {"numeric_attributes": [{"name": "age"} | changes]}
-
-
-def classified(**changes: Any) -> dict[str, Any]:
-    given = ENTRY["class"] | changes
-    return {"class": {key: value for key, value in given.items() if value is not ...}}
+def test_read_published_with_a_header(tmp_path: Path) -> None:
+    path = tmp_path / "colours.data"
+    path.write_text('"likes";"other";"colour"\nyes;1;blue\nno;2;red\nno;3;red\n')
+    columns = [{k: v for k, v in each.items() if k != "position"} for each in ENTRY["attributes"]]
+    entry = changed(header=True, delimiter=";", records=3, attributes=columns)
+    headed = load_manifest(write_manifest(tmp_path, entry))["colours"]
+    assert read_published(headed, path).counts().tolist() == [[2, 0], [0, 1]]
 
 
 @pytest.mark.parametrize(
-    ("changes", "key", "words"),
+    ("content", "words"),
     [
-        ({"numeric_attributes": []}, "numeric_attributes", "is []; give a list of numeric"),
-        ({"numeric_attributes": ["age"]}, "numeric_attributes[0]", "'age' is no mapping"),
-        ({"attributes": []}, "attributes", "not used here"),
-        ({"format": "xlsx"}, "format", "is 'xlsx'; give csv or rda"),
-        ({"format": "rda"}, "delimiter", "not used here"),
-        ({"delimiter": ...}, "delimiter", "missing; give one ASCII character"),
-        ({"records": 0}, "records", "is 0"),
-        (attribute(name=7), "numeric_attributes[0].name", "is 7; give a text"),
-        (attribute(position=0), "numeric_attributes[0].position", "not used here"),
-        (attribute(scale="ordinal"), "numeric_attributes[0].scale", "not used here"),
-        (attribute(bounds=[5, 5]), "numeric_attributes[0].bounds", "[5, 5]; give [lower, upper]"),
-        (attribute(bounds=[5]), "numeric_attributes[0].bounds", "two finite numbers"),
-        (attribute(bounds=[0, float("inf")]), "numeric_attributes[0].bounds", "finite"),
-        (attribute(bounds=["0", 1]), "numeric_attributes[0].bounds", "two finite numbers"),
-        (
-            {"numeric_attributes": [{"name": "age"}, {"name": "age"}]},
-            "numeric_attributes[1].name",
-            "'age' is taken by numeric_attributes[0]",
-        ),
-        (classified(name="age"), "class.name", "'age' is taken by numeric_attributes[0]"),
-        (classified(name=...), "class.name", "missing"),
-        (classified(classes=["low"]), "class.classes", "two or more different texts"),
-        (classified(classes=["low", "low"]), "class.classes", "two or more different texts"),
-        (classified(classes=[1, 2]), "class.classes", "two or more different texts"),
-        (classified(at_most=[3, 10]), "class.at_most", "one number fewer than the 2 classes"),
-        (classified(at_most=[]), "class.at_most", "one number fewer than the 2 classes"),
-        (classified(at_most=["10"]), "class.at_most", "a list of numbers that increase"),
-        ({"class": "pay"}, "class", "is 'pay'; give a mapping"),
-        (
-            {"header": False, "numeric_attributes": [{"name": "age", "position": 0}]}
-            | classified(position=0),
-            "class.position",
-            "0 is taken by numeric_attributes[0]",
-        ),
-        ({"header": False}, "numeric_attributes[0].position", "missing"),
+        (b"1, red, yes\n2, blue, no\n", ["2 records", "20,000", "'colours'", "again from http"]),
+        (b"1, red, yes\n2, green, no\n", ["record 2", "'colour'", "'green'", "red, blue"]),
+        (b"1, red, yes\n2, , no\n", ["record 2", "'colour'", "missing value", "red, blue"]),
+        (b"1, red, yes\n2, red, \n", ["record 2", "'likes'", "missing value", "no, yes"]),
+        (b"1; red; yes\n2; blue; no\n", ["1 columns", "column 2", "delimiter ','"]),
+        (b"1, red, yes\n2, blue\n", ["3 columns, got 2", "2, blue", "mend that row"]),
+        (b"1, red\n2, blue, yes\n", ["2 columns", "column 2", "delimiter ','"]),
+        (bytes(range(256)) * 20, ["1 columns", "column 2", "check the delimiter", "the file"]),
+        (bytes(range(255, -1, -1)) * 20, ["UTF-8"]),
+        (b"1, red, yes\n2, r\xe9d, no\n", ["UTF-8"]),
+        (b"", ["empty", "give a file with records"]),
+        (b"\n\n", ["empty", "give a file with records"]),
+        (None, ["No such file", "check the path"]),
+    ],
+    ids=[
+        "count", "unknown", "missing", "missing last", "delimiter", "short row", "short first row",
+        "binary", "binary text", "latin-1", "empty", "blank", "absent",
+    ],
+)  # fmt: skip
+def test_wrong_originals(
+    dataset: Dataset, tmp_path: Path, content: bytes | None, words: list[str]
+) -> None:
+    path = tmp_path / "colours.data"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        read_published(dataset, path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+    for word in words:
+        assert word in message
+
+
+def test_read_published_with_numbers(tmp_path: Path) -> None:
+    dataset = load_manifest(write_manifest(tmp_path, with_numbers()))["colours"]
+    path = tmp_path / "colours.data"
+    path.write_bytes(GOOD)
+    assert read_published(dataset, path).counts(["number"]).tolist() == [200, 9800, 10_000]
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("?", "has '?', which is no number; give a number, or leave the record out"),
+        ("", "has a missing value; give a number, or leave the record out"),
+        ("-1", "has the value -1, outside [0, inf); mend the value, extend the edges, or set"),
     ],
 )
-def test_malformed_entries(tmp_path: Path, changes: dict[str, Any], key: str, words: str) -> None:
+def test_wrong_numbers_in_an_original(tmp_path: Path, value: str, problem: str) -> None:
+    dataset = load_manifest(write_manifest(tmp_path, with_numbers()))["colours"]
+    path = tmp_path / "colours.data"
+    path.write_text(f"3, red, yes\n{value}, red, yes\n")
     with pytest.raises(DataError) as caught:
-        loaded(tmp_path, **changes)
-    message = str(caught.value)
-    assert message.startswith(f"{tmp_path / 'datasets.yaml'}: dataset 'workers', key '{key}': ")
-    assert words in message
-    assert "\n" not in message
+        read_published(dataset, path)
+    assert str(caught.value).startswith(f"{path}: record 2, column 'number' {problem}")
 
 
 # ---- CSV files ----------------------------------------------------------------------------------
@@ -171,7 +132,7 @@ def test_read_csv(file: Path) -> None:
 
 def test_read_csv_without_a_header(file: Path) -> None:
     file.write_text("1,a,2\n3,b,4\n")
-    place = ClassAttribute("kind", ("a", "b"), position=1)
+    place = ClassAttribute(name="kind", classes=("a", "b"), position=1)
     data = read_numeric_csv(file, ["x", "y"], place, column_positions=[2, 0])
     assert data.values.tolist() == [[2, 1], [4, 3]]
     assert data.labels.tolist() == [0, 1]
@@ -239,9 +200,9 @@ def test_wrong_csv_files(file: Path) -> None:
 
 
 def test_number_of_records_is_that_of_the_manifest(file: Path, tmp_path: Path) -> None:
-    assert len(read_original(loaded(tmp_path), file)) == 3
+    assert len(read_published(loaded(tmp_path), file)) == 3
     with pytest.raises(DataError, match=r"3 records, but the manifest says 4 for 'workers'; get"):
-        read_original(loaded(tmp_path, records=4), file)
+        read_published(loaded(tmp_path, records=4), file)
 
 
 # ---- R data -------------------------------------------------------------------------------------
@@ -262,7 +223,7 @@ def write_rda(path: Path, **columns: Any) -> Path:
 def test_read_data_frame(tmp_path: Path) -> None:
     columns = {"age": [17.5, 44, 60], "sex": ["f", "m", "m"], "pay": [10, 11, 3]}
     path = write_rda(tmp_path / "workers.rda", **columns)
-    data = read_original(loaded(tmp_path, **RDA), path)
+    data = read_published(loaded(tmp_path, **RDA), path)
     assert data.column("age").tolist() == [17.5, 44, 60]
     assert data.labels.tolist() == [0, 1, 0]
     assert read_data_frame(path, ["pay", "age"], SEX).labels.tolist() == [0, 1, 1]

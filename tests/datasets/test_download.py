@@ -1,0 +1,314 @@
+"""Downloads: every fault gives one clear line and no half file."""
+
+import gzip
+import hashlib
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.datasets.colours import (
+    GOOD,
+    GOOD_SHA,
+    OTHER,
+    OTHER_SHA,
+    PATIENT,
+    QUICK,
+    Server,
+    left_over,
+)
+
+from deniable.datasets.download import DownloadError, Limits, download
+from deniable.errors import DataError
+
+
+def failing(
+    address: str, target: Path, limits: Limits = PATIENT, left: set[str] | None = None
+) -> str:
+    """Download in vain: one line with address and remedy, no target, only `left` in the folder."""
+    with pytest.raises(DownloadError) as caught:
+        download(address, target, GOOD_SHA, limits)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith(f"{address}: ")
+    assert "DENIABLE_DATA_MIRROR" in message
+    assert "data.source: surrogate" in message
+    assert caught.value.reason in message
+    assert str(target.parent) not in caught.value.reason
+    assert left_over(target) == (left or set())
+    return message
+
+
+PART = "colours.data.part"
+
+
+# ---- download -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["good.data", "moved.data", "gzip.data", "polite.data"])
+def test_download_good(server: Server, target: Path, path: str) -> None:
+    download(server.url(path), target, GOOD_SHA, PATIENT)
+    assert target.read_bytes() == GOOD
+    assert left_over(target) == {target.name}
+    assert server.asked[-1][1]["accept-encoding"] == "identity"
+
+
+def test_published_gzip_file_stays_packed(server: Server, target: Path) -> None:
+    packed = gzip.compress(GOOD)
+    download(server.url("gzip.gz"), target, hashlib.sha256(packed).hexdigest(), PATIENT)
+    assert target.read_bytes() == packed
+
+
+def test_bar_only_where_it_is_wanted(
+    server: Server, target: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    download(server.url("good.data"), target, GOOD_SHA, PATIENT)
+    assert capsys.readouterr().err == ""
+    target.unlink()
+    download(server.url("good.data"), target, GOOD_SHA, PATIENT, progress=True)
+    seen = capsys.readouterr()
+    assert "colours.data" in seen.err
+    assert "100%" in seen.err
+    assert seen.out == ""
+
+
+def test_wrong_hash_is_refused_and_kept(server: Server, target: Path) -> None:
+    refused = f"refused/colours.data.{OTHER_SHA[:12]}"
+    message = failing(server.url("wrong.data"), target, left={refused})
+    assert GOOD_SHA in message
+    assert OTHER_SHA in message
+    assert str(target.parent / refused) in message
+    assert (target.parent / refused).read_bytes() == OTHER
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("missing.data", "the server answers 404 Not Found"),
+        ("broken.data", "the server answers 500 Internal Server Error"),
+        ("circle.data", "redirects in circles"),
+        ("hangup.data", "closed the connection without an answer"),
+    ],
+)
+def test_bad_answers(server: Server, target: Path, path: str, words: str) -> None:
+    assert words in failing(server.url(path), target)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("silent.data", "silent: no byte for 0.5 s"),
+        ("dripheaders.data", "no answer within 1.1 s"),
+        ("stops.data", "silent: no byte for 0.5 s (after"),
+        ("drip.data", "too slow: not done in 1.5 s (after"),
+    ],
+)
+def test_slow_servers_do_not_stall(server: Server, target: Path, path: str, words: str) -> None:
+    begun = time.monotonic()
+    assert words in failing(server.url(path), target, QUICK)
+    assert time.monotonic() - begun < 5
+
+
+def test_nothing_listens(target: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{free.getsockname()[1]}/colours.data"
+        assert "refused" in failing(address, target)
+
+
+def test_no_such_host(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: Any, **__: Any) -> Any:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    message = failing("http://no.such.host.invalid/colours.data", target)
+    assert "no such host, or no network (Name or service not known)" in message
+
+
+def test_no_tls(target: Path) -> None:
+    def answer_in_plain_text(listening: socket.socket) -> None:
+        for _ in range(2):
+            connection, _ = listening.accept()
+            connection.recv(1 << 16)
+            connection.sendall(b"HTTP/1.0 400 Bad Request\r\n\r\n")
+            connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=answer_in_plain_text, args=(listening,), daemon=True).start()
+        address = f"https://127.0.0.1:{listening.getsockname()[1]}/colours.data"
+        assert "no secure connection" in failing(address, target)
+
+
+def test_no_address(target: Path) -> None:
+    assert "the address cannot be used" in failing("http://[::1/colours.data", target)
+
+
+def test_look_up_of_host_that_hangs(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: done.wait(20))
+    begun = time.monotonic()
+    message = failing("http://hanging.invalid/colours.data", target, QUICK)
+    assert time.monotonic() - begun < 3
+    assert "no answer within 1.1 s" in message
+    done.set()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a full backlog refuses elsewhere")
+def test_connecting_that_hangs(target: Path) -> None:
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen(0)
+        callers = [socket.socket() for _ in range(4)]
+        for caller in callers:
+            caller.setblocking(False)
+            caller.connect_ex(deaf.getsockname())
+        begun = time.monotonic()
+        address = f"http://127.0.0.1:{deaf.getsockname()[1]}/colours.data"
+        assert "no connection within 0.6 s" in failing(address, target, QUICK)
+        assert time.monotonic() - begun < 3
+        for caller in callers:
+            caller.close()
+
+
+def test_a_dead_first_address_leaves_time_for_the_second(
+    server: Server, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = server.server_address[1]
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen(0)
+        callers = [socket.socket() for _ in range(4)]
+        for caller in callers:
+            caller.setblocking(False)
+            caller.connect_ex(deaf.getsockname())
+        both = [
+            (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", p))
+            for p in (deaf.getsockname()[1], port)
+        ]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: both)
+        download(f"http://two.invalid:{port}/good.data", target, GOOD_SHA, Limits(1, 5, 10))
+        for caller in callers:
+            caller.close()
+    assert target.read_bytes() == GOOD
+
+
+# ---- interrupted transfers ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("cut.data", f" of {len(GOOD):,} bytes)"),
+        ("cutchunked.data", " bytes)"),
+        ("gzipcut.data", " bytes)"),
+    ],
+)
+def test_cut_off_leaves_nothing(server: Server, target: Path, path: str, words: str) -> None:
+    message = failing(server.url(path), target)
+    assert "the transfer was cut off (after " in message
+    assert words in message
+
+
+def test_restarts_after_a_cut(server: Server, target: Path) -> None:
+    failing(server.url("cutonce.data"), target)
+    download(server.url("cutonce.data"), target, GOOD_SHA, PATIENT)
+    assert target.read_bytes() == GOOD
+    assert left_over(target) == {target.name}
+    assert all("range" not in headers for _, headers in server.asked)
+
+
+def test_what_a_killed_run_left_is_overwritten(server: Server, target: Path) -> None:
+    target.parent.mkdir()
+    target.with_name(PART).write_bytes(GOOD + b"more")
+    download(server.url("good.data"), target, GOOD_SHA, PATIENT)
+    assert target.read_bytes() == GOOD
+    assert left_over(target) == {target.name}
+
+
+def test_broken_gzip(server: Server, target: Path) -> None:
+    assert "content encoding is broken" in failing(server.url("gzipbroken.data"), target)
+
+
+def wait_for_bytes(target: Path) -> None:
+    deadline = time.monotonic() + 20
+    while not target.with_name(PART).exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_ctrl_c_leaves_no_target(server: Server, target: Path) -> None:
+    def press() -> None:
+        wait_for_bytes(target)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    # A shell starts what it runs in the background with SIGINT ignored; here it must be heard.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        threading.Thread(target=press, daemon=True).start()
+        with pytest.raises(KeyboardInterrupt):
+            download(server.url("drip.data"), target, GOOD_SHA, PATIENT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert left_over(target) == set()
+
+
+def test_kill_leaves_no_target(server: Server, target: Path) -> None:
+    code = (
+        "import sys, pathlib; from deniable.datasets.download import download; "
+        "download(sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3])"
+    )
+    command = [sys.executable, "-c", code, server.url("drip.data"), str(target), GOOD_SHA]
+    with subprocess.Popen(command) as process:
+        wait_for_bytes(target)
+        process.kill()
+        process.wait(3)
+    assert left_over(target) == {PART}
+    download(server.url("good.data"), target, GOOD_SHA, PATIENT)  # its lock died with it
+    assert left_over(target) == {target.name}
+
+
+def test_two_runs_at_once(server: Server, target: Path) -> None:
+    address = server.url("good.data")
+    faults: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            download(address, target, GOOD_SHA, PATIENT)
+        except BaseException as error:
+            faults.append(error)
+
+    runs = [threading.Thread(target=run) for _ in range(4)]
+    for thread in runs:
+        thread.start()
+    for thread in runs:
+        thread.join(10)
+    assert faults == []
+    assert target.read_bytes() == GOOD
+    assert left_over(target) == {target.name}
+    assert len(server.asked) == 1
+
+
+def test_full_disk(server: Server, target: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(DataError, match="free space") as caught:
+            download(server.url("good.data"), target, GOOD_SHA, PATIENT)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert str(caught.value).startswith(f"{target}: File too large")
+    assert not isinstance(caught.value, DownloadError)
+    assert left_over(target) == set()
+
+
+def test_folder_that_cannot_be(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file where a folder should be")
+    with pytest.raises(DataError, match=r"data/colours\.data: .*check the path"):
+        download(server.url("good.data"), tmp_path / "data" / "colours.data", GOOD_SHA, PATIENT)

@@ -1,0 +1,104 @@
+"""What a plan settles: the data that the config needs, and no others."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.datasets.colours import serving
+
+from deniable.pipeline.plan import Plan
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def committed() -> dict[str, Any]:
+    values: dict[str, Any] = yaml.safe_load((ROOT / "config" / "config.yaml").read_text("utf-8"))
+    return values
+
+
+@pytest.fixture
+def values() -> dict[str, Any]:
+    """Give the committed config without releases of Wine."""
+    given = committed()
+    given["releases"] = [each for each in given["releases"] if each["data"] != "wine"]
+    return given | {"data": {"source": "auto"}}
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a project of its own in which a run is started."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DENIABLE_DATA_MIRROR", raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    shutil.copytree(ROOT / "resources", tmp_path / "resources")
+    return tmp_path
+
+
+def without(values: dict[str, Any], *studies: str) -> dict[str, Any]:
+    empty = {name: values["studies"][name] | {"grids": []} for name in studies}
+    return values | {"studies": values["studies"] | empty}
+
+
+def asked_by(values: dict[str, Any], root: Path) -> tuple[Plan, list[str]]:
+    """Prepare a run where no server has a file; return the plan and the addresses asked."""
+    manifest = root / "resources" / "datasets.yaml"
+    with serving() as server:
+        entries = yaml.safe_load(manifest.read_text("utf-8"))
+        for entry in entries.values():
+            entry["address"] = server.url(f"missing.{entry['file']}")
+        manifest.write_text(yaml.safe_dump(entries, sort_keys=False), "utf-8")
+        plan = Plan.prepare(values, root)
+        return plan, [path.removeprefix("/missing.") for path, _ in server.asked]
+
+
+ADULT, CENSUS, WINE = "adult.data", "CASCrefmicrodata.rda", "winequality-white.csv"
+
+
+def test_the_network_is_not_asked_for_what_nothing_reads(
+    values: dict[str, Any], root: Path
+) -> None:
+    plan, asked = asked_by(without(values, "idp_fig4", "idp_fig6"), root)
+    assert asked == [ADULT, CENSUS]
+    assert plan.needed() == list(plan.sources) == ["adult", "adult_numeric", "census"]
+    assert not (root / "results/data/raw/wine.source.json").exists()
+    # Nor is what is worked out of Wine, or drawn of that, asked of any rule.
+    names = {analysis.name for analysis in plan.analyses()}
+    assert "audit_census" in names
+    assert not names & {"audit_wine", "attack_wine", "join_individual", "decide_individual_claims"}
+    assert not {"idp_fig4", "idp_fig6"} & set(plan.tables())
+    assert {"idp_fig3", "idp_fig5"} <= set(plan.figures())
+    assert not {"idp_fig4", "idp_fig6", "idp_audit", "idp_attacks"} & set(plan.figures())
+    again = Plan.recall(without(values, "idp_fig4", "idp_fig6"), root)
+    assert again.sources == plan.sources
+
+
+def test_one_study_or_one_release_asks_for_its_data(values: dict[str, Any], root: Path) -> None:
+    releases_of_wine = [each for each in committed()["releases"] if each["data"] == "wine"]
+    assert asked_by(without(values, "idp_fig4"), root)[1] == [ADULT, CENSUS, WINE]
+    shutil.rmtree(root / "results")
+    studies = without(values, "idp_fig3", "idp_fig4", "idp_fig5", "idp_fig6")
+    plan, asked = asked_by(studies | {"releases": []}, root)
+    assert asked == [ADULT]
+    assert not any(name.startswith("idp") for name in plan.computed_tables())
+    shutil.rmtree(root / "results")
+    assert asked_by(studies | {"releases": releases_of_wine}, root)[1] == [ADULT, WINE]
+
+
+def test_the_committed_config_needs_all_data_sets(values: dict[str, Any], root: Path) -> None:
+    plan, asked = asked_by(values, root)
+    assert asked == [ADULT, CENSUS, WINE]
+    assert list(plan.sources) == list(plan.datasets)
+
+
+def test_a_target_may_ask_for_another_data_set(values: dict[str, Any], root: Path) -> None:
+    """As fit_surrogates does, for all of the manifest."""
+    values = without(values, "idp_fig4", "idp_fig6") | {"data": {"source": "surrogate"}}
+    plan = Plan.prepare(values, root)
+    assert "wine" not in plan.sources
+    assert plan.origin("wine") == "resources/surrogates/wine.json"
+    assert plan.source("wine").kind == "surrogate"
+    # The process of its job recalls what was settled.
+    assert Plan.recall(values, root).sources == plan.sources
+    assert plan.needed() == ["adult", "adult_numeric", "census"]
