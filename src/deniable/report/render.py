@@ -343,4 +343,5 @@ def run(contents: Contents) -> Row:
         "seed": contents.seed,
         "facts": contents.facts,
         "config": contents.config,
+        "papers": PAPERS,
     }

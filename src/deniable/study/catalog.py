@@ -367,10 +367,21 @@ class Section:
 
 @dataclass(frozen=True)
 class Paper:
-    """What is reproduced of one source, and under which heading it stands on the page."""
+    """What is reproduced of one source.
+
+    Attributes
+    ----------
+    key : str
+        By which it is cited (docs/references.md); names of folder, tables and figures begin with it.
+    heading : str
+        Of its sections on the page.
+    source : str
+        Who wrote what, as the page says it.
+    """
 
     key: str
     heading: str
+    source: str
     studies: Mapping[str, Study]
     tables: tuple[StudyTable, ...]
     analyses: tuple[Analysis, ...]

@@ -276,5 +276,13 @@ SECTIONS = (
 )
 
 PAPER = Paper(
-    "idp", "Individual differential privacy", STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS
+    "idp",
+    "Individual differential privacy",
+    "Conciliating Privacy and Utility in Data Releases via Individual Differential "
+    "Privacy and Microaggregation",
+    STUDIES,
+    TABLES,
+    ANALYSES,
+    FIGURES,
+    SECTIONS,
 )

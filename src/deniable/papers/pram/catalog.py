@@ -272,5 +272,12 @@ SECTIONS = (
 )
 
 PAPER = Paper(
-    "pram", "PRAM and the theory of channels", STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS
+    "pram",
+    "PRAM and the theory of channels",
+    "Nayak, Zhang and Adeshiyan, Emerging Applications of Randomized Response (2016)",
+    STUDIES,
+    TABLES,
+    ANALYSES,
+    FIGURES,
+    SECTIONS,
 )

@@ -351,5 +351,13 @@ SECTIONS = (
 )
 
 PAPER = Paper(
-    "rrba", "Randomized response block aggregation", STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS
+    "rrba",
+    "Randomized response block aggregation",
+    "Imran and Meo, Collection and Analysis of Sensitive Data with Privacy "
+    "Protection by a Distributed Randomized Response Protocol (2024)",
+    STUDIES,
+    TABLES,
+    ANALYSES,
+    FIGURES,
+    SECTIONS,
 )

@@ -296,5 +296,12 @@ SECTIONS = (
 )
 
 PAPER = Paper(
-    "multirr", "Multi-Dimensional Randomized Response", STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS
+    "multirr",
+    "Multi-Dimensional Randomized Response",
+    "Domingo-Ferrer and Soria-Comas, Multi-Dimensional Randomized Response",
+    STUDIES,
+    TABLES,
+    ANALYSES,
+    FIGURES,
+    SECTIONS,
 )
