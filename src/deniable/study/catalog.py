@@ -372,7 +372,7 @@ class Paper:
     Attributes
     ----------
     key : str
-        By which it is cited (docs/references.md); names of folder, tables and figures begin with it.
+        By which it is cited (docs/references.md); folder, tables and figures are named after it.
     heading : str
         Of its sections on the page.
     source : str
