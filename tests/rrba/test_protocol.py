@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import special
 
+from deniable.arrays import Codes
 from deniable.channels import KeepOrReplace
 from deniable.errors import DataError, DeniableError
-from deniable.records.domain import Attribute, Codes, Domain
+from deniable.records.domain import Attribute, Domain
 from deniable.rrba.client import Client
 from deniable.rrba.messages import Answer, BlockReport, Question, Refusal
 from deniable.rrba.privacy import view_epsilon

@@ -20,10 +20,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from deniable.arrays import Flags, Floats
 from deniable.study import CONFIDENCE, SummaryName
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 FEWEST_FOR_EQUALITY = 10
 NEGLIGIBLE = 1e-3

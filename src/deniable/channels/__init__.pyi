@@ -1,8 +1,6 @@
 from .base import (
     ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE,
     Channel as Channel,
-    Counts as Counts,
-    Floats as Floats,
     Target as Target,
     multinomial as multinomial,
 )

@@ -7,13 +7,10 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Codes, Counts, Floats
 from deniable.channels.ratios import log_rounded_up, rounded_up
 from deniable.errors import ChannelError, SingularChannelError
-from deniable.records import Codes
 from deniable.sampling import RandomSource
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 
 Target = Literal["file", "population"]
 """What an estimate is an estimate of.

@@ -7,17 +7,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels.base import (
-    LARGEST_DENSE,
-    ROW_SUM_TOLERANCE,
-    Channel,
-    Counts,
-    Floats,
-    multinomial,
-)
+from deniable.arrays import Codes, Counts, Floats
+from deniable.channels.base import LARGEST_DENSE, ROW_SUM_TOLERANCE, Channel, multinomial
 from deniable.channels.ratios import largest_column_ratio
 from deniable.errors import ChannelError
-from deniable.records import Codes, refuse_foreign_codes
+from deniable.records import refuse_foreign_codes
 from deniable.sampling import Categories, RandomSource
 
 LARGEST_CONDITION = 1e12

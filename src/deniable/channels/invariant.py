@@ -18,8 +18,8 @@ import numpy.typing as npt
 from scipy import optimize
 from scipy.sparse import csgraph
 
+from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, DenseChannel, KeepOrReplace
-from deniable.channels.base import Counts, Floats
 from deniable.errors import ChannelError
 
 INVARIANCE_TOLERANCE = 1e-9

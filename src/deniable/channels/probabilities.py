@@ -8,8 +8,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats
 from deniable.channels import Channel, KeepOrReplace, ProductChannel
-from deniable.channels.base import ROW_SUM_TOLERANCE, Floats
+from deniable.channels.base import ROW_SUM_TOLERANCE
 from deniable.errors import ChannelError, DeniableError
 
 Number = float | Fraction

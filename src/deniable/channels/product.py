@@ -9,9 +9,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels.base import Channel, Counts, Floats
+from deniable.arrays import Codes, Counts, Floats
+from deniable.channels.base import Channel
 from deniable.errors import ChannelError
-from deniable.records import LARGEST_RAVELLED_DOMAIN, Codes, refuse_foreign_codes
+from deniable.records import LARGEST_RAVELLED_DOMAIN, refuse_foreign_codes
 from deniable.sampling import RandomSource
 
 Number = TypeVar("Number", bound=np.generic)

@@ -5,7 +5,8 @@ from decimal import Context, Decimal
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
+
+from deniable.arrays import Floats
 
 # 100 digits leave 60 beyond a float's own for any ratio that is not within 1e-20 of 1, so that the
 # rounding below is never in doubt.
@@ -50,7 +51,7 @@ def log_rounded_up(ratio: Fraction | None) -> float:
     return nearest if certain else math.nextafter(nearest, math.inf)
 
 
-def largest_column_ratio(matrix: npt.NDArray[np.float64]) -> Fraction | None:
+def largest_column_ratio(matrix: Floats) -> Fraction | None:
     """Return max over columns of (largest entry / smallest entry), exactly; None if infinite.
 
     Rows are taken in their exact proportions: each entry is divided by its row's exact sum.

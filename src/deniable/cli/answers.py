@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from deniable.channels import Counts, Floats, NamedChannel, Target
+from deniable.arrays import Counts, Floats
+from deniable.channels import NamedChannel, Target
 from deniable.privacy import (
     Factors,
     extreme_factors,

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Floats
+from deniable.arrays import Floats
 from deniable.contingency.log_linear import LogLinearModel
 from deniable.errors import DeniableError
 from deniable.estimation import euclidean_projection

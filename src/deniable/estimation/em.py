@@ -14,7 +14,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Channel, Floats, ProductChannel
+from deniable.arrays import Floats
+from deniable.channels import Channel, ProductChannel
 from deniable.errors import ChannelError
 
 TOLERANCE = 1e-6  # nats

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from deniable.arrays import Floats
 from deniable.errors import DeniableError
 
 LARGEST_CELLS = 10**200  # beyond, percentiles and squares leave the floats
@@ -188,7 +189,7 @@ def accuracy_analysis(sizes: Sequence[int], records: int, alpha: float = 0.05) -
     return AccuracyAnalysis(max(errors), errors.index(max(errors)), joint)
 
 
-def _distribution(proportions: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def _distribution(proportions: npt.ArrayLike) -> Floats:
     shares = np.asarray(proportions, dtype=float)
     adds_up = shares.size and abs(shares.sum() - 1) <= SUM_TOLERANCE  # not so if one is NaN
     if shares.ndim != 1 or not adds_up or np.any(shares < 0):

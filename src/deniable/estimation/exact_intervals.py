@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-Floats = npt.NDArray[np.float64]
+from deniable.arrays import Floats
 
 Z_95 = 1.959963984540054
 """The standard errors on either side of a normal estimate's 95 % interval."""

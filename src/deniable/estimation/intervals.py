@@ -37,7 +37,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from deniable.channels import Channel, Floats, KeepOrReplace, ProductChannel, Target
+from deniable.arrays import Flags, Floats
+from deniable.channels import Channel, KeepOrReplace, ProductChannel, Target
 from deniable.errors import ChannelError, DeniableError
 from deniable.estimation.error_bounds import root_b
 from deniable.estimation.simplex import euclidean_projection
@@ -78,7 +79,7 @@ class Intervals:
     simultaneous: Simultaneous
     target: Target
 
-    def cover(self, truth: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    def cover(self, truth: npt.ArrayLike) -> Flags:
         """Return which intervals hold the truth, give or take 1e-12; NaN limits hold nothing."""
         values = np.asarray(truth, dtype=float)
         return np.asarray((self.low - ROUNDING <= values) & (values <= self.high + ROUNDING))

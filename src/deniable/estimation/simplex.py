@@ -7,7 +7,8 @@ inside of the simplex; what must be unbiased stays with `Channel.estimate`.
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Channel, Floats, KeepOrReplace
+from deniable.arrays import Floats
+from deniable.channels import Channel, KeepOrReplace
 from deniable.errors import DeniableError, SingularChannelError
 from deniable.estimation.em import MOST_STEPS, TOLERANCE, Likelihood, expectation_maximization
 

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from deniable.channels import Channel, Counts, Floats, ProductChannel
+from deniable.arrays import Counts, Floats
+from deniable.channels import Channel, ProductChannel
 
 
 def unbiased_or_uniform(reports: Counts, channel: Channel) -> Floats:

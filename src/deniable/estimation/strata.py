@@ -22,9 +22,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from deniable.channels import Channel, Counts, DenseChannel, Floats, Target
+from deniable.arrays import Counts, Flags, Floats
+from deniable.channels import Channel, DenseChannel, Target
 from deniable.errors import ChannelError
 from deniable.estimation.em import Likelihood
 from deniable.estimation.simplex import maximum_likelihood
@@ -48,7 +48,7 @@ class Reduced:
     """
 
     channel: Channel
-    possible: npt.NDArray[np.bool_]
+    possible: Flags
 
     @classmethod
     def of(cls, channel: Channel, *, invariant: bool) -> "Reduced":

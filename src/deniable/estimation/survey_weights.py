@@ -28,10 +28,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse, special
 
-from deniable.channels import ROW_SUM_TOLERANCE, Channel, Floats, Target
+from deniable.arrays import Codes, Floats
+from deniable.channels import ROW_SUM_TOLERANCE, Channel, Target
 from deniable.errors import ChannelError, DataError, DeniableError
 from deniable.estimation.intervals import Intervals, functional_weights, refuse_bad_confidence
-from deniable.records import Codes, refuse_foreign_codes
+from deniable.records import refuse_foreign_codes
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,11 +27,11 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.idp.microaggregation import Clusters, Ranking
 from deniable.sampling import Noise
 
-Floats = npt.NDArray[np.float64]
 Method = Literal["dp", "dp_um", "idp_ls", "idp_cbls"]
 Reading = Literal["exact", "prose"]
 METHODS: tuple[Method, ...] = get_args(Method)

@@ -14,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from deniable.arrays import Counts, Floats
 from deniable.channels import (
     INVARIANCE_TOLERANCE,
     Channel,
-    Counts,
-    Floats,
     conditional_covariance,
     distribution,
     invariance_gap,

@@ -19,7 +19,8 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from deniable.channels import Floats, Target
+from deniable.arrays import Floats
+from deniable.channels import Target
 from deniable.errors import DataError, DeniableError
 from deniable.estimation import Intervals, confidence_intervals, refuse_bad_confidence
 from deniable.pram.transactions import LARGEST_SET, Item, Transactions

@@ -14,7 +14,8 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Channel, DenseChannel, Floats, KeepOrReplace, read_channel, two_step
+from deniable.arrays import Floats
+from deniable.channels import Channel, DenseChannel, KeepOrReplace, read_channel, two_step
 from deniable.errors import DataError, DeniableError
 from deniable.pram.protocol import cell_labels
 from deniable.records import Domain

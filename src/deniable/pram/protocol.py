@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats, Positions
 from deniable.channels import (
     Channel,
     DenseChannel,
-    Floats,
     ProductChannel,
     largest_column_ratio,
     log_rounded_up,
@@ -33,7 +33,6 @@ Block = tuple[str, ...]
 """Attributes that go through one matrix over their joint cells."""
 
 Matrices = Mapping[Stratum, Mapping[Block, Floats]]
-Rows = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +160,7 @@ class StratifiedProtocol:
 
     # -- records ----------------------------------------------------------------------------------
 
-    def parts(self, data: Microdata) -> list[tuple[Stratum, Rows]]:
+    def parts(self, data: Microdata) -> list[tuple[Stratum, Positions]]:
         """Return which records are in which stratum, for the strata that have any.
 
         Parameters
@@ -273,7 +272,7 @@ def cell_labels(domain: Domain) -> list[str]:
 
 def parts_by_stratum(
     data: Microdata, strata: tuple[str, ...], known: Mapping[Stratum, Any] | None = None
-) -> list[tuple[Stratum, Rows]]:
+) -> list[tuple[Stratum, Positions]]:
     """Return which records are in which stratum, by categories, for the strata that have any.
 
     Parameters

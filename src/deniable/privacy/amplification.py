@@ -20,10 +20,10 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats
 from deniable.channels import (
     Channel,
     ExactMatrix,
-    Floats,
     KeepOrReplace,
     Number,
     as_written,

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from deniable.arrays import Codes
 from deniable.errors import DeniableError
 from deniable.randomized_response import ClusterMechanism, Reading, cluster_channel, rr_channel
-from deniable.records import Codes
 
 Matrix = npt.NDArray[np.object_]
 """Whole-number weights as Python integers, each row proportional to its probabilities: exact, and

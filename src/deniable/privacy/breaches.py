@@ -16,10 +16,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats
 from deniable.channels import (
     Channel,
     ExactMatrix,
-    Floats,
     Number,
     exact_distribution,
     proportion,

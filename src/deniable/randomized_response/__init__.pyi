@@ -54,7 +54,6 @@ from .secure_sum import (
     Behaviour as Behaviour,
     BivariateDistribution as BivariateDistribution,
     Faults as Faults,
-    Integers as Integers,
     Network as Network,
     Party as Party,
     SecureSumError as SecureSumError,

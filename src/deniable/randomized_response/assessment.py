@@ -27,7 +27,8 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
-from deniable.channels import Channel, Counts, Floats, ProductChannel
+from deniable.arrays import Counts, Floats
+from deniable.channels import Channel, ProductChannel
 from deniable.errors import DeniableError
 from deniable.estimation import clip_and_rescale, unbiased_or_uniform
 from deniable.randomized_response.dependence import Pair, dependences_from_tables, pair_measures

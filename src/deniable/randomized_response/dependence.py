@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.records import Domain, Microdata
 
-Floats = npt.NDArray[np.float64]
 Pair = tuple[str, str]
 Measure = Literal["cramers_v", "pearson"]
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Channel, Floats, ProductChannel
+from deniable.arrays import Floats
+from deniable.channels import Channel, ProductChannel
 from deniable.errors import DeniableError
 from deniable.estimation import TOLERANCE, estimated_or_uniform, simplex, unbiased_or_uniform
 from deniable.randomized_response.protocols import Protocol

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from deniable.arrays import Codes, Counts
 from deniable.channels import (
     Channel,
-    Counts,
     KeepOrReplace,
     ProductChannel,
     channel_from_json,
@@ -28,7 +28,7 @@ from deniable.randomized_response.readings import (
     ClusterMechanism,
     Reading,
 )
-from deniable.records import Codes, Domain, Microdata, attributes_to_json, domain_from_json
+from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
 from deniable.sampling import RandomSource
 
 LARGEST_JOINT_CELLS = 1000  # as many as the audit takes cell by cell

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from deniable.arrays import Codes
 from deniable.errors import DataError, DeniableError
 from deniable.records import arrow as arrow_tables
 from deniable.records.arrow import (
@@ -20,7 +21,7 @@ from deniable.records.arrow import (
 )
 from deniable.records.csv_text import leading_numbers, no_number, shortened, text_columns
 from deniable.records.discretization import Discretization
-from deniable.records.domain import Attribute, Codes, Domain, refuse_foreign_codes
+from deniable.records.domain import Attribute, Domain, refuse_foreign_codes
 
 LARGEST_COUNTED_DOMAIN = 200_000_000
 CHUNK_RECORDS = 1 << 20

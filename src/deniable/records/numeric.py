@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from deniable.arrays import Floats
 from deniable.errors import DataError
 from deniable.records import arrow as arrow_tables
 from deniable.records.arrow import (
@@ -20,7 +21,6 @@ from deniable.records.arrow import (
     text_codes,
 )
 
-Floats = npt.NDArray[np.float64]
 ClassCodes = npt.NDArray[np.int8]
 
 TRAINING_SHARE = 0.66  # [idp], section 4.2

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Counts, Floats, multinomial
+from deniable.arrays import Counts, Floats
+from deniable.channels import multinomial
 from deniable.errors import DeniableError
 from deniable.rrba.tables import (
     POOLED,

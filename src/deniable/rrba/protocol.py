@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from deniable.channels import Counts, Floats
+from deniable.arrays import Counts, Floats
 from deniable.errors import DeniableError
 from deniable.records import Domain
 from deniable.rrba.client import Client

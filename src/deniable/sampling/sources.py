@@ -9,11 +9,13 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats
+
 
 class RandomSource(Protocol):
     """What randomizing records needs; `numpy.random.Generator` and `SystemSource` both offer it."""
 
-    def random(self, size: int) -> npt.NDArray[np.float64]:
+    def random(self, size: int) -> Floats:
         """Return `size` uniform multiples of 2**-53 in [0, 1)."""
 
     def integers(self, low: int, high: int, size: int) -> npt.NDArray[np.int64]:
@@ -26,7 +28,7 @@ class SystemSource:
     No seed, no state that could be kept: two runs differ.
     """
 
-    def random(self, size: int) -> npt.NDArray[np.float64]:
+    def random(self, size: int) -> Floats:
         """Return `size` uniform multiples of 2**-53 in [0, 1)."""
         return (self._words(size) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 

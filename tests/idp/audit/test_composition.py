@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from deniable.idp.audit.changes import Centroid, Cut, Edges, Floats, Moves
+from deniable.arrays import Floats
+from deniable.idp.audit.changes import Centroid, Cut, Edges, Moves
 from deniable.idp.audit.composition import (
     Losses,
     losses_of_clusters_formed_anew,

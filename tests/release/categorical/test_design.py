@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deniable.channels.base import Counts
+from deniable.arrays import Counts
 from deniable.errors import DeniableError
 from deniable.estimation.simplex import Likelihood
 from deniable.estimation.strata import Reduced

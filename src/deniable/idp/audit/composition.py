@@ -25,7 +25,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deniable.idp.audit.changes import Floats, Moves, Positions
+from deniable.arrays import Floats, Positions
+from deniable.idp.audit.changes import Moves
 from deniable.idp.audit.losses import Loss
 
 

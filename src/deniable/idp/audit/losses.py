@@ -16,8 +16,9 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from deniable.arrays import Floats
 from deniable.errors import DeniableError
-from deniable.idp.audit.changes import Changes, Cut, Edges, Floats
+from deniable.idp.audit.changes import Changes, Cut, Edges
 
 Method = Literal["dp", "dp_um", "idp_ls", "idp_cbls", "idp_cbls_prose"]
 """The methods of [idp]; the last is Proposition 3 as its proof says it in words."""

@@ -32,7 +32,8 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from deniable.idp.audit.changes import Centroid, Floats, Positions
+from deniable.arrays import Floats, Positions
+from deniable.idp.audit.changes import Centroid
 
 
 def memberships(column: npt.ArrayLike, k: int) -> Positions:

@@ -23,8 +23,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
+from deniable.arrays import Floats
 from deniable.idp import Masking, Ranking, masking
-from deniable.idp.audit.changes import Centroid, Cut, Floats, Moves
+from deniable.idp.audit.changes import Centroid, Cut, Moves
 from deniable.idp.audit.composition import (
     Losses,
     losses_of_clusters_formed_anew,

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.channels import Channel, Counts, Floats
+from deniable.arrays import Counts, Floats
+from deniable.channels import Channel
 from deniable.estimation import (
     estimated_or_uniform,
     random_queries,

@@ -26,11 +26,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from deniable.arrays import Counts, Floats
 from deniable.channels import (
     Channel,
-    Counts,
     DenseChannel,
-    Floats,
     KeepOrReplace,
     ProductChannel,
     Target,

@@ -20,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from deniable.channels import Counts, Floats, KeepOrReplace, ProductChannel, multinomial
+from deniable.arrays import Counts, Floats
+from deniable.channels import KeepOrReplace, ProductChannel, multinomial
 from deniable.errors import DeniableError
 from deniable.estimation import Intervals, Method, confidence_intervals
 from deniable.pram import LARGEST_SET

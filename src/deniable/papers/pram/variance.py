@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from deniable.arrays import Floats
 from deniable.channels import (
     Channel,
-    Floats,
     KeepOrReplace,
     lazy_resampling_with_epsilon,
     resampling,

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from deniable.channels import Channel, Counts, Floats, Target, multinomial
+from deniable.arrays import Counts, Floats
+from deniable.channels import Channel, Target, multinomial
 from deniable.errors import DeniableError
 from deniable.estimation import Intervals, WeightedCounts, confidence_intervals, weighted_intervals
 from deniable.papers.pram.coverage import CHANNELS, EVERY, LEVELS, PramCoverage
