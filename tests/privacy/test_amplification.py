@@ -211,13 +211,11 @@ def test_the_matrix_of_given_parity(size, eta):
 @given(st.integers(2, 30), st.floats(1, 1e12))
 def test_it_is_never_above_and_one_step_below_at_most(size, eta):
     channel = channel_of_parity(size, eta)
-    exact = channel._largest_ratio()
+    exact = channel.exact_parity
     assert exact <= F(eta)
     assert channel.parity <= eta
     step = math.nextafter(channel.diagonal_weight, 2)
-    assert step == 1 or KeepOrReplace.uniform(size, step)._largest_ratio() > min(
-        F(eta), F(str(eta))
-    )
+    assert step == 1 or KeepOrReplace.uniform(size, step).exact_parity > min(F(eta), F(str(eta)))
 
 
 def test_it_meets_the_bound_that_it_is_made_for():

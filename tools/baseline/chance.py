@@ -21,12 +21,12 @@ import numpy.typing as npt
 from scipy import special
 
 from deniable.arrays import Flags, Floats
+from deniable.estimation import Z_95
 from deniable.study import CONFIDENCE, SummaryName
 
 FEWEST_FOR_EQUALITY = 10
 NEGLIGIBLE = 1e-3
 """Numbers that are closer to 0 are compared as if they were as large as this."""
-Z_95 = float(special.ndtri((1 + CONFIDENCE) / 2))
 
 
 def spaces_of_median(replicates: npt.ArrayLike) -> npt.NDArray[np.int64]:

@@ -2,7 +2,7 @@ from .base import (
     ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE,
     Channel as Channel,
     Target as Target,
-    multinomial as multinomial,
+    distribution as distribution,
 )
 from .csv import (
     NamedChannel as NamedChannel,
@@ -15,7 +15,6 @@ from .dense import DenseChannel as DenseChannel
 from .invariant import (
     INVARIANCE_TOLERANCE as INVARIANCE_TOLERANCE,
     conditional_covariance as conditional_covariance,
-    distribution as distribution,
     invariance_gap as invariance_gap,
     lazy_resampling_with_epsilon as lazy_resampling_with_epsilon,
     resampling as resampling,
@@ -36,7 +35,7 @@ from .probabilities import (
 from .product import ProductChannel as ProductChannel
 from .ratios import (
     exact_ratio as exact_ratio,
-    largest_column_ratio as largest_column_ratio,
     log_rounded_up as log_rounded_up,
+    product_of_ratios as product_of_ratios,
 )
 from .serialize import channel_from_json as channel_from_json, channel_to_json as channel_to_json

@@ -20,6 +20,7 @@ from scipy.sparse import csgraph
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, DenseChannel, KeepOrReplace
+from deniable.channels.base import distribution
 from deniable.errors import ChannelError
 
 INVARIANCE_TOLERANCE = 1e-9
@@ -327,14 +328,6 @@ def covariance_bound(proportions: npt.ArrayLike, records: int) -> Floats:
 
 
 # -- refusals -------------------------------------------------------------------------------------
-
-
-def distribution(values: npt.ArrayLike) -> Floats:
-    """Return proportions as floats; refuse what is not one distribution."""
-    pi = np.asarray(values, dtype=float)
-    if pi.ndim != 1 or not pi.size or np.any(pi < 0) or not abs(pi.sum() - 1) <= 1e-9:
-        raise ChannelError("the proportions must be one distribution: not negative, sum 1")
-    return pi
 
 
 def whole_counts(counts: npt.ArrayLike) -> Counts:

@@ -66,7 +66,7 @@ class ExactMatrix:
         """Return Pr(report | true category) for each true category."""
         channel = self.channel
         if isinstance(channel, KeepOrReplace):
-            diagonal, elsewhere = channel._exact_entries(report)
+            diagonal, elsewhere = channel.exact_entries(report)
             return [diagonal if u == report else elsewhere for u in range(channel.size)]
         if isinstance(channel, ProductChannel):
             joint = [Fraction(1)]

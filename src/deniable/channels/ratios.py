@@ -1,6 +1,7 @@
 """Exact ratios of probabilities, and their logarithms rounded up."""
 
 import math
+from collections.abc import Iterable
 from decimal import Context, Decimal
 from fractions import Fraction
 
@@ -25,6 +26,16 @@ def exact_ratio(larger: float | Fraction, smaller: float | Fraction) -> Fraction
     if smaller == 0:
         return None
     return Fraction(larger) / Fraction(smaller)
+
+
+def product_of_ratios(ratios: Iterable[Fraction | None]) -> Fraction | None:
+    """Return the product; None if one of them is infinite."""
+    product = Fraction(1)
+    for ratio in ratios:
+        if ratio is None:
+            return None
+        product *= ratio
+    return product
 
 
 def rounded_up(ratio: Fraction | None) -> float:

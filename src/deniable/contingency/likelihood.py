@@ -194,7 +194,7 @@ def _counts(reports: npt.ArrayLike, channel: Channel, model: LogLinearModel) -> 
             "another through it"
         )
     values = np.asarray(reports, dtype=float)
-    channel._frequencies(values)  # the same refusals as for an estimate
+    channel.frequencies(values)  # the same refusals as for an estimate
     return values
 
 

@@ -31,7 +31,7 @@ from scipy import sparse, special
 from deniable.arrays import Codes, Floats
 from deniable.channels import ROW_SUM_TOLERANCE, Channel, Target
 from deniable.errors import ChannelError, DataError, DeniableError
-from deniable.estimation.intervals import Intervals, functional_weights, refuse_bad_confidence
+from deniable.estimation.intervals import Intervals, refuse_bad_confidence
 from deniable.records import refuse_foreign_codes
 
 
@@ -118,7 +118,7 @@ def weighted_estimate(
     """
     _refuse_misfit(channel, counts)
     sums = counts.weights.sum(axis=-2)
-    return channel._solve_transposed(sums / _denominator(sums, total))
+    return channel.solve_transposed(sums / _denominator(sums, total))
 
 
 def weighted_intervals(
@@ -150,17 +150,17 @@ def weighted_intervals(
     denominator = _denominator(counts.weights.sum(axis=-2), total)
     if target == "file":
         squares = counts.squares.sum(axis=-2)
-        spread = channel._second_moments(squares)
-        variance = spread - channel._solve_transposed(squares)
+        spread = channel.second_moments(squares)
+        variance = spread - channel.solve_transposed(squares)
         freedom = np.full((*counts.records.shape[:-1], 1), np.inf)
     else:
         factor = _design_factor(counts.records)[..., None]
         centre = estimate[..., None, :] if total is None else np.zeros_like(estimate)[..., None, :]
-        sums = channel._solve_transposed(counts.weights) - centre * counts.weights.sum(
+        sums = channel.solve_transposed(counts.weights) - centre * counts.weights.sum(
             axis=-1, keepdims=True
         )
-        spread = channel._second_moments(counts.squares)
-        squares = spread - 2 * centre * channel._solve_transposed(counts.squares)
+        spread = channel.second_moments(counts.squares)
+        squares = spread - 2 * centre * channel.solve_transposed(counts.squares)
         squares = squares + centre**2 * counts.squares.sum(axis=-1, keepdims=True)
         variance = (factor * (squares - sums**2 / counts.records[..., None])).sum(axis=-2)
         spread = (factor * spread).sum(axis=-2)
@@ -248,15 +248,12 @@ def survey_estimate(
     proportions = weighted_estimate(channel, counts, total=total)
     sums = counts.weights.sum(axis=0)
     denominator = float(_denominator(sums, total)[0])
-    if functionals is None:
-        asked = channel._every_category()
-    else:
-        asked = functional_weights(functionals, channel)
-    scores = channel._solve(asked)
+    asked = channel.functional_weights(functionals)
+    scores = channel.solve(asked)
     estimate = asked @ proportions
     if target == "file":
         squares = counts.squares.sum(axis=0)
-        own = (asked * channel._solve_transposed(squares)) @ asked.T
+        own = (asked * channel.solve_transposed(squares)) @ asked.T
         covariance = ((scores * squares) @ scores.T - own) / denominator**2
         return SurveyEstimate(estimate, covariance, np.inf, target)
     residuals = scores if total is not None else scores - estimate[:, None]
@@ -390,7 +387,7 @@ def _nested(
 
 
 def _refuse_misfit(channel: Channel, counts: WeightedCounts) -> None:
-    channel._refuse_singular()
+    channel.refuse_singular()
     if counts.weights.shape[-1] != channel.size:
         raise ChannelError(
             f"weights over {counts.weights.shape[-1]} categories do not fit a channel over "

@@ -21,11 +21,11 @@ from deniable.channels import (
     conditional_covariance,
     distribution,
     invariance_gap,
-    multinomial,
     sampling_covariance,
     whole_counts,
 )
 from deniable.errors import ChannelError
+from deniable.sampling import multinomial
 
 Method = Callable[[Floats], Channel]
 """How an owner makes the matrix: from the proportions of the file, shape (size,), a channel."""

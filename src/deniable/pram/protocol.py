@@ -15,10 +15,6 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats, Positions
 from deniable.channels import (
-    Channel,
-    DenseChannel,
-    ProductChannel,
-    largest_column_ratio,
     log_rounded_up,
 )
 from deniable.errors import DeniableError
@@ -154,7 +150,7 @@ class StratifiedProtocol:
             for block, channel in zip(protocol.clusters, protocol.channels, strict=True):
                 shape = self.domain.project(block).shape
                 for position, name in enumerate(block):
-                    epsilon = epsilon_of_changed_attribute(channel, shape, position)
+                    epsilon = log_rounded_up(channel.parity_of_attribute(shape, position))
                     worst[name] = max(worst[name], epsilon)
         return worst
 
@@ -329,30 +325,3 @@ def shares(data: Microdata, names: tuple[str, ...], weights: npt.ArrayLike | Non
     if not counts.sum() > 0:
         raise DeniableError(f"there are no records to take shares of {' x '.join(names)} from")
     return np.asarray(counts / counts.sum())
-
-
-def epsilon_of_changed_attribute(channel: Channel, shape: tuple[int, ...], position: int) -> float:
-    """Return the exact epsilon for cells that differ in one attribute of a block, rounded up.
-
-    Parameters
-    ----------
-    channel : Channel
-        Over the block's cells.
-    shape : numbers of categories of the block's attributes
-    position : int
-        Of the attribute that changes.
-    """
-    if len(shape) == 1:
-        return channel.epsilon
-    if isinstance(channel, ProductChannel):
-        return channel.factors[position].epsilon
-    if not isinstance(channel, DenseChannel):
-        return channel.epsilon  # in keep-or-replace any two cells are told apart equally well
-    cells = np.arange(channel.size).reshape(shape)
-    worst = []
-    for others in np.moveaxis(cells, position, -1).reshape(-1, shape[position]):
-        ratio = largest_column_ratio(channel.entries[others])
-        if ratio is None:
-            return np.inf
-        worst.append(ratio)
-    return log_rounded_up(max(worst))

@@ -117,7 +117,7 @@ def guarantees_no_breach(channel: Channel, rho_1: Number, rho_2: Number) -> bool
     --------
     witness : the prior, set and report of a breach, where there is one.
     """
-    parity = channel._largest_ratio()
+    parity = channel.exact_parity
     return parity is not None and parity <= _largest_parity(rho_1, rho_2)
 
 
@@ -140,7 +140,7 @@ def witness(
     """
     low, high = thresholds(rho_1, rho_2)
     refuse_unknown_direction(direction)
-    parity = channel._largest_ratio()
+    parity = channel.exact_parity
     if parity is not None and parity <= _largest_parity(low, high):
         return None
     if direction == "downward":
@@ -234,7 +234,7 @@ def guarantees_factor(channel: Channel, beta: Number) -> bool:
     ----------
     beta : float or Fraction, >= 1
     """
-    parity = channel._largest_ratio()
+    parity = channel.exact_parity
     return parity is not None and parity <= _factor(beta)
 
 
@@ -252,7 +252,7 @@ def approaching_prior(channel: Channel, mass: Number, side: Side = "largest") ->
     mass : float or Fraction, in (0, 1)
     side : "largest" or "smallest"
     """
-    report, most, least, column = _decisive(channel, channel._largest_ratio())
+    report, most, least, column = _decisive(channel, channel.exact_parity)
     heavy, category = _roles(most, least, side)
     return _weighted(column, report, heavy, category, proportion(mass, "the mass"))
 
@@ -270,7 +270,7 @@ def breaching_prior(channel: Channel, beta: Number, side: Side = "largest") -> F
     FactorWitness or None
         None if the channel guarantees beta-factor privacy ([pram], Theorem 3.2).
     """
-    parity, factor = channel._largest_ratio(), _factor(beta)
+    parity, factor = channel.exact_parity, _factor(beta)
     if parity is not None and parity <= factor:
         return None
     report, most, least, column = _decisive(channel, parity)

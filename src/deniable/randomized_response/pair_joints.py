@@ -18,7 +18,14 @@ import numpy.typing as npt
 from deniable.arrays import Floats
 from deniable.channels import Channel, ProductChannel
 from deniable.errors import DeniableError
-from deniable.estimation import TOLERANCE, estimated_or_uniform, simplex, unbiased_or_uniform
+from deniable.estimation import (
+    TOLERANCE,
+    clip_and_rescale,
+    estimated_or_uniform,
+    euclidean_projection,
+    maximum_likelihood,
+    unbiased_or_uniform,
+)
 from deniable.randomized_response.protocols import Protocol
 
 PairEstimator = Callable[[npt.ArrayLike, ProductChannel], Floats]
@@ -56,12 +63,12 @@ def unbiased(counts: npt.ArrayLike, channel: ProductChannel) -> Floats:
 
 def clipped(counts: npt.ArrayLike, channel: ProductChannel) -> Floats:
     """Return the unbiased estimate, clipped and rescaled ([multirr], 6.4)."""
-    return simplex.clip_and_rescale(unbiased(counts, channel))
+    return clip_and_rescale(unbiased(counts, channel))
 
 
 def projected(counts: npt.ArrayLike, channel: ProductChannel) -> Floats:
     """Return the distribution nearest to the unbiased estimate in Euclidean distance."""
-    return simplex.euclidean_projection(unbiased(counts, channel))
+    return euclidean_projection(unbiased(counts, channel))
 
 
 def likelihood(
@@ -70,7 +77,7 @@ def likelihood(
     """Return the joint that makes the reports most likely, to within `tolerance` nats."""
 
     def solve(known_counts: npt.NDArray[np.int64], known: Channel) -> Floats:
-        return simplex.maximum_likelihood(known_counts, known, tolerance=tolerance).proportions
+        return maximum_likelihood(known_counts, known, tolerance=tolerance).proportions
 
     return estimated_or_uniform(np.asarray(counts), channel, solve)
 
@@ -93,7 +100,7 @@ class Shrunk:
 
 def shrunk(counts: npt.ArrayLike, channel: ProductChannel) -> Floats:
     """Return the distribution nearest to the estimate of `shrink`."""
-    return simplex.euclidean_projection(shrink(counts, channel).estimate)
+    return euclidean_projection(shrink(counts, channel).estimate)
 
 
 def shrink(counts: npt.ArrayLike, channel: ProductChannel) -> Shrunk:

@@ -140,7 +140,7 @@ class Protocol:
         for cluster, channel in zip(self.clusters, self.channels, strict=True):
             cells = self.domain.project(cluster).size
             shape = self.domain.project(cluster).shape
-            if isinstance(channel, ProductChannel) and channel.shape != shape:
+            if len(channel.shape) > 1 and channel.shape != shape:
                 raise DeniableError(
                     f"the cluster {' x '.join(cluster)} has {shape} categories, but its channels "
                     f"{channel.shape}; give a channel for each attribute, in their order"

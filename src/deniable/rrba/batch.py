@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Counts, Floats
-from deniable.channels import multinomial
 from deniable.errors import DeniableError
 from deniable.rrba.tables import (
     POOLED,
@@ -22,6 +21,7 @@ from deniable.rrba.tables import (
     printed_estimate,
     refuse_bad_keep,
 )
+from deniable.sampling import multinomial
 
 
 @dataclass(frozen=True, eq=False)

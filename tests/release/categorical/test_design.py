@@ -9,7 +9,7 @@ import pytest
 
 from deniable.arrays import Counts
 from deniable.errors import DeniableError
-from deniable.estimation.simplex import Likelihood
+from deniable.estimation.likelihood import Likelihood
 from deniable.estimation.strata import Reduced
 from deniable.pipeline.config import release_from
 from deniable.pram.protocol import StratifiedProtocol

@@ -33,11 +33,11 @@ from deniable.channels import (
     KeepOrReplace,
     ProductChannel,
     Target,
-    multinomial,
 )
 from deniable.errors import DeniableError
 from deniable.estimation import Intervals, Method, Simultaneous, confidence_intervals
 from deniable.records import Microdata
+from deniable.sampling import multinomial
 
 TARGETS: tuple[Target, ...] = ("population", "file")
 METHODS: tuple[Method, ...] = ("score", "wald")
@@ -211,7 +211,7 @@ def _accuracy(channel: Channel, reports: Counts, truth: Floats, target: Target) 
     variance = np.diagonal(channel.covariance(truth, records, target))
     errors = (channel.estimate(reports) - truth) / np.sqrt(variance)
     # Squared standard errors are no estimate without bias where a variance below 0 is NaN.
-    moments = channel._second_moments(reports / records)
+    moments = channel.second_moments(reports / records)
     estimate = channel.estimate(reports)
     if target == "file":
         ratios = [(moments - estimate) / records / variance]

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import Counts, Flags, Floats
-from deniable.channels import KeepOrReplace, multinomial, two_step
+from deniable.channels import KeepOrReplace, two_step
 from deniable.errors import DeniableError
 from deniable.estimation import Z_95
 from deniable.records import Microdata
+from deniable.sampling import multinomial
 
 METHODS = ("two_step", "lazy", "resampling", "two_step_fixed")
 CLAIMS: Mapping[str, tuple[str, ...]] = {
