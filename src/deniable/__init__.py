@@ -2,8 +2,8 @@
 
 Names that a program of one's own needs come from here, and are loaded when they are first used:
 
-- records: `Attribute`, `Domain`, `Microdata`, `NumericMicrodata`, `Discretization`, `read_csv`,
-  `read_parquet`
+- records: `Attribute`, `Domain`, `Microdata`, `NumericMicrodata`, `Discretization`, `discretize`,
+  `read_csv`, `read_parquet`
 - channels: `Channel`, `KeepOrReplace`, `DenseChannel`, `ProductChannel`, `channel_to_json`,
   `channel_from_json`, `read_channel`, `write_channel`; `SystemSource`, the chance of a release
 - estimates: `maximum_likelihood`, `expectation_maximization`, `euclidean_projection`,

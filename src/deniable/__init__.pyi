@@ -71,6 +71,7 @@ from .randomized_response.protocols import (
 )
 from .records.categorical import (
     Microdata as Microdata,
+    discretize as discretize,
     read_csv as read_csv,
     read_parquet as read_parquet,
 )

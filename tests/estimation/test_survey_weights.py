@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
-from tests.channels.channel_cases import CHANNELS, Matrix, exact_matrix, floats
+from tests.channels.channel_cases import CHANNELS, Matrix, exact_matrix
 
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError, DataError, DeniableError, SingularChannelError
 from deniable.estimation.survey_weights import (
     SurveyEstimate,
     WeightedCounts,
-    invariant_weighted_covariance,
     survey_estimate,
     weighted_estimate,
     weighted_intervals,
@@ -283,48 +282,6 @@ def test_weighted_intervals_cover_and_unweighted_ones_do_not():
     plain = channel.estimate(reports.sum(axis=1)).mean(axis=0)
     assert np.abs(plain - truth).max() > 0.1
     assert np.abs(found.estimate.mean(axis=0) - truth).max() < 0.002
-
-
-# -- weighted invariant PRAM -----------------------------------------------------------------------
-
-
-def invariant(shares: np.ndarray, keep: float) -> KeepOrReplace:
-    """Keep, or draw from the weighted proportions themselves: pi_w' P = pi_w'."""
-    return KeepOrReplace(keep, (1 - keep) * shares)
-
-
-def test_invariant_covariance_by_enumeration():
-    truth, weights = [0, 2, 1, 1], np.array([1.0, 2.0, 4.0, 1.0])
-    counts = WeightedCounts.of_records(np.array(truth), weights, 3)
-    shares = counts.weights[0] / 8
-    channel = invariant(shares, 0.25)
-    values, chances = [], []
-    for reports, chance in report_outcomes(exact_matrix(channel), truth):
-        values.append(np.bincount(reports, weights, 3) / 8)
-        chances.append(float(chance))
-    mean = np.array(chances) @ np.array(values)
-    np.testing.assert_allclose(mean, shares, atol=1e-14)
-    spread = np.array(values) - mean
-    exact = spread.T @ (spread * np.array(chances)[:, None])
-    np.testing.assert_allclose(invariant_weighted_covariance(channel, counts), exact, atol=1e-14)
-
-
-def test_invariant_covariance_with_equal_weights_is_2_4():
-    codes = np.repeat([0, 1, 2], [5, 3, 2])
-    counts = WeightedCounts.of_records(codes, np.full(10, 3.0), 3)
-    P = floats(exact_matrix(invariant(np.array([0.5, 0.3, 0.2]), 0.5)))
-    shares = np.array([0.5, 0.3, 0.2])
-    expected = (np.diag(shares) - (P.T * shares) @ P) / 10
-    found = invariant_weighted_covariance(DenseChannel(P), counts)
-    np.testing.assert_allclose(found, expected, atol=1e-15)
-
-
-def test_a_channel_for_other_weights_is_not_invariant():
-    counts = WeightedCounts.of_records(np.array([0, 1]), [1.0, 3.0], 2)
-    with pytest.raises(ChannelError, match=r"moves a weighted share by 0\.125; build it for"):
-        invariant_weighted_covariance(invariant(np.array([0.5, 0.5]), 0.5), counts)
-    with pytest.raises(ChannelError, match="do not fit a channel over 3 categories"):
-        invariant_weighted_covariance(THREE, counts)
 
 
 # -- refusals --------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable.channels.ratios import log_rounded_up
+from deniable.channels.exact import log_rounded_up
 from deniable.errors import DeniableError
 from deniable.privacy.audit import (
     Finding,

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from deniable.channels import DenseChannel, KeepOrReplace
-from deniable.channels.ratios import log_rounded_up
+from deniable.channels.exact import log_rounded_up
 from deniable.errors import DeniableError
 from deniable.pipeline.config import release_from
 from deniable.randomized_response import audit as multirr_audit

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Flags, Floats
-from deniable.channels.ratios import log_rounded_up, rounded_up
+from deniable.channels.exact import ROW_SUM_TOLERANCE, log_rounded_up, rounded_up
 from deniable.errors import ChannelError, SingularChannelError
 from deniable.sampling import RandomSource
 
@@ -20,7 +20,6 @@ Target = Literal["file", "population"]
 """
 
 LARGEST_DENSE = 4096
-ROW_SUM_TOLERANCE = 1e-9
 
 
 class Channel(ABC):
@@ -29,8 +28,8 @@ class Channel(ABC):
     Vectors may have leading batch axes: the last axis is that of the categories.
 
     A kind of channel supplies draws, five linear maps (`reported`, `expected`, `solve`,
-    `solve_transposed`, `second_moments`), its matrix and its `exact_parity`; all else follows, and
-    where a kind has a closed form it says so by a method of the same name.
+    `solve_transposed`, `second_moments`), its matrix, exact columns and exact parity; all else
+    follows, unless a kind has a closed form and says so by a method of the same name.
     """
 
     @property
@@ -109,6 +108,10 @@ class Channel(ABC):
         """The parity as a fraction, None if infinite."""
 
     @abstractmethod
+    def exact_column(self, report: int) -> list[Fraction]:
+        """Return Pr(report | true category) for each true category, as it is drawn."""
+
+    @abstractmethod
     def _fill_matrix(self) -> Floats:
         """Return the matrix, whatever its size."""
 
@@ -132,8 +135,7 @@ class Channel(ABC):
     def without_unreported(self) -> tuple["Channel", Flags]:
         """Return the channel of the categories that can be reported, and which these are.
 
-        For matrices that report a category iff some record has it, as invariant ones do: those that
-        nobody reports make them singular, and need no estimate.
+        For matrices that report a category iff some record has it, as invariant ones do.
         """
         return self, np.ones(self.size, dtype=bool)
 

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Flags, Floats
-from deniable.channels.base import LARGEST_DENSE, ROW_SUM_TOLERANCE, Channel
-from deniable.channels.ratios import largest_column_ratio
+from deniable.channels.base import LARGEST_DENSE, Channel
+from deniable.channels.exact import ROW_SUM_TOLERANCE, exact_sum, largest_column_ratio
 from deniable.errors import ChannelError
 from deniable.records import refuse_foreign_codes
 from deniable.sampling import Categories, RandomSource, multinomial
@@ -149,6 +149,15 @@ class DenseChannel(Channel):
     def second_moments(self, reported: Floats) -> Floats:
         """Return for each category u the sum over v of reported[v] * inverse(P)[v, u] ** 2."""
         return np.asarray(reported @ self._inverse**2)
+
+    def exact_column(self, report: int) -> list[Fraction]:
+        """Return Pr(report | true category) for each true category, as it is drawn."""
+        entries = self.entries[:, report].tolist()
+        return [Fraction(p) / total for p, total in zip(entries, self._row_sums, strict=True)]
+
+    @cached_property
+    def _row_sums(self) -> list[Fraction]:
+        return [exact_sum(row) for row in self.entries]
 
     @property
     def exact_parity(self) -> Fraction | None:

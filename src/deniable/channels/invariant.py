@@ -217,21 +217,6 @@ def invariance_gap(channel: Channel, proportions: npt.ArrayLike) -> float:
     return float(np.max(np.abs(channel.reported(shares) - shares)))
 
 
-def is_invariant(
-    channel: Channel, proportions: npt.ArrayLike, tolerance: float = INVARIANCE_TOLERANCE
-) -> bool:
-    """Return whether the matrix leaves the proportions as they are ([pram], (2.1)).
-
-    Parameters
-    ----------
-    channel : Channel
-    proportions : array, shape (size,), not negative, sum 1
-    tolerance : float
-        Largest `invariance_gap` that counts as none.
-    """
-    return invariance_gap(channel, proportions) <= tolerance
-
-
 def disclosed_proportions(channel: Channel) -> Floats:
     """Return the true proportions of the file, from a published invariant matrix alone.
 

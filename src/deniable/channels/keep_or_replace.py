@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Floats
-from deniable.channels.base import ROW_SUM_TOLERANCE, Channel
-from deniable.channels.ratios import exact_ratio
+from deniable.channels.base import Channel
+from deniable.channels.exact import ROW_SUM_TOLERANCE, exact_ratio
 from deniable.errors import ChannelError
 from deniable.records import refuse_foreign_codes
 from deniable.sampling import Categories, RandomSource, events, multinomial, whole_weights
@@ -239,6 +239,11 @@ class KeepOrReplace(Channel):
     def weight_and_replacement(self) -> tuple[float, Floats]:
         """The a and b that it was built from."""
         return self.diagonal_weight, self.replacement
+
+    def exact_column(self, report: int) -> list[Fraction]:
+        """Return Pr(report | true category) for each true category, as it is drawn."""
+        diagonal, elsewhere = self.exact_entries(report)
+        return [diagonal if u == report else elsewhere for u in range(self.size)]
 
     @property
     def exact_parity(self) -> Fraction | None:

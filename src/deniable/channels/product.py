@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Floats
 from deniable.channels.base import Channel
-from deniable.channels.ratios import product_of_ratios
+from deniable.channels.exact import product_of_ratios
 from deniable.errors import ChannelError
 from deniable.records import LARGEST_RAVELLED_DOMAIN, refuse_foreign_codes
 from deniable.sampling import RandomSource
@@ -155,6 +155,14 @@ class ProductChannel(Channel):
             moved = np.ascontiguousarray(np.moveaxis(table, axis, -1))
             table = np.moveaxis(step(factor, moved), -1, axis)
         return np.ascontiguousarray(table).reshape(values.shape)
+
+    def exact_column(self, report: int) -> list[Fraction]:
+        """Return Pr(report | true cell) for each true cell, as it is drawn."""
+        joint = [Fraction(1)]
+        for factor, part in zip(self.factors, np.unravel_index(report, self.shape), strict=True):
+            own = factor.exact_column(int(part))
+            joint = [left * right for left in joint for right in own]
+        return joint
 
     @property
     def exact_parity(self) -> Fraction | None:

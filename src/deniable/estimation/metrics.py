@@ -68,11 +68,6 @@ def squared_errors(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
     return np.asarray(np.sum(errors**2, axis=-1))
 
 
-def expected_squared_error(estimated: npt.ArrayLike, true: npt.ArrayLike) -> float:
-    """Return the mean over all runs of the sum of squared errors (ESE; [rrba], 3.2.1)."""
-    return float(np.mean(squared_errors(estimated, true)))
-
-
 def l2_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
     """Return the Euclidean distances of tables, in the tables' unit ([rrba], 3.2.1).
 

@@ -29,7 +29,7 @@ import numpy.typing as npt
 from scipy import sparse, special
 
 from deniable.arrays import Codes, Floats
-from deniable.channels import ROW_SUM_TOLERANCE, Channel, Target
+from deniable.channels import Channel, Target
 from deniable.errors import ChannelError, DataError, DeniableError
 from deniable.estimation.intervals import Intervals, refuse_bad_confidence
 from deniable.records import refuse_foreign_codes
@@ -271,47 +271,6 @@ def survey_estimate(
     outer = residuals @ (counts.weights * np.sqrt(factor / units)[:, None]).T
     covariance = (inner - outer @ outer.T) / denominator**2
     return SurveyEstimate(estimate, covariance, float(units.sum() - number), target)
-
-
-def invariant_weighted_covariance(channel: Channel, counts: WeightedCounts) -> Floats:
-    """Return the covariance, given the data, of the weighted shares after weighted invariant PRAM.
-
-    With P' pi_w = pi_w ([pram], (2.7)) the weighted shares of the perturbed file have the mean
-    pi_w, and, each record being changed on its own, the covariance
-
-        sum over u of (sum of w_i^2 over the records of u) (D_u - P_u P_u') / (sum of w_i)^2,
-
-    P_u the row of u, D_u its diagonal matrix; (2.4) where all weights are equal. Whoever has the
-    true records can compute it, and it is an unbiased estimate of what PRAM adds to the variance.
-
-    Parameters
-    ----------
-    channel : Channel
-        Invariant for the weighted proportions, within 1e-9.
-    counts : WeightedCounts
-        Of the true records.
-
-    Raises
-    ------
-    ChannelError
-        If the channel is not invariant for these weights; if it has over 4,096 categories.
-    """
-    if counts.weights.ndim != 2 or counts.weights.shape[-1] != channel.size:
-        raise ChannelError(
-            f"sums of weights of shape {counts.weights.shape} do not fit a channel over "
-            f"{channel.size} categories; give those of one file of true records"
-        )
-    sums, squares = counts.weights.sum(axis=0), counts.squares.sum(axis=0)
-    shares = sums / _denominator(sums, None)
-    moved = np.abs(channel.reported(shares) - shares).max()
-    if moved > ROW_SUM_TOLERANCE:
-        raise ChannelError(
-            f"the channel is not invariant for these weights: it moves a weighted share by "
-            f"{moved:.3g}; build it for the weighted proportions, or estimate with survey_estimate"
-        )
-    matrix = channel.matrix()
-    spread = np.diag(squares @ matrix) - (matrix.T * squares) @ matrix
-    return np.asarray(spread / sums.sum() ** 2)
 
 
 def _student(

@@ -23,7 +23,6 @@ import numpy.typing as npt
 from deniable.arrays import Floats
 from deniable.channels import (
     Channel,
-    ExactMatrix,
     KeepOrReplace,
     Number,
     as_written,
@@ -218,15 +217,6 @@ def channel_of_parity(size: int, parity: Number) -> KeepOrReplace:
 # -- beta-factor privacy (Definition 3.4, Theorem 3.2) ---------------------------------------------
 
 
-def guaranteed_factor(channel: Channel) -> float:
-    """Return the smallest beta for which the channel guarantees beta-factor privacy, its parity.
-
-    Posterior and prior probability of any set differ by at most that factor, whatever the prior
-    ([pram], Theorem 3.2). Infinite: no factor is guaranteed.
-    """
-    return channel.parity
-
-
 def guarantees_factor(channel: Channel, beta: Number) -> bool:
     """Return whether the channel guarantees beta-factor privacy ([pram], (3.14)).
 
@@ -320,10 +310,9 @@ def _decisive(channel: Channel, parity: Fraction | None) -> tuple[int, int, int,
     matrix = channel.matrix()
     high, low = matrix.max(axis=0), matrix.min(axis=0)
     ratios = np.divide(high, low, out=np.where(high > 0, np.inf, 0.0), where=low > 0)
-    exact = ExactMatrix(channel)
     # Floats say where to look first; the column that attains the parity exactly is the one.
     for report in np.argsort(-ratios, kind="stable").tolist():
-        column = exact.column(report)
+        column = channel.exact_column(report)
         most, least = column.index(max(column)), column.index(min(column))
         if exact_ratio(column[most], column[least]) == parity and column[most]:
             return report, most, least if least != most else (most + 1) % channel.size, column

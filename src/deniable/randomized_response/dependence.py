@@ -16,15 +16,6 @@ Pair = tuple[str, str]
 Measure = Literal["cramers_v", "pearson"]
 
 
-def chi_square(table: npt.ArrayLike) -> float:
-    """Return Pearson's chi-square statistic of independence of a two-way table.
-
-    The printed denominator of [multirr] is a misprint; it is the expected count. Rows and columns
-    without records add nothing.
-    """
-    return float(_chi_squares(np.asarray(table, dtype=float)))
-
-
 def cramers_v(table: npt.ArrayLike) -> float:
     """Return Cramer's V of a two-way table, in [0, 1] ([multirr], (9)).
 

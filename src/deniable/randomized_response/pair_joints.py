@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.channels import Channel, ProductChannel
-from deniable.errors import DeniableError
 from deniable.estimation import (
     TOLERANCE,
     clip_and_rescale,
@@ -26,31 +25,8 @@ from deniable.estimation import (
     maximum_likelihood,
     unbiased_or_uniform,
 )
-from deniable.randomized_response.protocols import Protocol
 
 PairEstimator = Callable[[npt.ArrayLike, ProductChannel], Floats]
-
-
-def pair_channel(protocol: Protocol, pair: tuple[str, str]) -> ProductChannel:
-    """Return the channel that the joint reports of two attributes went through.
-
-    Its `standard_errors` and `estimated_covariance` are those of `unbiased`.
-
-    Raises
-    ------
-    DeniableError
-        If an attribute was not randomized on its own, or the two are one.
-    """
-    if pair[0] == pair[1]:
-        raise DeniableError(f"a pair needs two attributes, but both are {pair[0]!r}")
-    for name in pair:
-        if (name,) not in protocol.clusters:
-            raise DeniableError(
-                f"{name!r} was not randomized on its own (clusters: "
-                f"{', '.join(' x '.join(cluster) for cluster in protocol.clusters)}); "
-                "pairs are estimated from RR-Independent"
-            )
-    return ProductChannel(tuple(protocol.channel_of((name,)) for name in pair))
 
 
 def unbiased(counts: npt.ArrayLike, channel: ProductChannel) -> Floats:

@@ -18,7 +18,6 @@ from deniable.rrba.tables import (
     Rule,
     TableState,
     drawn_distribution,
-    printed_estimate,
     refuse_bad_keep,
 )
 from deniable.sampling import multinomial
@@ -48,10 +47,6 @@ class Collection:
     def drawn_from(self) -> Floats:
         """The distributions of fake answers, shape (runs, blocks, cells)."""
         return drawn_distribution(self.tables)
-
-    def block_estimates(self) -> Floats:
-        """Return (4) for each block by itself, shape (runs, blocks, cells)."""
-        return printed_estimate(self.reported, self.tables, self.keep)
 
     def running_estimates(self) -> Floats:
         """Return the unbiased estimate from all blocks up to each, shape (runs, blocks, cells)."""
