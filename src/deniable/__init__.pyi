@@ -63,7 +63,7 @@ from .randomized_response.audit import (
     audit_attribute as audit_attribute,
     audit_cluster as audit_cluster,
 )
-from .randomized_response.clustering import cluster_attributes as cluster_attributes
+from .randomized_response.dependence import cluster_attributes as cluster_attributes
 from .randomized_response.protocols import (
     rr_clusters as rr_clusters,
     rr_independent as rr_independent,

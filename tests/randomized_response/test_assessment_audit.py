@@ -24,8 +24,7 @@ from deniable.randomized_response.assessment_audit import (
     risk_table,
 )
 from deniable.randomized_response.audit import audit_multirr, claimed_odds, rational_odds
-from deniable.randomized_response.clustering import cluster_attributes
-from deniable.randomized_response.dependence import dependences
+from deniable.randomized_response.dependence import cluster_attributes, dependences
 from deniable.randomized_response.protocols import rr_clusters
 from deniable.randomized_response.readings import (
     CLUSTER_MECHANISMS,

@@ -15,8 +15,7 @@ from deniable.arrays import Codes
 from deniable.channels import KeepOrReplace
 from deniable.errors import DataError, DeniableError
 from deniable.records.domain import Attribute, Domain
-from deniable.rrba.client import Client
-from deniable.rrba.client import Answer, BlockReport, Question, Refusal
+from deniable.rrba.client import Answer, BlockReport, Client, Question, Refusal
 from deniable.rrba.privacy import view_epsilon
 from deniable.rrba.protocol import Aggregator, Server, run_block, run_protocol
 from deniable.rrba.tables import POOLED, PRINTED, PRINTED_FIRST_VERSION, Rule, table_channel

@@ -8,7 +8,7 @@ are.
 The epsilon of an invariant matrix is conditional on the matrix. It says what a report tells of its
 record to somebody for whom the matrix is given, and nothing of what the matrix tells
 (`disclosed_proportions`), nor of what all reports together tell through it
-(`deniable.pram.invariant_methods.whole_file_epsilon`).
+(`deniable.pram.matrices.whole_file_epsilon`).
 """
 
 import math

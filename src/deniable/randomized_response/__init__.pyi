@@ -23,10 +23,11 @@ from .audit import (
     audit_multirr as audit_multirr,
     clusters_table as clusters_table,
 )
-from .clustering import Clusters as Clusters, cluster_attributes as cluster_attributes
 from .dependence import (
+    Clusters as Clusters,
     Measure as Measure,
     absolute_correlation as absolute_correlation,
+    cluster_attributes as cluster_attributes,
     cramers_v as cramers_v,
     dependence_of_tables as dependence_of_tables,
     dependences as dependences,

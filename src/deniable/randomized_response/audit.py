@@ -22,7 +22,7 @@ from deniable.privacy import (
     constant_matrix,
     exact_epsilon,
 )
-from deniable.randomized_response.clustering import Clusters, cluster_attributes
+from deniable.randomized_response.dependence import Clusters, cluster_attributes
 from deniable.randomized_response.protocols import Protocol, cluster_channel, rr_channel
 from deniable.randomized_response.readings import (
     CLUSTER_MECHANISMS,

@@ -21,7 +21,7 @@ from deniable.channels import (
 )
 from deniable.errors import DeniableError
 from deniable.estimation import best_case_relative_error
-from deniable.randomized_response.clustering import Clusters
+from deniable.randomized_response.dependence import Clusters
 from deniable.randomized_response.readings import (
     CLUSTER_MECHANISMS,
     READINGS,

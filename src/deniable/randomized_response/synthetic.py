@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Codes, Floats, Positions
 from deniable.errors import DeniableError
-from deniable.randomized_response.clustering import Clusters
+from deniable.randomized_response.dependence import Clusters
 from deniable.records import Domain, Microdata
 from deniable.sampling import RandomSource
 

@@ -19,9 +19,9 @@ from .domain import (
     Domain as Domain,
     refuse_foreign_codes as refuse_foreign_codes,
 )
-from .either import read_true_records as read_true_records
 from .numeric import (
     ClassCodes as ClassCodes,
     NumericMicrodata as NumericMicrodata,
     read_numeric_parquet as read_numeric_parquet,
+    read_true_records as read_true_records,
 )

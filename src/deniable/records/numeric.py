@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from deniable.arrays import Floats
 from deniable.errors import DataError
@@ -20,6 +21,7 @@ from deniable.records.arrow import (
     refuse_missing_columns,
     text_codes,
 )
+from deniable.records.categorical import Microdata, read_parquet
 
 ClassCodes = npt.NDArray[np.int8]
 
@@ -103,26 +105,13 @@ class NumericMicrodata:
         self, values: npt.ArrayLike, marks: Mapping[str, str] | None = None
     ) -> "NumericMicrodata":
         """Return the same records and classes with other values, as a mechanism makes them."""
-        return NumericMicrodata(
-            self.names,
-            np.asarray(values, dtype=np.float64),
-            self.class_name,
-            self.classes,
-            self.labels,
-            self.marks if marks is None else marks,
-        )
+        marks = self.marks if marks is None else marks
+        return replace(self, values=np.asarray(values, dtype=np.float64), marks=marks)
 
     def select(self, names: Sequence[str]) -> "NumericMicrodata":
         """Return the records restricted to the named attributes, with their classes."""
         columns = [self.position(name) for name in names]
-        return NumericMicrodata(
-            tuple(names),
-            self.values[:, columns],
-            self.class_name,
-            self.classes,
-            self.labels,
-            self.marks,
-        )
+        return replace(self, names=tuple(names), values=self.values[:, columns])
 
     def training_split(
         self, share: float = TRAINING_SHARE
@@ -146,16 +135,9 @@ class NumericMicrodata:
                 f"a training share of {share!r} of {len(self)} records leaves none to train or "
                 "none to test on; give a share inside 0 .. 1, and more records"
             )
-        return self._records(slice(None, first)), self._records(slice(first, None))
-
-    def _records(self, chosen: slice) -> "NumericMicrodata":
-        return NumericMicrodata(
-            self.names,
-            self.values[chosen],
-            self.class_name,
-            self.classes,
-            self.labels[chosen],
-            self.marks,
+        return (
+            replace(self, values=self.values[:first], labels=self.labels[:first]),
+            replace(self, values=self.values[first:], labels=self.labels[first:]),
         )
 
     def to_arrow(self) -> pa.Table:
@@ -328,3 +310,18 @@ def _labels(file: Path, name: str, classes: Sequence[str], column: pa.ChunkedArr
             f"class; the classes are {', '.join(classes)}; make the file again"
         )
     return codes.astype(np.int8)
+
+
+def read_true_records(path: Path | str) -> Microdata | NumericMicrodata:
+    """Read prepared records, whichever kind the file says they are.
+
+    Raises
+    ------
+    DataError
+        If the file is absent, damaged, or describes no records.
+    """
+    try:
+        metadata = pq.read_schema(path).metadata or {}
+    except (OSError, pa.ArrowInvalid):
+        metadata = {}  # whoever reads the records says what is wrong with the file
+    return read_numeric_parquet(path) if NUMERIC_KEY in metadata else read_parquet(path)

@@ -22,7 +22,7 @@ from deniable.papers.pram.variance import (
     warner_inflation,
     whole_file_epsilons,
 )
-from deniable.pram.invariant_methods import whole_file_epsilon
+from deniable.pram.matrices import whole_file_epsilon
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 

@@ -18,7 +18,7 @@ from deniable.channels.invariant import (
     sampling_covariance,
     two_step,
 )
-from deniable.pram.invariant_methods import whole_file_epsilon
+from deniable.pram.matrices import whole_file_epsilon
 
 Row = list[Fraction]
 Matrix = list[Row]
