@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 
 from deniable.arrays import Floats
 from deniable.errors import DataError
-from deniable.records import arrow as arrow_tables
 from deniable.records.arrow import (
     CATEGORICAL_KEY,
     NUMERIC_KEY,
+    ArrowRecords,
     read_parquet_table,
     refuse_missing_columns,
     text_codes,
@@ -30,7 +30,7 @@ MOST_CLASSES = 127
 
 
 @dataclass(frozen=True, eq=False)
-class NumericMicrodata:
+class NumericMicrodata(ArrowRecords):
     """Records of finite numbers, and a class of each that is kept apart from them.
 
     Parameters
@@ -157,21 +157,6 @@ class NumericMicrodata:
         return pa.table(columns, names=names).replace_schema_metadata(
             {NUMERIC_KEY: json.dumps(about).encode()}
         )
-
-    def write_parquet(self, path: Path | str) -> None:
-        """Write the records as Parquet; names, classes and marks go into the metadata."""
-        arrow_tables.write_parquet(path, self.to_arrow())
-
-    def write_csv(self, path: Path | str, notes: Mapping[str, str] | None = None) -> None:
-        """Write the records as CSV with a header; numbers read back to the same floats.
-
-        Parameters
-        ----------
-        path : path
-        notes : mapping of column name to text, optional
-            Further columns, the same in every record: a CSV file has no other place for marks.
-        """
-        arrow_tables.write_csv(path, self.to_arrow(), notes)
 
 
 def _refuse_bad_names(data: NumericMicrodata) -> None:
