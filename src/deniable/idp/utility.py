@@ -1,7 +1,5 @@
 """What masking costs numeric records: mean SSE ([idp], section 4.1) and F-measures (4.2)."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
@@ -161,8 +159,3 @@ def majority_f_measures(training: Codes, test: Codes, classes: int) -> Floats:
     """Return the F-measures of always answering the class that is most frequent in training."""
     majority = int(np.bincount(training, minlength=classes).argmax())
     return f_measures(test, np.full_like(test, majority), classes)
-
-
-def macro(measures: Sequence[float] | Floats) -> float:
-    """Return the mean of F-measures over classes, which no single class can carry alone."""
-    return float(np.mean(measures))

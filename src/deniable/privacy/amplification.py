@@ -77,15 +77,6 @@ class FactorWitness:
 # -- amplification and breaches (Definitions 3.1 and 3.2, Theorem 3.1) -----------------------------
 
 
-def amplification(channel: Channel) -> float:
-    """Return the smallest gamma for which the channel is at most gamma-amplifying, its parity.
-
-    [pram], Definition 3.2; rounded up, infinite if a report is impossible for some true
-    categories and possible for others.
-    """
-    return channel.parity
-
-
 def largest_parity(rho_1: Number, rho_2: Number) -> float:
     """Return the parity up to which no breach is possible, [pram], (3.5), rounded down.
 
