@@ -27,13 +27,20 @@ LAYERS = (
     ("idp.audit", "design"),
     ("pram",),
     ("release",),
-    ("release.categorical", "release.numeric", "release.collection",
-     "papers.multirr", "papers.pram", "papers.idp", "papers.rrba"),
+    (
+        "release.categorical",
+        "release.numeric",
+        "release.collection",
+        "papers.multirr",
+        "papers.pram",
+        "papers.idp",
+        "papers.rrba",
+    ),
     ("papers",),
     ("pipeline",),
     ("report",),
     ("cli", "__main__"),
-)  # fmt: skip
+)
 SMALL = 300_000
 BASELINE = ROOT / "tests" / "baseline"
 KEPT = names_of_tables()

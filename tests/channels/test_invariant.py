@@ -303,13 +303,12 @@ def slow_conditional_covariance(R: Matrix, counts: list[int]) -> Matrix:
     size, records = len(counts), sum(counts)
     return [
         [
-            sum(
-                counts[u] * (R[u][v] * (v == w) - R[u][v] * R[u][w]) for u in range(size)
-            ) / Fraction(records**2)
+            sum(counts[u] * (R[u][v] * (v == w) - R[u][v] * R[u][w]) for u in range(size))
+            / Fraction(records**2)
             for w in range(size)
         ]
         for v in range(size)
-    ]  # fmt: skip
+    ]
 
 
 @settings(deadline=None, max_examples=100, derandomize=True)
@@ -376,7 +375,7 @@ def test_bound_and_sampling_covariance() -> None:
         (lambda: sampling_covariance([0.5, 0.5], 0), "records must be at least 1"),
         (lambda: covariance_bound([0.5, 0.5], 0), "records must be at least 1"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_named(call, message: str) -> None:
     with pytest.raises(ChannelError, match=message):
         call()

@@ -153,9 +153,14 @@ def slow_limits(
             return float((estimate - f) ** 2 - Z**2 / n * moved)
 
         far = 100 * (1 + math.sqrt(level))
-        ends = (estimate - far, estimate - 1e-9) if side[weights.argmin()] else (
-            estimate + 1e-9, estimate + far,
-        )  # fmt: skip
+        ends = (
+            (estimate - far, estimate - 1e-9)
+            if side[weights.argmin()]
+            else (
+                estimate + 1e-9,
+                estimate + far,
+            )
+        )
         limits.append(float(optimize.brentq(excess, *ends, xtol=1e-13)))
     return limits[0], limits[1]
 

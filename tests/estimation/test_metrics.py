@@ -26,10 +26,20 @@ from deniable.estimation.metrics import (
 
 @pytest.mark.parametrize(
     ("cells", "coverage", "asked"),
-    [(10, "0.1", 1), (70, "0.1", 7), (71, "0.1", 8), (18, "0.5", 9), (19, "0.5", 10),
-     (100, "0.29", 29), (100, "0.57", 57), (100, "0.07", 7), (5, "1", 5),
-     (5, "0.0001", 1), (1, "0.5", 1)],
-)  # fmt: skip
+    [
+        (10, "0.1", 1),
+        (70, "0.1", 7),
+        (71, "0.1", 8),
+        (18, "0.5", 9),
+        (19, "0.5", 10),
+        (100, "0.29", 29),
+        (100, "0.57", 57),
+        (100, "0.07", 7),
+        (5, "1", 5),
+        (5, "0.0001", 1),
+        (1, "0.5", 1),
+    ],
+)
 def test_queried_cells(cells, coverage, asked):
     assert queried_cells(cells, float(coverage)) == asked
     assert asked == max(math.ceil(Fraction(coverage) * cells), 1)

@@ -115,8 +115,10 @@ def test_strata_and_clusters_without_bias():
     # Stratum 0: clusters of units {0} and {1, 2}, drawn twice with probabilities 1/4 and 3/4.
     # Stratum 1: units 3 and 4, clusters of their own, drawn twice with 1/2 each.
     truth = np.array([1, 0, 0, 1, 0])
-    members = {0: [([0], Fraction(1, 4)), ([1, 2], Fraction(3, 4))],
-               1: [([3], Fraction(1, 2)), ([4], Fraction(1, 2))]}  # fmt: skip
+    members = {
+        0: [([0], Fraction(1, 4)), ([1, 2], Fraction(3, 4))],
+        1: [([3], Fraction(1, 2)), ([4], Fraction(1, 2))],
+    }
 
     def outcomes() -> Iterator[tuple[Fraction, SurveyEstimate]]:
         draws = [list(itertools.product(members[h], repeat=2)) for h in (0, 1)]
@@ -133,10 +135,14 @@ def test_strata_and_clusters_without_bias():
                 yield (
                     chance * further,
                     survey_estimate(
-                        TWO, np.array(reports), weights,
-                        total=5.0, strata=strata, clusters=clusters,
+                        TWO,
+                        np.array(reports),
+                        weights,
+                        total=5.0,
+                        strata=strata,
+                        clusters=clusters,
                     ),
-                )  # fmt: skip
+                )
 
     mean, spread, estimated = moments(outcomes())
     np.testing.assert_allclose(mean, [3 / 5, 2 / 5], atol=1e-13)
@@ -198,9 +204,14 @@ def test_the_covariance_is_that_of_the_loops(survey, total, clustered, weighted)
     codes, weights, strata, clusters = survey
     asked = np.random.default_rng(2).normal(size=(3, 12)) if weighted else np.eye(12)
     found = survey_estimate(
-        ATTRIBUTES, codes, weights, total=total, strata=strata,
-        clusters=clusters if clustered else None, functionals=asked if weighted else None,
-    )  # fmt: skip
+        ATTRIBUTES,
+        codes,
+        weights,
+        total=total,
+        strata=strata,
+        clusters=clusters if clustered else None,
+        functionals=asked if weighted else None,
+    )
     scores = np.linalg.inv(ATTRIBUTES.matrix())[codes] @ asked.T
     np.testing.assert_allclose(found.estimate, weights @ scores / (total or weights.sum()))
     slow = slow_covariance(
@@ -226,9 +237,13 @@ def test_batches_are_loops(survey, total, target):
     np.testing.assert_array_equal(found.estimate, weighted_estimate(ATTRIBUTES, both, total=total))
     for run, half in enumerate(halves):
         single = survey_estimate(
-            ATTRIBUTES, codes[half], weights[half],
-            strata=strata[half], target=target, total=total,
-        )  # fmt: skip
+            ATTRIBUTES,
+            codes[half],
+            weights[half],
+            strata=strata[half],
+            target=target,
+            total=total,
+        )
         limits = single.intervals()
         for part in ("estimate", "standard_error", "low", "high"):
             np.testing.assert_allclose(getattr(found, part)[run], getattr(limits, part), rtol=1e-9)
@@ -266,9 +281,12 @@ def test_weighted_intervals_cover_and_unweighted_ones_do_not():
     truth = sizes @ shares
     rng = np.random.default_rng(3)
     reports = np.stack(
-        [rng.multinomial(n, channel.reported(p), simulations)
-         for n, p in zip(drawn, shares, strict=True)], axis=1,
-    )  # fmt: skip
+        [
+            rng.multinomial(n, channel.reported(p), simulations)
+            for n, p in zip(drawn, shares, strict=True)
+        ],
+        axis=1,
+    )
     weight = (sizes / drawn)[:, None]
     counts = WeightedCounts(
         reports * weight, reports * weight**2, np.broadcast_to(drawn, (simulations, 2))

@@ -96,9 +96,18 @@ def test_clusters_table_lists_a_partition_for_each_setting(small_data: Microdata
 @pytest.fixture
 def description(small_data: Microdata) -> dict[str, Any]:
     release = release_from(
-        {"name": "r", "data": "adult", "mechanism": "rr_clusters", "cluster_mechanism": "joint",
-         "matrix": "keep", "p": 0.6, "t_v": 12, "t_d": 0.05, "rehearsal": True}
-    )  # fmt: skip
+        {
+            "name": "r",
+            "data": "adult",
+            "mechanism": "rr_clusters",
+            "cluster_mechanism": "joint",
+            "matrix": "keep",
+            "p": 0.6,
+            "t_v": 12,
+            "t_d": 0.05,
+            "rehearsal": True,
+        }
+    )
     return describe(release, design(release, small_data), "original")
 
 

@@ -138,10 +138,8 @@ def channel_test(
     drawn = 0
     if generator is not None and not np.all(valid):
         drawn = tables
-        p_value[~valid] = monte_carlo_p_values(
-            statistic[~valid], records[~valid], fit.reported[~valid], channel, model, tables,
-            generator,
-        )  # fmt: skip
+        sparse = statistic[~valid], records[~valid], fit.reported[~valid]
+        p_value[~valid] = monte_carlo_p_values(*sparse, channel, model, tables, generator)
     return ChannelTest(
         statistic, p_value, model.degrees_of_freedom, valid, expected, effective, distance, drawn
     )

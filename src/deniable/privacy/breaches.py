@@ -296,10 +296,9 @@ def extreme_factors(channel: Channel, prior: Sequence[Number] | npt.ArrayLike) -
     ratios = np.divide(matrix, total, out=np.full_like(matrix, np.nan), where=possible)
     high = np.unravel_index(int(np.nanargmax(ratios)), ratios.shape)
     low = np.unravel_index(int(np.nanargmin(ratios)), ratios.shape)
-    return Factors(
-        float(ratios[high]), (int(high[0]),), int(high[1]),
-        float(ratios[low]), (int(low[0]),), int(low[1]),
-    )  # fmt: skip
+    largest = float(ratios[high]), (int(high[0]),), int(high[1])
+    smallest = float(ratios[low]), (int(low[0]),), int(low[1])
+    return Factors(*largest, *smallest)
 
 
 def refuse_unknown_direction(direction: str) -> None:
