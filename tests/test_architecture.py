@@ -17,7 +17,7 @@ SCRIPTS = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
 
 # Ground first: a folder, or a module beside them, imports only from lines above its own.
 LAYERS = (
-    ("errors",),
+    ("arrays", "errors"),
     ("validation",),
     ("files", "sampling"),
     ("records", "display"),
@@ -27,13 +27,20 @@ LAYERS = (
     ("idp.audit", "design"),
     ("pram",),
     ("release",),
-    ("release.categorical", "release.numeric", "release.collection",
-     "papers.multirr", "papers.pram", "papers.idp", "papers.rrba"),
+    (
+        "release.categorical",
+        "release.numeric",
+        "release.collection",
+        "papers.multirr",
+        "papers.pram",
+        "papers.idp",
+        "papers.rrba",
+    ),
     ("papers",),
     ("pipeline",),
     ("report",),
     ("cli", "__main__"),
-)  # fmt: skip
+)
 SMALL = 300_000
 BASELINE = ROOT / "tests" / "baseline"
 KEPT = names_of_tables()
@@ -110,6 +117,35 @@ def test_a_folder_says_what_it_is_for_and_is_small(folder: Path) -> None:
 @pytest.mark.parametrize("module", MODULES)
 def test_a_module_is_no_longer_than_400_lines(module: str) -> None:
     assert len(MODULES[module].read_text(encoding="utf-8").splitlines()) <= 400
+
+
+TOOLS = sorted((ROOT / "tools").rglob("*.py"))
+OWN_NAMES = ("self", "cls", "super()")
+KINDS = {"KeepOrReplace", "DenseChannel", "ProductChannel"}
+
+
+@pytest.mark.parametrize("file", [*MODULES.values(), *TOOLS, *SCRIPTS], ids=lambda file: file.stem)
+def test_nobody_calls_the_private_methods_of_another_class(file: Path) -> None:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    own = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+    foreign = {
+        f"{ast.unparse(node.value)}.{node.attr} in line {node.lineno}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and re.match("_[^_]", node.attr)
+        and ast.unparse(node.value) not in {*OWN_NAMES, *own}
+    }
+    assert foreign == set()
+
+
+@pytest.mark.parametrize(
+    "module", [module for module in MODULES if not module.startswith("channels")]
+)
+def test_channels_alone_ask_of_what_kind_a_channel_is(module: str) -> None:
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+            asked = {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}
+            assert not asked & KINDS, f"{module}, line {node.lineno}: ask the channel itself"
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from deniable.channels import Floats
+from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.files import written_whole
 from deniable.pipeline import Config

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from deniable.arrays import Floats
 from deniable.datasets import NETWORKS, BayesianNetwork, ConditionalTable, write
 from deniable.records import Attribute, Domain
 
@@ -55,7 +55,7 @@ def example_model(name: str) -> Any:
         return get_example_model(name)
 
 
-def _in_domain_order(table: Any, domain: Domain) -> npt.NDArray[np.float64]:
+def _in_domain_order(table: Any, domain: Domain) -> Floats:
     """Return the probabilities, axes variable then parents, categories as the domain has them."""
     values = np.asarray(table.values, dtype=float)
     for axis, variable in enumerate(table.variables):
@@ -65,7 +65,7 @@ def _in_domain_order(table: Any, domain: Domain) -> npt.NDArray[np.float64]:
 
 
 def _conditional_table(
-    attribute: str, parents: tuple[str, ...], values: npt.NDArray[np.float64]
+    attribute: str, parents: tuple[str, ...], values: Floats
 ) -> ConditionalTable:
     rows = {
         configuration: tuple(np.moveaxis(values, 0, -1)[configuration].tolist())

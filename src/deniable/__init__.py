@@ -1,3 +1,45 @@
-"""Deniable: microdata released with provable deniability, and the privacy claimed, audited."""
+"""Deniable: microdata released with provable deniability, and the privacy claimed, audited.
+
+Names that a program of one's own needs come from here, and are loaded when they are first used:
+
+- records: `Attribute`, `Domain`, `Microdata`, `NumericMicrodata`, `Discretization`, `discretize`,
+  `read_csv`, `read_parquet`
+- channels: `Channel`, `KeepOrReplace`, `DenseChannel`, `ProductChannel`, `channel_to_json`,
+  `channel_from_json`, `read_channel`, `write_channel`; `SystemSource`, the chance of a release
+- estimates: `maximum_likelihood`, `expectation_maximization`, `euclidean_projection`,
+  `clip_and_rescale`, `confidence_intervals`; for survey weights `weighted_intervals`,
+  `survey_estimate`
+- privacy: `exact_epsilon`, `column_epsilon`, `audit_sampler`; breaches and amplification `breach`,
+  `posterior_of_set`, `largest_posterior`, `smallest_posterior`, `largest_parity`,
+  `guarantees_no_breach`, `guarantees_factor`
+- tables: `LogLinearModel`, `two_step_estimate`, `consistent_tables`, `channel_test`
+- protocols: `rr_independent`, `rr_joint`, `rr_clusters`, `cluster_attributes`, `adjust`,
+  `audit_attribute`, `audit_cluster`; of item sets `item_set_supports`, `rule_confidences`,
+  `frequent_item_sets`; by message `Client`, `Aggregator`, `Server`, `run_protocol`
+- the best channel for a need: `Requirements` and `Cost`, for `deniable.design.design`
+- faults: `DeniableError`, what all others are kinds of
+
+The folders, ground first; what each hands on stands in its stub:
+
+- `deniable.records`: attributes and domains; coded and numeric microdata; their files
+- `deniable.sampling`: where chance comes from, exact draws, Laplace noise
+- `deniable.channels`: randomization matrices: draws, estimates, epsilon; as JSON and CSV
+- `deniable.estimation`: from reports to distributions, intervals, survey weights, errors
+- `deniable.privacy`: claimed against exact epsilon; breaches, amplification, linkage
+- `deniable.contingency`: log-linear models, consistent tables, tests that know the channel
+- `deniable.randomized_response`: RR-Independent, -Joint, -Clusters, -Adjustment, secure sum
+- `deniable.pram`: post-randomization of a file within strata; matrices; item sets
+- `deniable.idp`: individual differential privacy by microaggregation, and its audit
+- `deniable.rrba`: randomized response block aggregation: clients, aggregator, server
+- `deniable.design`: the best channel for stated requirements
+- `deniable.datasets`: the data sets of the papers, downloaded or drawn
+- `deniable.release`, `deniable.papers`, `deniable.report`, `deniable.pipeline`: what the workflow
+  runs: releases, the four papers' tables and figures, the page
+"""
+
+import lazy_loader
 
 __version__ = "0.1.0"
+
+# Without __all__: help() then shows the text above, not the manual of every name in it.
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -23,8 +24,8 @@ from tests.channels.channel_cases import (
 )
 
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
-from deniable.channels.base import multinomial
 from deniable.errors import ChannelError, DataError, SingularChannelError
+from deniable.sampling import multinomial
 from deniable.sampling.sources import SystemSource
 
 EVERY = pytest.mark.parametrize("channel", CHANNELS.values(), ids=CHANNELS.keys())
@@ -451,7 +452,7 @@ def test_counts_that_do_not_fit(channel):
         channel.randomize_counts(["a"] * k, rng)
     with pytest.raises(ChannelError, match="not a batch"):
         channel.estimated_covariance([[9] * k, [9] * k])
-    with pytest.raises(ChannelError, match=f"{k + 1} weights each, but the channel has {k}"):
+    with pytest.raises(ChannelError, match=rf"\(2, {k + 1}\) do not fit a channel over {k} "):
         channel.estimated_covariance([9] * k, functionals=np.ones((2, k + 1)))
     np.testing.assert_array_equal(
         channel.randomize_counts([2.0] * k, np.random.default_rng(4)),
@@ -551,3 +552,24 @@ def test_large_channels_form_no_matrix():
     total = large.estimated_covariance(counts, functionals=np.ones(large.size))
     np.testing.assert_allclose(total, 0, atol=1e-12)
     assert large.parity == pytest.approx(101.0**3, rel=1e-14)
+
+
+def test_parity_of_one_attribute_is_exact() -> None:
+    generator = np.random.default_rng(11)
+    P = generator.dirichlet(np.ones(6), 6)
+    P /= P.sum(axis=1, keepdims=True)
+    exact = [[Fraction(x) for x in row] for row in P.tolist()]
+    exact = [[x / sum(row) for x in row] for row in exact]
+    cells = list(product(range(3), range(2)))
+    for position in range(2):
+        worst = Fraction(1)
+        for u, v in product(range(6), repeat=2):
+            if all(cells[u][i] == cells[v][i] for i in range(2) if i != position):
+                worst = max(worst, *(exact[u][w] / exact[v][w] for w in range(6)))
+        assert DenseChannel(P).parity_of_attribute((3, 2), position) == worst
+    product_channel = ProductChannel((KeepOrReplace.uniform(3, 0.5), KeepOrReplace.uniform(2, 0.1)))
+    for position, factor in enumerate(product_channel.factors):
+        assert product_channel.parity_of_attribute((3, 2), position) == factor.exact_parity
+    joint = KeepOrReplace.uniform(6, 0.5)  # any two cells are told apart equally well
+    assert joint.parity_of_attribute((3, 2), 1) == joint.exact_parity
+    assert DenseChannel(np.eye(6)).parity_of_attribute((3, 2), 1) is None

@@ -130,7 +130,7 @@ FAULTS = {
         ",a,b\na,0.75,0.5\nb,0.25,0.5\n",
         r"row 'a' \(line 2\) sums to 1.25, not to 1; .* column-stochastic, .* transpose it",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("content", "message"), FAULTS.values(), ids=FAULTS.keys())
@@ -180,7 +180,7 @@ COLUMN_FAULTS = {
     "negative": ("category,probability\na,1.5\nb,-.5\n", "'-.5', which is negative"),
     "sum": ("category,probability\na,.5\nb,.4\n", "'probability' sums to 0.9, not to 1"),
     "percentages": ("category,probability\na,60\nb,40\n", "sums to 100, .* divide them by 100"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("content", "message"), COLUMN_FAULTS.values(), ids=COLUMN_FAULTS.keys())

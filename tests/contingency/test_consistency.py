@@ -58,8 +58,9 @@ def plain_program(
 ) -> tuple[float, dict[tuple[str, ...], np.ndarray]]:
     """The slack form as one would write it: a variable a table, agreement as equalities."""
     sets = [*(t.attributes for t in tables), *wanted]
-    variables = {names: cp.Variable(int(np.prod([SIZES[n] for n in names])), nonneg=True)
-                 for names in sets}  # fmt: skip
+    variables = {
+        names: cp.Variable(int(np.prod([SIZES[n] for n in names])), nonneg=True) for names in sets
+    }
     constraints = [cp.sum(variable) == 1 for variable in variables.values()]
     for first, second in combinations(sets, 2):
         shared = tuple(n for n in first if n in second)
@@ -100,8 +101,12 @@ def test_a_single_shared_margin_by_hand() -> None:
     assert found.closed_form
     average = Fraction(17, 35)
     move = (average - Fraction(3, 5)) / 2
-    exact = [Fraction(2, 5) + move, Fraction(1, 5) + move, Fraction(1, 10) - move,
-             Fraction(3, 10) - move]  # fmt: skip
+    exact = [
+        Fraction(2, 5) + move,
+        Fraction(1, 5) + move,
+        Fraction(1, 10) - move,
+        Fraction(3, 10) - move,
+    ]
     np.testing.assert_allclose(found["a", "b"].reshape(-1), [float(x) for x in exact], atol=1e-12)
     assert found["a", "c"].sum(axis=1)[0] == pytest.approx(float(average), abs=1e-12)
 

@@ -43,9 +43,11 @@ def best_by_search(reports: np.ndarray, channel: Channel, k: int) -> np.ndarray:
     for start in product((0.25, 0.75), repeat=k):
         found = optimize.minimize(
             lambda s: -log_likelihood(margins_of(list(s)), reports, channel),
-            start, method="Nelder-Mead", bounds=[(1e-9, 1 - 1e-9)] * k,
+            start,
+            method="Nelder-Mead",
+            bounds=[(1e-9, 1 - 1e-9)] * k,
             options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 4000, "maxfev": 4000},
-        )  # fmt: skip
+        )
         if found.fun < least:
             best, least = margins_of(list(found.x)), found.fun
     return best
@@ -250,20 +252,36 @@ def test_variances_of_margins_are_those_of_many_fits() -> None:
     ("call", "kind", "message"),
     [
         (
-            lambda: channel_test([1, 2], KeepOrReplace.uniform(2, 0.5),
-                                 LogLinearModel((2,), ((0,),))),
-            DeniableError, "fits every table",
+            lambda: channel_test(
+                [1, 2], KeepOrReplace.uniform(2, 0.5), LogLinearModel((2,), ((0,),))
+            ),
+            DeniableError,
+            "fits every table",
         ),
-        (lambda: channel_test([1, 2, 3, 4], KeepOrReplace.uniform(4, 0.0), INDEPENDENT),
-         SingularChannelError, "singular"),
-        (lambda: channel_test([1, 2, 3, 4], KeepOrReplace.uniform(3, 0.5), INDEPENDENT),
-         DeniableError, "3 categories, but the model's tables have 4"),
-        (lambda: channel_test([1, -2, 3, 4], KeepOrReplace.uniform(4, 0.5), INDEPENDENT),
-         ChannelError, "not negative"),
-        (lambda: channel_test([1, 2, 3, 4], KeepOrReplace.uniform(4, 0.5), INDEPENDENT, tables=0),
-         DeniableError, "give no p-value"),
+        (
+            lambda: channel_test([1, 2, 3, 4], KeepOrReplace.uniform(4, 0.0), INDEPENDENT),
+            SingularChannelError,
+            "singular",
+        ),
+        (
+            lambda: channel_test([1, 2, 3, 4], KeepOrReplace.uniform(3, 0.5), INDEPENDENT),
+            DeniableError,
+            "3 categories, but the model's tables have 4",
+        ),
+        (
+            lambda: channel_test([1, -2, 3, 4], KeepOrReplace.uniform(4, 0.5), INDEPENDENT),
+            ChannelError,
+            "not negative",
+        ),
+        (
+            lambda: channel_test(
+                [1, 2, 3, 4], KeepOrReplace.uniform(4, 0.5), INDEPENDENT, tables=0
+            ),
+            DeniableError,
+            "give no p-value",
+        ),
     ],
-)  # fmt: skip
+)
 def test_refusals(call: object, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         call()  # type: ignore[operator]

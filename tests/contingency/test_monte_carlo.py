@@ -61,9 +61,14 @@ def test_decisions_are_those_of_a_plain_loop(kind: str, small_cells: str) -> Non
     rng = np.random.default_rng(1)
     noisy = release.release(rng.multinomial(220, [0.35, 0.15, 0.2, 0.3], 30), rng)
     found = monte_carlo_test(
-        noisy, 220, release, MODEL, np.random.default_rng(2), tables=99,
+        noisy,
+        220,
+        release,
+        MODEL,
+        np.random.default_rng(2),
+        tables=99,
         small_cells=small_cells,  # type: ignore[arg-type]
-    )  # fmt: skip
+    )
 
     # The same stream, looped over: tables that the rule accepts at once draw nothing.
     again = np.random.default_rng(2)
@@ -142,13 +147,17 @@ def test_the_rule_of_five_as_printed_turns_the_test_off() -> None:
         (lambda: LaplaceRelease(0.0), "must be positive"),
         (
             lambda: monte_carlo_test(
-                [[1.0, 2, 3, 4]], 10, LaplaceRelease(1.0), MODEL, np.random.default_rng(1),
+                [[1.0, 2, 3, 4]],
+                10,
+                LaplaceRelease(1.0),
+                MODEL,
+                np.random.default_rng(1),
                 small_cells="some",  # type: ignore[arg-type]
             ),
             "unknown rule 'some'",
         ),
     ],
-)  # fmt: skip
+)
 def test_refusals(call: object, message: str) -> None:
     with pytest.raises(DeniableError, match=message):
         call()  # type: ignore[operator]

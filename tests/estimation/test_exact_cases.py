@@ -258,9 +258,11 @@ def test_what_is_nearly_singular_keeps_its_digits(size, seed):
     np.testing.assert_allclose(channel.standard_errors(counts), np.sqrt(np.diag(total)), rtol=2e-12)
     wald = confidence_intervals(channel, counts, method="wald")
     np.testing.assert_allclose(
-        wald.high, [float(x) for x in exact] + 1.959963984540054 * np.sqrt(np.diag(total)),
-        rtol=0, atol=3e-12 * scale,
-    )  # fmt: skip
+        wald.high,
+        [float(x) for x in exact] + 1.959963984540054 * np.sqrt(np.diag(total)),
+        rtol=0,
+        atol=3e-12 * scale,
+    )
 
 
 def test_a_product_of_nearly_singular_channels():

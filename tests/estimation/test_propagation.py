@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
-from deniable.estimation.propagation import (
+from deniable.estimation.error_bounds import (
     condition_number,
     propagation_factor,
     smallest_propagation,
@@ -115,7 +115,7 @@ def test_the_ratio_of_eigenvalues_is_a_lower_bound_of_the_condition_number(chann
 def test_errors_of_reports_are_multiplied_by_exactly_the_factor(channel, numbers):
     error = np.array(numbers[: channel.size])
     error -= error.mean()
-    passed_on = channel._solve_transposed(error)
+    passed_on = channel.solve_transposed(error)
     expected = propagation_factor(channel) * np.abs(error)
     np.testing.assert_allclose(np.abs(passed_on), expected, rtol=1e-9, atol=1e-9)
 

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
-from tests.channels.channel_cases import CHANNELS, Matrix, exact_matrix, floats
+from tests.channels.channel_cases import CHANNELS, Matrix, exact_matrix
 
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError, DataError, DeniableError, SingularChannelError
 from deniable.estimation.survey_weights import (
     SurveyEstimate,
     WeightedCounts,
-    invariant_weighted_covariance,
     survey_estimate,
     weighted_estimate,
     weighted_intervals,
@@ -116,8 +115,10 @@ def test_strata_and_clusters_without_bias():
     # Stratum 0: clusters of units {0} and {1, 2}, drawn twice with probabilities 1/4 and 3/4.
     # Stratum 1: units 3 and 4, clusters of their own, drawn twice with 1/2 each.
     truth = np.array([1, 0, 0, 1, 0])
-    members = {0: [([0], Fraction(1, 4)), ([1, 2], Fraction(3, 4))],
-               1: [([3], Fraction(1, 2)), ([4], Fraction(1, 2))]}  # fmt: skip
+    members = {
+        0: [([0], Fraction(1, 4)), ([1, 2], Fraction(3, 4))],
+        1: [([3], Fraction(1, 2)), ([4], Fraction(1, 2))],
+    }
 
     def outcomes() -> Iterator[tuple[Fraction, SurveyEstimate]]:
         draws = [list(itertools.product(members[h], repeat=2)) for h in (0, 1)]
@@ -134,10 +135,14 @@ def test_strata_and_clusters_without_bias():
                 yield (
                     chance * further,
                     survey_estimate(
-                        TWO, np.array(reports), weights,
-                        total=5.0, strata=strata, clusters=clusters,
+                        TWO,
+                        np.array(reports),
+                        weights,
+                        total=5.0,
+                        strata=strata,
+                        clusters=clusters,
                     ),
-                )  # fmt: skip
+                )
 
     mean, spread, estimated = moments(outcomes())
     np.testing.assert_allclose(mean, [3 / 5, 2 / 5], atol=1e-13)
@@ -199,9 +204,14 @@ def test_the_covariance_is_that_of_the_loops(survey, total, clustered, weighted)
     codes, weights, strata, clusters = survey
     asked = np.random.default_rng(2).normal(size=(3, 12)) if weighted else np.eye(12)
     found = survey_estimate(
-        ATTRIBUTES, codes, weights, total=total, strata=strata,
-        clusters=clusters if clustered else None, functionals=asked if weighted else None,
-    )  # fmt: skip
+        ATTRIBUTES,
+        codes,
+        weights,
+        total=total,
+        strata=strata,
+        clusters=clusters if clustered else None,
+        functionals=asked if weighted else None,
+    )
     scores = np.linalg.inv(ATTRIBUTES.matrix())[codes] @ asked.T
     np.testing.assert_allclose(found.estimate, weights @ scores / (total or weights.sum()))
     slow = slow_covariance(
@@ -227,9 +237,13 @@ def test_batches_are_loops(survey, total, target):
     np.testing.assert_array_equal(found.estimate, weighted_estimate(ATTRIBUTES, both, total=total))
     for run, half in enumerate(halves):
         single = survey_estimate(
-            ATTRIBUTES, codes[half], weights[half],
-            strata=strata[half], target=target, total=total,
-        )  # fmt: skip
+            ATTRIBUTES,
+            codes[half],
+            weights[half],
+            strata=strata[half],
+            target=target,
+            total=total,
+        )
         limits = single.intervals()
         for part in ("estimate", "standard_error", "low", "high"):
             np.testing.assert_allclose(getattr(found, part)[run], getattr(limits, part), rtol=1e-9)
@@ -267,9 +281,12 @@ def test_weighted_intervals_cover_and_unweighted_ones_do_not():
     truth = sizes @ shares
     rng = np.random.default_rng(3)
     reports = np.stack(
-        [rng.multinomial(n, channel.reported(p), simulations)
-         for n, p in zip(drawn, shares, strict=True)], axis=1,
-    )  # fmt: skip
+        [
+            rng.multinomial(n, channel.reported(p), simulations)
+            for n, p in zip(drawn, shares, strict=True)
+        ],
+        axis=1,
+    )
     weight = (sizes / drawn)[:, None]
     counts = WeightedCounts(
         reports * weight, reports * weight**2, np.broadcast_to(drawn, (simulations, 2))
@@ -283,48 +300,6 @@ def test_weighted_intervals_cover_and_unweighted_ones_do_not():
     plain = channel.estimate(reports.sum(axis=1)).mean(axis=0)
     assert np.abs(plain - truth).max() > 0.1
     assert np.abs(found.estimate.mean(axis=0) - truth).max() < 0.002
-
-
-# -- weighted invariant PRAM -----------------------------------------------------------------------
-
-
-def invariant(shares: np.ndarray, keep: float) -> KeepOrReplace:
-    """Keep, or draw from the weighted proportions themselves: pi_w' P = pi_w'."""
-    return KeepOrReplace(keep, (1 - keep) * shares)
-
-
-def test_invariant_covariance_by_enumeration():
-    truth, weights = [0, 2, 1, 1], np.array([1.0, 2.0, 4.0, 1.0])
-    counts = WeightedCounts.of_records(np.array(truth), weights, 3)
-    shares = counts.weights[0] / 8
-    channel = invariant(shares, 0.25)
-    values, chances = [], []
-    for reports, chance in report_outcomes(exact_matrix(channel), truth):
-        values.append(np.bincount(reports, weights, 3) / 8)
-        chances.append(float(chance))
-    mean = np.array(chances) @ np.array(values)
-    np.testing.assert_allclose(mean, shares, atol=1e-14)
-    spread = np.array(values) - mean
-    exact = spread.T @ (spread * np.array(chances)[:, None])
-    np.testing.assert_allclose(invariant_weighted_covariance(channel, counts), exact, atol=1e-14)
-
-
-def test_invariant_covariance_with_equal_weights_is_2_4():
-    codes = np.repeat([0, 1, 2], [5, 3, 2])
-    counts = WeightedCounts.of_records(codes, np.full(10, 3.0), 3)
-    P = floats(exact_matrix(invariant(np.array([0.5, 0.3, 0.2]), 0.5)))
-    shares = np.array([0.5, 0.3, 0.2])
-    expected = (np.diag(shares) - (P.T * shares) @ P) / 10
-    found = invariant_weighted_covariance(DenseChannel(P), counts)
-    np.testing.assert_allclose(found, expected, atol=1e-15)
-
-
-def test_a_channel_for_other_weights_is_not_invariant():
-    counts = WeightedCounts.of_records(np.array([0, 1]), [1.0, 3.0], 2)
-    with pytest.raises(ChannelError, match=r"moves a weighted share by 0\.125; build it for"):
-        invariant_weighted_covariance(invariant(np.array([0.5, 0.5]), 0.5), counts)
-    with pytest.raises(ChannelError, match="do not fit a channel over 3 categories"):
-        invariant_weighted_covariance(THREE, counts)
 
 
 # -- refusals --------------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from deniable.idp.methods import (
     global_sensitivity,
     local_sensitivity,
     masking,
-    noisy_answer,
     preprocessed_centroids,
     split_budget,
 )
@@ -180,10 +179,10 @@ def test_centroids_get_noise_of_their_scale() -> None:
 def test_equal_values_are_released_without_noise() -> None:
     values = np.array([[0.1]] * 6 + [[0.3], [0.4], [0.5]])
     found = masking("idp_cbls", Ranking.of(values), 3, [1.0], 0.01)
-    assert found.exact_clusters == pytest.approx([2 / 3])
+    assert (found.scales == 0).mean(axis=1) == pytest.approx([2 / 3])
     masked = found.mask(SeededNoise(np.random.default_rng(9)), 5)
     assert np.all(masked[:, :6, 0] == 0.1)
-    assert masking("idp_ls", Ranking.of(values), 3, [1.0], 0.01).exact_clusters == [0.0]
+    assert np.all(masking("idp_ls", Ranking.of(values), 3, [1.0], 0.01).scales > 0)
 
 
 def test_proposition_1_bounds_the_ratio_of_densities() -> None:
@@ -196,10 +195,6 @@ def test_proposition_1_bounds_the_ratio_of_densities() -> None:
             answers, 3 + apart, scale
         )
         assert np.max(np.abs(ratio)) <= epsilon + 1e-12
-    draws = noisy_answer(
-        np.full(4000, 3.0), sensitivity, epsilon, SeededNoise(np.random.default_rng(10))
-    )
-    assert stats.kstest(draws, stats.laplace(3, scale).cdf).pvalue > 1e-6
 
 
 def test_budgets() -> None:

@@ -6,8 +6,7 @@ import pytest
 from deniable.papers.privacy_sections import audit, by_kind, risk, waiver
 from deniable.randomized_response.assessment_audit import audit_assessments, risk_table
 from deniable.randomized_response.audit import audit_multirr
-from deniable.randomized_response.clustering import cluster_attributes
-from deniable.randomized_response.dependence import dependences
+from deniable.randomized_response.dependence import cluster_attributes, dependences
 from deniable.randomized_response.waiver import waiver_table
 from deniable.records.categorical import Microdata
 

@@ -11,11 +11,9 @@ from tests.channels.channel_cases import CHANNELS, channels, exact_matrix, exact
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import DeniableError
 from deniable.privacy.amplification import (
-    amplification,
     approaching_prior,
     breaching_prior,
     channel_of_parity,
-    guaranteed_factor,
     guarantees_factor,
     guarantees_no_breach,
     largest_parity,
@@ -45,8 +43,7 @@ def exact_posterior(channel, prior, members, report):
 def test_amplification_and_factor_are_the_parity(channel):
     exact = exact_parity(exact_matrix(channel))
     expected = math.inf if exact is None else float(exact)
-    assert amplification(channel) == pytest.approx(expected, rel=1e-15)
-    assert guaranteed_factor(channel) == amplification(channel) == channel.parity
+    assert channel.parity == pytest.approx(expected, rel=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +61,7 @@ def test_amplification_and_factor_are_the_parity(channel):
 def test_parity_of_fractions(rows, parity):
     # [pram], (3.6), with its conventions for zeros.
     channel = DenseChannel(np.array([[float(p) for p in row] for row in rows]))
-    assert amplification(channel) == pytest.approx(parity, rel=1e-15)
+    assert channel.parity == pytest.approx(parity, rel=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -211,13 +208,11 @@ def test_the_matrix_of_given_parity(size, eta):
 @given(st.integers(2, 30), st.floats(1, 1e12))
 def test_it_is_never_above_and_one_step_below_at_most(size, eta):
     channel = channel_of_parity(size, eta)
-    exact = channel._largest_ratio()
+    exact = channel.exact_parity
     assert exact <= F(eta)
     assert channel.parity <= eta
     step = math.nextafter(channel.diagonal_weight, 2)
-    assert step == 1 or KeepOrReplace.uniform(size, step)._largest_ratio() > min(
-        F(eta), F(str(eta))
-    )
+    assert step == 1 or KeepOrReplace.uniform(size, step).exact_parity > min(F(eta), F(str(eta)))
 
 
 def test_it_meets_the_bound_that_it_is_made_for():
@@ -247,9 +242,9 @@ def test_a_factor_is_guaranteed_at_the_parity_and_not_below():
 @SEEDED
 @given(channels)
 def test_the_guaranteed_factor_is_guaranteed(channel):
-    if math.isfinite(guaranteed_factor(channel)):
-        assert guarantees_factor(channel, guaranteed_factor(channel))
-        assert breaching_prior(channel, guaranteed_factor(channel)) is None
+    if math.isfinite(channel.parity):
+        assert guarantees_factor(channel, channel.parity)
+        assert breaching_prior(channel, channel.parity) is None
 
 
 @SEEDED

@@ -424,7 +424,7 @@ CODES = np.array([0, 1, 1])
         ([CODES], [[0.5, 0.5]], {"domains": [COLOUR]}, "domains of [3] cells, but targets for [2]"),
         ([CODES], [[0.5, 0.5]], {"domains": []}, "domains of [] cells, but targets for [2]"),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit_is_refused(
     columns: Columns, targets: Any, options: dict[str, Any], said: str
 ) -> None:

@@ -21,8 +21,7 @@ from deniable.randomized_response.assessment import (
     assessment_protocol,
     two_way_counts,
 )
-from deniable.randomized_response.clustering import cluster_attributes
-from deniable.randomized_response.dependence import dependences
+from deniable.randomized_response.dependence import cluster_attributes, dependences
 from deniable.randomized_response.protocols import claimed_epsilon
 from deniable.randomized_response.readings import CLUSTER_MECHANISMS, READINGS, Assessment
 from deniable.records.categorical import Microdata

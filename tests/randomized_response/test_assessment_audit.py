@@ -12,10 +12,8 @@ import pytest
 from deniable.errors import DeniableError
 from deniable.privacy.audit import (
     Matrix,
-    claimed_odds,
     constant_matrix,
     exact_epsilon,
-    rational_odds,
 )
 from deniable.randomized_response.assessment import AttributeReports, PairReports
 from deniable.randomized_response.assessment_audit import (
@@ -25,9 +23,8 @@ from deniable.randomized_response.assessment_audit import (
     audit_assessments,
     risk_table,
 )
-from deniable.randomized_response.audit import audit_multirr
-from deniable.randomized_response.clustering import cluster_attributes
-from deniable.randomized_response.dependence import dependences
+from deniable.randomized_response.audit import audit_multirr, claimed_odds, rational_odds
+from deniable.randomized_response.dependence import cluster_attributes, dependences
 from deniable.randomized_response.protocols import rr_clusters
 from deniable.randomized_response.readings import (
     CLUSTER_MECHANISMS,

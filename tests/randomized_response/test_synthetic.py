@@ -283,18 +283,26 @@ PROPER = [[1 / 12] * 12, [0.5, 0.5]]
         (lambda: repeat_cells([1.5, -0.5], 5), "project the estimate onto the simplex first"),
         (lambda: repeat_cells([0.5, np.nan], 5), "the proportions are no distribution"),
         (lambda: repeat_cells([], 5), "the proportions are no distribution"),
-        (lambda: synthesize(DOMAIN, CLUSTERS[:1], PROPER[:1], 5, generator()),
-         "1 clusters of colour, region and 1 distributions, for the attributes colour, smokes, re"),
-        (lambda: synthesize(DOMAIN, CLUSTERS, PROPER[:1], 5, generator()),
-         "2 clusters of colour, region, smokes and 1 distributions"),
-        (lambda: synthesize(DOMAIN, CLUSTERS, PROPER[::-1], 5, generator()),
-         "the cluster colour x region has 12 cells, but its distribution 2"),
-        (lambda: repeat_records(reports(3), [0.5, 0.5], 5, generator()),
-         "3 records, but weights of shape (2,)"),
+        (
+            lambda: synthesize(DOMAIN, CLUSTERS[:1], PROPER[:1], 5, generator()),
+            "1 clusters of colour, region and 1 distributions, for the attributes",
+        ),
+        (
+            lambda: synthesize(DOMAIN, CLUSTERS, PROPER[:1], 5, generator()),
+            "2 clusters of colour, region, smokes and 1 distributions",
+        ),
+        (
+            lambda: synthesize(DOMAIN, CLUSTERS, PROPER[::-1], 5, generator()),
+            "the cluster colour x region has 12 cells, but its distribution 2",
+        ),
+        (
+            lambda: repeat_records(reports(3), [0.5, 0.5], 5, generator()),
+            "3 records, but weights of shape (2,)",
+        ),
         (lambda: repeat_records(reports(2), [0.7, 0.7], 5, generator()), "the weights are no dist"),
         (lambda: repeat_records(reports(2), [0.5, 0.5], -1, generator()), "-1 synthetic records"),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit_is_refused(call: Any, said: str) -> None:
     with pytest.raises(DeniableError, match=re.escape(said)):
         call()

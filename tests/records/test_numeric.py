@@ -141,8 +141,10 @@ def test_files_are_whole_bytes_alike_and_marked(tmp_path: Path) -> None:
         '17.5,40,"m","drawn from a seed"',
     ]
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "d.csv", "one.parquet", "two.parquet",
-    ]  # fmt: skip
+        "d.csv",
+        "one.parquet",
+        "two.parquet",
+    ]
 
 
 def with_column(name: str, values: pa.Array) -> pa.Table:

@@ -47,8 +47,7 @@ from deniable.randomized_response.audit import (
     audit_release_samplers,
     clusters_table,
 )
-from deniable.randomized_response.clustering import cluster_attributes
-from deniable.randomized_response.dependence import dependences
+from deniable.randomized_response.dependence import cluster_attributes, dependences
 from deniable.randomized_response.waiver import waiver_table
 from deniable.records.categorical import Microdata
 from deniable.records.numeric import NumericMicrodata

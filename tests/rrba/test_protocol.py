@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import special
 
+from deniable.arrays import Codes
 from deniable.channels import KeepOrReplace
 from deniable.errors import DataError, DeniableError
-from deniable.records.domain import Attribute, Codes, Domain
-from deniable.rrba.client import Client
-from deniable.rrba.messages import Answer, BlockReport, Question, Refusal
+from deniable.records.domain import Attribute, Domain
+from deniable.rrba.client import Answer, BlockReport, Client, Question, Refusal
 from deniable.rrba.privacy import view_epsilon
 from deniable.rrba.protocol import Aggregator, Server, run_block, run_protocol
 from deniable.rrba.tables import POOLED, PRINTED, PRINTED_FIRST_VERSION, Rule, table_channel

@@ -144,7 +144,7 @@ def test_ten_thousand_categories() -> None:
 def test_estimates_before_any_answer_are_uniform() -> None:
     assert TableState.uniform(4).estimate(0.5).tolist() == [0.25] * 4
     runs = collect(np.zeros((1, 2, 4), dtype=int), 0.5, np.random.default_rng(1))
-    assert np.all(runs.block_estimates() == 0.25)
+    assert np.all(printed_estimate(runs.reported, runs.tables, runs.keep) == 0.25)
 
 
 @pytest.mark.parametrize(

@@ -20,15 +20,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from deniable.arrays import Flags, Floats
+from deniable.estimation import Z_95
 from deniable.study import CONFIDENCE, SummaryName
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 FEWEST_FOR_EQUALITY = 10
 NEGLIGIBLE = 1e-3
 """Numbers that are closer to 0 are compared as if they were as large as this."""
-Z_95 = float(special.ndtri((1 + CONFIDENCE) / 2))
 
 
 def spaces_of_median(replicates: npt.ArrayLike) -> npt.NDArray[np.int64]:

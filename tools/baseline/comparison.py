@@ -16,8 +16,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from baseline.chance import Flags, Floats, p_values, same
+from baseline.chance import p_values, same
 from baseline.kept import HALF_WIDTH, Facts, Origin, Run
+from deniable.arrays import Flags, Floats
 from deniable.papers import columns_of
 from deniable.study import CONFIDENCE, WRITTEN, Columns
 

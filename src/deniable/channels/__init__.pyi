@@ -1,10 +1,7 @@
 from .base import (
-    ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE,
     Channel as Channel,
-    Counts as Counts,
-    Floats as Floats,
     Target as Target,
-    multinomial as multinomial,
+    distribution as distribution,
 )
 from .csv import (
     NamedChannel as NamedChannel,
@@ -14,10 +11,20 @@ from .csv import (
     write_channel as write_channel,
 )
 from .dense import DenseChannel as DenseChannel
+from .exact import (
+    ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE,
+    Number as Number,
+    as_written as as_written,
+    exact_distribution as exact_distribution,
+    exact_ratio as exact_ratio,
+    log_rounded_up as log_rounded_up,
+    product_of_ratios as product_of_ratios,
+    proportion as proportion,
+    thresholds as thresholds,
+)
 from .invariant import (
     INVARIANCE_TOLERANCE as INVARIANCE_TOLERANCE,
     conditional_covariance as conditional_covariance,
-    distribution as distribution,
     invariance_gap as invariance_gap,
     lazy_resampling_with_epsilon as lazy_resampling_with_epsilon,
     resampling as resampling,
@@ -27,18 +34,5 @@ from .invariant import (
     whole_counts as whole_counts,
 )
 from .keep_or_replace import KeepOrReplace as KeepOrReplace
-from .probabilities import (
-    ExactMatrix as ExactMatrix,
-    Number as Number,
-    as_written as as_written,
-    exact_distribution as exact_distribution,
-    proportion as proportion,
-    thresholds as thresholds,
-)
 from .product import ProductChannel as ProductChannel
-from .ratios import (
-    exact_ratio as exact_ratio,
-    largest_column_ratio as largest_column_ratio,
-    log_rounded_up as log_rounded_up,
-)
 from .serialize import channel_from_json as channel_from_json, channel_to_json as channel_to_json

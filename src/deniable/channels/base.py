@@ -7,13 +7,10 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels.ratios import log_rounded_up, rounded_up
+from deniable.arrays import Codes, Counts, Flags, Floats
+from deniable.channels.exact import ROW_SUM_TOLERANCE, log_rounded_up, rounded_up
 from deniable.errors import ChannelError, SingularChannelError
-from deniable.records import Codes
 from deniable.sampling import RandomSource
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 
 Target = Literal["file", "population"]
 """What an estimate is an estimate of.
@@ -23,13 +20,16 @@ Target = Literal["file", "population"]
 """
 
 LARGEST_DENSE = 4096
-ROW_SUM_TOLERANCE = 1e-9
 
 
 class Channel(ABC):
     """A row-stochastic matrix, P[u, v] = Pr(report v | true u).
 
     Vectors may have leading batch axes: the last axis is that of the categories.
+
+    A kind of channel supplies draws, five linear maps (`reported`, `expected`, `solve`,
+    `solve_transposed`, `second_moments`), its matrix, exact columns and exact parity; all else
+    follows, unless a kind has a closed form and says so by a method of the same name.
     """
 
     @property
@@ -79,25 +79,65 @@ class Channel(ABC):
     def expected(self, values: npt.ArrayLike) -> Floats:
         """Return P x, the expectation of x(report) for each true category."""
 
+    # The maps that follow need an inverse, and arrays of floats that fit; they check neither.
+
     @abstractmethod
-    def _solve_transposed(self, reported: Floats) -> Floats:
+    def solve_transposed(self, reported: Floats) -> Floats:
         """Return the x with P' x = reported."""
 
     @abstractmethod
-    def _solve(self, weights: Floats) -> Floats:
+    def solve(self, weights: Floats) -> Floats:
         """Return the g with P g = weights: g(report) is unbiased for weights(true category)."""
 
     @abstractmethod
-    def _second_moments(self, reported: Floats) -> Floats:
+    def second_moments(self, reported: Floats) -> Floats:
         """Return for each category u the sum over v of reported[v] * inverse(P)[v, u] ** 2."""
 
+    def third_moments(self, reported: Floats) -> Floats:
+        """Return for each category u the sum over v of reported[v] * inverse(P)[v, u] ** 3."""
+        return np.asarray(reported @ (self.solve(np.eye(self.size)) ** 3).T)
+
+    def own_moments(self, power: int) -> Floats:
+        """Return for each category u the sum over v of P[u, v] * inverse(P)[v, u] ** power."""
+        scores = self.solve(np.eye(self.size))
+        return np.asarray((self.matrix() * scores**power).sum(axis=1))
+
+    @property
     @abstractmethod
-    def _largest_ratio(self) -> Fraction | None:
-        """Return the parity as an exact fraction, None if infinite."""
+    def exact_parity(self) -> Fraction | None:
+        """The parity as a fraction, None if infinite."""
+
+    @abstractmethod
+    def exact_column(self, report: int) -> list[Fraction]:
+        """Return Pr(report | true category) for each true category, as it is drawn."""
 
     @abstractmethod
     def _fill_matrix(self) -> Floats:
         """Return the matrix, whatever its size."""
+
+    # -- form -------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of categories of each attribute, (size,) unless they are randomized apart."""
+        return (self.size,)
+
+    @property
+    def simple_factors(self) -> tuple["Channel", ...]:
+        """The channels whose product this is, none of them a product; itself, if it is none."""
+        return (self,)
+
+    @property
+    def weight_and_replacement(self) -> tuple[float, Floats] | None:
+        """The a and b of P = a I + 1 b' (see `KeepOrReplace`); None if kept in another form."""
+        return None
+
+    def without_unreported(self) -> tuple["Channel", Flags]:
+        """Return the channel of the categories that can be reported, and which these are.
+
+        For matrices that report a category iff some record has it, as invariant ones do.
+        """
+        return self, np.ones(self.size, dtype=bool)
 
     # -- privacy ----------------------------------------------------------------------------------
 
@@ -107,7 +147,7 @@ class Channel(ABC):
 
         0/0 counts as 1 (a report that nobody can give), a/0 as infinite.
         """
-        return rounded_up(self._largest_ratio())
+        return rounded_up(self.exact_parity)
 
     @property
     def epsilon(self) -> float:
@@ -117,7 +157,18 @@ class Channel(ABC):
         exp(epsilon), and for some by that factor. Computed in rational numbers from the
         probabilities that are drawn, never to nearest: the claim is not below the truth.
         """
-        return log_rounded_up(self._largest_ratio())
+        return log_rounded_up(self.exact_parity)
+
+    def parity_of_attribute(self, shape: tuple[int, ...], position: int) -> Fraction | None:
+        """Return the exact parity among cells that differ in one attribute; None if infinite.
+
+        Parameters
+        ----------
+        shape : numbers of categories of the attributes whose cells are the channel's categories
+        position : int
+            Of the attribute that changes.
+        """
+        return self.exact_parity
 
     def posterior(self, prior: npt.ArrayLike) -> Floats:
         """Return Q[v, u] = Pr(true u | report v) under a prior ([pram], (3.1)).
@@ -166,8 +217,8 @@ class Channel(ABC):
         ChannelError
             If the counts do not fit the channel, are negative, not finite, or all zero.
         """
-        self._refuse_singular()
-        return self._solve_transposed(self._frequencies(reported_counts)[0])
+        self.refuse_singular()
+        return self.solve_transposed(self.frequencies(reported_counts)[0])
 
     def covariance(
         self, proportions: npt.ArrayLike, records: int, target: Target = "population"
@@ -182,12 +233,12 @@ class Channel(ABC):
             ``population``: P'^-1 (diag(lambda) - lambda lambda') P^-1 / n ([pram], (1.3)).
             ``file``: P'^-1 diag(lambda) P^-1 / n - diag(pi) / n, the part that randomization adds.
         """
-        self._refuse_singular()
+        self.refuse_singular()
         _refuse_unknown(target)
         if records < 1:
             raise ChannelError(f"records must be at least 1, not {records}")
         truth = self._proportions(proportions, "the proportions")
-        spread = self._spread(self.reported(truth), self._every_category())
+        spread = self._spread(self.reported(truth), self.functional_weights())
         own = np.outer(truth, truth) if target == "population" else np.diag(truth)
         return (spread - own) / records
 
@@ -207,22 +258,13 @@ class Channel(ABC):
             Weights w of linear functionals w . pi: their covariance is returned instead, without
             any matrix of the channel's size.
         """
-        self._refuse_singular()
+        self.refuse_singular()
         frequencies, records = self._sample(reported_counts, target)
         if frequencies.ndim != 1:
             raise ChannelError("estimated_covariance takes one table of counts, not a batch")
-        weights = (
-            self._every_category()
-            if functionals is None
-            else np.atleast_2d(np.asarray(functionals, dtype=float))
-        )
-        if weights.shape[-1] != self.size:
-            raise ChannelError(
-                f"functionals have {weights.shape[-1]} weights each, but the channel has "
-                f"{self.size} categories"
-            )
+        weights = self.functional_weights(functionals)
         spread = self._spread(frequencies, weights)
-        estimate = self._solve_transposed(frequencies)
+        estimate = self.solve_transposed(frequencies)
         if target == "file":
             return (spread - (weights * estimate) @ weights.T) / float(records)
         values = weights @ estimate
@@ -246,16 +288,16 @@ class Channel(ABC):
         functionals : shape (functionals, size), optional
             Weights w of linear functionals w . pi, whose standard errors are returned instead.
         """
-        self._refuse_singular()
+        self.refuse_singular()
         frequencies, records = self._sample(reported_counts, target)
-        estimate = self._solve_transposed(frequencies)
+        estimate = self.solve_transposed(frequencies)
         if functionals is None:
             values, squares = estimate, estimate
-            moments = self._second_moments(frequencies)
+            moments = self.second_moments(frequencies)
         else:
-            weights = np.atleast_2d(np.asarray(functionals, dtype=float))
+            weights = self.functional_weights(functionals)
             values, squares = estimate @ weights.T, estimate @ (weights**2).T
-            moments = frequencies @ (self._solve(weights) ** 2).T
+            moments = frequencies @ (self.solve(weights) ** 2).T
         if target == "file":
             variance = (moments - squares) / records
         else:
@@ -264,20 +306,33 @@ class Channel(ABC):
         return np.sqrt(np.where(variance < -rounding, np.nan, np.maximum(variance, 0.0)))
 
     def _spread(self, frequencies: Floats, weights: Floats) -> Floats:
-        solved = self._solve(weights)
+        solved = self.solve(weights)
         return np.asarray((solved * frequencies) @ solved.T)
 
-    def _every_category(self) -> Floats:
-        if self.size > LARGEST_DENSE:
+    def functional_weights(self, functionals: npt.ArrayLike | None = None) -> Floats:
+        """Return the weights of linear functionals, a row each, once they fit the channel.
+
+        By default those of the proportions themselves, the rows of the identity matrix.
+        """
+        if functionals is None:
+            if self.size > LARGEST_DENSE:
+                raise ChannelError(
+                    f"a covariance matrix of {self.size:,} categories is not formed (limit "
+                    f"{LARGEST_DENSE:,}); ask for standard errors, or for functionals"
+                )
+            return np.eye(self.size)
+        weights = np.atleast_2d(np.asarray(functionals, dtype=float))
+        fits = weights.ndim == 2 and weights.shape[-1] == self.size
+        if not fits or not np.all(np.isfinite(weights)):
             raise ChannelError(
-                f"a covariance matrix of {self.size:,} categories is not formed (limit "
-                f"{LARGEST_DENSE:,}); ask for standard errors, or for functionals"
+                f"functionals of shape {np.shape(functionals)} do not fit a channel over "
+                f"{self.size} categories; give finite weights, one a category, in each row"
             )
-        return np.eye(self.size)
+        return weights
 
     def _sample(self, counts: npt.ArrayLike, target: Target) -> tuple[Floats, Floats]:
         _refuse_unknown(target)
-        frequencies, records = self._frequencies(counts)
+        frequencies, records = self.frequencies(counts)
         if target == "population" and np.any(records < 2):
             raise ChannelError(
                 "one record says nothing of how records of the population differ; "
@@ -287,14 +342,16 @@ class Channel(ABC):
 
     # -- refusals ---------------------------------------------------------------------------------
 
-    def _refuse_singular(self) -> None:
+    def refuse_singular(self) -> None:
+        """Raise `SingularChannelError` if nothing can be estimated through the channel."""
         if self.singular:
             raise SingularChannelError(
                 f"the channel over {self.size} categories is singular: it reports (nearly) the "
                 "same whatever is true, so nothing can be estimated; change its probabilities"
             )
 
-    def _frequencies(self, counts: npt.ArrayLike) -> tuple[Floats, Floats]:
+    def frequencies(self, counts: npt.ArrayLike) -> tuple[Floats, Floats]:
+        """Return counts as shares of their sums, and the sums; refuse what are no counts."""
         values = np.asarray(counts, dtype=float)
         self._refuse_misfit(values, "counts")
         if not np.all(np.isfinite(values)) or np.any(values < 0):
@@ -317,12 +374,8 @@ class Channel(ABC):
         return values.astype(np.int64, copy=False)
 
     def _proportions(self, values: npt.ArrayLike, what: str) -> Floats:
-        array = np.asarray(values, dtype=float)
-        self._refuse_misfit(array, what)
-        adds_up = abs(array.sum() - 1) <= ROW_SUM_TOLERANCE  # not so if one is NaN
-        if array.ndim != 1 or np.any(array < 0) or not adds_up:
-            raise ChannelError(f"{what} must be one distribution: not negative, sum 1")
-        return array
+        self._refuse_misfit(np.asarray(values, dtype=float), what)
+        return distribution(values, what)
 
     def _refuse_misfit(self, values: np.ndarray, what: str) -> None:
         if values.ndim == 0 or values.shape[-1] != self.size:
@@ -337,16 +390,10 @@ def _refuse_unknown(target: str) -> None:
         raise ChannelError(f"unknown target {target!r}; use {' or '.join(get_args(Target))}")
 
 
-def multinomial(generator: np.random.Generator, totals: Counts, probabilities: Floats) -> Counts:
-    """Draw multinomial counts in which a zero probability stays a zero count.
-
-    NumPy gives what rounding leaves over to the last category, even one of probability 0
-    (the fault of sdcMicro's issue 303); here only categories that can occur take part.
-    """
-    support = np.flatnonzero(probabilities)
-    drawn = generator.multinomial(totals, probabilities[support] / probabilities[support].sum())
-    if support.size == probabilities.size:
-        return drawn
-    counts = np.zeros((*np.shape(totals), probabilities.size), dtype=np.int64)
-    counts[..., support] = drawn
-    return counts
+def distribution(values: npt.ArrayLike, what: str = "the proportions") -> Floats:
+    """Return proportions as floats; refuse what is not one distribution."""
+    pi = np.asarray(values, dtype=float)
+    adds_up = abs(pi.sum() - 1) <= ROW_SUM_TOLERANCE  # not so if one is NaN
+    if pi.ndim != 1 or np.any(pi < 0) or not adds_up:
+        raise ChannelError(f"{what} must be one distribution: not negative, sum 1")
+    return pi

@@ -19,8 +19,10 @@ from typing import NoReturn, TypeVar
 
 import numpy as np
 
+from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, DenseChannel
-from deniable.channels.base import LARGEST_DENSE, ROW_SUM_TOLERANCE, Counts, Floats
+from deniable.channels.base import LARGEST_DENSE
+from deniable.channels.exact import ROW_SUM_TOLERANCE
 from deniable.errors import DataError
 from deniable.files import written_whole
 

@@ -7,18 +7,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels.base import (
-    LARGEST_DENSE,
-    ROW_SUM_TOLERANCE,
-    Channel,
-    Counts,
-    Floats,
-    multinomial,
-)
-from deniable.channels.ratios import largest_column_ratio
+from deniable.arrays import Codes, Counts, Flags, Floats
+from deniable.channels.base import LARGEST_DENSE, Channel
+from deniable.channels.exact import ROW_SUM_TOLERANCE, exact_sum, largest_column_ratio
 from deniable.errors import ChannelError
-from deniable.records import Codes, refuse_foreign_codes
-from deniable.sampling import Categories, RandomSource
+from deniable.records import refuse_foreign_codes
+from deniable.sampling import Categories, RandomSource, multinomial
 
 LARGEST_CONDITION = 1e12
 LARGEST_REFINED = 128
@@ -144,17 +138,49 @@ class DenseChannel(Channel):
         self._refuse_misfit(x, "values")
         return np.asarray(x @ self.entries.T)
 
-    def _solve_transposed(self, reported: Floats) -> Floats:
+    def solve_transposed(self, reported: Floats) -> Floats:
+        """Return the x with P' x = reported."""
         return np.asarray(reported @ self._inverse)
 
-    def _solve(self, weights: Floats) -> Floats:
+    def solve(self, weights: Floats) -> Floats:
+        """Return the g with P g = weights."""
         return np.asarray(weights @ self._inverse.T)
 
-    def _second_moments(self, reported: Floats) -> Floats:
+    def second_moments(self, reported: Floats) -> Floats:
+        """Return for each category u the sum over v of reported[v] * inverse(P)[v, u] ** 2."""
         return np.asarray(reported @ self._inverse**2)
 
-    def _largest_ratio(self) -> Fraction | None:
+    def exact_column(self, report: int) -> list[Fraction]:
+        """Return Pr(report | true category) for each true category, as it is drawn."""
+        entries = self.entries[:, report].tolist()
+        return [Fraction(p) / total for p, total in zip(entries, self._row_sums, strict=True)]
+
+    @cached_property
+    def _row_sums(self) -> list[Fraction]:
+        return [exact_sum(row) for row in self.entries]
+
+    @property
+    def exact_parity(self) -> Fraction | None:
+        """The parity as a fraction, None if infinite."""
         return largest_column_ratio(self.entries)
+
+    def parity_of_attribute(self, shape: tuple[int, ...], position: int) -> Fraction | None:
+        """Return the largest parity of rows that differ in one attribute."""
+        cells = np.moveaxis(np.arange(self.size).reshape(shape), position, -1)
+        worst = Fraction(1)
+        for rows in cells.reshape(-1, shape[position]):
+            ratio = largest_column_ratio(self.entries[rows])
+            if ratio is None:
+                return None
+            worst = max(worst, ratio)
+        return worst
+
+    def without_unreported(self) -> tuple[Channel, Flags]:
+        """Return the rows and columns of categories whose columns are not all zero."""
+        reported = np.asarray(self.entries.any(axis=0))
+        if reported.all():
+            return self, reported
+        return DenseChannel(self.entries[np.ix_(reported, reported)]), reported
 
     def _fill_matrix(self) -> Floats:
         return self.entries.copy()

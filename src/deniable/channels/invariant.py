@@ -8,7 +8,7 @@ are.
 The epsilon of an invariant matrix is conditional on the matrix. It says what a report tells of its
 record to somebody for whom the matrix is given, and nothing of what the matrix tells
 (`disclosed_proportions`), nor of what all reports together tell through it
-(`deniable.pram.invariant_methods.whole_file_epsilon`).
+(`deniable.pram.matrices.whole_file_epsilon`).
 """
 
 import math
@@ -18,8 +18,9 @@ import numpy.typing as npt
 from scipy import optimize
 from scipy.sparse import csgraph
 
+from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, DenseChannel, KeepOrReplace
-from deniable.channels.base import Counts, Floats
+from deniable.channels.base import distribution
 from deniable.errors import ChannelError
 
 INVARIANCE_TOLERANCE = 1e-9
@@ -216,21 +217,6 @@ def invariance_gap(channel: Channel, proportions: npt.ArrayLike) -> float:
     return float(np.max(np.abs(channel.reported(shares) - shares)))
 
 
-def is_invariant(
-    channel: Channel, proportions: npt.ArrayLike, tolerance: float = INVARIANCE_TOLERANCE
-) -> bool:
-    """Return whether the matrix leaves the proportions as they are ([pram], (2.1)).
-
-    Parameters
-    ----------
-    channel : Channel
-    proportions : array, shape (size,), not negative, sum 1
-    tolerance : float
-        Largest `invariance_gap` that counts as none.
-    """
-    return invariance_gap(channel, proportions) <= tolerance
-
-
 def disclosed_proportions(channel: Channel) -> Floats:
     """Return the true proportions of the file, from a published invariant matrix alone.
 
@@ -327,14 +313,6 @@ def covariance_bound(proportions: npt.ArrayLike, records: int) -> Floats:
 
 
 # -- refusals -------------------------------------------------------------------------------------
-
-
-def distribution(values: npt.ArrayLike) -> Floats:
-    """Return proportions as floats; refuse what is not one distribution."""
-    pi = np.asarray(values, dtype=float)
-    if pi.ndim != 1 or not pi.size or np.any(pi < 0) or not abs(pi.sum() - 1) <= 1e-9:
-        raise ChannelError("the proportions must be one distribution: not negative, sum 1")
-    return pi
 
 
 def whole_counts(counts: npt.ArrayLike) -> Counts:

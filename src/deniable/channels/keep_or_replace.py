@@ -7,11 +7,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels.base import ROW_SUM_TOLERANCE, Channel, Counts, Floats, multinomial
-from deniable.channels.ratios import exact_ratio
+from deniable.arrays import Codes, Counts, Floats
+from deniable.channels.base import Channel
+from deniable.channels.exact import ROW_SUM_TOLERANCE, exact_ratio
 from deniable.errors import ChannelError
-from deniable.records import Codes, refuse_foreign_codes
-from deniable.sampling import Categories, RandomSource, events, whole_weights
+from deniable.records import refuse_foreign_codes
+from deniable.sampling import Categories, RandomSource, events, multinomial, whole_weights
 
 SINGULAR_WEIGHT = 1e-12
 CHUNK_RECORDS = 1 << 16  # draws and codes of a chunk stay in the processor's cache
@@ -132,7 +133,7 @@ class KeepOrReplace(Channel):
             accepted = proposals != true[open_records]
             for own in np.unique(proposals[~accepted]):
                 at = np.flatnonzero(~accepted & (proposals == own))
-                diagonal, elsewhere = self._exact_entries(int(own))
+                diagonal, elsewhere = self.exact_entries(int(own))
                 accepted[at] = events(source, diagonal / elsewhere, at.size)
             chunk[open_records[accepted]] = proposals[accepted]
             open_records = open_records[~accepted]
@@ -150,7 +151,7 @@ class KeepOrReplace(Channel):
     def _uniform(self) -> bool:
         return bool(np.all(self.replacement == self.replacement[0]))
 
-    def _exact_entries(self, category: int) -> tuple[Fraction, Fraction]:
+    def exact_entries(self, category: int) -> tuple[Fraction, Fraction]:
         """Return a + b_v and b_v of the matrix that is drawn."""
         a = Fraction(self.diagonal_weight)
         weights = self._weights
@@ -206,22 +207,49 @@ class KeepOrReplace(Channel):
         self._refuse_misfit(x, "values")
         return np.asarray(self.diagonal_weight * x + (x @ self._b)[..., None])
 
-    def _solve_transposed(self, reported: Floats) -> Floats:
+    def solve_transposed(self, reported: Floats) -> Floats:
+        """Return the x with P' x = reported."""
         b, total = self._b, reported.sum(axis=-1, keepdims=True)
         return np.asarray((reported - b * total) / self.diagonal_weight)
 
-    def _solve(self, weights: Floats) -> Floats:
+    def solve(self, weights: Floats) -> Floats:
+        """Return the g with P g = weights."""
         centred = weights - (weights @ self._b)[..., None]
         return np.asarray(centred / self.diagonal_weight)
 
-    def _second_moments(self, reported: Floats) -> Floats:
+    def second_moments(self, reported: Floats) -> Floats:
+        """Return for each category u the sum over v of reported[v] * inverse(P)[v, u] ** 2."""
         # In a product this runs along one axis, where `reported` does not sum to 1.
         b, total = self._b, reported.sum(axis=-1, keepdims=True)
         return np.asarray((reported * (1 - 2 * b) + total * b**2) / self.diagonal_weight**2)
 
-    def _largest_ratio(self) -> Fraction | None:
+    def third_moments(self, reported: Floats) -> Floats:
+        """Return for each category u the sum over v of reported[v] * inverse(P)[v, u] ** 3."""
+        b, total = self._b, reported.sum(axis=-1, keepdims=True)
+        cubes = reported * (1 - b) ** 3 - (total - reported) * b**3
+        return np.asarray(cubes / self.diagonal_weight**3)
+
+    def own_moments(self, power: int) -> Floats:
+        """Return for each category u the sum over v of P[u, v] * inverse(P)[v, u] ** power."""
+        a, b = self.diagonal_weight, self._b
+        moments = (a + b) * (1 - b) ** power + (1 - a - b) * (-b) ** power
+        return np.asarray(moments / a**power)
+
+    @property
+    def weight_and_replacement(self) -> tuple[float, Floats]:
+        """The a and b that it was built from."""
+        return self.diagonal_weight, self.replacement
+
+    def exact_column(self, report: int) -> list[Fraction]:
+        """Return Pr(report | true category) for each true category, as it is drawn."""
+        diagonal, elsewhere = self.exact_entries(report)
+        return [diagonal if u == report else elsewhere for u in range(self.size)]
+
+    @property
+    def exact_parity(self) -> Fraction | None:
+        """The parity as a fraction; any two categories are told apart equally well."""
         # The ratio falls as b grows, whatever the sign of a: the smallest b decides.
-        diagonal, elsewhere = self._exact_entries(int(self.replacement.argmin()))
+        diagonal, elsewhere = self.exact_entries(int(self.replacement.argmin()))
         if self.size == 1:
             return Fraction(1)
         return exact_ratio(max(diagonal, elsewhere), min(diagonal, elsewhere))

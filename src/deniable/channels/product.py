@@ -4,14 +4,17 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels.base import Channel, Counts, Floats
+from deniable.arrays import Codes, Counts, Floats
+from deniable.channels.base import Channel
+from deniable.channels.exact import product_of_ratios
 from deniable.errors import ChannelError
-from deniable.records import LARGEST_RAVELLED_DOMAIN, Codes, refuse_foreign_codes
+from deniable.records import LARGEST_RAVELLED_DOMAIN, refuse_foreign_codes
 from deniable.sampling import RandomSource
 
 Number = TypeVar("Number", bound=np.generic)
@@ -50,6 +53,11 @@ class ProductChannel(Channel):
     def shape(self) -> tuple[int, ...]:
         """Number of categories of each attribute."""
         return tuple(factor.size for factor in self.factors)
+
+    @property
+    def simple_factors(self) -> tuple[Channel, ...]:
+        """The factors, and the factors of those that are products."""
+        return tuple(inner for factor in self.factors for inner in factor.simple_factors)
 
     @property
     def size(self) -> int:
@@ -114,15 +122,27 @@ class ProductChannel(Channel):
         self._refuse_misfit(x, "values")
         return self._along_axes(lambda factor, part: factor.expected(part), x)
 
-    def _solve_transposed(self, reported: Floats) -> Floats:
-        return self._along_axes(lambda factor, values: factor._solve_transposed(values), reported)
+    def solve_transposed(self, reported: Floats) -> Floats:
+        """Return the x with P' x = reported."""
+        return self._along_axes(lambda factor, values: factor.solve_transposed(values), reported)
 
-    def _solve(self, weights: Floats) -> Floats:
-        return self._along_axes(lambda factor, values: factor._solve(values), weights)
+    def solve(self, weights: Floats) -> Floats:
+        """Return the g with P g = weights."""
+        return self._along_axes(lambda factor, values: factor.solve(values), weights)
 
-    def _second_moments(self, reported: Floats) -> Floats:
-        # Squares of a product's entries are products of squares.
-        return self._along_axes(lambda factor, values: factor._second_moments(values), reported)
+    def second_moments(self, reported: Floats) -> Floats:
+        """Return for each cell u the sum over v of reported[v] * inverse(P)[v, u] ** 2."""
+        # Powers of a product's entries are products of powers.
+        return self._along_axes(lambda factor, values: factor.second_moments(values), reported)
+
+    def third_moments(self, reported: Floats) -> Floats:
+        """Return for each cell u the sum over v of reported[v] * inverse(P)[v, u] ** 3."""
+        return self._along_axes(lambda factor, values: factor.third_moments(values), reported)
+
+    def own_moments(self, power: int) -> Floats:
+        """Return for each cell u the sum over v of P[u, v] * inverse(P)[v, u] ** power."""
+        factors = (factor.own_moments(power) for factor in self.factors)
+        return reduce(lambda left, right: np.outer(left, right).reshape(-1), factors)
 
     def _along_axes(
         self,
@@ -136,14 +156,25 @@ class ProductChannel(Channel):
             table = np.moveaxis(step(factor, moved), -1, axis)
         return np.ascontiguousarray(table).reshape(values.shape)
 
-    def _largest_ratio(self) -> Fraction | None:
-        parities = [factor._largest_ratio() for factor in self.factors]
-        if any(parity is None for parity in parities):
-            return None
-        return math.prod((p for p in parities if p is not None), start=Fraction(1))
+    def exact_column(self, report: int) -> list[Fraction]:
+        """Return Pr(report | true cell) for each true cell, as it is drawn."""
+        joint = [Fraction(1)]
+        for factor, part in zip(self.factors, np.unravel_index(report, self.shape), strict=True):
+            own = factor.exact_column(int(part))
+            joint = [left * right for left in joint for right in own]
+        return joint
+
+    @property
+    def exact_parity(self) -> Fraction | None:
+        """The product of the parities, None if one is infinite."""
+        return product_of_ratios(factor.exact_parity for factor in self.factors)
+
+    def parity_of_attribute(self, shape: tuple[int, ...], position: int) -> Fraction | None:
+        """Return the parity of the attribute's own channel."""
+        return self.factors[position].exact_parity
 
     def _fill_matrix(self) -> Floats:
         matrix: Floats = np.ones((1, 1))
         for factor in self.factors:
-            matrix = np.asarray(np.kron(matrix, factor._fill_matrix()), dtype=float)
+            matrix = np.asarray(np.kron(matrix, factor.matrix()), dtype=float)
         return matrix

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from deniable.channels import Counts, Floats, NamedChannel, Target
+from deniable.arrays import Counts, Floats
+from deniable.channels import NamedChannel, Target
 from deniable.privacy import (
     Factors,
     extreme_factors,
@@ -42,7 +43,7 @@ def privacy(named: NamedChannel) -> Answers:
         "categories": list(named.categories),
         "epsilon": channel.epsilon,
         "parity": parity,
-        "beta": parity,  # [pram], Theorem 3.2; `amplification.guaranteed_factor`
+        "beta": parity,  # [pram], Theorem 3.2: the parity is the smallest factor that is guaranteed
         "breach_bounds": [
             {
                 "prior": prior,

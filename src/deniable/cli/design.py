@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable.channels import Floats, NamedChannel, sampling_covariance, write_channel
+from deniable.arrays import Floats
+from deniable.channels import NamedChannel, sampling_covariance, write_channel
 from deniable.cli.answers import INVARIANCE_TOLERANCE, Answers, privacy
 from deniable.cli.channel import matrix_lines, privacy_lines
 from deniable.cli.text import listed, number, to_json

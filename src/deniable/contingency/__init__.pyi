@@ -9,7 +9,6 @@ from .consistency import (
 from .effects import Layout as Layout
 from .independence import (
     MONTE_CARLO_TABLES as MONTE_CARLO_TABLES,
-    Bools as Bools,
     ChannelTest as ChannelTest,
     channel_test as channel_test,
 )

@@ -28,7 +28,7 @@ from typing import Literal
 
 import numpy as np
 
-from deniable.channels import Floats
+from deniable.arrays import Floats
 from deniable.contingency.effects import Layout, Names, NoisyTable, margin_of, sizes_of
 from deniable.errors import DeniableError
 

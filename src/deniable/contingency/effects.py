@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from deniable.channels import Floats
+from deniable.arrays import Floats
 from deniable.contingency.log_linear import contrasts
 from deniable.errors import DeniableError
 

@@ -30,12 +30,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from deniable.channels import Channel, Floats
+from deniable.arrays import Flags, Floats
+from deniable.channels import Channel
 from deniable.contingency.likelihood import ModelFit, fit_of, fit_through_channel
 from deniable.contingency.log_linear import LogLinearModel
 from deniable.errors import DeniableError
-
-Bools = npt.NDArray[np.bool_]
 
 LEAST_EXPECTED = 5.0
 LEAST_RECORDS = 30.0
@@ -71,13 +70,13 @@ class ChannelTest:
     statistic: Floats
     p_value: Floats
     degrees_of_freedom: int
-    valid: Bools
+    valid: Flags
     expected_counts: Floats
     effective_records: Floats
     distance_from_zero: Floats
     monte_carlo_tables: int
 
-    def rejected(self, level: float = 0.05) -> Bools:
+    def rejected(self, level: float = 0.05) -> Flags:
         """Return whether the null is rejected at a level; an unknown p-value rejects nothing."""
         return np.asarray(self.p_value <= level)
 
@@ -139,10 +138,8 @@ def channel_test(
     drawn = 0
     if generator is not None and not np.all(valid):
         drawn = tables
-        p_value[~valid] = monte_carlo_p_values(
-            statistic[~valid], records[~valid], fit.reported[~valid], channel, model, tables,
-            generator,
-        )  # fmt: skip
+        sparse = statistic[~valid], records[~valid], fit.reported[~valid]
+        p_value[~valid] = monte_carlo_p_values(*sparse, channel, model, tables, generator)
     return ChannelTest(
         statistic, p_value, model.degrees_of_freedom, valid, expected, effective, distance, drawn
     )

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Channel, Floats
+from deniable.arrays import Flags, Floats
+from deniable.channels import Channel
 from deniable.contingency.log_linear import LogLinearModel
 from deniable.errors import DeniableError, SingularChannelError
 from deniable.estimation import euclidean_projection
@@ -45,7 +46,7 @@ class ModelFit:
     proportions: Floats
     reported: Floats
     information: Floats
-    converged: npt.NDArray[np.bool_]
+    converged: Flags
 
     def distance_from_zero(self, model: LogLinearModel) -> Floats:
         """Return the least share of a margin in units of its standard error, shape (...).
@@ -150,7 +151,7 @@ def fit_through_channel(
 
 def _scored(
     batch: Floats, channel: Channel, model: LogLinearModel, tolerance: float, steps: int
-) -> tuple[Floats, npt.NDArray[np.bool_]]:
+) -> tuple[Floats, Flags]:
     """Return the parameters where scoring ends, and whether it has converged."""
     records = batch.sum(axis=1)
     theta = _first_guess(batch, channel, model)
@@ -193,7 +194,7 @@ def _counts(reports: npt.ArrayLike, channel: Channel, model: LogLinearModel) -> 
             "another through it"
         )
     values = np.asarray(reports, dtype=float)
-    channel._frequencies(values)  # the same refusals as for an estimate
+    channel.frequencies(values)  # the same refusals as for an estimate
     return values
 
 
@@ -241,7 +242,7 @@ def _climb(
     current: Floats,
     channel: Channel,
     model: LogLinearModel,
-) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+) -> tuple[Floats, Floats, Flags]:
     """Go as much of a step as does not lower the likelihood, halving it where it does."""
     theta, current = theta.copy(), current.copy()
     pending = np.arange(len(batch))

@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Floats
+from deniable.arrays import Floats
 from deniable.errors import DeniableError
 
 Margin = tuple[int, ...]

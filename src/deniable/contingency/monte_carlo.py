@@ -25,8 +25,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from deniable.channels import Channel, Floats
-from deniable.contingency.independence import Bools, portions
+from deniable.arrays import Flags, Floats
+from deniable.channels import Channel
+from deniable.contingency.independence import portions
 from deniable.contingency.log_linear import LogLinearModel
 from deniable.contingency.two_step import nearest_tables, two_step_estimate
 from deniable.errors import DeniableError
@@ -145,8 +146,8 @@ class MonteCarloTest:
 
     statistic: Floats
     threshold: Floats
-    too_small: Bools
-    rejected: Bools
+    too_small: Flags
+    rejected: Flags
 
 
 def monte_carlo_test(
@@ -213,7 +214,7 @@ def asymptotic_test(
     model: LogLinearModel,
     *,
     level: float = 0.05,
-) -> Bools:
+) -> Flags:
     """Test noisy tables with the critical value of tables without noise ([rrba], 7.3.1).
 
     The test called "Laplace noise" in Table 3. Its size is not the nominal one.
@@ -249,7 +250,7 @@ def critical_rank(tables: int, level: float) -> int:
 
 def _two_steps(
     noisy: Floats, records: npt.ArrayLike, model: LogLinearModel, small_cells: SmallCells
-) -> tuple[Floats, Floats, Bools]:
+) -> tuple[Floats, Floats, Flags]:
     """Return the statistic, the fitted counts, and where a count is too small."""
     found = two_step_estimate(noisy, records, model)
     parts = np.zeros_like(noisy)

@@ -14,7 +14,7 @@ import cvxpy
 import numpy as np
 from scipy import sparse
 
-from deniable.channels import Floats
+from deniable.arrays import Floats
 from deniable.errors import DeniableError
 
 cp: Any = cvxpy  # whose types do not know most of its functions

@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from deniable.arrays import Floats
 from deniable.errors import DataError, DeniableError
 from deniable.files import read_fitted, write_text
-
-Floats = npt.NDArray[np.float64]
 
 MOST_QUANTILES = 101  # of a margin: more would come near to the records themselves
 SUM_TOLERANCE = 1e-6

@@ -14,14 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from deniable.arrays import Codes, Floats
 from deniable.datasets.bayesian_network import BayesianNetwork, ConditionalTable, read
 from deniable.errors import DataError, DeniableError
-from deniable.records import Codes, Microdata
+from deniable.records import Microdata
 from deniable.sampling import generator_for
-
-Floats = npt.NDArray[np.float64]
 
 NETWORKS = ("survey", "alarm", "child")
 SEED = 2024

@@ -11,9 +11,10 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
+from deniable.arrays import Floats
 from deniable.datasets.copula import MOST_QUANTILES, Copula, Margin
 from deniable.errors import DataError
-from deniable.records import Floats, NumericMicrodata
+from deniable.records import NumericMicrodata
 
 AVERAGED = 5  # order statistics a quantile is the mean of
 FEWEST_RECORDS = 4 * AVERAGED

@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from deniable.arrays import Floats
 from deniable.datasets import bayesian_network, copula, numeric_surrogates, surrogates
 from deniable.datasets.manifest import AnyDataset, ClassAttribute, Dataset, NumericDataset
 from deniable.errors import DataError
 from deniable.records import (
     ClassCodes,
-    Floats,
     Microdata,
     NumericMicrodata,
     leading_numbers,
@@ -319,7 +318,7 @@ def _text(value: Any) -> str:
 
 def _frame_numbers(column: Any, where: str, name: str) -> Floats:
     try:
-        numbers: npt.NDArray[np.float64] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        numbers: Floats = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError):
         for record, value in enumerate(column, start=1):
             if isinstance(value, str) or not np.isscalar(value):

@@ -4,14 +4,12 @@ import itertools
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from deniable.arrays import Counts, Floats
 from deniable.datasets.bayesian_network import BayesianNetwork, ConditionalTable, Configuration
 from deniable.errors import DataError
 from deniable.records import Domain, Microdata
-
-Integers = npt.NDArray[np.int64]
 
 LARGEST_SEARCHED_DOMAIN = 12  # attributes; the exact search visits every subset of them
 UNITS = 10_000  # probabilities are written in ten-thousandths
@@ -89,8 +87,8 @@ def fit(
 
 
 def _supported_rows(
-    counts: Integers, min_support: int, min_cell: int
-) -> tuple[list[Configuration], Integers, Integers]:
+    counts: Counts, min_support: int, min_cell: int
+) -> tuple[list[Configuration], Counts, Counts]:
     """Return the rows of a table: keys, weights (rows, categories), records likewise.
 
     `counts` has an axis for each parent, in their order, and the child's last.
@@ -116,7 +114,7 @@ def _supported_rows(
     return keys, weights, records
 
 
-def _in_units(weights: Integers) -> Integers:
+def _in_units(weights: Counts) -> Counts:
     """Scale each row to sum to UNITS, by largest remainders: integers, so the same everywhere."""
     total = weights.sum(axis=1, keepdims=True)
     units, remainder = np.divmod(weights * UNITS, total)
@@ -125,7 +123,7 @@ def _in_units(weights: Integers) -> Integers:
     return np.asarray(units, dtype=np.int64)
 
 
-def _score(counts: Integers, min_support: int, min_cell: int) -> int:
+def _score(counts: Counts, min_support: int, min_cell: int) -> int:
     """Return the AIC of one table in thousandths of a nat: an integer, so that ties are ties."""
     _, weights, records = _supported_rows(counts, min_support, min_cell)
     total = weights.sum(axis=1, keepdims=True)
@@ -191,7 +189,7 @@ def sample(network: BayesianNetwork, records: int, generator: np.random.Generato
     Microdata
         In random order, marked with `data_source` "surrogate".
     """
-    columns: dict[str, Integers] = {}
+    columns: dict[str, Counts] = {}
     for table in network.tables:
         row, cumulative = _rows_in_use(table, network.domain, columns, records)
         users = np.bincount(row, minlength=len(cumulative))[:, None]
@@ -214,8 +212,8 @@ def sample(network: BayesianNetwork, records: int, generator: np.random.Generato
 
 
 def _rows_in_use(
-    table: ConditionalTable, domain: Domain, columns: Mapping[str, Integers], records: int
-) -> tuple[Integers, npt.NDArray[np.float64]]:
+    table: ConditionalTable, domain: Domain, columns: Mapping[str, Counts], records: int
+) -> tuple[Counts, Floats]:
     """Return the row that each record uses, and the rows' cumulative probabilities."""
     lookup = np.zeros([domain[name].size for name in table.parents], dtype=np.int64)
     for row, (key, _) in enumerate(table.ordered_rows):

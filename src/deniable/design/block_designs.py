@@ -17,12 +17,11 @@ from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
-from deniable.channels import Floats
+from deniable.arrays import Flags, Floats, Positions
 from deniable.design.problem import inverse
 
-Incidence = npt.NDArray[np.bool_]
+Incidence = Flags
 LARGEST_BLOCK_DESIGN = 16
 LARGEST_IN_THREE_PARTS = 24  # beyond, the matrices of three parts are thousands
 WORTHWHILE = 1.2
@@ -57,7 +56,7 @@ def developed(points: int) -> dict[int, Incidence]:
     return dict(sorted(found.items()))
 
 
-def _best_block(orders: tuple[int, ...], size: int) -> tuple[npt.NDArray[np.intp], float]:
+def _best_block(orders: tuple[int, ...], size: int) -> tuple[Positions, float]:
     """Return the block of a size whose shifts tell most: by the characters of the group.
 
     The eigenvalues of the incidence matrix are the block's Fourier coefficients; as epsilon falls
@@ -76,7 +75,7 @@ def _best_block(orders: tuple[int, ...], size: int) -> tuple[npt.NDArray[np.intp
     return blocks[best], float(scores[best])
 
 
-def _shifts(block: npt.NDArray[np.intp], orders: tuple[int, ...]) -> Incidence:
+def _shifts(block: Positions, orders: tuple[int, ...]) -> Incidence:
     points = int(np.prod(orders))
     places = np.array(np.unravel_index(np.arange(points), orders))
     moduli = np.array(orders)[:, None]

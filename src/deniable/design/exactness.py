@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-from deniable.channels import DenseChannel, Floats
+from deniable.arrays import Floats, Positions
+from deniable.channels import DenseChannel
 from deniable.design.problem import Polytope, Requirements, polytope
 from deniable.errors import DeniableError
 
@@ -191,7 +191,7 @@ class _Pattern:
         1, or 1 / ratio for entries on the floor of a column whose ceiling is the unknown.
     """
 
-    unknown: npt.NDArray[np.intp]
+    unknown: Positions
     factors: Floats
     size: int
 

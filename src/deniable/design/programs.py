@@ -10,7 +10,7 @@ from typing import Any
 import cvxpy
 import numpy as np
 
-from deniable.channels import Floats
+from deniable.arrays import Floats
 from deniable.design.problem import InverseVariance, Requirements
 from deniable.design.solvers import members
 from deniable.errors import DeniableError

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deniable.channels import Floats
+from deniable.arrays import Floats
 from deniable.design.problem import (
     InverseVariance,
     Loss,

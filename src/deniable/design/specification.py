@@ -11,7 +11,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from deniable.channels import Floats, Target, read_counts
+from deniable.arrays import Floats
+from deniable.channels import Target, read_counts
 from deniable.design.problem import Cost, Estimator, LossName, Requirements
 from deniable.errors import ConfigError, DeniableError
 from deniable.validation import repeated_keys

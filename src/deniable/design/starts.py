@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import optimize
 
-from deniable.channels import Floats, two_step_with_epsilon
+from deniable.arrays import Floats
+from deniable.channels import two_step_with_epsilon
 from deniable.design.block_designs import vertex_channels
 from deniable.design.problem import Loss, Polytope, Requirements, inverse
 from deniable.design.solvers import Relaxation

@@ -1,18 +1,26 @@
-from .em import TOLERANCE as TOLERANCE, expectation_maximization as expectation_maximization
 from .error_bounds import (
     accuracy_analysis as accuracy_analysis,
     best_case_relative_error as best_case_relative_error,
     enough_records as enough_records,
+    propagation_factor as propagation_factor,
     records_needed as records_needed,
     root_b as root_b,
+    smallest_propagation as smallest_propagation,
 )
-from .exact_intervals import Z_95 as Z_95, clopper_pearson as clopper_pearson
 from .intervals import (
+    Z_95 as Z_95,
     Intervals as Intervals,
     Method as Method,
     Simultaneous as Simultaneous,
+    clopper_pearson as clopper_pearson,
     confidence_intervals as confidence_intervals,
     refuse_bad_confidence as refuse_bad_confidence,
+)
+from .likelihood import (
+    TOLERANCE as TOLERANCE,
+    Likelihood as Likelihood,
+    expectation_maximization as expectation_maximization,
+    maximum_likelihood as maximum_likelihood,
 )
 from .metrics import (
     absolute_errors as absolute_errors,
@@ -23,18 +31,10 @@ from .metrics import (
     relative_errors as relative_errors,
     squared_errors as squared_errors,
 )
-from .propagation import (
-    propagation_factor as propagation_factor,
-    smallest_propagation as smallest_propagation,
-)
 from .simplex import (
-    Likelihood as Likelihood,
     clip_and_rescale as clip_and_rescale,
-    euclidean_projection as euclidean_projection,
-    maximum_likelihood as maximum_likelihood,
-)
-from .singular import (
     estimated_or_uniform as estimated_or_uniform,
+    euclidean_projection as euclidean_projection,
     unbiased_or_uniform as unbiased_or_uniform,
 )
 from .strata import (

@@ -1,9 +1,16 @@
 """How well proportions can be known from n reports ([multirr], sections 2.3, 3.2 and 3.3).
 
 All bounds are of the reports' proportions lambda, before these are turned back into proportions of
-true categories; what that adds is the subject of `deniable.estimation.propagation`. They rest on
-the normal approximation: with few records a category they promise more than they hold
-(`docs/findings.md`).
+true categories. They rest on the normal approximation: with few records a category they promise
+more than they hold (`docs/findings.md`).
+
+The estimate is P'^-1 times the proportions of reports, so that errors in these are carried over by
+P'^-1. The text measures this by the ratio of the largest to the smallest eigenvalue of P'. That is
+a lower bound of the condition number, the factor by which a relative error can grow at worst.
+Among matrices of a given parity whose eigenvalues are real and not negative, the form with p_u on
+the diagonal and p_d elsewhere has the smallest of both. Among all matrices, as the text has it, it
+has not: tests/estimation/test_propagation.py has the proof of the one and counterexamples to the
+other.
 """
 
 import math
@@ -15,9 +22,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from deniable.arrays import Floats
+from deniable.channels import Channel
 from deniable.errors import DeniableError
 
 LARGEST_CELLS = 10**200  # beyond, percentiles and squares leave the floats
+LARGEST_EXPONENT = 700.0  # exp of more is no float
 SMALLEST_ERROR = 1e-9
 SUM_TOLERANCE = 1e-9
 
@@ -188,7 +198,89 @@ def accuracy_analysis(sizes: Sequence[int], records: int, alpha: float = 0.05) -
     return AccuracyAnalysis(max(errors), errors.index(max(errors)), joint)
 
 
-def _distribution(proportions: npt.ArrayLike) -> npt.NDArray[np.float64]:
+# -- what estimation passes on ---------------------------------------------------------------------
+
+
+def propagation_factor(channel: Channel) -> float:
+    """Return P_max / P_min, the ratio of the largest to the smallest |eigenvalue| of P'.
+
+    P' = a I + b 1' has the eigenvalue 1 once and a otherwise: 1 / |a|. That is then no bound but
+    the truth: errors of reports sum to 0 and are multiplied by exactly 1 / a. Eigenvalues of a
+    product are products of eigenvalues, and so are the factors. All other channels are solved.
+
+    Returns
+    -------
+    float
+        In [1, inf]; infinite for a singular channel.
+
+    Examples
+    --------
+    >>> from deniable.channels import KeepOrReplace
+    >>> propagation_factor(KeepOrReplace.uniform(4, keep=0.5))
+    2.0
+    """
+    if channel.singular:
+        return math.inf
+    if (factors := channel.simple_factors) != (channel,):
+        return math.prod(map(propagation_factor, factors))
+    if (form := channel.weight_and_replacement) is not None:
+        return 1 / abs(form[0])
+    eigenvalues = np.abs(np.linalg.eigvals(channel.matrix()))
+    smallest = float(eigenvalues.min())
+    return float(eigenvalues.max()) / smallest if smallest else math.inf
+
+
+def condition_number(channel: Channel) -> float:
+    """Return the ratio of the largest to the smallest singular value of P.
+
+    At least `propagation_factor`, and equal to it for symmetric matrices. The n - 2 singular values
+    of a I + 1 b' off the plane of 1 and b are |a|; the two in it have the product |a| and the sum
+    of squares 2 a + n |b|^2.
+
+    Returns
+    -------
+    float
+        In [1, inf]; infinite for a singular channel.
+
+    Examples
+    --------
+    >>> from deniable.channels import KeepOrReplace
+    >>> condition_number(KeepOrReplace.uniform(4, keep=0.5))
+    2.0
+    """
+    if channel.singular:
+        return math.inf
+    if (factors := channel.simple_factors) != (channel,):
+        return math.prod(map(condition_number, factors))
+    if (form := channel.weight_and_replacement) is not None:
+        a, b = form
+        squares, product = 2 * a + b.size * float(b @ b), abs(a)
+        difference = max(squares - 2 * product, 0.0)
+        largest = (math.sqrt(squares + 2 * product) + math.sqrt(difference)) / 2
+        return max(largest**2 / product, 1.0)
+    return float(np.linalg.cond(channel.matrix()))
+
+
+def smallest_propagation(size: int, epsilon: float) -> float:
+    """Return the factor of the p_u / p_d form of [multirr], 2.3, (parity + r - 1) / (parity - 1).
+
+    Its parity, p_u / p_d, is exp(epsilon). No matrix of at most this epsilon whose eigenvalues are
+    real and not negative has a smaller factor.
+
+    Examples
+    --------
+    >>> round(smallest_propagation(4, math.log(5)), 12)
+    2.0
+    """
+    if size == 1 or epsilon > LARGEST_EXPONENT:
+        return 1.0
+    return 1 + size / math.expm1(epsilon) if epsilon > 0 else math.inf
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+def _distribution(proportions: npt.ArrayLike) -> Floats:
     shares = np.asarray(proportions, dtype=float)
     adds_up = shares.size and abs(shares.sum() - 1) <= SUM_TOLERANCE  # not so if one is NaN
     if shares.ndim != 1 or not adds_up or np.any(shares < 0):

@@ -29,7 +29,6 @@ not do: through a badly conditioned channel it need not have led to anything lik
 """
 
 from dataclasses import dataclass, replace
-from functools import reduce
 from math import sqrt
 from typing import Literal, NamedTuple, get_args
 
@@ -37,14 +36,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from deniable.channels import Channel, Floats, KeepOrReplace, ProductChannel, Target
-from deniable.errors import ChannelError, DeniableError
+from deniable.arrays import Flags, Floats
+from deniable.channels import Channel, Target
+from deniable.errors import DeniableError
 from deniable.estimation.error_bounds import root_b
 from deniable.estimation.simplex import euclidean_projection
 
 Method = Literal["score", "wald"]
 Simultaneous = Literal["none", "bonferroni", "scheffe"]
 
+Z_95 = 1.959963984540054
+"""The standard errors on either side of a normal estimate's 95 % interval."""
 ROUNDING = 1e-12
 EXTRA_RECORDS = 4.0
 """Records added on the side of a limit; about z^2 at 95 %. Between 1 and 4 little depends on it."""
@@ -78,7 +80,7 @@ class Intervals:
     simultaneous: Simultaneous
     target: Target
 
-    def cover(self, truth: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    def cover(self, truth: npt.ArrayLike) -> Flags:
         """Return which intervals hold the truth, give or take 1e-12; NaN limits hold nothing."""
         values = np.asarray(truth, dtype=float)
         return np.asarray((self.low - ROUNDING <= values) & (values <= self.high + ROUNDING))
@@ -132,6 +134,7 @@ def confidence_intervals(
     --------
     Wilson's interval of 2 in 10, and the same through a coin that lies once in four times:
 
+    >>> from deniable.channels import KeepOrReplace
     >>> straight = confidence_intervals(KeepOrReplace.uniform(2, keep=1.0), [8, 2])
     >>> straight.low[1].round(4), straight.high[1].round(4)
     (np.float64(0.0567), np.float64(0.5098))
@@ -139,7 +142,7 @@ def confidence_intervals(
     np.float64(0.4153)
     """
     _refuse_unknown(confidence, method, simultaneous)
-    weights = None if functionals is None else functional_weights(functionals, channel)
+    weights = None if functionals is None else channel.functional_weights(functionals)
     errors = channel.standard_errors(reported_counts, target, weights)
     proportions = channel.estimate(reported_counts)
     estimate = proportions if weights is None else np.asarray(proportions @ weights.T)
@@ -158,15 +161,15 @@ def _score_limits(
     """Solve d^2 <= z^2 / n (level + slope d - k (2 estimate d + d^2)), k being 0 for the file."""
     records = counts.sum(axis=-1, keepdims=True)
     frequencies = counts / records
-    proportions = channel._solve_transposed(frequencies)
+    proportions = channel.solve_transposed(frequencies)
     likely = (1 - EVENED) * euclidean_projection(proportions) + EVENED / channel.size
     if weights is None:
         sides = _category_moments(channel, likely)
         estimate, squares = proportions, proportions
-        second = channel._second_moments(frequencies)
+        second = channel.second_moments(frequencies)
     else:
         both = np.concatenate([weights, weights**2])
-        scores = channel._solve(both)
+        scores = channel.solve(both)
         sides = _functional_moments(channel, likely, weights, scores)
         estimate, squares = np.split(proportions @ both.T, 2, axis=-1)
         second = frequencies @ (scores[: len(weights)] ** 2).T
@@ -236,9 +239,9 @@ def _category_moments(channel: Channel, likely: Floats) -> tuple[_Side, _Side]:
 
     As `_functional_moments` of the categories' indicators, without a matrix.
     """
-    own = [_own_moments(channel, power) for power in (2, 3)]
+    own = [channel.own_moments(power) for power in (2, 3)]
     reports = channel.reported(likely)
-    found = [channel._second_moments(reports), _third_moments(channel, reports)]
+    found = [channel.second_moments(reports), channel.third_moments(reports)]
     everywhere = _of_indicators(likely, found[0], found[1], likely * own[0])
     inside = _of_indicators(np.ones(channel.size), own[0], own[1], own[0])
     if channel.size == 1:
@@ -281,30 +284,6 @@ def _functional_moments(
     return sides[0], sides[1]
 
 
-def _third_moments(channel: Channel, reported: Floats) -> Floats:
-    """Return for each category u the sum over v of reported[v] * inverse(P)[v, u] ** 3."""
-    if isinstance(channel, ProductChannel):
-        return channel._along_axes(_third_moments, reported)
-    if isinstance(channel, KeepOrReplace):
-        b, total = channel._b, reported.sum(axis=-1, keepdims=True)
-        cubes = reported * (1 - b) ** 3 - (total - reported) * b**3
-        return np.asarray(cubes / channel.diagonal_weight**3)
-    return np.asarray(reported @ (channel._solve(np.eye(channel.size)) ** 3).T)
-
-
-def _own_moments(channel: Channel, power: int) -> Floats:
-    """Return for each category u the sum over v of P[u, v] * inverse(P)[v, u] ** power."""
-    if isinstance(channel, ProductChannel):
-        factors = (_own_moments(factor, power) for factor in channel.factors)
-        return reduce(lambda left, right: np.outer(left, right).reshape(-1), factors)
-    if isinstance(channel, KeepOrReplace):
-        a, b = channel.diagonal_weight, channel._b
-        moments = (a + b) * (1 - b) ** power + (1 - a - b) * (-b) ** power
-        return np.asarray(moments / a**power)
-    scores = channel._solve(np.eye(channel.size))
-    return np.asarray((channel.matrix() * scores**power).sum(axis=1))
-
-
 def _critical_square(
     alpha: float, simultaneous: Simultaneous, intervals: int, categories: int
 ) -> float:
@@ -314,15 +293,36 @@ def _critical_square(
     return root_b(intervals if simultaneous == "bonferroni" else 1, alpha) ** 2
 
 
-def functional_weights(functionals: npt.ArrayLike, channel: Channel) -> Floats:
-    """Return the weights of linear functionals, a row each, once they fit the channel."""
-    weights = np.atleast_2d(np.asarray(functionals, dtype=float))
-    if weights.ndim != 2 or weights.shape[-1] != channel.size or not np.all(np.isfinite(weights)):
-        raise ChannelError(
-            f"functionals of shape {np.shape(functionals)} do not fit a channel over "
-            f"{channel.size} categories; give finite weights, one a category, in each row"
-        )
-    return weights
+def clopper_pearson(
+    events: npt.ArrayLike, trials: npt.ArrayLike, confidence: float = 0.95
+) -> tuple[Floats, Floats]:
+    """Return Clopper and Pearson's interval of a probability, or of several.
+
+    It covers with at least the stated confidence, also where all trials agree: half of what is
+    left of the confidence lies beyond either end.
+
+    Parameters
+    ----------
+    events, trials : int or arrays of int, 0 <= events <= trials, trials >= 1
+    confidence : float, in (0, 1)
+
+    Returns
+    -------
+    tuple of arrays
+        Lower and upper limits, of the shape that events and trials have together.
+
+    Examples
+    --------
+    >>> low, high = clopper_pearson([0, 5], [100, 10])
+    >>> low.round(4).tolist(), high.round(4).tolist()
+    ([0.0, 0.1871], [0.0362, 0.8129])
+    """
+    happened, tried = np.asarray(events), np.asarray(trials)
+    tail = (1 - confidence) / 2
+    low = special.betaincinv(happened, tried - happened + 1, tail)
+    high = special.betaincinv(happened + 1, tried - happened, 1 - tail)
+    # The limits at the ends, where one of the beta distribution's parameters is 0.
+    return np.where(happened == 0, 0.0, low), np.where(happened == tried, 1.0, high)
 
 
 def refuse_bad_confidence(confidence: float) -> None:

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from deniable.arrays import Flags, Floats
 from deniable.errors import DeniableError
-
-Floats = npt.NDArray[np.float64]
 
 
 def queried_cells(cells: int, coverage: float) -> int:
@@ -25,7 +24,7 @@ def queried_cells(cells: int, coverage: float) -> int:
 
 def random_queries(
     cells: int, coverage: float, queries: int, generator: np.random.Generator
-) -> npt.NDArray[np.bool_]:
+) -> Flags:
     """Draw queries, each a random set of cells of the stated coverage.
 
     Returns
@@ -38,16 +37,12 @@ def random_queries(
     return np.asarray(keys <= last)
 
 
-def absolute_errors(
-    estimated: npt.NDArray[np.float64], true: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def absolute_errors(estimated: Floats, true: Floats) -> Floats:
     """Return |Y_S - X_S|, in records."""
     return np.abs(estimated - true)
 
 
-def relative_errors(
-    estimated: npt.NDArray[np.float64], true: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def relative_errors(estimated: Floats, true: Floats) -> Floats:
     """Return |Y_S - X_S| / X_S ([multirr], (16)).
 
     Infinite where nothing is there to count but something is estimated; 0 where neither is.
@@ -71,11 +66,6 @@ def squared_errors(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
     """
     errors = np.asarray(estimated, dtype=float) - np.asarray(true, dtype=float)
     return np.asarray(np.sum(errors**2, axis=-1))
-
-
-def expected_squared_error(estimated: npt.ArrayLike, true: npt.ArrayLike) -> float:
-    """Return the mean over all runs of the sum of squared errors (ESE; [rrba], 3.2.1)."""
-    return float(np.mean(squared_errors(estimated, true)))
 
 
 def l2_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:

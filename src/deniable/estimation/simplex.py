@@ -1,23 +1,19 @@
-"""From an unbiased estimate, or from counts, to a distribution: three ways, each by its own name.
+"""From an unbiased estimate to a distribution, and what to take where there is no estimate.
 
-All work on the last axis and over any leading batch axes. All of them are biased towards the
-inside of the simplex; what must be unbiased stays with `Channel.estimate`.
+Projections work on the last axis and over any leading batch axes. All of them are biased towards
+the inside of the simplex, as is maximum likelihood (`deniable.estimation.likelihood`); what must be
+unbiased stays with `Channel.estimate`. What a singular channel erases is taken as uniform.
 """
+
+import warnings
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Channel, Floats, KeepOrReplace
-from deniable.errors import DeniableError, SingularChannelError
-from deniable.estimation.em import MOST_STEPS, TOLERANCE, Likelihood, expectation_maximization
-
-__all__ = [
-    "Likelihood",
-    "clip_and_rescale",
-    "euclidean_projection",
-    "expectation_maximization",
-    "maximum_likelihood",
-]
+from deniable.arrays import Counts, Floats
+from deniable.channels import Channel, ProductChannel
+from deniable.errors import DeniableError
 
 
 def clip_and_rescale(estimate: npt.ArrayLike) -> Floats:
@@ -68,84 +64,51 @@ def euclidean_projection(estimate: npt.ArrayLike) -> Floats:
     return np.asarray(projected / projected.sum(axis=-1, keepdims=True))
 
 
-def maximum_likelihood(
-    reported_counts: npt.ArrayLike,
-    channel: Channel,
-    *,
-    tolerance: float = TOLERANCE,
-    iterations: int = MOST_STEPS,
-) -> Likelihood:
-    """Return the distribution that makes the reported counts most likely.
+# -- what a singular channel leaves ----------------------------------------------------------------
 
-    Closed form for keep-or-replace channels, expectation-maximization otherwise
-    (`deniable.estimation.em`).
+
+def unbiased_or_uniform(reports: Counts, channel: Channel) -> Floats:
+    """Return the unbiased estimate; uniform, with a warning, where the channel is singular.
+
+    In a product only the singular attributes are taken as uniform (and independent of the others);
+    the margin of the others is estimated from their own reports.
+    """
+    return estimated_or_uniform(reports, channel, lambda counts, known: known.estimate(counts))
+
+
+def estimated_or_uniform(
+    reports: Counts, channel: Channel, estimate: Callable[[Counts, Channel], Floats]
+) -> Floats:
+    """Return an estimate; uniform, with a warning, where the channel is singular.
 
     Parameters
     ----------
-    reported_counts : shape (..., categories)
+    reports : counts, shape (..., cells)
     channel : Channel
-    tolerance : float, > 0
-        EM stops when the log-likelihood is provably within so many nats of its maximum.
-    iterations : int
-        EM stops here at the latest, with a warning that gives the gap that is left.
-
-    Raises
-    ------
-    SingularChannelError
-        If the channel cannot be inverted.
-    ChannelError
-        If the counts do not fit the channel, are negative, not finite, or all zero.
+    estimate : callable
+        (counts, channel) -> proportions, for channels that are not singular.
     """
-    if channel.singular:
-        raise SingularChannelError(
-            f"the channel over {channel.size} categories is singular: many distributions are "
-            "equally likely under it, there is no one maximum-likelihood estimate"
-        )
-    if isinstance(channel, KeepOrReplace):
-        counts = np.asarray(reported_counts, dtype=float)
-        channel._frequencies(counts)  # the same refusals as for an estimate
-        return Likelihood(_fill_to_level(counts, channel), 0, 0.0)
-    return expectation_maximization(
-        reported_counts, channel, tolerance=tolerance, iterations=iterations
+    if not channel.singular:
+        return estimate(reports, channel)
+    warnings.warn(
+        f"the channel over {channel.size} cells is singular: what it erases is taken as uniform",
+        RuntimeWarning,
+        stacklevel=3,
     )
+    factors = channel.simple_factors
+    table = reports.reshape(-1, *(factor.size for factor in factors))
+    erased = tuple(i for i, factor in enumerate(factors, 1) if factor.singular)
+    known = tuple(factor for factor in factors if not factor.singular)
+    shape = [1 if factor.singular else factor.size for factor in factors]
+    found = np.ones((len(table), *shape))
+    if known:
+        margin = table.sum(axis=erased).reshape(len(table), -1)
+        found = estimate(margin, ProductChannel(known)).reshape(len(table), *shape)
+    cells = np.prod([factors[i - 1].size for i in erased])
+    return np.broadcast_to(found / cells, table.shape).reshape(reports.shape)
 
 
-def _fill_to_level(counts: Floats, channel: KeepOrReplace) -> Floats:
-    """Water-filling: pi_v = max(0, n_v / mu - b_v / a), with mu such that the sum is 1.
-
-    The categories with the largest n_v / b_v stay in (the smallest if a < 0), so one sort finds
-    them. With a uniform b this is the closed form of Pinzon et al. (2026).
-    """
-    a, b = channel.diagonal_weight, channel.replacement
-    if a < 0 and np.any(counts == 0):
-        return _fill_where_nothing_is_reported(counts, channel)
-    level = np.divide(counts, b, out=np.where(counts > 0, np.inf, 0.0), where=b > 0)
-    order = np.argsort(-np.sign(a) * level, axis=-1, kind="stable")
-    n = np.take_along_axis(counts, order, axis=-1)
-    odds = np.broadcast_to(b / a, counts.shape)
-    odds = np.take_along_axis(odds, order, axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mu = np.cumsum(n, axis=-1) / (1 + np.cumsum(odds, axis=-1))
-        positive = n / mu - odds > 0
-    positive[..., 0] = True
-    kept = np.sum(np.logical_and.accumulate(positive, axis=-1), axis=-1, keepdims=True)
-    final = np.take_along_axis(mu, kept - 1, axis=-1)
-    inside = np.maximum(counts / final - b / a, 0.0)
-    return np.asarray(inside / inside.sum(axis=-1, keepdims=True))
-
-
-def _fill_where_nothing_is_reported(counts: Floats, channel: KeepOrReplace) -> Floats:
-    # With a negative weight a category that nobody reports can take all of the mass at no loss of
-    # likelihood; several share it in proportion to b. Tables without such a category go on.
-    b = channel.replacement
-    unreported = counts == 0
-    shares = np.where(unreported, b, 0.0)
-    some = unreported.any(axis=-1)
-    result = np.empty_like(counts)
-    result[some] = shares[some] / shares[some].sum(axis=-1, keepdims=True)
-    if not np.all(some):
-        result[~some] = _fill_to_level(counts[~some], channel)
-    return result
+# -- refusals --------------------------------------------------------------------------------------
 
 
 def _finite(values: npt.ArrayLike) -> Floats:

@@ -22,12 +22,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from deniable.channels import Channel, Counts, DenseChannel, Floats, Target
+from deniable.arrays import Counts, Flags, Floats
+from deniable.channels import Channel, Target
 from deniable.errors import ChannelError
-from deniable.estimation.em import Likelihood
-from deniable.estimation.simplex import maximum_likelihood
+from deniable.estimation.likelihood import Likelihood, maximum_likelihood
 
 ROUNDING = 1e-12
 
@@ -48,23 +47,19 @@ class Reduced:
     """
 
     channel: Channel
-    possible: npt.NDArray[np.bool_]
+    possible: Flags
 
     @classmethod
     def of(cls, channel: Channel, *, invariant: bool) -> "Reduced":
         """Return the channel as it is, or what is left of an invariant one."""
-        everything = np.ones(channel.size, dtype=bool)
-        if not (invariant and isinstance(channel, DenseChannel)):
-            return cls(channel, everything)
-        possible = np.asarray(channel.entries.any(axis=0))
-        if possible.all():
-            return cls(channel, everything)
-        return cls(DenseChannel(channel.entries[np.ix_(possible, possible)]), possible)
+        if invariant:
+            return cls(*channel.without_unreported())
+        return cls(channel, np.ones(channel.size, dtype=bool))
 
     def solve(self, weights: Floats) -> Floats:
         """Return g with E g(report) = weights(true category), shape (functionals, categories)."""
         solved = np.zeros(weights.shape)
-        solved[..., self.possible] = self.channel._solve(weights[..., self.possible])
+        solved[..., self.possible] = self.channel.solve(weights[..., self.possible])
         return solved
 
     def likelihood(self, counts: Counts, tolerance: float) -> Likelihood:

@@ -28,10 +28,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse, special
 
-from deniable.channels import ROW_SUM_TOLERANCE, Channel, Floats, Target
+from deniable.arrays import Codes, Floats
+from deniable.channels import Channel, Target
 from deniable.errors import ChannelError, DataError, DeniableError
-from deniable.estimation.intervals import Intervals, functional_weights, refuse_bad_confidence
-from deniable.records import Codes, refuse_foreign_codes
+from deniable.estimation.intervals import Intervals, refuse_bad_confidence
+from deniable.records import refuse_foreign_codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +118,7 @@ def weighted_estimate(
     """
     _refuse_misfit(channel, counts)
     sums = counts.weights.sum(axis=-2)
-    return channel._solve_transposed(sums / _denominator(sums, total))
+    return channel.solve_transposed(sums / _denominator(sums, total))
 
 
 def weighted_intervals(
@@ -149,17 +150,17 @@ def weighted_intervals(
     denominator = _denominator(counts.weights.sum(axis=-2), total)
     if target == "file":
         squares = counts.squares.sum(axis=-2)
-        spread = channel._second_moments(squares)
-        variance = spread - channel._solve_transposed(squares)
+        spread = channel.second_moments(squares)
+        variance = spread - channel.solve_transposed(squares)
         freedom = np.full((*counts.records.shape[:-1], 1), np.inf)
     else:
         factor = _design_factor(counts.records)[..., None]
         centre = estimate[..., None, :] if total is None else np.zeros_like(estimate)[..., None, :]
-        sums = channel._solve_transposed(counts.weights) - centre * counts.weights.sum(
+        sums = channel.solve_transposed(counts.weights) - centre * counts.weights.sum(
             axis=-1, keepdims=True
         )
-        spread = channel._second_moments(counts.squares)
-        squares = spread - 2 * centre * channel._solve_transposed(counts.squares)
+        spread = channel.second_moments(counts.squares)
+        squares = spread - 2 * centre * channel.solve_transposed(counts.squares)
         squares = squares + centre**2 * counts.squares.sum(axis=-1, keepdims=True)
         variance = (factor * (squares - sums**2 / counts.records[..., None])).sum(axis=-2)
         spread = (factor * spread).sum(axis=-2)
@@ -247,15 +248,12 @@ def survey_estimate(
     proportions = weighted_estimate(channel, counts, total=total)
     sums = counts.weights.sum(axis=0)
     denominator = float(_denominator(sums, total)[0])
-    if functionals is None:
-        asked = channel._every_category()
-    else:
-        asked = functional_weights(functionals, channel)
-    scores = channel._solve(asked)
+    asked = channel.functional_weights(functionals)
+    scores = channel.solve(asked)
     estimate = asked @ proportions
     if target == "file":
         squares = counts.squares.sum(axis=0)
-        own = (asked * channel._solve_transposed(squares)) @ asked.T
+        own = (asked * channel.solve_transposed(squares)) @ asked.T
         covariance = ((scores * squares) @ scores.T - own) / denominator**2
         return SurveyEstimate(estimate, covariance, np.inf, target)
     residuals = scores if total is not None else scores - estimate[:, None]
@@ -273,47 +271,6 @@ def survey_estimate(
     outer = residuals @ (counts.weights * np.sqrt(factor / units)[:, None]).T
     covariance = (inner - outer @ outer.T) / denominator**2
     return SurveyEstimate(estimate, covariance, float(units.sum() - number), target)
-
-
-def invariant_weighted_covariance(channel: Channel, counts: WeightedCounts) -> Floats:
-    """Return the covariance, given the data, of the weighted shares after weighted invariant PRAM.
-
-    With P' pi_w = pi_w ([pram], (2.7)) the weighted shares of the perturbed file have the mean
-    pi_w, and, each record being changed on its own, the covariance
-
-        sum over u of (sum of w_i^2 over the records of u) (D_u - P_u P_u') / (sum of w_i)^2,
-
-    P_u the row of u, D_u its diagonal matrix; (2.4) where all weights are equal. Whoever has the
-    true records can compute it, and it is an unbiased estimate of what PRAM adds to the variance.
-
-    Parameters
-    ----------
-    channel : Channel
-        Invariant for the weighted proportions, within 1e-9.
-    counts : WeightedCounts
-        Of the true records.
-
-    Raises
-    ------
-    ChannelError
-        If the channel is not invariant for these weights; if it has over 4,096 categories.
-    """
-    if counts.weights.ndim != 2 or counts.weights.shape[-1] != channel.size:
-        raise ChannelError(
-            f"sums of weights of shape {counts.weights.shape} do not fit a channel over "
-            f"{channel.size} categories; give those of one file of true records"
-        )
-    sums, squares = counts.weights.sum(axis=0), counts.squares.sum(axis=0)
-    shares = sums / _denominator(sums, None)
-    moved = np.abs(channel.reported(shares) - shares).max()
-    if moved > ROW_SUM_TOLERANCE:
-        raise ChannelError(
-            f"the channel is not invariant for these weights: it moves a weighted share by "
-            f"{moved:.3g}; build it for the weighted proportions, or estimate with survey_estimate"
-        )
-    matrix = channel.matrix()
-    spread = np.diag(squares @ matrix) - (matrix.T * squares) @ matrix
-    return np.asarray(spread / sums.sum() ** 2)
 
 
 def _student(
@@ -389,7 +346,7 @@ def _nested(
 
 
 def _refuse_misfit(channel: Channel, counts: WeightedCounts) -> None:
-    channel._refuse_singular()
+    channel.refuse_singular()
     if counts.weights.shape[-1] != channel.size:
         raise ChannelError(
             f"weights over {counts.weights.shape[-1]} categories do not fit a channel over "

@@ -1,6 +1,5 @@
 from .histograms import (
     TABLE_DISTANCE as TABLE_DISTANCE,
-    Counts as Counts,
     NaiveBayes as NaiveBayes,
     NoisyHistograms as NoisyHistograms,
     histograms as histograms,
@@ -8,7 +7,6 @@ from .histograms import (
 )
 from .methods import (
     METHODS as METHODS,
-    Floats as Floats,
     Masking as Masking,
     Method as Method,
     domain_bounds as domain_bounds,

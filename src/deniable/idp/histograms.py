@@ -23,14 +23,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Codes, Counts, Floats
 from deniable.errors import DeniableError
 from deniable.estimation import euclidean_projection
 from deniable.idp.methods import split_budget
 from deniable.sampling import Noise
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
-Labels = npt.NDArray[np.integer]
 
 TABLE_DISTANCE = 2
 """How far apart in l1 the tables of an attribute are in two files that differ in one record."""
@@ -70,7 +67,7 @@ class NoisyHistograms:
         records = np.maximum(self.class_counts, 1)[:, None]
         return euclidean_projection(self.counts / records)
 
-    def synthesize(self, labels: Labels, generator: np.random.Generator) -> Floats:
+    def synthesize(self, labels: Codes, generator: np.random.Generator) -> Floats:
         """Draw records, each attribute on its own from the distribution of the record's class.
 
         Within a bin values are uniform. Dependences between attributes are kept as far as the
@@ -100,7 +97,7 @@ class NoisyHistograms:
 
 def noisy_histograms(
     values: npt.ArrayLike,
-    labels: Labels,
+    labels: Codes,
     classes: int,
     upper: npt.ArrayLike,
     *,
@@ -137,7 +134,7 @@ def noisy_histograms(
 
 
 def histograms(
-    values: npt.ArrayLike, labels: Labels, classes: int, upper: Floats, bins: int
+    values: npt.ArrayLike, labels: Codes, classes: int, upper: Floats, bins: int
 ) -> Counts:
     """Count the records of each class in bins of each attribute, without noise.
 

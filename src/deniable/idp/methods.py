@@ -27,47 +27,17 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.idp.microaggregation import Clusters, Ranking
 from deniable.sampling import Noise
 
-Floats = npt.NDArray[np.float64]
 Method = Literal["dp", "dp_um", "idp_ls", "idp_cbls"]
 Reading = Literal["exact", "prose"]
 METHODS: tuple[Method, ...] = get_args(Method)
 READINGS: tuple[Reading, ...] = get_args(Reading)
 SMALLEST_CLUSTER = 3
 """Of ``idp_cbls``: below it second smallest and second largest are not both there."""
-
-
-def noisy_answer(
-    answer: npt.ArrayLike, local_sensitivity: npt.ArrayLike, epsilon: float, noise: Noise
-) -> Floats:
-    """Answer a query with noise for its local sensitivity ([idp], Proposition 1).
-
-    The claim is epsilon-iDP: with the scale held fixed, the answer's density at the actual data set
-    and at any neighbour differ by a factor of at most exp(epsilon), because the two answers are at
-    most the local sensitivity apart. For a query with several numbers the sensitivity must be that
-    of the whole vector in the l1 norm. On a neighbour the scale itself would differ: this
-    is not epsilon-DP unless the sensitivity is global.
-
-    Parameters
-    ----------
-    answer : number or array
-        The query's true answer.
-    local_sensitivity : number or array that broadcasts to `answer`, >= 0
-        Definition 4, at the actual data set.
-    epsilon : float, > 0
-    noise : Noise
-
-    Returns
-    -------
-    array of the shape of `answer`
-    """
-    _refuse_budget(np.asarray(epsilon, dtype=float))
-    values = np.asarray(answer, dtype=float)
-    scales = np.broadcast_to(np.asarray(local_sensitivity, dtype=float) / epsilon, values.shape)
-    return np.asarray(noise.add(values, scales, 1)[0])
 
 
 def domain_bounds(values: npt.ArrayLike, factor: float) -> Floats:
@@ -190,11 +160,6 @@ class Masking:
     def scales(self) -> Floats:
         """Scale of the noise of each centroid, shape (attributes, clusters)."""
         return np.asarray(self.sensitivities / self.epsilons[:, None])
-
-    @property
-    def exact_clusters(self) -> Floats:
-        """Share of the clusters of each attribute whose centroid gets no noise at all."""
-        return np.asarray((self.scales == 0).mean(axis=1))
 
     def noisy_centroids(self, noise: Noise, runs: int = 1) -> Floats:
         """Return centroids with noise, clipped to the domain, (runs, attributes, clusters)."""

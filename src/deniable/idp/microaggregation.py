@@ -10,10 +10,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats, Positions
 from deniable.errors import DeniableError
-
-Floats = npt.NDArray[np.float64]
-Positions = npt.NDArray[np.intp]
 
 
 def cluster_starts(records: int, k: int) -> Positions:

@@ -18,12 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Codes, Counts, Floats, Positions
 from deniable.errors import DeniableError
 from deniable.idp.methods import split_budget
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
-Labels = npt.NDArray[np.integer]
 
 
 def median_log_densities(values: Floats, upper: float, epsilon: float) -> tuple[Floats, Floats]:
@@ -53,7 +50,7 @@ def median_log_densities(values: Floats, upper: float, epsilon: float) -> tuple[
 
 def class_medians(
     values: npt.ArrayLike,
-    labels: Labels,
+    labels: Codes,
     classes: int,
     upper: npt.ArrayLike,
     epsilon: float,
@@ -110,7 +107,7 @@ class ThresholdRule:
 
 
 def rule_log_densities(
-    values: Floats, labels: Labels, upper: float, epsilon: float, weights: Floats
+    values: Floats, labels: Codes, upper: float, epsilon: float, weights: Floats
 ) -> tuple[Floats, Floats]:
     """Return the intervals for the threshold of one attribute, and the log weight of each rule.
 
@@ -139,7 +136,7 @@ def rule_log_densities(
 
 def threshold_rule(
     values: npt.ArrayLike,
-    labels: Labels,
+    labels: Codes,
     upper: npt.ArrayLike,
     epsilon: float,
     generator: np.random.Generator,
@@ -176,7 +173,7 @@ def threshold_rule(
     return ThresholdRule(int(attribute), float(threshold), int(above))
 
 
-def _chosen(log_weights: Floats, generator: np.random.Generator, runs: int) -> npt.NDArray[np.intp]:
+def _chosen(log_weights: Floats, generator: np.random.Generator, runs: int) -> Positions:
     """Draw intervals in proportion to their weights, shape (runs,)."""
     weights = np.exp(log_weights - log_weights.max())
     steps = np.cumsum(weights)
@@ -184,9 +181,7 @@ def _chosen(log_weights: Floats, generator: np.random.Generator, runs: int) -> n
     return np.asarray(np.minimum(drawn, len(steps) - 1), dtype=np.intp)
 
 
-def _within(
-    edges: Floats, intervals: npt.NDArray[np.intp], generator: np.random.Generator
-) -> Floats:
+def _within(edges: Floats, intervals: Positions, generator: np.random.Generator) -> Floats:
     below, above = edges[intervals], edges[intervals + 1]
     return np.asarray(below + generator.random(len(intervals)) * (above - below))
 

@@ -1,15 +1,11 @@
 """What masking costs numeric records: mean SSE ([idp], section 4.1) and F-measures (4.2)."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Codes, Floats
 from deniable.errors import DeniableError
 from deniable.idp.methods import Masking
-
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.integer]
 
 
 def mean_sse(original: npt.ArrayLike, masked: npt.ArrayLike) -> Floats:
@@ -128,7 +124,7 @@ def _in_all(masking: Masking, squares: Floats, variances: Floats) -> Floats:
     return np.asarray((total / variances).mean(axis=-1) / ranking.records)
 
 
-def f_measures(true: Labels, predicted: Labels, classes: int) -> Floats:
+def f_measures(true: Codes, predicted: Codes, classes: int) -> Floats:
     """Return the F-measure of each class: the harmonic mean of precision and recall.
 
     It is 2 TP / (2 TP + FP + FN), so 0 for a class that is never predicted, and 0 as well for one
@@ -159,12 +155,7 @@ def f_measures(true: Labels, predicted: Labels, classes: int) -> Floats:
     return np.asarray(np.divide(found, either, out=np.zeros(classes), where=either > 0))
 
 
-def majority_f_measures(training: Labels, test: Labels, classes: int) -> Floats:
+def majority_f_measures(training: Codes, test: Codes, classes: int) -> Floats:
     """Return the F-measures of always answering the class that is most frequent in training."""
     majority = int(np.bincount(training, minlength=classes).argmax())
     return f_measures(test, np.full_like(test, majority), classes)
-
-
-def macro(measures: Sequence[float] | Floats) -> float:
-    """Return the mean of F-measures over classes, which no single class can carry alone."""
-    return float(np.mean(measures))

@@ -1,12 +1,13 @@
-from .invariant_methods import Method as Method, whole_file_epsilon as whole_file_epsilon
 from .item_sets import item_set_supports as item_set_supports
 from .matrices import (
     LARGEST_BLOCK as LARGEST_BLOCK,
     LARGEST_DESIGNED as LARGEST_DESIGNED,
+    Method as Method,
     channel_of_epsilon as channel_of_epsilon,
     channel_of_retention as channel_of_retention,
     matrix_from_file as matrix_from_file,
     pram_matrix as pram_matrix,
+    whole_file_epsilon as whole_file_epsilon,
 )
 from .protocol import (
     Block as Block,

@@ -19,7 +19,8 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from deniable.channels import Floats, Target
+from deniable.arrays import Floats
+from deniable.channels import Target
 from deniable.errors import DataError, DeniableError
 from deniable.estimation import Intervals, confidence_intervals, refuse_bad_confidence
 from deniable.pram.transactions import LARGEST_SET, Item, Transactions
@@ -85,10 +86,12 @@ def pattern_supports(
     places = [transactions.positions(list(pattern)) for pattern in patterns]
     wanted = [_cell(list(pattern.values())) for pattern in patterns]
     columns: dict[str, list[object] | Floats] = {
-        "items": [transactions.label(place, list(pattern.values()))
-                  for place, pattern in zip(places, patterns, strict=True)],
+        "items": [
+            transactions.label(place, list(pattern.values()))
+            for place, pattern in zip(places, patterns, strict=True)
+        ],
         "size": [len(place) for place in places],
-    }  # fmt: skip
+    }
     reported, by_target = _estimates(transactions, places, wanted, confidence)
     columns["reported"] = reported
     columns["support"] = by_target["file"].estimate

@@ -13,12 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats, Positions
 from deniable.channels import (
-    Channel,
-    DenseChannel,
-    Floats,
-    ProductChannel,
-    largest_column_ratio,
     log_rounded_up,
 )
 from deniable.errors import DeniableError
@@ -33,7 +29,6 @@ Block = tuple[str, ...]
 """Attributes that go through one matrix over their joint cells."""
 
 Matrices = Mapping[Stratum, Mapping[Block, Floats]]
-Rows = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,13 +150,13 @@ class StratifiedProtocol:
             for block, channel in zip(protocol.clusters, protocol.channels, strict=True):
                 shape = self.domain.project(block).shape
                 for position, name in enumerate(block):
-                    epsilon = epsilon_of_changed_attribute(channel, shape, position)
+                    epsilon = log_rounded_up(channel.parity_of_attribute(shape, position))
                     worst[name] = max(worst[name], epsilon)
         return worst
 
     # -- records ----------------------------------------------------------------------------------
 
-    def parts(self, data: Microdata) -> list[tuple[Stratum, Rows]]:
+    def parts(self, data: Microdata) -> list[tuple[Stratum, Positions]]:
         """Return which records are in which stratum, for the strata that have any.
 
         Parameters
@@ -273,7 +268,7 @@ def cell_labels(domain: Domain) -> list[str]:
 
 def parts_by_stratum(
     data: Microdata, strata: tuple[str, ...], known: Mapping[Stratum, Any] | None = None
-) -> list[tuple[Stratum, Rows]]:
+) -> list[tuple[Stratum, Positions]]:
     """Return which records are in which stratum, by categories, for the strata that have any.
 
     Parameters
@@ -330,30 +325,3 @@ def shares(data: Microdata, names: tuple[str, ...], weights: npt.ArrayLike | Non
     if not counts.sum() > 0:
         raise DeniableError(f"there are no records to take shares of {' x '.join(names)} from")
     return np.asarray(counts / counts.sum())
-
-
-def epsilon_of_changed_attribute(channel: Channel, shape: tuple[int, ...], position: int) -> float:
-    """Return the exact epsilon for cells that differ in one attribute of a block, rounded up.
-
-    Parameters
-    ----------
-    channel : Channel
-        Over the block's cells.
-    shape : numbers of categories of the block's attributes
-    position : int
-        Of the attribute that changes.
-    """
-    if len(shape) == 1:
-        return channel.epsilon
-    if isinstance(channel, ProductChannel):
-        return channel.factors[position].epsilon
-    if not isinstance(channel, DenseChannel):
-        return channel.epsilon  # in keep-or-replace any two cells are told apart equally well
-    cells = np.arange(channel.size).reshape(shape)
-    worst = []
-    for others in np.moveaxis(cells, position, -1).reshape(-1, shape[position]):
-        ratio = largest_column_ratio(channel.entries[others])
-        if ratio is None:
-            return np.inf
-        worst.append(ratio)
-    return log_rounded_up(max(worst))

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Counts, ProductChannel
+from deniable.arrays import Codes, Counts
+from deniable.channels import ProductChannel
 from deniable.errors import ChannelError, DataError, SingularChannelError
-from deniable.records import Codes, Microdata
+from deniable.records import Microdata
 
 Item = int | str
 """An item's name, or its number from 0."""

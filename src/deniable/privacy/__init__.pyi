@@ -11,14 +11,11 @@ from .audit import (
     Finding as Finding,
     Matrix as Matrix,
     SamplerTest as SamplerTest,
-    audit_attribute as audit_attribute,
-    audit_cluster as audit_cluster,
     audit_sampler as audit_sampler,
     cells_by_others as cells_by_others,
     column_epsilon as column_epsilon,
     constant_matrix as constant_matrix,
     exact_epsilon as exact_epsilon,
-    rational_odds as rational_odds,
 )
 from .breaches import (
     Factors as Factors,

@@ -20,10 +20,9 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats
 from deniable.channels import (
     Channel,
-    ExactMatrix,
-    Floats,
     KeepOrReplace,
     Number,
     as_written,
@@ -78,15 +77,6 @@ class FactorWitness:
 # -- amplification and breaches (Definitions 3.1 and 3.2, Theorem 3.1) -----------------------------
 
 
-def amplification(channel: Channel) -> float:
-    """Return the smallest gamma for which the channel is at most gamma-amplifying, its parity.
-
-    [pram], Definition 3.2; rounded up, infinite if a report is impossible for some true
-    categories and possible for others.
-    """
-    return channel.parity
-
-
 def largest_parity(rho_1: Number, rho_2: Number) -> float:
     """Return the parity up to which no breach is possible, [pram], (3.5), rounded down.
 
@@ -117,7 +107,7 @@ def guarantees_no_breach(channel: Channel, rho_1: Number, rho_2: Number) -> bool
     --------
     witness : the prior, set and report of a breach, where there is one.
     """
-    parity = channel._largest_ratio()
+    parity = channel.exact_parity
     return parity is not None and parity <= _largest_parity(rho_1, rho_2)
 
 
@@ -140,7 +130,7 @@ def witness(
     """
     low, high = thresholds(rho_1, rho_2)
     refuse_unknown_direction(direction)
-    parity = channel._largest_ratio()
+    parity = channel.exact_parity
     if parity is not None and parity <= _largest_parity(low, high):
         return None
     if direction == "downward":
@@ -218,15 +208,6 @@ def channel_of_parity(size: int, parity: Number) -> KeepOrReplace:
 # -- beta-factor privacy (Definition 3.4, Theorem 3.2) ---------------------------------------------
 
 
-def guaranteed_factor(channel: Channel) -> float:
-    """Return the smallest beta for which the channel guarantees beta-factor privacy, its parity.
-
-    Posterior and prior probability of any set differ by at most that factor, whatever the prior
-    ([pram], Theorem 3.2). Infinite: no factor is guaranteed.
-    """
-    return channel.parity
-
-
 def guarantees_factor(channel: Channel, beta: Number) -> bool:
     """Return whether the channel guarantees beta-factor privacy ([pram], (3.14)).
 
@@ -234,7 +215,7 @@ def guarantees_factor(channel: Channel, beta: Number) -> bool:
     ----------
     beta : float or Fraction, >= 1
     """
-    parity = channel._largest_ratio()
+    parity = channel.exact_parity
     return parity is not None and parity <= _factor(beta)
 
 
@@ -252,7 +233,7 @@ def approaching_prior(channel: Channel, mass: Number, side: Side = "largest") ->
     mass : float or Fraction, in (0, 1)
     side : "largest" or "smallest"
     """
-    report, most, least, column = _decisive(channel, channel._largest_ratio())
+    report, most, least, column = _decisive(channel, channel.exact_parity)
     heavy, category = _roles(most, least, side)
     return _weighted(column, report, heavy, category, proportion(mass, "the mass"))
 
@@ -270,7 +251,7 @@ def breaching_prior(channel: Channel, beta: Number, side: Side = "largest") -> F
     FactorWitness or None
         None if the channel guarantees beta-factor privacy ([pram], Theorem 3.2).
     """
-    parity, factor = channel._largest_ratio(), _factor(beta)
+    parity, factor = channel.exact_parity, _factor(beta)
     if parity is not None and parity <= factor:
         return None
     report, most, least, column = _decisive(channel, parity)
@@ -320,10 +301,9 @@ def _decisive(channel: Channel, parity: Fraction | None) -> tuple[int, int, int,
     matrix = channel.matrix()
     high, low = matrix.max(axis=0), matrix.min(axis=0)
     ratios = np.divide(high, low, out=np.where(high > 0, np.inf, 0.0), where=low > 0)
-    exact = ExactMatrix(channel)
     # Floats say where to look first; the column that attains the parity exactly is the one.
     for report in np.argsort(-ratios, kind="stable").tolist():
-        column = exact.column(report)
+        column = channel.exact_column(report)
         most, least = column.index(max(column)), column.index(min(column))
         if exact_ratio(column[most], column[least]) == parity and column[most]:
             return report, most, least if least != most else (most + 1) % channel.size, column

@@ -1,8 +1,8 @@
 """The privacy that is claimed against the privacy that is there.
 
-Nothing here asks a channel for its own epsilon. Matrices are rebuilt in whole numbers from the
-papers' definitions and ratios taken column by column; the matrices that ship are taken by their
-dense columns; and the samplers that ship are held against those.
+Nothing here asks a channel for its own epsilon. Matrices that auditors rebuild in whole numbers
+from the papers' definitions have their ratios taken column by column; the matrices that ship are
+taken by their dense columns; and the samplers that ship are held against those.
 """
 
 import math
@@ -11,23 +11,18 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import product
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from deniable.arrays import Codes
 from deniable.errors import DeniableError
-from deniable.randomized_response import ClusterMechanism, Reading, cluster_channel, rr_channel
-from deniable.records import Codes
 
 Matrix = npt.NDArray[np.object_]
 """Whole-number weights as Python integers, each row proportional to its probabilities: exact, and
 faster than fractions."""
 
-Unit = Literal["attribute", "cluster", "record", "one attribute in its cluster"]
-
-LARGEST_AUDITED_MATRIX = 1000
 LEAST_EXPECTED = 5.0  # counts that a chi-square test takes cell by cell
 CLAIM_TOLERANCE = 1e-12  # claims are formulas evaluated to nearest
 FLOAT_TOLERANCE = 1e-9  # entries of a shipped matrix are floats, some of them far below 1
@@ -63,29 +58,11 @@ def _within(epsilon: float, claim: float, tolerance: float) -> bool:
     return epsilon <= claim * (1 + tolerance) + tolerance
 
 
-def rational_odds(size: int, p: Fraction, reading: Reading) -> Fraction:
-    """Return diagonal / elsewhere of an attribute's RR matrix, exactly ([multirr], 6.3.1)."""
-    match reading:
-        case "printed":
-            return p * size / (1 - p)
-        case "keep":
-            return 1 + p * size / (1 - p)
-        case "diagonal":
-            return p * (size - 1) / (1 - p)
-    raise DeniableError(f"unknown reading {reading!r}")
-
-
 def constant_matrix(size: int, odds: Fraction) -> Matrix:
     """Return the weights of the matrix whose diagonal is `odds` times its other entries."""
     weights = np.full((size, size), odds.denominator, dtype=object)
     np.fill_diagonal(weights, odds.numerator)
     return weights
-
-
-def claimed_odds(sizes: Sequence[int], p: Fraction, reading: Reading) -> Fraction:
-    """Return exp(sum of the attributes' claimed epsilons), exactly."""
-    ratios = [rational_odds(size, p, reading) for size in sizes]
-    return math.prod((max(r, 1 / r) for r in ratios), start=Fraction(1))
 
 
 def exact_epsilon(matrix: Matrix, classes: Sequence[Sequence[int]] | None = None) -> float:
@@ -144,54 +121,6 @@ def column_epsilon(matrix: npt.ArrayLike, classes: Sequence[Sequence[int]] | Non
         if some.any():
             worst = max(worst, float(np.log(largest[some] / smallest[some]).max()))
     return worst * (1 + 2.0**-50) + 2.0**-50 if worst > 0 else 0.0
-
-
-def audit_attribute(size: int, p: str, reading: Reading) -> Finding:
-    """Audit the RR matrix of one attribute (6.3.1). `p` is decimal text, taken exactly."""
-    odds = rational_odds(size, Fraction(p), reading)
-    claimed = abs(math.log(odds)) if odds else math.inf
-    shipped = column_epsilon(rr_channel(size, float(p), reading).matrix())
-    return Finding(claimed, exact_epsilon(constant_matrix(size, odds)), shipped)
-
-
-def audit_cluster(
-    sizes: Sequence[int],
-    p: str,
-    reading: Reading,
-    mechanism: ClusterMechanism,
-    changed: int | None = None,
-) -> Finding:
-    """Audit a cluster's matrix (6.3.2), for a change of all its attributes or of only one.
-
-    Parameters
-    ----------
-    sizes : numbers of categories of the cluster's attributes
-    p : decimal text
-    reading, mechanism : as in `deniable.randomized_response.protocols.cluster_channel`
-    changed : int, optional
-        Position of the one attribute that changes; the claim is then that attribute's epsilon, the
-        "equal risk" of RR-Clusters and RR-Independent taken attribute by attribute.
-    """
-    exact_p = Fraction(p)
-    cells = list(product(*(range(size) for size in sizes)))
-    if len(cells) > LARGEST_AUDITED_MATRIX:
-        raise DeniableError(
-            f"a cluster of {len(cells)} cells is over the {LARGEST_AUDITED_MATRIX} audited in "
-            "rational numbers; audit its attributes"
-        )
-    if mechanism == "joint" and len(sizes) > 1:
-        matrix = constant_matrix(len(cells), claimed_odds(sizes, exact_p, reading))
-    else:
-        matrix = np.ones((1, 1), dtype=object)
-        for size in sizes:
-            matrix = np.kron(matrix, constant_matrix(size, rational_odds(size, exact_p, reading)))
-    claimed_sizes = sizes if changed is None else [sizes[changed]]
-    claimed = math.log(claimed_odds(claimed_sizes, exact_p, reading))
-    shipped = cluster_channel(sizes, float(p), reading, mechanism).matrix()
-    if changed is None:
-        return Finding(claimed, exact_epsilon(matrix), column_epsilon(shipped))
-    classes = cells_by_others(sizes, changed)
-    return Finding(claimed, exact_epsilon(matrix, classes), column_epsilon(shipped, classes))
 
 
 def cells_by_others(sizes: Sequence[int], changed: int) -> list[list[int]]:

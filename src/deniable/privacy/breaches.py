@@ -16,10 +16,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats
 from deniable.channels import (
     Channel,
-    ExactMatrix,
-    Floats,
     Number,
     exact_distribution,
     proportion,
@@ -129,7 +128,7 @@ def posterior_of_set(
     >>> posterior_of_set(channel, [0.25] * 4, [0, 1])
     array([0.75, 0.75, 0.25, 0.25])
     """
-    exact = exact_distribution(channel, prior)
+    exact = exact_distribution(channel.size, prior)
     return _posterior(channel, exact, _members(channel, members))
 
 
@@ -167,18 +166,17 @@ def breach(
     (0,)
     """
     low, high = thresholds(rho_1, rho_2)
-    exact = exact_distribution(channel, prior)
+    exact = exact_distribution(channel.size, prior)
     chosen = _members(channel, members)
     probability = sum((exact[u] for u in chosen), Fraction())
     posterior = _posterior(channel, exact, chosen)
     upward: tuple[int, ...] = ()
     downward: tuple[int, ...] = ()
-    matrix = ExactMatrix(channel)
     if probability < low:
-        upward = _reports_above(posterior, high, exact, chosen, matrix)
+        upward = _reports_above(posterior, high, exact, chosen, channel)
     elif probability > high:
         others = tuple(sorted(set(range(channel.size)) - set(chosen)))
-        downward = _reports_above(1 - posterior, 1 - low, exact, others, matrix)
+        downward = _reports_above(1 - posterior, 1 - low, exact, others, channel)
     return Breach(float(probability), posterior, upward, downward)
 
 
@@ -196,7 +194,7 @@ def worst_upward(
     WorstSet or None
         None if no category has a prior probability that is positive and below rho_1.
     """
-    exact = exact_distribution(channel, prior)
+    exact = exact_distribution(channel.size, prior)
     found = largest_posterior_below(channel.matrix(), exact, proportion(rho_1, "rho_1"))
     if found is None:
         return None
@@ -217,7 +215,7 @@ def worst_downward(
     WorstSet or None
         None if no category has a prior probability that is positive and below 1 - rho_2.
     """
-    exact = exact_distribution(channel, prior)
+    exact = exact_distribution(channel.size, prior)
     found = largest_posterior_below(channel.matrix(), exact, 1 - proportion(rho_2, "rho_2"))
     if found is None:
         return None
@@ -266,7 +264,7 @@ def factors(
     DeniableError
         If Q has the prior probability 0: its ratio is then not defined.
     """
-    exact = exact_distribution(channel, prior)
+    exact = exact_distribution(channel.size, prior)
     chosen = _members(channel, members)
     probability = float(sum((exact[u] for u in chosen), Fraction()))
     if not probability:
@@ -291,17 +289,16 @@ def extreme_factors(channel: Channel, prior: Sequence[Number] | npt.ArrayLike) -
     >>> round(found.largest, 6), found.largest_members, found.largest_report
     (2.5, (0,), 0)
     """
-    weights = np.array([float(p) for p in exact_distribution(channel, prior)])
+    weights = np.array([float(p) for p in exact_distribution(channel.size, prior)])
     matrix = channel.matrix()
     total = weights @ matrix
     possible = (weights > 0)[:, None] & (total > 0)
     ratios = np.divide(matrix, total, out=np.full_like(matrix, np.nan), where=possible)
     high = np.unravel_index(int(np.nanargmax(ratios)), ratios.shape)
     low = np.unravel_index(int(np.nanargmin(ratios)), ratios.shape)
-    return Factors(
-        float(ratios[high]), (int(high[0]),), int(high[1]),
-        float(ratios[low]), (int(low[0]),), int(low[1]),
-    )  # fmt: skip
+    largest = float(ratios[high]), (int(high[0]),), int(high[1])
+    smallest = float(ratios[low]), (int(low[0]),), int(low[1])
+    return Factors(*largest, *smallest)
 
 
 def refuse_unknown_direction(direction: str) -> None:
@@ -337,12 +334,12 @@ def _reports_above(
     threshold: Fraction,
     prior: tuple[Fraction, ...],
     members: tuple[int, ...],
-    matrix: ExactMatrix,
+    channel: Channel,
 ) -> tuple[int, ...]:
     distance = posterior - float(threshold)
     above = distance > UNSURE
     for report in np.flatnonzero(np.abs(distance) <= UNSURE).tolist():
-        joint = [p * q for p, q in zip(prior, matrix.column(report), strict=True)]
+        joint = [p * q for p, q in zip(prior, channel.exact_column(report), strict=True)]
         inside = sum((joint[u] for u in members), Fraction())
         above[report] = inside > threshold * sum(joint)
     return tuple(np.flatnonzero(above).tolist())

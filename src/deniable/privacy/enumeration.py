@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from deniable.channels import Counts, Floats
+from deniable.arrays import Counts, Floats
 
 Distribution = dict[tuple[int, ...], float]
 

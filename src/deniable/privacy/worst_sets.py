@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Floats
+from deniable.arrays import Flags, Floats
 
 LARGEST_ENUMERATED = 40
 LARGEST_WHOLE = 2**62
@@ -78,7 +78,7 @@ def _weights(prior: Sequence[Fraction], limit: Fraction) -> tuple[Weights, float
 
 def _greedy(
     values: Floats, shares: Floats, limit: float, weights: Weights, capacity: float
-) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+) -> tuple[Floats, Floats, Flags]:
     """Return for each report the fractional bound, a value that a set attains, and that set."""
     items, reports = values.shape
     bounds, attained = np.empty(reports), np.empty(reports)
@@ -110,7 +110,7 @@ class _Halves:
         rest = np.asarray(capacity, dtype=weights.dtype) - _subset_sums(weights[: self.middle])
         self.last = np.searchsorted(second[self.order], rest, side="right") - 1
 
-    def best(self, values: Floats) -> tuple[npt.NDArray[np.bool_], float]:
+    def best(self, values: Floats) -> tuple[Flags, float]:
         """Return the fitting subset of the largest value."""
         first = _subset_sums(values[: self.middle])
         second = _subset_sums(values[self.middle :])[self.order]

@@ -18,13 +18,16 @@ from .assessment_audit import (
 from .audit import (
     ATTRIBUTE_IN_CLUSTER as ATTRIBUTE_IN_CLUSTER,
     SAMPLER_COLUMNS as SAMPLER_COLUMNS,
+    audit_attribute as audit_attribute,
+    audit_cluster as audit_cluster,
     audit_multirr as audit_multirr,
     clusters_table as clusters_table,
 )
-from .clustering import Clusters as Clusters, cluster_attributes as cluster_attributes
 from .dependence import (
+    Clusters as Clusters,
     Measure as Measure,
     absolute_correlation as absolute_correlation,
+    cluster_attributes as cluster_attributes,
     cramers_v as cramers_v,
     dependence_of_tables as dependence_of_tables,
     dependences as dependences,
@@ -54,7 +57,6 @@ from .secure_sum import (
     Behaviour as Behaviour,
     BivariateDistribution as BivariateDistribution,
     Faults as Faults,
-    Integers as Integers,
     Network as Network,
     Party as Party,
     SecureSumError as SecureSumError,

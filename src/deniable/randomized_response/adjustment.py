@@ -13,9 +13,9 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Floats
+from deniable.arrays import Codes, Floats
 from deniable.errors import DeniableError
-from deniable.records import Codes, Domain, refuse_foreign_codes
+from deniable.records import Domain, refuse_foreign_codes
 
 TOLERANCE = 1e-6
 MOST_SWEEPS = 1000

@@ -20,6 +20,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from typing import get_args
@@ -27,7 +28,8 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
-from deniable.channels import Channel, Counts, Floats, ProductChannel
+from deniable.arrays import Counts, Floats
+from deniable.channels import Channel, ProductChannel, log_rounded_up, product_of_ratios
 from deniable.errors import DeniableError
 from deniable.estimation import clip_and_rescale, unbiased_or_uniform
 from deniable.randomized_response.dependence import Pair, dependences_from_tables, pair_measures
@@ -278,11 +280,11 @@ class PairReports(AssessmentProtocol):
 
         Under ``joint`` each costs the whole pair, under ``kronecker`` only the attribute's part.
         """
-        return {name: ProductChannel(self._told_by(name)).epsilon for name in self.domain.names}
+        return {name: log_rounded_up(self._parity_of(name)) for name in self.domain.names}
 
-    def _told_by(self, name: str) -> tuple[Channel, ...]:
-        return tuple(
-            channel.factors[pair.index(name)] if isinstance(channel, ProductChannel) else channel
+    def _parity_of(self, name: str) -> Fraction | None:
+        return product_of_ratios(
+            channel.parity_of_attribute(self.domain.project(pair).shape, pair.index(name))
             for pair, channel in self.channels.items()
             if name in pair
         )

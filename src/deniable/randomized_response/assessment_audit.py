@@ -13,9 +13,9 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.privacy import Finding, audit_cluster
-from deniable.randomized_response.audit import Setting, audit_row
-from deniable.randomized_response.clustering import Clusters
+from deniable.privacy import Finding
+from deniable.randomized_response.audit import Setting, audit_cluster, audit_row
+from deniable.randomized_response.dependence import Clusters
 from deniable.randomized_response.readings import (
     CLUSTER_MECHANISMS,
     READINGS,

@@ -5,25 +5,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from deniable.errors import DeniableError
 from deniable.privacy import (
     Finding,
     Matrix,
     SamplerTest,
-    audit_attribute,
-    audit_cluster,
     audit_sampler,
     cells_by_others,
     column_epsilon,
     constant_matrix,
     exact_epsilon,
-    rational_odds,
 )
-from deniable.randomized_response.clustering import Clusters, cluster_attributes
-from deniable.randomized_response.protocols import Protocol, rr_channel
+from deniable.randomized_response.dependence import Clusters, cluster_attributes
+from deniable.randomized_response.protocols import Protocol, cluster_channel, rr_channel
 from deniable.randomized_response.readings import (
     CLUSTER_MECHANISMS,
     READINGS,
@@ -34,6 +34,7 @@ from deniable.records import Domain
 from deniable.sampling import generator_for
 
 ATTRIBUTE_IN_CLUSTER = "one attribute in its cluster"
+LARGEST_AUDITED_MATRIX = 1000
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,78 @@ class Setting:
 
     reading: Reading
     p: str
+
+
+# -- one matrix ------------------------------------------------------------------------------------
+
+
+def rational_odds(size: int, p: Fraction, reading: Reading) -> Fraction:
+    """Return diagonal / elsewhere of an attribute's RR matrix, exactly ([multirr], 6.3.1)."""
+    match reading:
+        case "printed":
+            return p * size / (1 - p)
+        case "keep":
+            return 1 + p * size / (1 - p)
+        case "diagonal":
+            return p * (size - 1) / (1 - p)
+    raise DeniableError(f"unknown reading {reading!r}")
+
+
+def claimed_odds(sizes: Sequence[int], p: Fraction, reading: Reading) -> Fraction:
+    """Return exp(sum of the attributes' claimed epsilons), exactly."""
+    ratios = [rational_odds(size, p, reading) for size in sizes]
+    return math.prod((max(r, 1 / r) for r in ratios), start=Fraction(1))
+
+
+def audit_attribute(size: int, p: str, reading: Reading) -> Finding:
+    """Audit the RR matrix of one attribute (6.3.1). `p` is decimal text, taken exactly."""
+    odds = rational_odds(size, Fraction(p), reading)
+    claimed = abs(math.log(odds)) if odds else math.inf
+    shipped = column_epsilon(rr_channel(size, float(p), reading).matrix())
+    return Finding(claimed, exact_epsilon(constant_matrix(size, odds)), shipped)
+
+
+def audit_cluster(
+    sizes: Sequence[int],
+    p: str,
+    reading: Reading,
+    mechanism: ClusterMechanism,
+    changed: int | None = None,
+) -> Finding:
+    """Audit a cluster's matrix (6.3.2), for a change of all its attributes or of only one.
+
+    Parameters
+    ----------
+    sizes : numbers of categories of the cluster's attributes
+    p : decimal text
+    reading, mechanism : as in `deniable.randomized_response.protocols.cluster_channel`
+    changed : int, optional
+        Position of the one attribute that changes; the claim is then that attribute's epsilon, the
+        "equal risk" of RR-Clusters and RR-Independent taken attribute by attribute.
+    """
+    exact_p = Fraction(p)
+    cells = list(product(*(range(size) for size in sizes)))
+    if len(cells) > LARGEST_AUDITED_MATRIX:
+        raise DeniableError(
+            f"a cluster of {len(cells)} cells is over the {LARGEST_AUDITED_MATRIX} audited in "
+            "rational numbers; audit its attributes"
+        )
+    if mechanism == "joint" and len(sizes) > 1:
+        matrix = constant_matrix(len(cells), claimed_odds(sizes, exact_p, reading))
+    else:
+        matrix = np.ones((1, 1), dtype=object)
+        for size in sizes:
+            matrix = np.kron(matrix, constant_matrix(size, rational_odds(size, exact_p, reading)))
+    claimed_sizes = sizes if changed is None else [sizes[changed]]
+    claimed = math.log(claimed_odds(claimed_sizes, exact_p, reading))
+    shipped = cluster_channel(sizes, float(p), reading, mechanism).matrix()
+    if changed is None:
+        return Finding(claimed, exact_epsilon(matrix), column_epsilon(shipped))
+    classes = cells_by_others(sizes, changed)
+    return Finding(claimed, exact_epsilon(matrix, classes), column_epsilon(shipped, classes))
+
+
+# -- all mechanisms, and releases ------------------------------------------------------------------
 
 
 def audit_multirr(
@@ -101,7 +174,7 @@ def _independent(domain: Domain, setting: Setting) -> Iterator[dict[str, Any]]:
 def _record(domain: Domain, setting: Setting) -> Finding:
     # Independent reports compose exactly: the parity of the record is the product of parities.
     odds = [rational_odds(size, Fraction(setting.p), setting.reading) for size in domain.shape]
-    parity = math.prod((max(r, 1 / r) for r in odds), start=Fraction(1))
+    parity = claimed_odds(domain.shape, Fraction(setting.p), setting.reading)
     shipped = [
         column_epsilon(rr_channel(size, float(setting.p), setting.reading).matrix())
         for size in domain.shape

@@ -15,34 +15,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Channel, Floats, ProductChannel
-from deniable.errors import DeniableError
-from deniable.estimation import TOLERANCE, estimated_or_uniform, simplex, unbiased_or_uniform
-from deniable.randomized_response.protocols import Protocol
+from deniable.arrays import Floats
+from deniable.channels import Channel, ProductChannel
+from deniable.estimation import (
+    TOLERANCE,
+    clip_and_rescale,
+    estimated_or_uniform,
+    euclidean_projection,
+    maximum_likelihood,
+    unbiased_or_uniform,
+)
 
 PairEstimator = Callable[[npt.ArrayLike, ProductChannel], Floats]
-
-
-def pair_channel(protocol: Protocol, pair: tuple[str, str]) -> ProductChannel:
-    """Return the channel that the joint reports of two attributes went through.
-
-    Its `standard_errors` and `estimated_covariance` are those of `unbiased`.
-
-    Raises
-    ------
-    DeniableError
-        If an attribute was not randomized on its own, or the two are one.
-    """
-    if pair[0] == pair[1]:
-        raise DeniableError(f"a pair needs two attributes, but both are {pair[0]!r}")
-    for name in pair:
-        if (name,) not in protocol.clusters:
-            raise DeniableError(
-                f"{name!r} was not randomized on its own (clusters: "
-                f"{', '.join(' x '.join(cluster) for cluster in protocol.clusters)}); "
-                "pairs are estimated from RR-Independent"
-            )
-    return ProductChannel(tuple(protocol.channel_of((name,)) for name in pair))
 
 
 def unbiased(counts: npt.ArrayLike, channel: ProductChannel) -> Floats:
@@ -55,12 +39,12 @@ def unbiased(counts: npt.ArrayLike, channel: ProductChannel) -> Floats:
 
 def clipped(counts: npt.ArrayLike, channel: ProductChannel) -> Floats:
     """Return the unbiased estimate, clipped and rescaled ([multirr], 6.4)."""
-    return simplex.clip_and_rescale(unbiased(counts, channel))
+    return clip_and_rescale(unbiased(counts, channel))
 
 
 def projected(counts: npt.ArrayLike, channel: ProductChannel) -> Floats:
     """Return the distribution nearest to the unbiased estimate in Euclidean distance."""
-    return simplex.euclidean_projection(unbiased(counts, channel))
+    return euclidean_projection(unbiased(counts, channel))
 
 
 def likelihood(
@@ -69,7 +53,7 @@ def likelihood(
     """Return the joint that makes the reports most likely, to within `tolerance` nats."""
 
     def solve(known_counts: npt.NDArray[np.int64], known: Channel) -> Floats:
-        return simplex.maximum_likelihood(known_counts, known, tolerance=tolerance).proportions
+        return maximum_likelihood(known_counts, known, tolerance=tolerance).proportions
 
     return estimated_or_uniform(np.asarray(counts), channel, solve)
 
@@ -92,7 +76,7 @@ class Shrunk:
 
 def shrunk(counts: npt.ArrayLike, channel: ProductChannel) -> Floats:
     """Return the distribution nearest to the estimate of `shrink`."""
-    return simplex.euclidean_projection(shrink(counts, channel).estimate)
+    return euclidean_projection(shrink(counts, channel).estimate)
 
 
 def shrink(counts: npt.ArrayLike, channel: ProductChannel) -> Shrunk:

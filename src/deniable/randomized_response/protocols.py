@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from deniable.arrays import Codes, Counts
 from deniable.channels import (
     Channel,
-    Counts,
     KeepOrReplace,
     ProductChannel,
     channel_from_json,
@@ -21,14 +21,14 @@ from deniable.channels import (
 )
 from deniable.errors import DeniableError
 from deniable.estimation import best_case_relative_error
-from deniable.randomized_response.clustering import Clusters
+from deniable.randomized_response.dependence import Clusters
 from deniable.randomized_response.readings import (
     CLUSTER_MECHANISMS,
     READINGS,
     ClusterMechanism,
     Reading,
 )
-from deniable.records import Codes, Domain, Microdata, attributes_to_json, domain_from_json
+from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
 from deniable.sampling import RandomSource
 
 LARGEST_JOINT_CELLS = 1000  # as many as the audit takes cell by cell
@@ -140,7 +140,7 @@ class Protocol:
         for cluster, channel in zip(self.clusters, self.channels, strict=True):
             cells = self.domain.project(cluster).size
             shape = self.domain.project(cluster).shape
-            if isinstance(channel, ProductChannel) and channel.shape != shape:
+            if len(channel.shape) > 1 and channel.shape != shape:
                 raise DeniableError(
                     f"the cluster {' x '.join(cluster)} has {shape} categories, but its channels "
                     f"{channel.shape}; give a channel for each attribute, in their order"

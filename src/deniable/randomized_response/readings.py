@@ -9,7 +9,7 @@ ClusterMechanism = Literal["joint", "kronecker"]
 """Ways to randomize a cluster of attributes; see `protocols.cluster_channel`."""
 
 Projection = Literal["clip", "simplex", "likelihood"]
-"""Ways from an unbiased estimate to a distribution; see `deniable.estimation.simplex`."""
+"""Ways from an unbiased estimate to a distribution; see `deniable.estimation`."""
 
 PairEstimator = Literal[
     "randomized",

@@ -39,11 +39,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Codes
 from deniable.errors import DeniableError
 from deniable.records import Domain, Microdata
 from deniable.sampling import RandomSource
 
-Integers = npt.NDArray[np.integer]
 Pair = tuple[str, str]
 Message = Literal["share", "broadcast"]
 
@@ -108,11 +108,11 @@ class Network:
         np.fill_diagonal(self._shares, 0)  # what a party keeps goes over no channel
         self._broadcasts = np.full(parties, NOTHING, dtype=np.int64)
 
-    def send(self, seat: int, shares: Integers) -> None:
+    def send(self, seat: int, shares: Codes) -> None:
         """Deliver a party's shares, one a receiver; `NOTHING` is not sent, its own place is 0."""
         self._shares[seat] = shares
 
-    def received(self, seat: int) -> Integers:
+    def received(self, seat: int) -> Codes:
         """Return the shares that came to a party, one a sender; 0 in its own place."""
         return self._shares[:, seat].copy()
 
@@ -140,7 +140,7 @@ class Network:
             shares, broadcasts, deliveries, (shares + deliveries) * self.parties.bit_length()
         )
 
-    def view(self, coalition: Sequence[int]) -> tuple[Integers, Integers, Integers]:
+    def view(self, coalition: Sequence[int]) -> tuple[Codes, Codes, Codes]:
         """Return what the parties in these seats have seen: shares sent, received, broadcasts.
 
         Shares have a row a sender and are 0 where sender and receiver are one; what a party kept
@@ -173,7 +173,7 @@ class Party:
         total = int(network.received(seat).sum(dtype=np.int64)) + self._kept
         network.broadcast(seat, (total + self._contribution()) % network.modulus)
 
-    def _shares(self, network: Network, source: RandomSource) -> Integers:
+    def _shares(self, network: Network, source: RandomSource) -> Codes:
         shares = np.empty(network.parties, dtype=np.int64)
         shares[:-1] = source.integers(0, network.modulus, network.parties - 1)
         shares[-1] = -int(shares[:-1].sum()) % network.modulus
@@ -378,7 +378,7 @@ def disagreeing_margins(distributions: Iterable[BivariateDistribution]) -> tuple
 
     A party has one value of an attribute, in whichever pair it is counted.
     """
-    first: dict[str, tuple[str, Integers]] = {}
+    first: dict[str, tuple[str, Codes]] = {}
     messages = []
     for distribution in distributions:
         pair = " and ".join(distribution.domain.names)

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Floats
+from deniable.arrays import Codes, Floats, Positions
 from deniable.errors import DeniableError
-from deniable.randomized_response.clustering import Clusters
-from deniable.records import Codes, Domain, Microdata
+from deniable.randomized_response.dependence import Clusters
+from deniable.records import Domain, Microdata
 from deniable.sampling import RandomSource
 
 SUM_TOLERANCE = 1e-6
@@ -139,7 +139,7 @@ def repeat_records(
     return Microdata(reports.domain, tuple(column[chosen] for column in reports.columns))
 
 
-def _random_order(size: int, source: RandomSource) -> npt.NDArray[np.intp]:
+def _random_order(size: int, source: RandomSource) -> Positions:
     # Sorted by random words, for a source of the operating system knows no permutations. Two words
     # are equal once in size**2 / 2**65 times.
     words = source.integers(-(2**63), 2**63, size)

@@ -37,7 +37,8 @@ import pandas as pd
 from scipy import stats
 
 from deniable.errors import DeniableError
-from deniable.privacy import Finding, Matrix, constant_matrix, exact_epsilon, rational_odds
+from deniable.privacy import Finding, Matrix, constant_matrix, exact_epsilon
+from deniable.randomized_response.audit import rational_odds
 from deniable.randomized_response.readings import Reading
 
 LARGEST_ENUMERATION = 5_000_000

@@ -16,14 +16,12 @@ from .discretization import Discretization as Discretization
 from .domain import (
     LARGEST_RAVELLED_DOMAIN as LARGEST_RAVELLED_DOMAIN,
     Attribute as Attribute,
-    Codes as Codes,
     Domain as Domain,
     refuse_foreign_codes as refuse_foreign_codes,
 )
-from .either import read_true_records as read_true_records
 from .numeric import (
     ClassCodes as ClassCodes,
-    Floats as Floats,
     NumericMicrodata as NumericMicrodata,
     read_numeric_parquet as read_numeric_parquet,
+    read_true_records as read_true_records,
 )

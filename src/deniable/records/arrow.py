@@ -1,5 +1,6 @@
 """Records as Arrow tables: files that are whole, and columns of text as codes."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -16,32 +17,38 @@ NUMERIC_KEY = b"deniable_numeric"
 """Under which the metadata of a file say what its columns are; which of them tells the kind."""
 
 
-def write_parquet(path: Path | str, table: pa.Table) -> None:
-    """Write a table as Parquet."""
-    with written_whole(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+class ArrowRecords(ABC):
+    """Records that are written as an Arrow table."""
 
+    @abstractmethod
+    def to_arrow(self) -> pa.Table:
+        """Return the records as an Arrow table."""
 
-def write_csv(path: Path | str, table: pa.Table, notes: Mapping[str, str] | None = None) -> None:
-    """Write a table as CSV with a header: categories as text, numbers so that they read back.
+    def write_parquet(self, path: Path | str) -> None:
+        """Write the records as Parquet; what they are and their marks go into the metadata."""
+        with written_whole(path) as temporary:
+            pq.write_table(self.to_arrow(), temporary, compression="zstd")
 
-    Parameters
-    ----------
-    path : path
-    table : pyarrow.Table
-    notes : mapping of column name to text, optional
-        Further columns, the same in every record: a CSV file has no other place for marks.
-    """
-    from pyarrow import csv as arrow_csv  # noqa: PLC0415 - seldom needed, slow to import
+    def write_csv(self, path: Path | str, notes: Mapping[str, str] | None = None) -> None:
+        """Write the records as CSV with a header: categories as text, numbers that read back.
 
-    for position, column in enumerate(table.schema):
-        if pa.types.is_dictionary(column.type):
-            text = table.column(position).cast(pa.string())
-            table = table.set_column(position, column.name, text)
-    for name, note in (notes or {}).items():
-        table = table.append_column(name, pa.array([note] * table.num_rows))
-    with written_whole(path) as temporary:
-        arrow_csv.write_csv(table, temporary)
+        Parameters
+        ----------
+        path : path
+        notes : mapping of column name to text, optional
+            Further columns, the same in every record: a CSV file has no other place for marks.
+        """
+        from pyarrow import csv as arrow_csv  # noqa: PLC0415 - seldom needed, slow to import
+
+        table = self.to_arrow()
+        for position, column in enumerate(table.schema):
+            if pa.types.is_dictionary(column.type):
+                text = table.column(position).cast(pa.string())
+                table = table.set_column(position, column.name, text)
+        for name, note in (notes or {}).items():
+            table = table.append_column(name, pa.array([note] * table.num_rows))
+        with written_whole(path) as temporary:
+            arrow_csv.write_csv(table, temporary)
 
 
 def read_parquet_table(path: Path | str) -> pa.Table:

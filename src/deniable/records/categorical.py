@@ -10,24 +10,25 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from deniable.arrays import Codes
 from deniable.errors import DataError, DeniableError
-from deniable.records import arrow as arrow_tables
 from deniable.records.arrow import (
     CATEGORICAL_KEY,
+    ArrowRecords,
     read_parquet_table,
     refuse_missing_columns,
     text_codes,
 )
 from deniable.records.csv_text import leading_numbers, no_number, shortened, text_columns
 from deniable.records.discretization import Discretization
-from deniable.records.domain import Attribute, Codes, Domain, refuse_foreign_codes
+from deniable.records.domain import Attribute, Domain, refuse_foreign_codes
 
 LARGEST_COUNTED_DOMAIN = 200_000_000
 CHUNK_RECORDS = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class Microdata:
+class Microdata(ArrowRecords):
     """Records over a domain, one column of integer codes an attribute.
 
     Parameters
@@ -129,21 +130,6 @@ class Microdata:
         return pa.table(arrays, names=list(self.domain.names)).replace_schema_metadata(
             {CATEGORICAL_KEY: json.dumps(about).encode()}
         )
-
-    def write_parquet(self, path: Path | str) -> None:
-        """Write the records as Parquet; domain and marks go into the schema's metadata."""
-        arrow_tables.write_parquet(path, self.to_arrow())
-
-    def write_csv(self, path: Path | str, notes: Mapping[str, str] | None = None) -> None:
-        """Write the records as CSV with a header, categories as text.
-
-        Parameters
-        ----------
-        path : path
-        notes : mapping of column name to text, optional
-            Further columns, the same in every record: a CSV file has no other place for marks.
-        """
-        arrow_tables.write_csv(path, self.to_arrow(), notes)
 
 
 def attributes_to_json(domain: Domain) -> list[dict[str, Any]]:

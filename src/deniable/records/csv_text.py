@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from deniable.arrays import Floats
 from deniable.errors import DataError
 
 BLOCK_BYTES = 1 << 24  # of a file, read at a time
@@ -95,7 +95,7 @@ def text_columns(
         raise DataError(f"{file}: no records; give a file with at least one")
 
 
-def leading_numbers(texts: pa.Array) -> npt.NDArray[np.float64]:
+def leading_numbers(texts: pa.Array) -> Floats:
     """Return the numbers that texts are, up to the first text that is none."""
     import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
 

@@ -15,10 +15,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Codes, Floats
 from deniable.errors import DataError, DeniableError
-from deniable.records.domain import Attribute, Codes
-
-Floats = npt.NDArray[np.float64]
+from deniable.records.domain import Attribute
 
 MOST_INTERVALS = 100_000
 

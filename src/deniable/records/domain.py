@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Codes
 from deniable.errors import DataError, DeniableError
 
 Scale = Literal["nominal", "ordinal"]
-Codes = npt.NDArray[np.integer]
 
 LARGEST_RAVELLED_DOMAIN = 2**63 - 1
 

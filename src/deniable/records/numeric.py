@@ -2,25 +2,27 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+from deniable.arrays import Floats
 from deniable.errors import DataError
-from deniable.records import arrow as arrow_tables
 from deniable.records.arrow import (
     CATEGORICAL_KEY,
     NUMERIC_KEY,
+    ArrowRecords,
     read_parquet_table,
     refuse_missing_columns,
     text_codes,
 )
+from deniable.records.categorical import Microdata, read_parquet
 
-Floats = npt.NDArray[np.float64]
 ClassCodes = npt.NDArray[np.int8]
 
 TRAINING_SHARE = 0.66  # [idp], section 4.2
@@ -28,7 +30,7 @@ MOST_CLASSES = 127
 
 
 @dataclass(frozen=True, eq=False)
-class NumericMicrodata:
+class NumericMicrodata(ArrowRecords):
     """Records of finite numbers, and a class of each that is kept apart from them.
 
     Parameters
@@ -103,26 +105,13 @@ class NumericMicrodata:
         self, values: npt.ArrayLike, marks: Mapping[str, str] | None = None
     ) -> "NumericMicrodata":
         """Return the same records and classes with other values, as a mechanism makes them."""
-        return NumericMicrodata(
-            self.names,
-            np.asarray(values, dtype=np.float64),
-            self.class_name,
-            self.classes,
-            self.labels,
-            self.marks if marks is None else marks,
-        )
+        marks = self.marks if marks is None else marks
+        return replace(self, values=np.asarray(values, dtype=np.float64), marks=marks)
 
     def select(self, names: Sequence[str]) -> "NumericMicrodata":
         """Return the records restricted to the named attributes, with their classes."""
         columns = [self.position(name) for name in names]
-        return NumericMicrodata(
-            tuple(names),
-            self.values[:, columns],
-            self.class_name,
-            self.classes,
-            self.labels,
-            self.marks,
-        )
+        return replace(self, names=tuple(names), values=self.values[:, columns])
 
     def training_split(
         self, share: float = TRAINING_SHARE
@@ -146,16 +135,9 @@ class NumericMicrodata:
                 f"a training share of {share!r} of {len(self)} records leaves none to train or "
                 "none to test on; give a share inside 0 .. 1, and more records"
             )
-        return self._records(slice(None, first)), self._records(slice(first, None))
-
-    def _records(self, chosen: slice) -> "NumericMicrodata":
-        return NumericMicrodata(
-            self.names,
-            self.values[chosen],
-            self.class_name,
-            self.classes,
-            self.labels[chosen],
-            self.marks,
+        return (
+            replace(self, values=self.values[:first], labels=self.labels[:first]),
+            replace(self, values=self.values[first:], labels=self.labels[first:]),
         )
 
     def to_arrow(self) -> pa.Table:
@@ -175,21 +157,6 @@ class NumericMicrodata:
         return pa.table(columns, names=names).replace_schema_metadata(
             {NUMERIC_KEY: json.dumps(about).encode()}
         )
-
-    def write_parquet(self, path: Path | str) -> None:
-        """Write the records as Parquet; names, classes and marks go into the metadata."""
-        arrow_tables.write_parquet(path, self.to_arrow())
-
-    def write_csv(self, path: Path | str, notes: Mapping[str, str] | None = None) -> None:
-        """Write the records as CSV with a header; numbers read back to the same floats.
-
-        Parameters
-        ----------
-        path : path
-        notes : mapping of column name to text, optional
-            Further columns, the same in every record: a CSV file has no other place for marks.
-        """
-        arrow_tables.write_csv(path, self.to_arrow(), notes)
 
 
 def _refuse_bad_names(data: NumericMicrodata) -> None:
@@ -328,3 +295,18 @@ def _labels(file: Path, name: str, classes: Sequence[str], column: pa.ChunkedArr
             f"class; the classes are {', '.join(classes)}; make the file again"
         )
     return codes.astype(np.int8)
+
+
+def read_true_records(path: Path | str) -> Microdata | NumericMicrodata:
+    """Read prepared records, whichever kind the file says they are.
+
+    Raises
+    ------
+    DataError
+        If the file is absent, damaged, or describes no records.
+    """
+    try:
+        metadata = pq.read_schema(path).metadata or {}
+    except (OSError, pa.ArrowInvalid):
+        metadata = {}  # whoever reads the records says what is wrong with the file
+    return read_numeric_parquet(path) if NUMERIC_KEY in metadata else read_parquet(path)

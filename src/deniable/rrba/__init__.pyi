@@ -5,6 +5,13 @@ from .batch import (
     sampled_blocks as sampled_blocks,
     split_blocks as split_blocks,
 )
+from .client import (
+    Answer as Answer,
+    BlockReport as BlockReport,
+    Client as Client,
+    Question as Question,
+    Refusal as Refusal,
+)
 from .privacy import (
     answer_epsilon as answer_epsilon,
     claimed_epsilon as claimed_epsilon,
@@ -13,6 +20,13 @@ from .privacy import (
     keep_of_claim as keep_of_claim,
     repeated_epsilon as repeated_epsilon,
     variance_inflation as variance_inflation,
+    view_epsilon as view_epsilon,
+)
+from .protocol import (
+    Aggregator as Aggregator,
+    Server as Server,
+    run_block as run_block,
+    run_protocol as run_protocol,
 )
 from .tables import (
     LOST as LOST,

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Counts, Floats, multinomial
+from deniable.arrays import Counts, Floats
 from deniable.errors import DeniableError
 from deniable.rrba.tables import (
     POOLED,
     Rule,
     TableState,
     drawn_distribution,
-    printed_estimate,
     refuse_bad_keep,
 )
+from deniable.sampling import multinomial
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +47,6 @@ class Collection:
     def drawn_from(self) -> Floats:
         """The distributions of fake answers, shape (runs, blocks, cells)."""
         return drawn_distribution(self.tables)
-
-    def block_estimates(self) -> Floats:
-        """Return (4) for each block by itself, shape (runs, blocks, cells)."""
-        return printed_estimate(self.reported, self.tables, self.keep)
 
     def running_estimates(self) -> Floats:
         """Return the unbiased estimate from all blocks up to each, shape (runs, blocks, cells)."""

@@ -107,7 +107,7 @@ def repeated_epsilon(tables: Sequence[npt.ArrayLike], keep: float) -> float:
     for cell in range(cells):
         product = Fraction(1)
         for channel in channels:
-            diagonal, elsewhere = channel._exact_entries(cell)
+            diagonal, elsewhere = channel.exact_entries(cell)
             if elsewhere == 0:
                 return math.inf
             product *= diagonal / elsewhere

@@ -9,11 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from deniable.channels import Counts, Floats
+from deniable.arrays import Counts, Floats
 from deniable.errors import DeniableError
 from deniable.records import Domain
-from deniable.rrba.client import Client
-from deniable.rrba.messages import Answer, BlockReport, Question, Refusal
+from deniable.rrba.client import Answer, BlockReport, Client, Question, Refusal
 from deniable.rrba.tables import POOLED, Rule, TableState, drawn_distribution, refuse_bad_keep
 from deniable.rrba.views import Combination, View
 

@@ -14,7 +14,8 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import Counts, Floats, KeepOrReplace
+from deniable.arrays import Counts, Floats
+from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
 from deniable.estimation import euclidean_projection
 

@@ -11,15 +11,14 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import maximum_flow
 
+from deniable.arrays import Counts, Flags
 from deniable.errors import DeniableError
 
 Combination = tuple[str, ...]
 View = tuple[Combination, ...]
-Numbers = npt.NDArray[np.int64]
 
 LARGEST_NUMBER_OF_COMBINATIONS = 200_000
 
@@ -126,8 +125,8 @@ def _baranyai(attributes: int, size: int) -> list[list[tuple[int, ...]]]:
 
 
 def _extended(
-    members: Numbers, grown: Numbers, attribute: int, attributes: int, size: int
-) -> tuple[Numbers, Numbers]:
+    members: Counts, grown: Counts, attribute: int, attributes: int, size: int
+) -> tuple[Counts, Counts]:
     """Return the views and places of the sets that the attribute joins."""
     left = attributes - attribute
     missing = size - grown
@@ -146,9 +145,7 @@ def _extended(
     return view[taken], place[taken]
 
 
-def _flow(
-    view: Numbers, sets: Numbers, bound: npt.NDArray[np.bool_], demand: Numbers
-) -> npt.NDArray[np.bool_]:
+def _flow(view: Counts, sets: Counts, bound: Flags, demand: Counts) -> Flags:
     """Return which arcs from views to sets carry flow: all of the demand, each view at most once.
 
     The views that are bound get theirs from the source, the others share what is left.

@@ -4,4 +4,5 @@ from .sources import (
     RandomSource as RandomSource,
     SystemSource as SystemSource,
     generator_for as generator_for,
+    multinomial as multinomial,
 )

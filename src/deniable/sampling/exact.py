@@ -14,12 +14,13 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Flags, Positions
 from deniable.sampling.sources import RandomSource
 
 WORD = 2**53
 
 
-def events(source: RandomSource, probability: float | Fraction, size: int) -> npt.NDArray[np.bool_]:
+def events(source: RandomSource, probability: float | Fraction, size: int) -> Flags:
     """Return `size` independent events of one probability in [0, 1], exactly.
 
     The first 16 bits of a uniform number decide all but once in 65,536 times: a quarter of the
@@ -61,7 +62,7 @@ class Categories:
         scaled = [divmod(weight * WORD, total) for weight in self.cumulative]
         object.__setattr__(self, "_words", np.array([word for word, _ in scaled], dtype=np.int64))
 
-    def draw(self, source: RandomSource, size: int) -> npt.NDArray[np.intp]:
+    def draw(self, source: RandomSource, size: int) -> Positions:
         """Return `size` independent categories."""
         words: npt.NDArray[np.int64] = self._words  # type: ignore[attr-defined]
         drawn = source.integers(0, WORD, size)

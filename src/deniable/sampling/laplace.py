@@ -9,12 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from deniable.arrays import Counts, Floats
 from deniable.errors import DeniableError
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 
 
 class Noise(Protocol):

@@ -9,11 +9,13 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Counts, Floats
+
 
 class RandomSource(Protocol):
     """What randomizing records needs; `numpy.random.Generator` and `SystemSource` both offer it."""
 
-    def random(self, size: int) -> npt.NDArray[np.float64]:
+    def random(self, size: int) -> Floats:
         """Return `size` uniform multiples of 2**-53 in [0, 1)."""
 
     def integers(self, low: int, high: int, size: int) -> npt.NDArray[np.int64]:
@@ -26,7 +28,7 @@ class SystemSource:
     No seed, no state that could be kept: two runs differ.
     """
 
-    def random(self, size: int) -> npt.NDArray[np.float64]:
+    def random(self, size: int) -> Floats:
         """Return `size` uniform multiples of 2**-53 in [0, 1)."""
         return (self._words(size) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
@@ -67,3 +69,18 @@ def generator_for(root_seed: int, key: Mapping[str, Any]) -> np.random.Generator
     text = json.dumps(key, sort_keys=True, ensure_ascii=True, allow_nan=False)
     words = np.frombuffer(hashlib.sha256(text.encode()).digest(), dtype="<u4")
     return np.random.Generator(np.random.PCG64([root_seed, *map(int, words)]))
+
+
+def multinomial(generator: np.random.Generator, totals: Counts, probabilities: Floats) -> Counts:
+    """Draw multinomial counts in which a zero probability stays a zero count.
+
+    NumPy gives what rounding leaves over to the last category, even one of probability 0
+    (the fault of sdcMicro's issue 303); here only categories that can occur take part.
+    """
+    support = np.flatnonzero(probabilities)
+    drawn = generator.multinomial(totals, probabilities[support] / probabilities[support].sum())
+    if support.size == probabilities.size:
+        return drawn
+    counts = np.zeros((*np.shape(totals), probabilities.size), dtype=np.int64)
+    counts[..., support] = drawn
+    return counts

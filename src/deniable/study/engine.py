@@ -13,12 +13,12 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import special
 
+from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.files import SIGNIFICANT_DIGITS
 from deniable.sampling import generator_for
 from deniable.study.grid import Cell, Grid, cells_of_grids, chunk_of
 
-Values = npt.NDArray[np.float64]
 Output = Mapping[str, Any]
 SummaryName = Literal["median", "mean"]
 Verdict = Literal["agrees", "differs", "not printed", "surrogate"]
@@ -43,13 +43,13 @@ class Simulator(Protocol):
     def outputs(self, cell: Cell) -> Sequence[Output]:
         """Return what names each output of a cell; a single output needs no name: ({},)."""
 
-    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Values:
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Simulate runs of a cell; return an array of shape (replicates, outputs)."""
 
 
 def replicate(
     simulator: Simulator, root_seed: int, study: str, cell: Cell, *, replicates: int, block: int
-) -> Values:
+) -> Floats:
     """Simulate the replicates of a cell, block by block.
 
     Each block has a stream of its own, from the root seed, the study, the cell and the block's

@@ -8,7 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from hypothesis import given, settings, strategies as st
+from scipy import sparse
+from scipy.sparse import csgraph
 
+from deniable.arrays import Floats, Positions
 from deniable.errors import DeniableError
 from deniable.idp.audit.attack import (
     Accuracy,
@@ -21,8 +24,9 @@ from deniable.idp.audit.attack import (
 from deniable.idp.audit.certificate import certificate, epsilon_from_errors
 from deniable.idp.audit.changes import Cut
 from deniable.idp.audit.partition import (
+    _log_at,
+    _log_of_one_value,
     memberships,
-    refutation,
     refutation_by_a_full_shift,
     shown_when_shuffled,
     visible,
@@ -32,6 +36,42 @@ from deniable.idp.methods import masking
 from deniable.idp.microaggregation import Ranking
 
 Array = npt.NDArray[Any]
+
+
+def refutation(
+    clusters: Positions, other: Positions, centres: Floats, scales: Floats, upper: float
+) -> float:
+    """Return the probability that records released under D contradict D' outright.
+
+    Parameters
+    ----------
+    clusters, other : array, shape (records,)
+        The cluster of each record under D and under D'. Records that share a cluster under D' must
+        have the same value, or it was not D'.
+    centres, scales : array, shape (clusters,)
+        Under D.
+    upper : float
+        Values are clipped to [0, upper].
+
+    Returns
+    -------
+    float
+        Above 0 if and only if the visible partition of D is not one that D' can show.
+    """
+    number, others = int(clusters.max()) + 1, int(other.max()) + 1
+    links = sparse.coo_array(
+        (np.ones(clusters.size), (clusters, number + other)), shape=(number + others,) * 2
+    )
+    _, component = csgraph.connected_components(links, directed=False)
+    tied = component[:number]
+    log_at_0, log_at_upper = (_log_at(end, centres, scales, upper) for end in (0.0, upper))
+    consistent = 0.0  # logarithm of the probability that nothing contradicts
+    for each in np.unique(tied):
+        inside = np.flatnonzero(tied == each)
+        if inside.size > 1:
+            ends = float(log_at_0[inside].sum()), float(log_at_upper[inside].sum())
+            consistent += _log_of_one_value(inside, centres, scales, *ends)
+    return float(-np.expm1(consistent))
 
 
 # -- records ---------------------------------------------------------------------------------------

@@ -17,8 +17,12 @@ from deniable.papers.multirr.dependence_assessment import (
     rank_correlations,
 )
 from deniable.randomized_response.assessment import assessment_protocol
-from deniable.randomized_response.clustering import Clusters, cluster_attributes
-from deniable.randomized_response.dependence import dependences, dependences_from_tables
+from deniable.randomized_response.dependence import (
+    Clusters,
+    cluster_attributes,
+    dependences,
+    dependences_from_tables,
+)
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 from deniable.study.engine import simulate_chunk

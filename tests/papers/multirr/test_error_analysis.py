@@ -13,8 +13,12 @@ from scipy import stats
 from deniable.datasets.manifest import load_manifest
 from deniable.datasets.published import read_published
 from deniable.errors import DeniableError
-from deniable.estimation.error_bounds import accuracy_analysis, best_case_relative_error, root_b
-from deniable.estimation.propagation import propagation_factor
+from deniable.estimation.error_bounds import (
+    accuracy_analysis,
+    best_case_relative_error,
+    propagation_factor,
+    root_b,
+)
 from deniable.papers.multirr.error_analysis import (
     accuracy_table,
     expected_dependence_order,

@@ -47,7 +47,7 @@ from deniable.papers.pram.sections.variance import (
     joint_loss,
     variance,
 )
-from deniable.pram.invariant_methods import whole_file_epsilon
+from deniable.pram.matrices import whole_file_epsilon
 from deniable.records.categorical import Microdata
 
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from tests.pram.exact_covariance import exact_covariance
 
 from deniable.channels import KeepOrReplace
 from deniable.channels.invariant import (
@@ -21,7 +22,7 @@ from deniable.papers.pram.variance import (
     warner_inflation,
     whole_file_epsilons,
 )
-from deniable.pram.invariant_methods import exact_covariance, whole_file_epsilon
+from deniable.pram.matrices import whole_file_epsilon
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deniable.channels.base import Counts
+from deniable.arrays import Counts
 from deniable.errors import DeniableError
-from deniable.estimation.simplex import Likelihood
+from deniable.estimation.likelihood import Likelihood
 from deniable.estimation.strata import Reduced
 from deniable.pipeline.config import release_from
 from deniable.pram.protocol import StratifiedProtocol

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from deniable.errors import DeniableError
-from deniable.estimation.simplex import maximum_likelihood
+from deniable.estimation.likelihood import maximum_likelihood
 from deniable.files import write_table
 from deniable.pipeline.config import release_from
 from deniable.pram.protocol import StratifiedProtocol

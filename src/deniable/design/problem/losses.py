@@ -20,7 +20,8 @@ from typing import Literal
 
 import numpy as np
 
-from deniable.channels import Floats, Target
+from deniable.arrays import Floats
+from deniable.channels import Target
 
 LossName = Literal["trace", "changed", "worst_cell", "distance"]
 Estimator = Literal["inverse", "reports"]

@@ -12,12 +12,10 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from deniable.channels import Floats
+from deniable.arrays import Flags, Floats, Sparse
 from deniable.design.problem.requirements import Requirements
-from deniable.design.solvers import Sparse
 
 Kind = Literal[
     "rows", "epsilon", "invariance", "retention", "change", "forbidden", "allowed", "cost"
@@ -109,7 +107,7 @@ class Polytope:
         return Polytope(self.size, ratio, groups)
 
     @cached_property
-    def zeros(self) -> npt.NDArray[np.bool_]:
+    def zeros(self) -> Flags:
         """Which entries are zero in every matrix of the polytope, for a reason that can be seen.
 
         What must be zero by itself, all else in a row of which one entry must be 1, and all reports

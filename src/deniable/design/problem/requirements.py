@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.channels import Floats
+from deniable.arrays import Floats
 from deniable.design.problem.losses import ordinal_costs
 from deniable.errors import DeniableError
 

@@ -10,12 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
-from deniable.channels import Floats
+from deniable.arrays import Flags, Floats, Positions
 from deniable.design.problem import InverseVariance, Polytope, excesses
-from deniable.design.solvers.interior_point import Indices, to_boundary
+from deniable.design.solvers.interior_point import to_boundary
 from deniable.design.solvers.staircases import (
     cell_gradients,
     decomposition,
@@ -54,7 +53,7 @@ class Program:
     ratio: float
     left: Floats
     right: Floats
-    inequality: npt.NDArray[np.bool_]
+    inequality: Flags
     merged: bool
 
     @classmethod
@@ -130,7 +129,12 @@ class CentralPath:
     """
 
     def __init__(
-        self, program: Program, codes: Indices, reports: Indices, amounts: Floats, slacks: Floats
+        self,
+        program: Program,
+        codes: Positions,
+        reports: Positions,
+        amounts: Floats,
+        slacks: Floats,
     ) -> None:
         self.program, self.codes, self.reports = program, codes, reports
         self._staircases = np.where(members(program.size), program.ratio, 1.0)
@@ -277,7 +281,7 @@ class CentralPath:
         C = inverse_information(y, self.program.size)
         return np.asarray(np.diagonal(C) - self.program.loss.own)
 
-    def _requirements(self, codes: Indices, reports: Indices) -> Floats:
+    def _requirements(self, codes: Positions, reports: Positions) -> Floats:
         """Return what each staircase contributes to each requirement."""
         left, s = self.program.left[:, :, reports], self._staircases[codes]
         return np.asarray(np.einsum("jun,nu->jn", left, s, optimize=True))

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-from deniable.channels import Floats
+from deniable.arrays import Floats, Positions, Sparse
 from deniable.design.problem import Polytope
-from deniable.design.solvers.interior_point import Indices, Interior
-from deniable.design.solvers.linear import Constraints, Sparse, minimise
+from deniable.design.solvers.interior_point import Interior
+from deniable.design.solvers.linear import Constraints, minimise
 
 LEAST_ROOM = 1e-7
 """What constraints must leave for a polytope to count as having an interior."""
@@ -104,7 +104,7 @@ def interior(polytope: Polytope) -> Interior | None:
     return None
 
 
-def _centre(polytope: Polytope, free: Indices) -> Floats | None:
+def _centre(polytope: Polytope, free: Positions) -> Floats | None:
     """Return a point with as much room as can be had, except between the ratios.
 
     The largest t with A x + t <= b, and with x >= t for the ceilings, or, if there are none, for
@@ -133,7 +133,7 @@ def _centre(polytope: Polytope, free: Indices) -> Floats | None:
     return None if found is None or found.x[-1] < LEAST_ROOM else np.asarray(found.x[:-1])
 
 
-def _interior_of(polytope: Polytope, free: Indices, centre: Floats | None) -> Interior | None:
+def _interior_of(polytope: Polytope, free: Positions, centre: Floats | None) -> Interior | None:
     if centre is None:
         return None
     entries = np.zeros(polytope.entries)

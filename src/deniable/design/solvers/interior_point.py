@@ -10,14 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
-from deniable.channels import Floats
+from deniable.arrays import Floats, Positions, Sparse
 from deniable.design.problem import Expansion, Loss, Polytope
-from deniable.design.solvers.linear import Sparse
 
-Indices = npt.NDArray[np.intp]
 FIRST_WEIGHT = 0.1  # of the barrier: this share of the loss, divided by the constraints
 DECREASE = 0.2
 TO_BOUNDARY = 0.99
@@ -45,7 +42,7 @@ class Interior:
     """
 
     polytope: Polytope
-    free: Indices
+    free: Positions
     left: Sparse
     right: Floats
     equal_left: Floats
@@ -53,7 +50,7 @@ class Interior:
     centre: Floats
 
     @cached_property
-    def free_entries(self) -> Indices:
+    def free_entries(self) -> Positions:
         """The free variables that are entries of the matrix; they come first."""
         return np.asarray(self.free[self.free < self.polytope.entries])
 
@@ -75,7 +72,7 @@ class Interior:
         return np.asarray(curvature.reshape(size, size))
 
     @cached_property
-    def _products(self) -> tuple[Indices, Indices, Floats, Indices]:
+    def _products(self) -> tuple[Positions, Positions, Floats, Positions]:
         """Products of a row's entries: row, place, product; and the rows of many entries."""
         counts = np.diff(self.left.indptr)
         rows, flat, products = [], [], []

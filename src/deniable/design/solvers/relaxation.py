@@ -34,7 +34,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deniable.channels import Floats
+from deniable.arrays import Floats
 from deniable.design.problem import InverseVariance, Polytope
 from deniable.design.solvers.central_path import CentralPath, Program
 from deniable.design.solvers.staircases import LARGEST_ENUMERATED

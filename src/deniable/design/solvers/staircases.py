@@ -14,17 +14,15 @@ by row, entries off the diagonal times the root of 2: inner products are those o
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
-from deniable.channels import Floats
-from deniable.design.solvers.interior_point import Indices
+from deniable.arrays import Flags, Floats, Positions
 
 LARGEST_ENUMERATED = 16
 """Categories up to which all staircases are looked at: 65,536, in some 20 ms."""
 
 
 @lru_cache(maxsize=2)
-def members(size: int) -> npt.NDArray[np.bool_]:
+def members(size: int) -> Flags:
     """Return which entries of each staircase are high, shape (2 ** size, size): binary digits."""
     codes = np.arange(2**size)
     return np.asarray((codes[:, None] >> np.arange(size)) & 1 == 1)
@@ -90,6 +88,6 @@ def weighted_hessian(C: Floats, weights: Floats) -> Floats:
 
 
 @lru_cache(maxsize=4)
-def _triangle(size: int) -> tuple[Indices, Indices, Floats]:
+def _triangle(size: int) -> tuple[Positions, Positions, Floats]:
     i, j = np.triu_indices(size)
     return i, j, np.where(i == j, 1.0, np.sqrt(2.0))

@@ -6,7 +6,6 @@ from .attack import (
     partition_attack as partition_attack,
 )
 from .certificate import certificate as certificate
-from .changes import Floats as Floats
 from .losses import Method as Method
 from .partition import memberships as memberships
 from .protection import (

@@ -15,11 +15,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
+from deniable.arrays import Flags, Floats, Positions
 from deniable.estimation import clopper_pearson
-from deniable.idp.audit.changes import Floats, Positions
 
 BLOCK = 200  # releases that are drawn together
 
@@ -122,7 +121,7 @@ def _log_ratio(draws: Floats, actual: NoisyCentroids, neighbour: NoisyCentroids)
     return ratio
 
 
-def _telling(one: NoisyCentroids, other: NoisyCentroids) -> npt.NDArray[np.bool_]:
+def _telling(one: NoisyCentroids, other: NoisyCentroids) -> Flags:
     """Return which centroids are exact under one only, at a value that the other all but never has.
 
     At an end of the domain both have a point with positive probability, which is compared as such.
@@ -152,7 +151,7 @@ class Blocks:
         order = np.argsort(clusters, kind="stable")
         return cls(order, np.flatnonzero(np.diff(clusters[order], prepend=-1)))
 
-    def are_constant_in(self, released: Floats) -> npt.NDArray[np.bool_]:
+    def are_constant_in(self, released: Floats) -> Flags:
         """Return whether all records of every cluster have one value, shape (runs,).
 
         Parameters

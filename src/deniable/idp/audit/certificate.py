@@ -39,8 +39,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from deniable.arrays import Floats
 from deniable.errors import DeniableError
-from deniable.idp.audit.changes import Floats
 
 CONFIDENCE = 0.999
 

@@ -16,10 +16,9 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Positions = npt.NDArray[np.intp]
+from deniable.arrays import Flags, Floats, Positions
+
 Centroid = Literal["mean", "preprocessed"]
 EDGE = 3  # third smallest and third largest: all that any method asks of a cluster
 
@@ -145,9 +144,7 @@ class Cut:
             np.broadcast_to(self.sizes[clusters], shape),
         )
 
-    def _values_at(
-        self, positions: Positions, there: npt.NDArray[np.bool_], if_not: float
-    ) -> Floats:
+    def _values_at(self, positions: Positions, there: Flags, if_not: float) -> Floats:
         inside = np.clip(positions, 0, self.values.size - 1)
         return np.where(there, self.values[inside], if_not)
 

@@ -16,8 +16,8 @@ clusters of one record, or if all clusters in between are without noise and alik
 
 *How much of the time.* Under D the records contradict D' outright unless all clusters that those of
 D' tie together happen to have one value, which only clipping (all at 0, or all at U) or centroids
-without noise bring about: `refutation`. A release that is (epsilon, delta)-DP needs a delta at
-least as large, whatever its epsilon.
+without noise bring about (`refutation_by_a_full_shift`). A release that is (epsilon, delta)-DP
+needs a delta at least as large, whatever its epsilon.
 
 *If the records are shuffled*, the file still shows how many records any two clusters, one of each
 of two attributes, have in common. If D' has fewer visible clusters or other such numbers, D shows
@@ -29,10 +29,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from scipy.sparse import csgraph
 
-from deniable.idp.audit.changes import Centroid, Floats, Positions
+from deniable.arrays import Floats, Positions
+from deniable.idp.audit.changes import Centroid
 
 
 def memberships(column: npt.ArrayLike, k: int) -> Positions:
@@ -64,42 +63,6 @@ def visible(clusters: Positions, centres: Floats, scales: Floats) -> Positions:
     _, first, which = np.unique(centres[exact], return_index=True, return_inverse=True)
     blocks[exact] = exact[first][which]
     return np.asarray(blocks[clusters])
-
-
-def refutation(
-    clusters: Positions, other: Positions, centres: Floats, scales: Floats, upper: float
-) -> float:
-    """Return the probability that records released under D contradict D' outright.
-
-    Parameters
-    ----------
-    clusters, other : array, shape (records,)
-        The cluster of each record under D and under D'. Records that share a cluster under D' must
-        have the same value, or it was not D'.
-    centres, scales : array, shape (clusters,)
-        Under D.
-    upper : float
-        Values are clipped to [0, upper].
-
-    Returns
-    -------
-    float
-        Above 0 if and only if the visible partition of D is not one that D' can show.
-    """
-    number, others = int(clusters.max()) + 1, int(other.max()) + 1
-    links = sparse.coo_array(
-        (np.ones(clusters.size), (clusters, number + other)), shape=(number + others,) * 2
-    )
-    _, component = csgraph.connected_components(links, directed=False)
-    tied = component[:number]
-    log_at_0, log_at_upper = (_log_at(end, centres, scales, upper) for end in (0.0, upper))
-    consistent = 0.0  # logarithm of the probability that nothing contradicts
-    for each in np.unique(tied):
-        inside = np.flatnonzero(tied == each)
-        if inside.size > 1:
-            ends = float(log_at_0[inside].sum()), float(log_at_upper[inside].sum())
-            consistent += _log_of_one_value(inside, centres, scales, *ends)
-    return float(-np.expm1(consistent))
 
 
 def _log_at(end: float, centres: Floats, scales: Floats, upper: float) -> Floats:
@@ -137,7 +100,7 @@ def unlabelled(blocks: Positions, others: Sequence[Positions]) -> tuple[int, ...
 
 
 def refutation_by_a_full_shift(centres: Floats, scales: Floats, upper: float) -> float:
-    """Return `refutation` of the record with the smallest value getting one above all others.
+    """Return the probability that records contradict a full shift: the smallest becoming largest.
 
     Each cluster then hands its first value down, so that those of the neighbour tie all clusters
     together. Above 0, the exact epsilon of the released records is infinite.

@@ -22,7 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deniable.idp.audit.changes import Cut, Floats
+from deniable.arrays import Floats
+from deniable.idp.audit.changes import Cut
 from deniable.idp.audit.losses import Method, loss_between, sensitivity
 
 

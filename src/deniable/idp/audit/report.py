@@ -23,14 +23,17 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
+from deniable.arrays import Floats
 from deniable.idp import Masking, Ranking, masking
-from deniable.idp.audit.changes import Centroid, Cut, Floats, Moves
-from deniable.idp.audit.composition import (
+from deniable.idp.audit.changes import Centroid, Cut, Moves
+from deniable.idp.audit.losses import (
+    AsItRuns,
+    FrozenScale,
     Losses,
+    Method,
     losses_of_clusters_formed_anew,
     losses_within_fixed_clusters,
 )
-from deniable.idp.audit.losses import AsItRuns, FrozenScale, Method
 from deniable.idp.audit.partition import refutation_by_a_full_shift, shown_when_shuffled
 
 METHODS: tuple[Method, ...] = get_args(Method)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from deniable.arrays import Flags, Floats
 from deniable.idp import Masking, Ranking, domain_bounds, microaggregate
 from deniable.idp.audit import (
     ANEW,
@@ -22,7 +22,6 @@ from deniable.idp.audit import (
     Accuracy,
     AuditedFile,
     ClusteredFile,
-    Floats,
     Method,
     NoisyCentroids,
     certain_values,
@@ -127,7 +126,7 @@ def _together(masked: Masking, scales: Floats) -> NoisyCentroids:
     return NoisyCentroids(masked.centres.reshape(-1), scales.reshape(-1), upper)
 
 
-def _those(model: NoisyCentroids, chosen: npt.NDArray[np.bool_]) -> NoisyCentroids:
+def _those(model: NoisyCentroids, chosen: Flags) -> NoisyCentroids:
     return NoisyCentroids(model.centres[chosen], model.scales[chosen], model.upper[chosen])
 
 

@@ -26,10 +26,10 @@ from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 import sklearn  # type: ignore[import-untyped]
 from sklearn.ensemble import RandomForestClassifier  # type: ignore[import-untyped]
 
+from deniable.arrays import Codes, Floats
 from deniable.errors import DeniableError
 from deniable.idp import (
     METHODS,
@@ -46,8 +46,6 @@ from deniable.idp import (
 from deniable.papers.idp.sse import bins_of_domain
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise
-
-Floats = npt.NDArray[np.float64]
 
 REFERENCES = ("original", "majority")
 COMPETITORS = ("dp_synthetic", "dp_naive_bayes", "dp_rule")
@@ -168,7 +166,7 @@ class IdpForests:
         labels = self._training.labels, self._test.labels
         return majority_f_measures(*labels, len(self.data.classes))
 
-    def _measured(self, predicted: npt.NDArray[np.integer]) -> Floats:
+    def _measured(self, predicted: Codes) -> Floats:
         return f_measures(self._test.labels, predicted, len(self.data.classes))
 
     @property

@@ -19,9 +19,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.idp import (
     METHODS,
@@ -38,8 +38,6 @@ from deniable.idp import (
 )
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise
-
-Floats = npt.NDArray[np.float64]
 
 COMPETITORS = ("dp_median", "dp_synthetic", "no_data", "least_dp")
 BINS_TO_MAXIMUM = 16

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.channels import Counts, Floats
+from deniable.arrays import Codes, Counts, Floats
 from deniable.estimation import random_queries, relative_errors
 from deniable.papers.multirr.cluster_queries import PROJECTIONS
 from deniable.randomized_response import (
@@ -29,7 +29,7 @@ from deniable.randomized_response import (
     rr_independent,
     weighted_table,
 )
-from deniable.records import Codes, Microdata
+from deniable.records import Microdata
 
 METHODS = (
     "rr_independent",

@@ -15,12 +15,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.channels import Channel, Counts, Floats
+from deniable.arrays import Counts, Floats
+from deniable.channels import Channel
 from deniable.estimation import (
+    clip_and_rescale,
     estimated_or_uniform,
+    euclidean_projection,
+    maximum_likelihood,
     random_queries,
     relative_errors,
-    simplex,
     unbiased_or_uniform,
 )
 from deniable.randomized_response import Protocol, cluster_attributes, dependences, rr_clusters
@@ -140,17 +143,13 @@ class ClusterQueries:
 
 def _most_likely(reports: Counts, channel: Channel) -> Floats:
     def estimate(counts: Counts, known: Channel) -> Floats:
-        return simplex.maximum_likelihood(counts, known, tolerance=LIKELIHOOD_TOLERANCE).proportions
+        return maximum_likelihood(counts, known, tolerance=LIKELIHOOD_TOLERANCE).proportions
 
     return estimated_or_uniform(reports, channel, estimate)
 
 
 PROJECTIONS: dict[str, Callable[[Counts, Channel], Floats]] = {
-    "clip": lambda reports, channel: simplex.clip_and_rescale(
-        unbiased_or_uniform(reports, channel)
-    ),
-    "simplex": lambda reports, channel: simplex.euclidean_projection(
-        unbiased_or_uniform(reports, channel)
-    ),
+    "clip": lambda reports, channel: clip_and_rescale(unbiased_or_uniform(reports, channel)),
+    "simplex": lambda reports, channel: euclidean_projection(unbiased_or_uniform(reports, channel)),
     "likelihood": _most_likely,
 }

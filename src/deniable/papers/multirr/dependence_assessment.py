@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from deniable.channels import Floats
+from deniable.arrays import Floats
 from deniable.randomized_response import (
     Clusters,
     Measure,

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from deniable.channels import Counts, Floats, ProductChannel
+from deniable.arrays import Counts, Floats
+from deniable.channels import ProductChannel
 from deniable.errors import DeniableError
 from deniable.estimation import absolute_errors, random_queries, relative_errors
 from deniable.papers.multirr.cluster_queries import PROJECTIONS

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from deniable.arrays import Codes
 from deniable.errors import DeniableError
 from deniable.papers.multirr.secure_assessment import secure_assessments
 from deniable.privacy import linked_parties
@@ -20,7 +21,6 @@ from deniable.randomized_response import (
     Behaviour,
     BivariateDistribution,
     Faults,
-    Integers,
     Network,
     Party,
     SecureSumError,
@@ -46,7 +46,7 @@ class DropsOut(Party):
         super().__init__(number, indicator)
         self.reached = reached
 
-    def _shares(self, network: Network, source: RandomSource) -> Integers:
+    def _shares(self, network: Network, source: RandomSource) -> Codes:
         shares = super()._shares(network, source)
         shares[int(self.reached * network.parties) :] = NOTHING
         return shares
@@ -66,7 +66,7 @@ class Miscounts(Party):
         self.excess = shares
         self.broadcast = broadcast
 
-    def _shares(self, network: Network, source: RandomSource) -> Integers:
+    def _shares(self, network: Network, source: RandomSource) -> Codes:
         shares = super()._shares(network, source)
         shares[0] = (shares[0] + self.excess) % network.modulus
         return shares
@@ -270,7 +270,7 @@ def small_records(generator: np.random.Generator) -> Microdata:
     return Microdata(SMALL, columns)
 
 
-def _cells(data: Microdata, pair: Pair) -> Integers:
+def _cells(data: Microdata, pair: Pair) -> Codes:
     records = data.project(pair)
     return records.domain.ravel(records.columns)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.channels import Floats
+from deniable.arrays import Floats
 from deniable.estimation import random_queries, relative_errors
 from deniable.papers.multirr.cluster_queries import ClusterQueries
 from deniable.randomized_response import Clusters, Protocol

@@ -26,19 +26,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from deniable.arrays import Counts, Floats
 from deniable.channels import (
     Channel,
-    Counts,
     DenseChannel,
-    Floats,
     KeepOrReplace,
     ProductChannel,
     Target,
-    multinomial,
 )
 from deniable.errors import DeniableError
 from deniable.estimation import Intervals, Method, Simultaneous, confidence_intervals
 from deniable.records import Microdata
+from deniable.sampling import multinomial
 
 TARGETS: tuple[Target, ...] = ("population", "file")
 METHODS: tuple[Method, ...] = ("score", "wald")
@@ -212,7 +211,7 @@ def _accuracy(channel: Channel, reports: Counts, truth: Floats, target: Target) 
     variance = np.diagonal(channel.covariance(truth, records, target))
     errors = (channel.estimate(reports) - truth) / np.sqrt(variance)
     # Squared standard errors are no estimate without bias where a variance below 0 is NaN.
-    moments = channel._second_moments(reports / records)
+    moments = channel.second_moments(reports / records)
     estimate = channel.estimate(reports)
     if target == "file":
         ratios = [(moments - estimate) / records / variance]

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.channels import Floats, two_step_with_epsilon
+from deniable.arrays import Floats
+from deniable.channels import two_step_with_epsilon
 from deniable.design import Cost, Design, Requirements, design, violations
 from deniable.design.problem import Estimator, LossName, loss_of
 from deniable.pram import channel_of_epsilon

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from deniable.channels import Counts, Floats, KeepOrReplace, multinomial, two_step
+from deniable.arrays import Counts, Flags, Floats
+from deniable.channels import KeepOrReplace, two_step
 from deniable.errors import DeniableError
 from deniable.estimation import Z_95
 from deniable.records import Microdata
+from deniable.sampling import multinomial
 
 METHODS = ("two_step", "lazy", "resampling", "two_step_fixed")
 CLAIMS: Mapping[str, tuple[str, ...]] = {
@@ -232,7 +233,7 @@ def randomize_batch(true: Counts, matrices: Floats, generator: np.random.Generat
     return reports
 
 
-def inverses(matrices: Floats, occurring: npt.NDArray[np.bool_]) -> Floats:
+def inverses(matrices: Floats, occurring: Flags) -> Floats:
     """Return each matrix's inverse among its occurring categories; others stay apart, as they are.
 
     A category that no record of a sample has is not reported either: its column is zero.

@@ -20,10 +20,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from deniable.channels import Counts, Floats, KeepOrReplace, ProductChannel, multinomial
+from deniable.arrays import Counts, Floats
+from deniable.channels import KeepOrReplace, ProductChannel
 from deniable.errors import DeniableError
 from deniable.estimation import Intervals, Method, confidence_intervals
 from deniable.pram import LARGEST_SET
+from deniable.sampling import multinomial
 
 MEASURES = (
     "support",
@@ -141,7 +143,7 @@ class PramItemSets:
         for number, items in enumerate(sets):
             law = channel.reported(self._law(items))
             support = self._law(items)[-1]
-            spread = (law @ channel._solve(last)[0] ** 2 - support**2) / records
+            spread = (law @ channel.solve(last)[0] ** 2 - support**2) / records
             reports = multinomial(generator, np.full(replicates, records), law)
             score = self._intervals(channel, reports, last, "score")
             wald = self._intervals(channel, reports, last, "wald")
@@ -209,7 +211,7 @@ def growth_of_errors(
         channel = ProductChannel((item_channel(epsilon),) * size)
         last = np.zeros((1, channel.size))
         last[0, -1] = 1.0
-        squares = channel.expected(channel._solve(last) ** 2)[0]
+        squares = channel.expected(channel.solve(last) ** 2)[0]
         laws = [model.pattern_law(items) for items in model.favourites(size)]
         supports = np.array([law[-1] for law in laws])
         variances = np.array([law @ squares for law in laws]) - supports**2

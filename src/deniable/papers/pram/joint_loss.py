@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from deniable.channels import Channel, Counts, Floats, ProductChannel, two_step_with_epsilon
+from deniable.arrays import Counts, Floats
+from deniable.channels import Channel, ProductChannel, two_step_with_epsilon
 from deniable.errors import DeniableError
 from deniable.estimation import clip_and_rescale, random_queries
 from deniable.randomized_response import dependence_of_tables

@@ -15,14 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from deniable.channels import (
-    Channel,
-    DenseChannel,
-    Floats,
-    KeepOrReplace,
-    ProductChannel,
-    invariant,
-)
+from deniable.arrays import Floats
+from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel, invariant
 from deniable.pram import Transactions, item_set_supports
 from deniable.privacy import (
     Distribution,

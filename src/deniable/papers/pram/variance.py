@@ -4,7 +4,7 @@ All mechanisms of an attribute are held against each other at one exact epsilon 
 For the invariant ones that is conditional on a matrix that is made from the file, and covers less:
 their inflation stays under 2 as epsilon falls to 0, because what they then release is a sample from
 the true margin (`deniable.channels.invariant.disclosed_proportions`,
-`deniable.pram.invariant_methods.whole_file_epsilon`).
+`deniable.pram.matrices.whole_file_epsilon`).
 """
 
 import math
@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from deniable.arrays import Floats
 from deniable.channels import (
     Channel,
-    Floats,
     KeepOrReplace,
     lazy_resampling_with_epsilon,
     resampling,

@@ -19,11 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from deniable.channels import Channel, Counts, Floats, Target, multinomial
+from deniable.arrays import Counts, Floats
+from deniable.channels import Channel, Target
 from deniable.errors import DeniableError
 from deniable.estimation import Intervals, WeightedCounts, confidence_intervals, weighted_intervals
 from deniable.papers.pram.coverage import CHANNELS, EVERY, LEVELS, PramCoverage
 from deniable.records import Microdata
+from deniable.sampling import multinomial
 
 DESIGNS = ("pps", "stratified")
 CLASSES = "relationship"
@@ -220,7 +222,7 @@ class _Design:
     def variance(self, channel: Channel, estimator: str) -> Floats:
         """Return the true variance of each weighted estimate; of the linearized ratio."""
         law = channel.reported(self.within)
-        second = channel._second_moments(law)
+        second = channel.second_moments(law)
         if self.stratified:
             return np.asarray((self.present**2 / self.allocation) @ (second - self.within**2))
         # One draw's value: weight times records times its score, less the truth for the ratio.

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from deniable.channels import Floats
+from deniable.arrays import Floats
 from deniable.contingency import (
     AGREEMENT,
     Layout,

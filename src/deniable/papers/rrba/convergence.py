@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from deniable.channels import Floats
+from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.estimation import Z_95
 from deniable.records import Microdata

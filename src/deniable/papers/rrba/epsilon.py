@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.channels import Floats, ProductChannel
+from deniable.arrays import Floats
+from deniable.channels import ProductChannel
 from deniable.records import Microdata
 from deniable.rrba import (
     Combination,

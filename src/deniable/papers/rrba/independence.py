@@ -33,9 +33,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.channels import Counts, Floats, KeepOrReplace
+from deniable.arrays import Counts, Flags, Floats
+from deniable.channels import KeepOrReplace
 from deniable.contingency import (
-    Bools,
     ChannelTest,
     LaplaceRelease,
     LogLinearModel,
@@ -144,7 +144,7 @@ class Table3:
             `deniable.contingency.monte_carlo.SmallCells`).
         """
         releases = self._releases(cell)
-        columns: list[Bools] = []
+        columns: list[Flags] = []
         for hypothesis in HYPOTHESES:
             effect = cell["effect"] if hypothesis == "H1" else 0.0
             pi = proportions(cell["k"], "uniform", effect)
@@ -228,7 +228,7 @@ def _decisions(
     tables: int,
     small_cells: SmallCells,
     generator: np.random.Generator,
-) -> Iterator[tuple[str, Bools]]:
+) -> Iterator[tuple[str, Flags]]:
     """Yield which trials each method rejects, and where the channel-aware test's rule holds."""
     records, cells = int(true[0].sum()), true.shape[-1]
     model = LogLinearModel.independence((2,) * (cells.bit_length() - 1))

@@ -27,7 +27,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from deniable.channels import Counts, Floats, KeepOrReplace
+from deniable.arrays import Counts, Floats
+from deniable.channels import KeepOrReplace
 from deniable.contingency import nearest_tables
 from deniable.errors import DeniableError
 from deniable.estimation import (

@@ -3,7 +3,6 @@
 import math
 from typing import Any
 
-from deniable.channels import ProductChannel
 from deniable.errors import DeniableError
 from deniable.pram import StratifiedProtocol
 from deniable.randomized_response import (
@@ -67,7 +66,8 @@ def _randomized_response(
                 f"{' x '.join(cluster)} never changes a record, or tells some values apart for "
                 "certain (its epsilon is infinite); choose a smaller p"
             )
-        if isinstance(release, ClustersRelease) and not isinstance(channel, ProductChannel):
+        in_one = len(channel.shape) == 1  # one matrix over the cells of the cluster
+        if isinstance(release, ClustersRelease) and in_one:
             refuse_too_large(domain.project(cluster), len(data))
         if channel.singular:
             raise DeniableError(

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from deniable.channels import Channel, Counts, Floats, KeepOrReplace, Target
+from deniable.arrays import Counts, Floats
+from deniable.channels import Channel, KeepOrReplace, Target
 from deniable.estimation import Likelihood, Part, Reduced, combined, own_share_part, unbiased_part
 from deniable.files import read_table
 from deniable.pram import Block, StratifiedProtocol, cell_labels, label

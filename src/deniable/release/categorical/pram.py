@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from deniable.channels import Channel, Floats, invariance_gap
+from deniable.arrays import Floats
+from deniable.channels import Channel, invariance_gap
 from deniable.errors import DeniableError
 from deniable.pram import (
     Block,

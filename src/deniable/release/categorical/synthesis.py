@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from deniable.channels import Floats
+from deniable.arrays import Floats, Positions
 from deniable.errors import DeniableError
 from deniable.pram import StratifiedProtocol, Stratum, label
 from deniable.randomized_response import TOLERANCE, Adjustment, adjust, repeat_records, synthesize
@@ -127,7 +127,7 @@ def _named_warnings(stratum: Stratum) -> Iterator[None]:
 
 def _strata(
     protocol: StratifiedProtocol, data: Microdata
-) -> Iterator[tuple[Stratum, npt.NDArray[np.intp], Microdata]]:
+) -> Iterator[tuple[Stratum, Positions, Microdata]]:
     """Yield the records of each stratum, restricted to what is randomized, and their positions."""
     own = data.project(protocol.randomized.names)
     for stratum, rows in protocol.parts(data):
@@ -238,7 +238,7 @@ def distances_from_truth(
     data: Microdata,
     protected: Microdata,
     synthetic: Microdata,
-    weights: npt.NDArray[np.float64],
+    weights: Floats,
 ) -> pd.DataFrame:
     """Say how far a rehearsal's files are from the true records, which a rehearsal knows.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.channels import Floats
+from deniable.arrays import Floats
 from deniable.privacy import Finding, column_epsilon, exact_epsilon
 from deniable.release.categorical import released
 from deniable.release.collection.design import BETWEEN, CollectionDesign

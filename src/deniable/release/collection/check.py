@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from deniable.channels import Floats
+from deniable.arrays import Floats
 from deniable.contingency import LogLinearModel
 from deniable.datasets import exact_margin, from_resources
 from deniable.estimation import Z_95, jensen_shannon_distances, l2_distances

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.channels import Counts, Floats
+from deniable.arrays import Counts, Floats
 from deniable.errors import DeniableError
 from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
 from deniable.release import CollectionRelease

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from deniable.channels import Counts, Floats
+from deniable.arrays import Counts, Floats
 from deniable.contingency import (
     LogLinearModel,
     NoisyTable,

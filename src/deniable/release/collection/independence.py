@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from deniable.channels import Floats
+from deniable.arrays import Floats
 from deniable.contingency import MONTE_CARLO_TABLES, LogLinearModel, channel_test
 from deniable.release.collection.design import BETWEEN, CollectionDesign
 from deniable.release.collection.estimates import Answers, answers_of

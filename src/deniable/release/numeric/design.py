@@ -15,16 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from deniable.arrays import Floats
 from deniable.errors import DeniableError
-from deniable.idp import (
-    Floats,
-    Masking,
-    NoisyHistograms,
-    Ranking,
-    domain_bounds,
-    masking,
-    noisy_histograms,
-)
+from deniable.idp import Masking, NoisyHistograms, Ranking, domain_bounds, masking, noisy_histograms
 from deniable.records import NumericMicrodata
 from deniable.release import HistogramRelease, IdpRelease, NumericRelease
 from deniable.release.categorical import REHEARSAL_MARK

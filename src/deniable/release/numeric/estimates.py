@@ -34,7 +34,8 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from deniable.idp import TABLE_DISTANCE, Counts, Floats, NoisyHistograms, histograms, split_budget
+from deniable.arrays import Counts, Floats
+from deniable.idp import TABLE_DISTANCE, NoisyHistograms, histograms, split_budget
 from deniable.records import NumericMicrodata
 from deniable.release import HistogramRelease, NumericRelease
 from deniable.release.numeric.design import HISTOGRAMS, Domains, class_codes

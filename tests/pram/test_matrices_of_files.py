@@ -8,7 +8,7 @@ from math import factorial, log
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from scipy import stats
+from tests.pram.exact_covariance import exact_covariance
 
 from deniable.channels import Channel, DenseChannel, KeepOrReplace
 from deniable.channels.invariant import (
@@ -18,12 +18,7 @@ from deniable.channels.invariant import (
     sampling_covariance,
     two_step,
 )
-from deniable.errors import ChannelError
-from deniable.pram.invariant_methods import (
-    exact_covariance,
-    simulated_covariance,
-    whole_file_epsilon,
-)
+from deniable.pram.matrices import whole_file_epsilon
 
 Row = list[Fraction]
 Matrix = list[Row]
@@ -179,25 +174,6 @@ def test_no_invariant_method_exceeds_the_bound(size: int, records: int, seed: in
     assert np.linalg.eigvalsh(covariance - sampling_covariance(pi, records)).min() >= -EXACT
 
 
-def test_simulation_agrees_with_enumeration() -> None:
-    pi = np.array([0.2, 0.3, 0.5])
-    method = METHODS["two_step"][1]
-    found = simulated_covariance(method, pi, 6, np.random.default_rng(7), 4000)
-    exact = exact_covariance(method, pi, 6)
-    # 6 different entries, all within this many standard errors but for a chance of 1e-6.
-    limit = stats.norm.isf(1e-6 / 12)
-    assert np.all(np.abs(found.value - exact) <= limit * found.standard_error)
-    assert found.replicates == 4000
-    assert np.all(found.standard_error < 0.02 * np.abs(exact))
-
-
-def test_simulation_leaves_zeros_alone() -> None:
-    pi = np.array([0.5, 0.5, 0.0])
-    found = simulated_covariance(METHODS["lazy"][1], pi, 50, np.random.default_rng(8), 50)
-    assert not found.value[2].any()
-    assert not found.standard_error[2].any()
-
-
 # -- privacy of a whole file -----------------------------------------------------------------------
 
 
@@ -246,21 +222,3 @@ def test_resampling_has_epsilon_0_and_tells_of_a_record_nevertheless() -> None:
     assert resampling([0.1, 0.9]).epsilon == 0
     expected = 100 * log(10 / 9)
     assert whole_file_epsilon(resampling, [10, 90]) == pytest.approx(expected, rel=1e-12)
-
-
-# -- refusals --------------------------------------------------------------------------------------
-
-
-def test_a_matrix_that_is_not_invariant_is_refused() -> None:
-    with pytest.raises(ChannelError, match="moves a share by"):
-        exact_covariance(lambda _: KeepOrReplace.uniform(2, 0.5), [0.3, 0.7], 3)
-
-
-def test_too_many_tables_are_refused() -> None:
-    with pytest.raises(ChannelError, match="use simulated_covariance"):
-        exact_covariance(resampling, np.full(10, 0.1), 100)
-
-
-def test_one_replicate_has_no_standard_error() -> None:
-    with pytest.raises(ChannelError, match="at least 2 replicates"):
-        simulated_covariance(resampling, [0.5, 0.5], 5, np.random.default_rng(1), 1)

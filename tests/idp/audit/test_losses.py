@@ -10,18 +10,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from deniable.idp.audit.changes import Centroid, Cut, Edges, Floats, Moves
-from deniable.idp.audit.composition import (
-    Losses,
-    losses_of_clusters_formed_anew,
-    losses_within_fixed_clusters,
-)
+from deniable.arrays import Floats
+from deniable.idp.audit.changes import Centroid, Cut, Edges, Moves
 from deniable.idp.audit.losses import (
     AsItRuns,
     FrozenScale,
+    Losses,
     Method,
     distance_in_scales,
     loss_between,
+    losses_of_clusters_formed_anew,
+    losses_within_fixed_clusters,
     sensitivity,
 )
 from deniable.idp.methods import masking

@@ -1,17 +1,65 @@
-"""Exact ratios of probabilities, and their logarithms rounded up."""
+"""Probabilities as rational numbers: as users write them, their ratios, logarithms rounded up."""
 
 import math
+from collections.abc import Iterable, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.arrays import Floats
+from deniable.errors import ChannelError, DeniableError
+
+ROW_SUM_TOLERANCE = 1e-9
 # 100 digits leave 60 beyond a float's own for any ratio that is not within 1e-20 of 1, so that the
 # rounding below is never in doubt.
 _PRECISE = Context(prec=100)
 _SLACK = Decimal("1e-60")
 _CLOSE_TO_ONE = Fraction(1, 10**20)
+
+Number = float | Fraction
+
+
+def as_written(value: Number | str) -> Fraction:
+    """Return a number as a fraction, a float by its shortest decimal form: 0.1 is 1/10."""
+    try:
+        return value if isinstance(value, Fraction) else Fraction(str(value))
+    except ValueError:
+        raise DeniableError(f"{value!r} is no finite number; give a float or a Fraction") from None
+
+
+def proportion(value: Number, name: str) -> Fraction:
+    """Return a number that must be in (0, 1) as a fraction."""
+    exact = as_written(value)
+    if not 0 < exact < 1:
+        raise DeniableError(f"{name} is {value}; it must be in (0, 1)")
+    return exact
+
+
+def thresholds(rho_1: Number, rho_2: Number) -> tuple[Fraction, Fraction]:
+    """Return rho_1 and rho_2 as fractions, 0 < rho_1 < rho_2 < 1."""
+    low, high = proportion(rho_1, "rho_1"), proportion(rho_2, "rho_2")
+    if low >= high:
+        raise DeniableError(f"rho_1 is {rho_1}, rho_2 is {rho_2}; rho_1 must be the smaller one")
+    return low, high
+
+
+def exact_distribution(size: int, prior: Sequence[Number] | npt.ArrayLike) -> tuple[Fraction, ...]:
+    """Return a prior over so many categories as fractions of sum 1, in the proportions given."""
+    values = [as_written(value) for value in np.asarray(prior, dtype=object).ravel()]
+    total = sum(values, Fraction())
+    if len(values) != size:
+        raise ChannelError(
+            f"a prior of {len(values)} probabilities does not fit a channel over {size} "
+            "categories; give one a category"
+        )
+    if min(values) < 0 or abs(total - 1) > ROW_SUM_TOLERANCE:
+        raise ChannelError("the prior must be one distribution: not negative, sum 1")
+    return tuple(value / total for value in values)
+
+
+# -- ratios ----------------------------------------------------------------------------------------
 
 
 def exact_ratio(larger: float | Fraction, smaller: float | Fraction) -> Fraction | None:
@@ -24,6 +72,16 @@ def exact_ratio(larger: float | Fraction, smaller: float | Fraction) -> Fraction
     if smaller == 0:
         return None
     return Fraction(larger) / Fraction(smaller)
+
+
+def product_of_ratios(ratios: Iterable[Fraction | None]) -> Fraction | None:
+    """Return the product; None if one of them is infinite."""
+    product = Fraction(1)
+    for ratio in ratios:
+        if ratio is None:
+            return None
+        product *= ratio
+    return product
 
 
 def rounded_up(ratio: Fraction | None) -> float:
@@ -50,7 +108,7 @@ def log_rounded_up(ratio: Fraction | None) -> float:
     return nearest if certain else math.nextafter(nearest, math.inf)
 
 
-def largest_column_ratio(matrix: npt.NDArray[np.float64]) -> Fraction | None:
+def largest_column_ratio(matrix: Floats) -> Fraction | None:
     """Return max over columns of (largest entry / smallest entry), exactly; None if infinite.
 
     Rows are taken in their exact proportions: each entry is divided by its row's exact sum.
@@ -75,3 +133,16 @@ def largest_column_ratio(matrix: npt.NDArray[np.float64]) -> Fraction | None:
         smallest = min(Fraction(float(matrix[u, v])) / exact_sums[u] for u in low.tolist())
         worst = max(worst, largest / smallest)
     return worst
+
+
+def exact_sum(values: Floats) -> Fraction:
+    """Return the sum of floats, exactly: whole mantissas in two halves, exponent by exponent."""
+    fractions, exponents = np.frexp(values)
+    mantissas = (fractions * 2.0**53).astype(np.int64)
+    lowest = int(exponents.min())
+    high = np.bincount(exponents - lowest, mantissas >> 26)
+    low = np.bincount(exponents - lowest, mantissas & (2**26 - 1))
+    whole = 0
+    for step, (upper, lower) in enumerate(zip(high.tolist(), low.tolist(), strict=True)):
+        whole += ((int(upper) << 26) + int(lower)) << step
+    return whole * Fraction(2) ** (lowest - 53)
