@@ -17,7 +17,7 @@ SCRIPTS = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
 
 # Ground first: a folder, or a module beside them, imports only from lines above its own.
 LAYERS = (
-    ("errors",),
+    ("arrays", "errors"),
     ("validation",),
     ("files", "sampling"),
     ("records", "display"),

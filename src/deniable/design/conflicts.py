@@ -8,9 +8,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from deniable.arrays import Sparse
 from deniable.channels import Floats
 from deniable.design.problem import LARGEST_EPSILON, Group, Kind, Polytope, Requirements, polytope
-from deniable.design.solvers import Sparse, minimise
+from deniable.design.solvers import minimise
 from deniable.errors import DeniableError
 
 DIGITS = 4  # of the values that a message proposes

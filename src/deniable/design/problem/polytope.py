@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from deniable.arrays import Sparse
 from deniable.channels import Floats
 from deniable.design.problem.requirements import Requirements
-from deniable.design.solvers import Sparse
 
 Kind = Literal[
     "rows", "epsilon", "invariance", "retention", "change", "forbidden", "allowed", "cost"

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from deniable.arrays import Sparse
 from deniable.channels import Floats
 from deniable.design.problem import Polytope, ReportsVariance
-from deniable.design.solvers.linear import Constraints, Sparse, minimise
+from deniable.design.solvers.linear import Constraints, minimise
 
 SETTLED = 1e-7  # of the loss: branches closer to the best matrix are closed
 EDGE = 0.1  # a cut leaves each side this share of the interval

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from deniable.arrays import Sparse
 from deniable.channels import Floats
 from deniable.design.problem import Polytope
 from deniable.design.solvers.interior_point import Indices, Interior
-from deniable.design.solvers.linear import Constraints, Sparse, minimise
+from deniable.design.solvers.linear import Constraints, minimise
 
 LEAST_ROOM = 1e-7
 """What constraints must leave for a polytope to count as having an interior."""

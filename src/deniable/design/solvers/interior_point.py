@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
+from deniable.arrays import Sparse
 from deniable.channels import Floats
 from deniable.design.problem import Expansion, Loss, Polytope
-from deniable.design.solvers.linear import Sparse
 
 Indices = npt.NDArray[np.intp]
 FIRST_WEIGHT = 0.1  # of the barrier: this share of the loss, divided by the constraints

@@ -11,11 +11,9 @@ import highspy
 import numpy as np
 from scipy import sparse
 
+from deniable.arrays import Sparse
 from deniable.channels import Floats
 from deniable.errors import DeniableError
-
-Sparse = Any
-"""A sparse array of SciPy, whose types do not say what can be done with it."""
 
 Highs: Any = highspy.Highs  # whose methods have no types
 TOLERANCE = 1e-10  # the tightest that HiGHS takes
