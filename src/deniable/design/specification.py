@@ -9,14 +9,20 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
 
 from deniable.channels import Floats, Target, read_counts
 from deniable.design.problem import Cost, Estimator, LossName, Requirements
 from deniable.errors import ConfigError, DeniableError
-from deniable.validation import repeated_keys
+from deniable.validation import fault_lines, message, repeated_keys
 
 MANUAL = "docs/designing-a-channel.md describes every option"
+_PAIR = "a forbidden transition is [true category, reported category]"
+WORDS = {
+    "dict_type": "a section, such as {a: 0.5, b: 0.2}",
+    "string_type": "a category's name",
+    "too_short": f"more entries; {_PAIR}",
+    "too_long": f"fewer entries; {_PAIR}",
+}
 SHARE_TOLERANCE = 1e-6  # of the sum of proportions that are written by hand
 
 
@@ -103,7 +109,8 @@ def read_specification(path: Path | str) -> Specification:
     try:
         given = _SpecificationFile.model_validate(_values(file))
     except ValidationError as error:
-        raise ConfigError(_message(file, _lines(error.errors()))) from None
+        lines = fault_lines(error, _SpecificationFile, "specification", WORDS)
+        raise ConfigError(_message(file, lines)) from None
     names, proportions, records = _frequencies(file, given)
     faults = list(_faults(given, names))
     if faults:
@@ -271,101 +278,5 @@ def _requirements(asked: _RequirementsSection, names: Sequence[str]) -> Requirem
     )
 
 
-# -- messages -------------------------------------------------------------------------------------
-
-
 def _message(file: Path, lines: Sequence[str]) -> str:
-    faults = "a fault" if len(lines) == 1 else f"{len(lines)} faults"
-    unique = list(dict.fromkeys(lines))
-    return f"{file}: the specification has {faults} ({MANUAL}):\n" + "\n".join(
-        f"  {line}" for line in unique
-    )
-
-
-def _lines(faults: Sequence[ErrorDetails]) -> list[str]:
-    """Return a line for each option at fault; one that may be of two types fails for either."""
-    options = [_option(fault["loc"]) for fault in faults]
-    lines: dict[str, str] = {}
-    for option, fault in zip(options, faults, strict=True):
-        inside = any(other.startswith((f"{option}.", f"{option}[")) for other in options)
-        if inside and fault["type"] in _ALLOWED:
-            continue  # it is of the other type, and at fault further inside
-        line = _line(option, fault)
-        if option in lines and "; allowed: " in lines[option]:
-            line = f"{lines[option]}, or {line.partition('; allowed: ')[2]}"
-        lines[option] = line
-    return list(lines.values())
-
-
-def _line(option: str, fault: ErrorDetails) -> str:
-    value, context = fault["input"], fault.get("ctx", {})
-    match fault["type"]:
-        case "extra_forbidden":
-            return f"{option}: unknown option; allowed here: {_options(fault['loc'])}"
-        case "literal_error":
-            allowed = str(context["expected"]).replace("'", "").replace(" or ", ", ")
-            return f"{option}: {value!r}; allowed: {allowed}"
-        case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal":
-            return f"{option}: {value!r}; allowed: {_bound(fault['type'], context)}"
-        case "string_type":
-            return f"{option}: {value!r}; allowed: a category's name, {_in_quotes(value)}"
-    return f"{option}: {_shown(value)}; allowed: {_ALLOWED.get(fault['type'], fault['msg'])}"
-
-
-_ALLOWED = {
-    "float_type": "a number",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "finite_number": "a finite number",
-    "bool_type": "true or false",
-    "list_type": "a list, such as [a, b]",
-    "dict_type": "a section, such as {a: 0.5, b: 0.2}",
-    "model_type": "a section with options of its own",
-    "string_too_short": "text that is not empty",
-    "too_short": "more entries; a forbidden transition is [true category, reported category]",
-    "too_long": "fewer entries; a forbidden transition is [true category, reported category]",
-}
-
-
-def _bound(kind: str, context: Mapping[str, Any]) -> str:
-    key, words = {
-        "greater_than": ("gt", "above"),
-        "greater_than_equal": ("ge", "at least"),
-        "less_than": ("lt", "below"),
-        "less_than_equal": ("le", "at most"),
-    }[kind]
-    return f"{words} {context[key]:g}"
-
-
-def _in_quotes(value: Any) -> str:
-    if isinstance(value, bool):
-        return "in quotes: YAML reads yes and no as true and false"
-    return "in quotes if it looks like a number"
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-_UNION_TAGS = ("float", "constrained-float", "list", "dict", "str", "constrained-str")
-
-
-def _option(location: Sequence[int | str]) -> str:
-    option = ""
-    for part in location:
-        if isinstance(part, int):
-            option += f"[{part}]"
-        elif not part.startswith(_UNION_TAGS) and part != "[key]":
-            option += f".{part}" if option else part
-    return option or "specification"
-
-
-def _options(location: Sequence[int | str]) -> str:
-    model: type[BaseModel] = _SpecificationFile
-    for part in location[:-1]:
-        if part == "requirements":
-            model = _RequirementsSection
-        elif part == "cost":
-            model = _CostSection
-    return ", ".join(model.model_fields)
+    return message(f"{file}: the specification", lines, MANUAL)

@@ -1,6 +1,5 @@
 """What a release can be told, as typed models; `deniable.pipeline.config` holds them to it."""
 
-from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -217,20 +216,3 @@ CategoricalRelease = IndependentRelease | ClustersRelease | JointRelease | PramR
 NumericRelease = IdpRelease | HistogramRelease
 AnyRelease = CategoricalRelease | NumericRelease | CollectionRelease
 Release = Annotated[AnyRelease, Field(discriminator="mechanism")]
-
-RELEASE_MODELS: Mapping[str, type[Strict]] = {
-    "rr_independent": IndependentRelease,
-    "rr_clusters": ClustersRelease,
-    "rr_joint": JointRelease,
-    "pram": PramRelease,
-    "idp": IdpRelease,
-    "numeric_dp": HistogramRelease,
-    "rrba": CollectionRelease,
-}
-MATRIX_MODELS: Mapping[str, type[Strict]] = {
-    "epsilon": EpsilonMatrix,
-    "retention": RetentionMatrix,
-    "two_step": TwoStepMatrix,
-    "designed": DesignedMatrix,
-    "file": FileMatrix,
-}
