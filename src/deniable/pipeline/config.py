@@ -9,9 +9,12 @@ from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from deniable import validation
 from deniable.errors import ConfigError
-from deniable.pipeline.studies import AnalysesConfig, AnyStudy, StudiesConfig
+from deniable.papers.idp import settings as idp
+from deniable.papers.multirr import settings as multirr
+from deniable.papers.pram import settings as pram
+from deniable.papers.rrba import settings as rrba
 from deniable.release import AnyRelease, Release
-from deniable.study import Strict
+from deniable.study import Strict, StudySettings
 
 WORDS = {"quoted": "without quotes; --config gives numbers only one by one, not in lists"}
 
@@ -21,6 +24,77 @@ class DataConfig(Strict):
 
     source: Literal["auto", "mirror", "public", "surrogate"] = "auto"
     mirror: Annotated[str, Field(min_length=1)] | None = None
+
+
+class StudiesConfig(Strict):
+    """The studies, by name."""
+
+    multirr_tables: multirr.ClusterQueryStudy
+    multirr_sensitivity: multirr.ClusterQueryStudy
+    multirr_attributes: multirr.WiderQueryStudy
+    multirr_fig2: multirr.PairQueryStudy
+    multirr_fig3: multirr.AdjustedQueryStudy
+    multirr_pairs: multirr.PairQueryStudy
+    multirr_assessment: multirr.AssessmentStudy
+    pram_coverage: pram.CoverageStudy
+    pram_weights: pram.WeightsStudy
+    pram_item_sets: pram.ItemSetStudy
+    pram_invariant: pram.InvariantStudy
+    pram_joint_loss: pram.JointLossStudy
+    idp_fig3: idp.SseStudy
+    idp_fig4: idp.SseStudy
+    idp_fig5: idp.ForestStudy
+    idp_fig6: idp.ForestStudy
+    rrba_fig5: rrba.ConvergenceStudy
+    rrba_fig6: rrba.ConvergenceStudy
+    rrba_table3: rrba.Table3Study
+    rrba_power: rrba.PowerStudy
+    rrba_tables: rrba.PrintedTablesStudy
+    rrba_equal: rrba.EqualEpsilonStudy
+    # A sweep that config/sweep.yaml asks for; without cells it makes nothing.
+    multirr_sweep: multirr.ThresholdStudy = multirr.ThresholdStudy(replicates=1000, grids=[])
+
+    @model_validator(mode="after")
+    def _tables_are_as_printed(self) -> Self:
+        others = " (others: multirr_sensitivity)"
+        for column in ("matrix", "projection"):
+            _refuse_several("multirr_tables", self.multirr_tables, column, others)
+        return self
+
+    @model_validator(mode="after")
+    def _figures_are_as_printed(self) -> Self:
+        # Their tables name no p or matrix in a row, and they show the paper's projection.
+        _refuse_several("multirr_fig2", self.multirr_fig2, "matrix")
+        _refuse_several("multirr_fig2", self.multirr_fig2, "p")
+        _refuse_several("multirr_fig3", self.multirr_fig3, "matrix")
+        drawn = {
+            "multirr_fig2.grids: projection": [c["projection"] for c in self.multirr_fig2.cells()],
+            "multirr_fig3.projections": self.multirr_fig3.projections,
+        }
+        for path, projections in drawn.items():
+            if "clip" not in projections:
+                raise ValueError(f"{path}: {projections}; allowed: with clip, which is drawn")
+        return self
+
+
+def _refuse_several(name: str, study: StudySettings[Any], column: str, others: str = "") -> None:
+    values = sorted({str(cell[column]) for cell in study.cells()})
+    if len(values) > 1:
+        raise ValueError(
+            f"{name}.grids: {column} takes the values {', '.join(values)}; allowed: one, as the "
+            f"paper has it{others}"
+        )
+
+
+class AnalysesConfig(Strict):
+    """What is worked out beside the studies."""
+
+    multirr_secure_sum: multirr.SecureSumTrials
+    pram_variance: pram.PramVariance
+    pram_design: pram.PramDesigns
+    idp_audit: idp.IndividualAudit
+    idp_attacks: idp.IndividualAttacks
+    rrba_epsilon: rrba.RrbaEpsilon
 
 
 class Config(Strict):
@@ -47,9 +121,9 @@ class Config(Strict):
         """Return the release of that name."""
         return next(release for release in self.releases if release.name == name)
 
-    def study(self, name: str) -> AnyStudy:
+    def study(self, name: str) -> StudySettings[Any]:
         """Return the study of that name."""
-        study: AnyStudy = getattr(self.studies, name)
+        study: StudySettings[Any] = getattr(self.studies, name)
         return study
 
 

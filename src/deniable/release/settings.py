@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from deniable.randomized_response import ClusterMechanism, Reading
-from deniable.study import Coverage, Epsilon, Probability, Share, Strict
+from deniable.study import Coverage, Epsilon, Probability, Share, Strict, Values
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
@@ -20,7 +20,7 @@ class _Release(Strict):
 
     name: Name
     data: Annotated[str, Field(min_length=1)]  # of the manifest; `config_checks` looks it up
-    attributes: Annotated[list[str], Field(min_length=1)] | None = None
+    attributes: Values[str] | None = None
 
 
 # Excluded from the plain values: those decide the draw, which this must never start again. Their

@@ -1,6 +1,6 @@
 """What all sections of the config are built of: probabilities, strict models, a study's sizes."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -12,6 +12,9 @@ Coverage = Annotated[float, Field(gt=0, le=1)]
 # Beyond 30 nothing would ever be replaced: exp(30) is 10^13.
 Epsilon = Annotated[float, Field(gt=0, le=30)]
 
+T = TypeVar("T")
+Values = Annotated[list[T], Field(min_length=1)]
+
 
 class Strict(BaseModel):
     """A section of the config: no unknown options, no silent conversions."""
@@ -19,14 +22,17 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Study(Strict):
+Grid = TypeVar("Grid", bound=Strict)
+
+
+class StudySettings(Strict, Generic[Grid]):
     """A study: how often its cells are simulated, in which portions, and which they are."""
 
     # With fewer than 6 runs no two of them enclose a median with 95 % confidence.
     replicates: Annotated[int, Field(ge=6, le=10_000_000)]
     block: Annotated[int, Field(ge=1, le=100_000)] = 250
     chunks: Annotated[int, Field(ge=1, le=500)] = 4
-    grids: Annotated[list[Any], Field(min_length=1)]
+    grids: Values[Grid]
 
     @model_validator(mode="after")
     def _no_cell_twice(self) -> Self:
