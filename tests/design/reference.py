@@ -1,6 +1,6 @@
 """The convex programs of a design, stated with cvxpy as one would write them down.
 
-A reference: `least_linear` is what `deniable.design.solvers.feasible` solves for linear losses,
+A reference: `least_linear` is what `deniable.design.solvers.linear` solves for linear losses,
 `relaxed` the convex program whose value bounds the losses that are not convex, which
 `deniable.design.solvers.relaxation` solves faster.
 """

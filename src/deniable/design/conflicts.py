@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
 import numpy as np
 from scipy import sparse
@@ -17,10 +18,6 @@ from deniable.errors import DeniableError
 DIGITS = 4  # of the values that a message proposes
 SHOWN = 6  # requirements that a message names, at most
 TAKES_PART = 1e-9
-FIRST_DROPPED: tuple[Kind, ...] = (
-    "allowed", "forbidden", "change", "retention", "cost", "invariance", "epsilon",
-)  # fmt: skip
-"""The order in which requirements are tried to be done without: what is left is a smallest set."""
 
 
 class InfeasibleError(DeniableError):
@@ -78,7 +75,7 @@ def smallest_conflict(wanted: Polytope) -> list[Group]:
     """
     rigid = [group for group in wanted.groups if group.kind == "rows"]
     others = [group for group in wanted.groups if group.kind != "rows"]
-    others.sort(key=lambda group: FIRST_DROPPED.index(group.kind))
+    others.sort(key=lambda group: get_args(Kind).index(group.kind), reverse=True)
     left = _that_matter(wanted, rigid, others)
     for group in list(left):
         without = [other for other in left if other is not group]

@@ -20,8 +20,9 @@ from deniable.channels import Floats
 from deniable.design.problem.requirements import Requirements
 
 Kind = Literal[
-    "rows", "epsilon", "invariance", "retention", "change", "forbidden", "allowed", "cost"
+    "rows", "epsilon", "invariance", "cost", "retention", "change", "forbidden", "allowed"
 ]
+"""Requirements by what they are: those last that are done without first where they conflict."""
 
 
 @dataclass(frozen=True, eq=False)

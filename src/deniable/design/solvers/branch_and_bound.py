@@ -31,7 +31,7 @@ LOWERED_EVERY = 12  # programs: from the matrices of these a vertex is looked fo
 
 @dataclass(frozen=True, eq=False)
 class Branching:
-    """The best matrix that branch and bound found, and a lower bound of the loss.
+    """A matrix, the best that was found, and a lower bound of the loss.
 
     Attributes
     ----------
@@ -39,12 +39,6 @@ class Branching:
     bound : float
     """
 
-    P: Floats
-    bound: float
-
-
-@dataclass(frozen=True, eq=False)
-class _Solution:
     P: Floats
     bound: float
 
@@ -75,7 +69,7 @@ class Concave:
 
     def _least(
         self, slopes: Floats, constants: Floats, low: Floats, high: Floats
-    ) -> _Solution | None:
+    ) -> Branching | None:
         """Minimise the sum, or the largest, of <slopes[:, v], P[:, v]> + constants[v].
 
         Parameters
@@ -119,7 +113,7 @@ class Concave:
         if found is None:
             return None
         P = np.maximum(self.polytope.matrix(found.x), 0.0)
-        return _Solution(P / P.sum(axis=1, keepdims=True), found.bound + offset)
+        return Branching(P / P.sum(axis=1, keepdims=True), found.bound + offset)
 
     def lowered(self, P: Floats) -> Floats:
         """Return a vertex whose loss is not above that of a matrix, by tangents."""
@@ -142,7 +136,7 @@ class Concave:
         pi = self.loss.proportions
         return np.broadcast_to(pi[:, None], (pi.size, pi.size))
 
-    def _bounded(self, low: Floats, high: Floats) -> _Solution | None:
+    def _bounded(self, low: Floats, high: Floats) -> Branching | None:
         slopes = self._weights * (1 - low - high)
         constants = self.loss.sampling + np.sum(self._weights * low * high, axis=0)
         return self._least(slopes, constants, low, high)
