@@ -11,7 +11,15 @@ from scipy.sparse import csgraph
 
 from deniable.arrays import Sparse
 from deniable.channels import Floats
-from deniable.design.problem import LARGEST_EPSILON, Group, Kind, Polytope, Requirements, polytope
+from deniable.design.problem import (
+    LARGEST_EPSILON,
+    Group,
+    Kind,
+    Polytope,
+    Requirements,
+    padded,
+    polytope,
+)
 from deniable.design.solvers import minimise
 from deniable.errors import DeniableError
 
@@ -110,9 +118,7 @@ def _that_matter(wanted: Polytope, rigid: Sequence[Group], others: Sequence[Grou
         np.append(np.zeros(wanted.variables), np.ones(len(others))),
         sparse.csr_array(sparse.hstack([sparse.vstack(rows), missing])),
         np.concatenate(right),
-        sparse.csr_array(
-            sparse.hstack([equal_left, sparse.csr_array((len(equal_right), len(others)))])
-        ),
+        padded(equal_left, wanted.variables + len(others)),
         equal_right,
     )
     if found is None:
@@ -261,11 +267,9 @@ class _Case:
         floors: Sparse = sparse.hstack([-sign * own, sparse.csr_array(np.ones((size, 1)))])
         found = minimise(
             np.append(np.zeros(base.variables), -1.0),
-            sparse.csr_array(
-                sparse.vstack([sparse.hstack([left, sparse.csr_array((len(right), 1))]), floors])
-            ),
+            sparse.csr_array(sparse.vstack([padded(left, base.variables + 1), floors])),
             np.append(right, np.full(size, 0.0 if sign == 1 else 1.0)),
-            sparse.csr_array(sparse.hstack([equal_left, sparse.csr_array((len(equal_right), 1))])),
+            padded(equal_left, base.variables + 1),
             equal_right,
         )
         return None if found is None else float(found.x[-1])

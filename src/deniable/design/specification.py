@@ -110,15 +110,15 @@ def read_specification(path: Path | str) -> Specification:
         given = _SpecificationFile.model_validate(_values(file))
     except ValidationError as error:
         lines = fault_lines(error, _SpecificationFile, "specification", WORDS)
-        raise ConfigError(_message(file, lines)) from None
+        raise _error(file, *lines) from None
     names, proportions, records = _frequencies(file, given)
     faults = list(_faults(given, names))
     if faults:
-        raise ConfigError(_message(file, faults))
+        raise _error(file, *faults)
     try:
         requirements = _requirements(given.requirements, names)
     except DeniableError as error:
-        raise ConfigError(_message(file, [f"requirements: {error}"])) from None
+        raise _error(file, f"requirements: {error}") from None
     return Specification(
         names, proportions, requirements, given.loss, records, given.estimator, given.target
     )
@@ -137,7 +137,7 @@ def _values(file: Path) -> Mapping[str, Any]:
     except yaml.YAMLError as error:
         raise ConfigError(f"{file}: no YAML: {' '.join(str(error).split())}") from None
     if repeated:
-        raise ConfigError(_message(file, repeated))
+        raise _error(file, *repeated)
     if not isinstance(values, Mapping):
         raise ConfigError(f"{file}: no options; give proportions and requirements ({MANUAL})")
     return values
@@ -152,28 +152,25 @@ def _frequencies(
     """Return categories, proportions and records."""
     if (given.proportions is None) == (given.counts is None):
         which = "neither" if given.counts is None else "both"
-        raise ConfigError(_message(file, [f"{which} of proportions and counts; allowed: one"]))
+        raise _error(file, f"{which} of proportions and counts; allowed: one")
     if given.counts is not None:
         names, counts = _counts(file, given)
-        total = int(counts.sum())
-        return names, counts / total, given.records or total
+        records = int(counts.sum())
+        return names, counts / records, given.records or records
     if isinstance(given.proportions, list):
         if given.categories is None:
-            fault = "categories: missing; a list of proportions needs their names"
-            raise ConfigError(_message(file, [fault]))
+            raise _error(file, "categories: missing; a list of proportions needs their names")
         names, shares = tuple(given.categories), list(given.proportions)
         if len(names) != len(shares):
-            fault = f"proportions: {len(shares)} numbers for {len(names)} categories"
-            raise ConfigError(_message(file, [fault]))
+            raise _error(file, f"proportions: {len(shares)} numbers for {len(names)} categories")
     else:
         named = given.proportions or {}
         names = tuple(given.categories or named)
         shares = _in_order(file, "proportions", named, names)
-    total_share = float(np.sum(shares))
-    if abs(total_share - 1) > SHARE_TOLERANCE:
-        fault = f"proportions: they sum to {total_share:.9g}; allowed: sum 1, or give counts"
-        raise ConfigError(_message(file, [fault]))
-    return names, np.array(shares) / total_share, given.records
+    total = float(np.sum(shares))
+    if abs(total - 1) > SHARE_TOLERANCE:
+        raise _error(file, f"proportions: they sum to {total:.9g}; allowed: sum 1, or give counts")
+    return names, np.array(shares) / total, given.records
 
 
 def _counts(file: Path, given: _SpecificationFile) -> tuple[tuple[str, ...], Floats]:
@@ -185,7 +182,7 @@ def _counts(file: Path, given: _SpecificationFile) -> tuple[tuple[str, ...], Flo
     names = tuple(given.categories or named)
     counts = np.array(_in_order(file, "counts", named, names), dtype=float)
     if not counts.any():
-        raise ConfigError(_message(file, ["counts: all are 0; allowed: at least one record"]))
+        raise _error(file, "counts: all are 0; allowed: at least one record")
     return names, counts
 
 
@@ -207,7 +204,7 @@ def _in_order(
     faults = [f"{option}.{name}: {_unknown(names)}" for name in unknown]
     faults += [f"{option}: nothing for the category {name!r}; it must be given" for name in missing]
     if faults:
-        raise ConfigError(_message(file, faults))
+        raise _error(file, *faults)
     return [named[name] for name in names]
 
 
@@ -278,5 +275,5 @@ def _requirements(asked: _RequirementsSection, names: Sequence[str]) -> Requirem
     )
 
 
-def _message(file: Path, lines: Sequence[str]) -> str:
-    return message(f"{file}: the specification", lines, MANUAL)
+def _error(file: Path, *lines: str) -> ConfigError:
+    return ConfigError(message(f"{file}: the specification", lines, MANUAL))

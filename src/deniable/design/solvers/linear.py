@@ -15,7 +15,7 @@ from scipy import linalg, sparse
 
 from deniable.arrays import Sparse
 from deniable.channels import Floats
-from deniable.design.problem import Polytope
+from deniable.design.problem import Polytope, padded
 from deniable.design.solvers.interior_point import Indices, Interior
 from deniable.errors import DeniableError
 
@@ -273,12 +273,11 @@ def _centre(polytope: Polytope, free: Indices) -> Floats | None:
     room.append(np.ones(int(bounded.sum()), dtype=bool))
     wider = [sparse.vstack(left), np.concatenate(room).astype(float)[:, None]]
     equal_left, equal_right = polytope.equalities
-    same = [equal_left[:, free], np.zeros((len(equal_right), 1))]
     found = minimise(
         np.append(np.zeros(free.size), -1.0),
         sparse.csr_array(sparse.hstack(wider)),
         np.concatenate(right),
-        sparse.csr_array(sparse.hstack(same)),
+        padded(equal_left[:, free], free.size + 1),
         equal_right,
     )
     return None if found is None or found.x[-1] < LEAST_ROOM else np.asarray(found.x[:-1])
