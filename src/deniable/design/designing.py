@@ -14,7 +14,6 @@ from deniable.design.exactness import Exact, exact_matrix
 from deniable.design.problem import (
     Estimator,
     InverseVariance,
-    Linear,
     Loss,
     LossName,
     ReportsVariance,
@@ -153,8 +152,6 @@ def _searched(function: Loss, pi: Floats, requirements: Requirements, seed: int)
         return least_variance(function, pi, requirements, generator)
     if isinstance(function, ReportsVariance):
         return least_concave(function, pi, requirements, generator)
-    if not isinstance(function, Linear):
-        raise TypeError(f"no search for losses of type {type(function).__name__}")
     wanted = polytope(pi, requirements)
     corner = LinearPrograms(wanted).corner(function.weights)
     if corner is None:

@@ -190,7 +190,7 @@ def _corners(
     return [corner.P / corner.P.sum(axis=1, keepdims=True) for corner in corners if corner]
 
 
-def _descended(loss: Loss, inside: Interior, starts: Sequence[Floats]) -> list[Floats]:
+def _descended(loss: InverseVariance, inside: Interior, starts: Sequence[Floats]) -> list[Floats]:
     """Return the local minima of all starts, those of the best found to the end."""
     points = [inside.inside(P, TO_CENTRE) for P in starts]
     values = [loss.scale(inside.matrix(x)) for x in points]
@@ -207,7 +207,7 @@ def _descended(loss: Loss, inside: Interior, starts: Sequence[Floats]) -> list[F
     return [descend(loss, inside, minimum.x, FINE, COARSE).P for minimum in finalists]
 
 
-def _slide(loss: Loss, wanted: Polytope, P: Floats) -> Floats:
+def _slide(loss: InverseVariance, wanted: Polytope, P: Floats) -> Floats:
     """Return a matrix whose loss is not above that of P: by Frank and Wolfe's method."""
     programs = LinearPrograms(wanted)
     value = loss.value(P)

@@ -2,7 +2,6 @@ from .losses import (
     Estimator as Estimator,
     Expansion as Expansion,
     InverseVariance as InverseVariance,
-    Linear as Linear,
     Loss as Loss,
     LossName as LossName,
     ReportsVariance as ReportsVariance,

@@ -1,9 +1,10 @@
 """Local minima of a loss over a polytope, by a primal-dual interior-point method.
 
-The losses are smooth but not convex, and have exact Hessians. A Newton step minimises the quadratic
-model of loss and barrier; where that is not convex, as much as it takes of the loss's concave part
-is left out. It is taken as far as the barrier function falls. As the barrier's weight falls to
-rounding, the iterates end at a local minimum, on whichever constraints bind there.
+The variances by inversion are smooth but not convex, and have exact Hessians. A Newton step
+minimises the quadratic model of loss and barrier; where that is not convex, as much as it takes of
+the loss's concave part is left out. It is taken as far as the barrier function falls. As the
+barrier's weight falls to rounding, the iterates end at a local minimum, on whichever constraints
+bind there.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from scipy import linalg
 
 from deniable.arrays import Sparse
 from deniable.channels import Floats
-from deniable.design.problem import Expansion, Loss, Polytope
+from deniable.design.problem import Expansion, InverseVariance, Polytope
 
 Indices = npt.NDArray[np.intp]
 FIRST_WEIGHT = 0.1  # of the barrier: this share of the loss, divided by the constraints
@@ -143,7 +144,7 @@ class LocalMinimum:
 
 
 def descend(
-    loss: Loss,
+    loss: InverseVariance,
     interior: Interior,
     start: Floats,
     precision: float,
@@ -153,7 +154,7 @@ def descend(
 
     Parameters
     ----------
-    loss : Loss
+    loss : InverseVariance
     interior : Interior
     start : array
         Free variables of a point inside, with a finite loss.
@@ -207,7 +208,7 @@ def _safeguarded(duals: Floats, central: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Descent:
-    loss: Loss
+    loss: InverseVariance
     interior: Interior
 
     def run(self, start: Floats, precision: float, first: float) -> LocalMinimum:
