@@ -24,12 +24,33 @@ MATRIX = "true,never,former,daily\nnever,0.8,0.1,0.1\nformer,0.15,0.7,0.15\ndail
 PRIOR = "category,probability\nformer,0.3\nnever,1/2\ndaily,0.2\n"
 COUNTS = "category,count\nnever,512\nformer,288\ndaily,200\n"
 CHANNEL = DenseChannel(np.array([[0.8, 0.1, 0.1], [0.15, 0.7, 0.15], [0.1, 0.1, 0.8]]))
-KEYS = """
-    convention categories epsilon parity beta breach_bounds condition_number singular breach
-    prior reported invariant largest_change posterior largest_factor smallest_factor records
-    target confidence estimate standard_error covariance interval_low interval_high
-    maximum_likelihood
-""".split()
+KEYS = [
+    "convention",
+    "categories",
+    "epsilon",
+    "parity",
+    "beta",
+    "breach_bounds",
+    "condition_number",
+    "singular",
+    "breach",
+    "prior",
+    "reported",
+    "invariant",
+    "largest_change",
+    "posterior",
+    "largest_factor",
+    "smallest_factor",
+    "records",
+    "target",
+    "confidence",
+    "estimate",
+    "standard_error",
+    "covariance",
+    "interval_low",
+    "interval_high",
+    "maximum_likelihood",
+]
 
 
 @pytest.fixture
