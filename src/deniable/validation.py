@@ -8,7 +8,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from deniable.errors import DataError
@@ -98,6 +98,12 @@ def message(what: str, lines: Sequence[str], manual: str) -> str:
     return "\n  ".join([f"{what} has {count} ({manual}):", *unique])
 
 
+class Strict(BaseModel):
+    """Options of a file: no unknown ones, no silent conversions."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
 # -- faults of pydantic ---------------------------------------------------------------------------
 
 _OF_A_TYPE = {
@@ -150,7 +156,7 @@ def fault_lines(
 
     Examples
     --------
-    >>> class Options(BaseModel, extra="forbid", strict=True):
+    >>> class Options(Strict):
     ...     shares: list[float]
     >>> try:
     ...     Options.model_validate({"shares": [1, "1e-3"], "share": 2})
@@ -197,18 +203,20 @@ class _Place:
         """Follow pydantic's location, in which tags of unions stand between options."""
         path, holder, kinds = "", model, (model,)
         for part in location:
-            if isinstance(part, int):
+            if len(kinds) > 1:
+                kinds = tuple(kind for kind in kinds if _tagged(kind, part)) or kinds[:1]
+            elif part == "[key]":
+                continue
+            elif isinstance(part, int) and get_origin(kinds[0]) is not dict:
                 path += f"[{part}]"
                 kinds = _kinds((get_args(kinds[0]) or (Any,))[0])
-            elif len(kinds) > 1:
-                kinds = tuple(kind for kind in kinds if _tagged(kind, part)) or kinds[:1]
-            elif part != "[key]":
-                path += f".{part}" if path else part
+            else:
+                path += f".{part}" if path else str(part)
                 if get_origin(kinds[0]) is dict:
                     kinds = _kinds(get_args(kinds[0])[1])
                 elif hasattr(kinds[0], "model_fields"):
                     holder = kinds[0]
-                    field = holder.model_fields.get(part)
+                    field = holder.model_fields.get(str(part))
                     kinds = _kinds(field.annotation) if field else (Any,)
         return cls(path or whole, holder, kinds)
 
@@ -223,12 +231,12 @@ def _kinds(annotation: Any) -> tuple[Any, ...]:
     return () if annotation is NoneType else (annotation,)
 
 
-def _tagged(kind: Any, tag: str) -> bool:
+def _tagged(kind: Any, tag: int | str) -> bool:
     """Return whether pydantic means a type by a tag: a value of its discriminator, or its name."""
     fields = getattr(kind, "model_fields", {}).values()
     if any(tag in get_args(field.annotation) for field in fields):
         return True
-    return tag.removeprefix("constrained-").startswith((get_origin(kind) or kind).__name__)
+    return str(tag).removeprefix("constrained-").startswith((get_origin(kind) or kind).__name__)
 
 
 def _line(place: _Place, fault: ErrorDetails, allowed: Mapping[str, str]) -> str:

@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from deniable.channels import Floats, Target, read_counts
 from deniable.design.problem import Cost, Estimator, LossName, Requirements
 from deniable.errors import ConfigError, DeniableError
-from deniable.validation import fault_lines, message, repeated_keys
+from deniable.validation import Strict, fault_lines, message, repeated_keys
 
 MANUAL = "docs/designing-a-channel.md describes every option"
 _PAIR = "a forbidden transition is [true category, reported category]"
@@ -51,23 +51,19 @@ class Specification:
     target: Target | None = None
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
 _Share = Annotated[float, Field(ge=0, le=1)]
 _Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Name = Annotated[str, Field(min_length=1)]
 _Floors = _Share | dict[_Name, _Share]
 
 
-class _CostSection(_Section):
+class _CostSection(Strict):
     power: Annotated[float, Field(gt=0, le=10)] | None = None
     matrix: list[list[_Amount]] | None = None
     at_most: _Amount | None = None
 
 
-class _RequirementsSection(_Section):
+class _RequirementsSection(Strict):
     epsilon: Annotated[float, Field(ge=0, le=30)] | None = None
     invariant: bool = False
     retention: _Floors | None = None
@@ -79,7 +75,7 @@ class _RequirementsSection(_Section):
     cost: _CostSection | None = None
 
 
-class _SpecificationFile(_Section):
+class _SpecificationFile(Strict):
     categories: Annotated[list[_Name], Field(min_length=1)] | None = None
     proportions: list[_Share] | dict[_Name, _Share] | None = None
     counts: _Name | dict[_Name, Annotated[int, Field(ge=0)]] | None = None

@@ -14,7 +14,8 @@ from deniable.papers.multirr import settings as multirr
 from deniable.papers.pram import settings as pram
 from deniable.papers.rrba import settings as rrba
 from deniable.release import AnyRelease, Release
-from deniable.study import Strict, StudySettings
+from deniable.study import StudySettings
+from deniable.validation import Strict
 
 WORDS = {"quoted": "without quotes; --config gives numbers only one by one, not in lists"}
 

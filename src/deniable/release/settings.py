@@ -5,7 +5,8 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from deniable.randomized_response import ClusterMechanism, Reading
-from deniable.study import Coverage, Epsilon, Probability, Share, Strict, Values
+from deniable.study import Coverage, Epsilon, Probability, Share, Values
+from deniable.validation import Strict
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 

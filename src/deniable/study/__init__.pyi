@@ -57,7 +57,6 @@ from .settings import (
     Grid as Grid,
     Probability as Probability,
     Share as Share,
-    Strict as Strict,
     StudySettings as StudySettings,
     Values as Values,
 )

@@ -1,10 +1,11 @@
-"""What all sections of the config are built of: probabilities, strict models, a study's sizes."""
+"""What all sections of the config are built of: probabilities, lists, a study's sizes."""
 
 from typing import Annotated, Any, Generic, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from deniable.study.grid import cells_of_grids
+from deniable.validation import Strict
 
 Probability = Annotated[float, Field(gt=0, lt=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -14,14 +15,6 @@ Epsilon = Annotated[float, Field(gt=0, le=30)]
 
 T = TypeVar("T")
 Values = Annotated[list[T], Field(min_length=1)]
-
-
-class Strict(BaseModel):
-    """A section of the config: no unknown options, no silent conversions."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
 Grid = TypeVar("Grid", bound=Strict)
 
 

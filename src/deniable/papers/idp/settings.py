@@ -4,7 +4,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from deniable.study import Epsilon, Strict, StudySettings, Values
+from deniable.study import Epsilon, StudySettings, Values
+from deniable.validation import Strict
 
 Method = Literal["dp", "dp_um", "idp_ls", "idp_cbls"]
 ClusterSize = Annotated[int, Field(ge=3, le=10_000)]

@@ -11,7 +11,8 @@ from deniable.randomized_response import (
     Projection,
     Reading,
 )
-from deniable.study import Coverage, Probability, Share, Strict, StudySettings, Values
+from deniable.study import Coverage, Probability, Share, StudySettings, Values
+from deniable.validation import Strict
 
 # A cluster is audited cell by cell in exact arithmetic, which bounds its size.
 StudiedCells = Annotated[int, Field(ge=1, le=400)]

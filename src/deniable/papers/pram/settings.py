@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from deniable.study import Coverage, Epsilon, Probability, Strict, StudySettings, Values
+from deniable.study import Coverage, Epsilon, Probability, StudySettings, Values
+from deniable.validation import Strict
 
 Records = Annotated[int, Field(ge=2, le=10_000_000)]
 

@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from deniable.study import Epsilon, Grid, Probability, Share, Strict, StudySettings, Values
+from deniable.study import Epsilon, Grid, Probability, Share, StudySettings, Values
+from deniable.validation import Strict
 
 NetworkFile = Literal["survey", "alarm", "child"]
 ReleasedFile = Literal["survey_8000", "survey_8000_resampled", "alarm_8000", "child_8000"]
