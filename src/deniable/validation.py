@@ -1,13 +1,20 @@
-"""YAML text that people write: what a reader of its values alone would not see."""
+"""Files that people write: what YAML and pydantic find wrong with them, a line for each fault."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
 
 from deniable.errors import DataError
 
+LONGEST = 60
+"""Characters of a value that a message shows."""
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml's, ten times as fast, where PyYAML was built with it."""
 
@@ -66,3 +73,209 @@ def read_yaml(path: Path | str) -> Any:
     if repeated:
         raise DataError("\n".join(f"{path}: {line}" for line in repeated))
     return values
+
+
+def message(what: str, lines: Sequence[str], manual: str) -> str:
+    """Return the message for faults, each once.
+
+    Parameters
+    ----------
+    what : str
+        What has them.
+    lines : sequence of str
+        One a fault.
+    manual : str
+        Where to read on.
+
+    Examples
+    --------
+    >>> print(message("a.yaml: the file", ["p: 1; allowed: 2"], "README.md has more"))
+    a.yaml: the file has a fault (README.md has more):
+      p: 1; allowed: 2
+    """
+    unique = list(dict.fromkeys(lines))
+    count = "a fault" if len(unique) == 1 else f"{len(unique)} faults"
+    return "\n  ".join([f"{what} has {count} ({manual}):", *unique])
+
+
+class Strict(BaseModel):
+    """Options of a file: no unknown ones, no silent conversions."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+# -- faults of pydantic ---------------------------------------------------------------------------
+
+_OF_A_TYPE = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "string_type": "text",
+    "bool_type": "true or false",
+    "list_type": "a list, such as [a, b]",
+    "model_type": "a section with options of its own",
+    "model_attributes_type": "a section with options of its own",
+    "dict_type": "a section with options of its own",
+}
+_ALLOWED = {
+    **_OF_A_TYPE,
+    "int_parsing_size": "a whole number of at most 63 bits",
+    "finite_number": "a finite number",
+    "string_too_short": "text that is not empty",
+    "string_pattern_mismatch": "letters, digits, '_' and '-', beginning with a letter or digit",
+    "quoted": "without quotes",
+}
+_BOUNDS = {
+    "greater_than": ("gt", "above"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than": ("lt", "below"),
+    "less_than_equal": ("le", "at most"),
+}
+
+
+def fault_lines(
+    error: ValidationError,
+    model: type[BaseModel],
+    whole: str = "file",
+    words: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Return a line for each option at fault: its path, its value, what is allowed, a hint.
+
+    An option that may be of two types has one line too, with what is allowed of both.
+
+    Parameters
+    ----------
+    error : ValidationError
+    model : type of BaseModel
+        What the values were held against.
+    whole : str
+        What stands for a path where all options together are at fault.
+    words : mapping of str to str, optional
+        What is allowed in the file's own words, by pydantic's types of errors; ``quoted`` is the
+        hint for a number in quotes.
+
+    Examples
+    --------
+    >>> class Options(Strict):
+    ...     shares: list[float]
+    >>> try:
+    ...     Options.model_validate({"shares": [1, "1e-3"], "share": 2})
+    ... except ValidationError as error:
+    ...     for line in fault_lines(error, Options):
+    ...         print(line)
+    shares[1]: '1e-3'; allowed: a number (YAML reads 1e-3 as text; write 1.0e-3)
+    share: unknown option; allowed here: shares
+    """
+    allowed = _ALLOWED | dict(words or {})
+    faults = [(_Place.of(fault["loc"], model, whole), fault) for fault in error.errors()]
+    lines: dict[str, str] = {}
+    for place, fault in faults:
+        inside = (f"{place.path}.", f"{place.path}[")
+        if fault["type"] in _OF_A_TYPE and any(each.path.startswith(inside) for each, _ in faults):
+            continue  # it is of the other type, and at fault further inside
+        line = _line(place, fault, allowed)
+        if "; allowed: " in lines.get(place.path, ""):
+            line = f"{lines[place.path]}, or {line.partition('; allowed: ')[2]}"
+        lines[place.path] = line
+    return list(lines.values())
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a fault is.
+
+    Attributes
+    ----------
+    path : str
+        As people write it, such as ``studies.first.grids[0].p``.
+    holder : type of BaseModel
+        The section that the option is in.
+    kinds : tuple
+        The types that the option may have.
+    """
+
+    path: str
+    holder: type[BaseModel]
+    kinds: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, location: Sequence[int | str], model: type[BaseModel], whole: str) -> "_Place":
+        """Follow pydantic's location, in which tags of unions stand between options."""
+        path, holder, kinds = "", model, (model,)
+        for part in location:
+            if len(kinds) > 1:
+                kinds = tuple(kind for kind in kinds if _tagged(kind, part)) or kinds[:1]
+            elif part == "[key]":
+                continue
+            elif isinstance(part, int) and get_origin(kinds[0]) is not dict:
+                path += f"[{part}]"
+                kinds = _kinds((get_args(kinds[0]) or (Any,))[0])
+            else:
+                path += f".{part}" if path else str(part)
+                if get_origin(kinds[0]) is dict:
+                    kinds = _kinds(get_args(kinds[0])[1])
+                elif hasattr(kinds[0], "model_fields"):
+                    holder = kinds[0]
+                    field = holder.model_fields.get(str(part))
+                    kinds = _kinds(field.annotation) if field else (Any,)
+        return cls(path or whole, holder, kinds)
+
+
+def _kinds(annotation: Any) -> tuple[Any, ...]:
+    """Return the types that an annotation allows, without None."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _kinds(get_args(annotation)[0])
+    if origin in (Union, UnionType):
+        return tuple(kind for each in get_args(annotation) for kind in _kinds(each))
+    return () if annotation is NoneType else (annotation,)
+
+
+def _tagged(kind: Any, tag: int | str) -> bool:
+    """Return whether pydantic means a type by a tag: a value of its discriminator, or its name."""
+    fields = getattr(kind, "model_fields", {}).values()
+    if any(tag in get_args(field.annotation) for field in fields):
+        return True
+    return str(tag).removeprefix("constrained-").startswith((get_origin(kind) or kind).__name__)
+
+
+def _line(place: _Place, fault: ErrorDetails, allowed: Mapping[str, str]) -> str:
+    context = fault.get("ctx", {})
+    match fault["type"]:
+        case "extra_forbidden":
+            options = ", ".join(place.holder.model_fields)
+            return f"{place.path}: unknown option; allowed here: {options}"
+        case "missing":
+            return f"{place.path}: missing; it must be given"
+        case "union_tag_not_found" | "union_tag_invalid":
+            option = context["discriminator"].strip("'")
+            tags = [get_args(kind.model_fields[option].annotation) for kind in place.kinds]
+            given = repr(context["tag"]) if "tag" in context else "missing"
+            return f"{place.path}.{option}: {given}; allowed: {', '.join(sum(tags, ()))}"
+        case "value_error":
+            return f"{place.path}: {context['error']}"
+    value = repr(fault["input"])
+    shown = value if len(value) <= LONGEST else f"{value[: LONGEST - 3]}..."
+    return f"{place.path}: {shown}; allowed: {_allowed(fault, allowed)}"
+
+
+def _allowed(fault: ErrorDetails, allowed: Mapping[str, str]) -> str:
+    kind, value, context = fault["type"], fault["input"], fault.get("ctx", {})
+    if kind in _BOUNDS:
+        key, words = _BOUNDS[kind]
+        return f"{words} {context[key]}"
+    if kind == "literal_error":
+        return str(context["expected"]).replace("'", "").replace(" or ", ", ")
+    if kind == "too_short" and kind not in allowed:
+        least = context["min_length"]
+        return f"a list with at least {'one entry' if least == 1 else f'{least} entries'}"
+    words = allowed.get(kind, fault["msg"])
+    if kind == "string_type" and isinstance(value, bool):
+        return f"{words}, in quotes: YAML reads yes and no as true and false"
+    if kind == "string_type":
+        return f"{words}, in quotes if it looks like a number"
+    if isinstance(value, str) and kind in ("float_type", "int_type"):
+        power = re.fullmatch(r"[+-]?\d+[eE][+-]?\d+", value)
+        hint = "YAML reads 1e-3 as text; write 1.0e-3" if power else allowed["quoted"]
+        return f"{words} ({hint})"
+    return words

@@ -25,11 +25,32 @@ PRIOR = "category,probability\nformer,0.3\nnever,1/2\ndaily,0.2\n"
 COUNTS = "category,count\nnever,512\nformer,288\ndaily,200\n"
 CHANNEL = DenseChannel(np.array([[0.8, 0.1, 0.1], [0.15, 0.7, 0.15], [0.1, 0.1, 0.8]]))
 KEYS = [
-    "convention", "categories", "epsilon", "parity", "beta", "breach_bounds", "condition_number",
-    "singular", "breach", "prior", "reported", "invariant", "largest_change", "posterior",
-    "largest_factor", "smallest_factor", "records", "target", "confidence", "estimate",
-    "standard_error", "covariance", "interval_low", "interval_high", "maximum_likelihood",
-]  # fmt: skip
+    "convention",
+    "categories",
+    "epsilon",
+    "parity",
+    "beta",
+    "breach_bounds",
+    "condition_number",
+    "singular",
+    "breach",
+    "prior",
+    "reported",
+    "invariant",
+    "largest_change",
+    "posterior",
+    "largest_factor",
+    "smallest_factor",
+    "records",
+    "target",
+    "confidence",
+    "estimate",
+    "standard_error",
+    "covariance",
+    "interval_low",
+    "interval_high",
+    "maximum_likelihood",
+]
 
 
 @pytest.fixture
@@ -62,8 +83,12 @@ def answer(files, capsys):
 def run(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "deniable", *arguments],
-        capture_output=True, text=True, check=False, timeout=60, **options,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        **options,
+    )
 
 
 # -- answers ---------------------------------------------------------------------------------------
@@ -97,9 +122,8 @@ def test_under_a_prior(answer):
     assert found["reported"] == pytest.approx([0.465, 0.28, 0.255], rel=1e-14)
     assert found["invariant"] is False
     assert found["largest_change"] == pytest.approx(0.055, rel=1e-12)
-    expected = [[400 / 465, 45 / 465, 20 / 465], [50 / 280, 210 / 280, 20 / 280],
-                [50 / 255, 45 / 255, 160 / 255]]  # fmt: skip
-    np.testing.assert_allclose(found["posterior"], expected, rtol=1e-13)
+    joint, reported = np.array([[400, 45, 20], [50, 210, 20], [50, 45, 160]]), [465, 280, 255]
+    np.testing.assert_allclose(found["posterior"], (joint.T / reported).T, rtol=1e-13)
     largest, smallest = found["largest_factor"], found["smallest_factor"]
     assert (largest["category"], largest["report"]) == ("daily", "daily")
     assert largest["ratio"] == pytest.approx(160 / 255 / 0.2)
@@ -119,19 +143,16 @@ def test_an_invariant_channel_is_seen(answer, files):
 def exact_answers():
     """The estimate and its covariance, in fractions: inverse by hand."""
     # det = .8 (.56 - .015) - .1 (.12 - .015) + .1 (.015 - .07) = .42; adjugate over .42.
-    inverse = [[F(545, 420), F(-70, 420), F(-55, 420)], [F(-105, 420), F(630, 420), F(-105, 420)],
-               [F(-55, 420), F(-70, 420), F(545, 420)]]  # fmt: skip
+    adjugate = [[545, -70, -55], [-105, 630, -105], [-55, -70, 545]]
+    inverse = [[F(entry, 420) for entry in row] for row in adjugate]
     shares = [F(512, 1000), F(288, 1000), F(200, 1000)]
     estimate = [sum(shares[v] * inverse[v][u] for v in range(3)) for u in range(3)]
-    covariance = [
-        [
-            (sum(shares[v] * inverse[v][u] * inverse[v][w] for v in range(3))
-             - estimate[u] * estimate[w]) / 999
-            for w in range(3)
-        ]
-        for u in range(3)
-    ]  # fmt: skip
-    return estimate, covariance
+
+    def covariance(u, w):
+        product = sum(shares[v] * inverse[v][u] * inverse[v][w] for v in range(3))
+        return (product - estimate[u] * estimate[w]) / 999
+
+    return estimate, [[covariance(u, w) for w in range(3)] for u in range(3)]
 
 
 def test_the_estimate_in_fractions(answer):
@@ -394,8 +415,11 @@ def test_a_reader_who_leaves_is_no_error(files):
     try:
         done = subprocess.run(
             [sys.executable, "-m", "deniable", "channel", "matrix.csv", "--json"],
-            stdout=write, stderr=subprocess.PIPE, check=False, timeout=60,
-        )  # fmt: skip
+            stdout=write,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=60,
+        )
     finally:
         os.close(write)
     assert done.stderr == b""
@@ -406,10 +430,8 @@ def test_categories_print_on_any_console(files):
     (files / "matrix.csv").write_text(",jå,nei\njå,1,0\nnei,0,1\n", encoding="utf-8")
     (files / "counts.csv").write_text("category,count\njå,10\nnei,20\n", encoding="utf-8")
     for form in ([], ["--json"]):
-        done = run(
-            "channel", "matrix.csv", "--counts", "counts.csv", *form,
-            env=os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
-        )  # fmt: skip
+        ascii_only = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+        done = run("channel", "matrix.csv", "--counts", "counts.csv", *form, env=ascii_only)
         assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -11,11 +11,31 @@ from deniable.cli import main
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "command-line.md"
 KEYS = [
-    "convention", "categories", "epsilon", "parity", "beta", "breach_bounds", "condition_number",
-    "singular", "proportions", "matrix", "objective", "estimator", "target", "loss", "lower_bound",
-    "optimality", "violations", "changed", "retention", "invariant", "records", "covariance",
-    "standard_error", "notes",
-]  # fmt: skip
+    "convention",
+    "categories",
+    "epsilon",
+    "parity",
+    "beta",
+    "breach_bounds",
+    "condition_number",
+    "singular",
+    "proportions",
+    "matrix",
+    "objective",
+    "estimator",
+    "target",
+    "loss",
+    "lower_bound",
+    "optimality",
+    "violations",
+    "changed",
+    "retention",
+    "invariant",
+    "records",
+    "covariance",
+    "standard_error",
+    "notes",
+]
 # With two categories and parity 3 Warner's design is best: [[.75, .25], [.25, .75]].
 SPECIFICATION = """\
 proportions: {never: 0.6, ever: 0.4}

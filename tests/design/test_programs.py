@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from tests.design.design_cases import MARGINS
+from tests.design.reference import least_linear, relaxed
 
 from deniable.design import Cost, Requirements, design
-from deniable.design.problem.losses import loss_of
+from deniable.design.problem.losses import InverseVariance, loss_of
 from deniable.design.problem.polytope import polytope
-from deniable.design.programs import least_linear, relaxed
-from deniable.design.solvers.feasible import LinearPrograms
+from deniable.design.solvers.linear import LinearPrograms
 from deniable.design.solvers.relaxation import relax
 
 PI = np.array([0.4, 0.3, 0.2, 0.1])
@@ -33,6 +33,12 @@ def test_linear_programs_agree(asked):
         assert corner.bound <= corner.cost + 1e-9
         assert corner.bound == pytest.approx(value, rel=1e-6, abs=1e-9)
         assert np.sum(costs * P) == pytest.approx(value, rel=1e-6, abs=1e-9)
+
+
+def test_the_relaxed_program_by_hand():
+    # Two categories of equal share: generalized randomized response is best, as (1.3) has it.
+    loss = InverseVariance(np.array([0.5, 0.5]), "file", worst=False)
+    assert relaxed(loss, Requirements(epsilon=np.log(3.0))) == pytest.approx(1.5, abs=1e-4)
 
 
 def test_both_see_what_is_infeasible():

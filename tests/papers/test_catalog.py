@@ -26,9 +26,8 @@ from deniable.papers.catalog import (
     StudyTable,
 )
 from deniable.papers.multirr.threshold_trend import PRINTED_RUNS
-from deniable.pipeline.config import Config, validate
+from deniable.pipeline.config import Config, StudiesConfig, validate
 from deniable.pipeline.plan import Plan
-from deniable.pipeline.studies import StudiesConfig
 from deniable.records.categorical import Microdata
 from deniable.records.numeric import NumericMicrodata
 from deniable.study.catalog import resolve

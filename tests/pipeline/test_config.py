@@ -148,8 +148,12 @@ WRONG = [
     ("releases[0].attributes", ["sex", "race", "sex"], "releases[0].attributes[2]: 'sex' is named"),
     ("releases[1].t_d", ..., "releases[1].t_d: missing; it must be given"),
     ("releases[1].ordinal", ["age"], "releases[1].ordinal[0]: 'age' is no attribute of the data"),
-    ("releases[3].attributes", ["education", "occupation", "workclass", "sex"], "releases[3].attri"
-     "butes: RR-Joint over education, occupation, workclass, sex has 4,320 cells for 32,561 rec"),
+    (
+        "releases[3].attributes",
+        ["education", "occupation", "workclass", "sex"],
+        "releases[3].attributes: "
+        "RR-Joint over education, occupation, workclass, sex has 4,320 cells for 32,561 rec",
+    ),
     (PRAM, "keep", f"{PRAM}: 'keep'; allowed: a section with options of its own"),
     (PRAM, {}, f"{PRAM}.kind: missing; allowed: epsilon, retention, two_step, designed, file"),
     (f"{PRAM}.kind", "best", f"{PRAM}.kind: 'best'; allowed: epsilon, retention, two_step, design"),
@@ -159,29 +163,50 @@ WRONG = [
     (f"{PRAM}.retention", 0.5, f"{PRAM}.retention: unknown option; allowed here: kind, epsilon"),
     ("releases[5].p", 0.5, "releases[5].p: unknown option; allowed here: name, data, attributes,"),
     (PRAM, {"kind": "two_step"}, f"{PRAM}: neither of epsilon and retention given; allowed: one"),
-    (PRAM, {"kind": "two_step", "epsilon": 1.0, "retention": 0.5},
-     f"{PRAM}: both of epsilon and retention given; allowed: one of them"),
+    (
+        PRAM,
+        {"kind": "two_step", "epsilon": 1.0, "retention": 0.5},
+        f"{PRAM}: both of epsilon and retention given; allowed: one of them",
+    ),
     (PRAM, {"kind": "designed", "epsilon": 1.0, "loss": "x"}, f"{PRAM}.loss: 'x'; allowed: "),
-    (PRAM, {"kind": "retention", "retention": 0.2},
-     f"{PRAM}.retention: with 0.2 race cannot be estimated (singular matrix); allowed: another"),
+    (
+        PRAM,
+        {"kind": "retention", "retention": 0.2},
+        f"{PRAM}.retention: with 0.2 race cannot be estimated (singular matrix); allowed: another",
+    ),
     (PRAM, {"kind": "file", "files": {"sex": ""}}, f"{PRAM}.files.sex: ''; allowed: text th"),
     ("releases[5].strata", ["sex", "age"], "releases[5].strata[1]: 'age' is no attribute"),
     ("releases[5].strata", ["relationship"], "releases[5].strata[0]: 'relationship' is no "),
     ("releases[5].strata", ["sex", "sex"], "releases[5].strata[1]: 'sex' is named twice; allowed"),
-    ("releases[5].strata", ["workclass", "education", "marital-status", "race", "sex", "income"],
-     "releases[5].strata: all attributes of the release; allowed: to leave one to be randomized"),
-    ("releases[5].joint", [["sex"]], "releases[5].joint[0]: ['sex']; allowed: a list with at "
-     "least 2 entries"),
+    (
+        "releases[5].strata",
+        ["workclass", "education", "marital-status", "race", "sex", "income"],
+        "releases[5].strata: all attributes of the release; allowed: to leave one to be randomized",
+    ),
+    (
+        "releases[5].joint",
+        [["sex"]],
+        "releases[5].joint[0]: ['sex']; allowed: a list with at least 2 entries",
+    ),
     ("releases[5].joint", ["sex"], "releases[5].joint[0]: 'sex'; allowed: a list, such as"),
     ("releases[5].joint", [["sex", "age"]], "releases[5].joint[0][1]: 'age' is no attrib"),
     ("releases[5].joint", [["sex", "race", "sex"]], "releases[5].joint[0][2]: 'sex' is named"),
-    ("releases[5].joint", [["sex", "race"], ["income", "race"]],
-     "releases[5].joint[1][1]: 'race' is in joint[0] already; allowed: in one block"),
-    ("releases[6].joint", [["relationship", "sex"]],
-     "releases[6].joint[0][1]: 'sex' is a stratum attribute, released as it is; allowed: in st"),
-    ("releases[5].joint", [["education", "workclass", "marital-status"]],
-     "releases[5].joint[0]: education x workclass x marital-status has 1,008 cells for 32,561 "
-     "records; allowed: at most 300 cells, and at least 10 records a cell"),
+    (
+        "releases[5].joint",
+        [["sex", "race"], ["income", "race"]],
+        "releases[5].joint[1][1]: 'race' is in joint[0] already; allowed: in one block",
+    ),
+    (
+        "releases[6].joint",
+        [["relationship", "sex"]],
+        "releases[6].joint[0][1]: 'sex' is a stratum attribute, released as it is; allowed: in st",
+    ),
+    (
+        "releases[5].joint",
+        [["education", "workclass", "marital-status"]],
+        "releases[5].joint[0]: education x workclass x marital-status has 1,008 cells for 32,561 "
+        "records; allowed: at most 300 cells, and at least 10 records a cell",
+    ),
     (f"{IDP}.data", "adult", f"{IDP}.data: 'adult' is a categorical data set, but idp takes a"),
     (f"{IDP}.method", "idp", f"{IDP}.method: 'idp'; allowed: dp, dp_um, idp_ls, idp_cbls"),
     (f"{IDP}.method", "dp", f"{IDP}: k: 10; allowed with method 'dp': no k, for it forms no"),
@@ -194,7 +219,7 @@ WRONG = [
     (f"{IDP}.synthetic", "clusters", f"{IDP}.synthetic: unknown option; allowed here: name, data"),
     (f"{HISTOGRAMS}.bins", 1, f"{HISTOGRAMS}.bins: 1; allowed: at least 2"),
     (f"{HISTOGRAMS}.rehearsal", ..., f"{HISTOGRAMS}.rehearsal: missing; it must be given"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("path", "value", "line"), WRONG, ids=[f"{w[0]}={w[1]}" for w in WRONG])
@@ -241,10 +266,13 @@ def test_every_disagreement_with_the_data_is_reported(config_values: dict[str, A
         ({"mechanism": "rr_independent"}, "diagonal", 0.5),
         ({"mechanism": "rr_joint", "attributes": ["sex"]}, "diagonal", 0.5),
         ({"mechanism": "rr_joint", "attributes": ["sex", "income"]}, "printed", 1 / 3),
-        ({"mechanism": "rr_clusters", "cluster_mechanism": "kronecker", "t_v": 50, "t_d": 0.1},
-         "diagonal", 0.5),
+        (
+            {"mechanism": "rr_clusters", "cluster_mechanism": "kronecker", "t_v": 50, "t_d": 0.1},
+            "diagonal",
+            0.5,
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_release_that_could_not_be_estimated_from_is_refused(
     config_values: dict[str, Any], release: dict[str, Any], matrix: str, p: float
 ) -> None:
@@ -541,18 +569,29 @@ def left_in(project: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("arguments", "text", "said"),
     [
-        (["--configfile", "bad.yaml"], "seed: -1\nextra: 1\n",
-         ["the config has 2 faults", "seed: -1; allowed: at least 0", "extra: unknown option"]),
-        (["--configfile", "bad.yaml"],
-         "releases:\n- {name: r, data: adult, mechanism: rr_joint, matrix: keep, p: 0.5, "
-         "rehearsal: true}\n",
-         ["the config has a fault", "releases[0].attributes: RR-Joint over workclass, education"]),
+        (
+            ["--configfile", "bad.yaml"],
+            "seed: -1\nextra: 1\n",
+            ["the config has 2 faults", "seed: -1; allowed: at least 0", "extra: unknown option"],
+        ),
+        (
+            ["--configfile", "bad.yaml"],
+            "releases:\n- {name: r, data: adult, mechanism: rr_joint, matrix: keep, p: 0.5, "
+            "rehearsal: true}\n",
+            [
+                "the config has a fault",
+                "releases[0].attributes: RR-Joint over workclass, education",
+            ],
+        ),
         (["--config", "seed=abc"], None, ["seed: 'abc'; allowed: a whole number"]),
-        (["--config", "data={source: net}"], None,
-         ["data.source: 'net'; allowed: auto, mirror, public, surrogate"]),
+        (
+            ["--config", "data={source: net}"],
+            None,
+            ["data.source: 'net'; allowed: auto, mirror, public, surrogate"],
+        ),
     ],
     ids=["faults", "too large", "--config", "--config of a section"],
-)  # fmt: skip
+)
 def test_a_dry_run_refuses_a_bad_config_once_and_leaves_nothing(
     project: Path,
     snakemake: Callable[..., Any],

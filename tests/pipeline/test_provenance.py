@@ -176,10 +176,10 @@ def test_a_job_that_fails_leaves_no_record() -> None:
 
 
 def test_what_a_killed_job_left_half_written_is_removed() -> None:
-    left = [Path("results/tables") / name for name in
-            (".counts.csv.abcd_123", ".counts.csv.provenance.json.0bcd_123")]  # fmt: skip
-    others = [Path("results/tables") / name for name in
-              (".counts.csv.gz.abcd_123", "counts.csv.abcd_123", ".counts.csv.ABCD")]  # fmt: skip
+    tables = Path("results/tables")
+    half = (".counts.csv.abcd_123", ".counts.csv.provenance.json.0bcd_123")
+    foreign = (".counts.csv.gz.abcd_123", "counts.csv.abcd_123", ".counts.csv.ABCD")
+    left, others = [tables / name for name in half], [tables / name for name in foreign]
     for file in (*left, *others):
         write_text(file, "half")
     make([RAW], [TABLE])

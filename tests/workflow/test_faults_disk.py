@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from deniable.errors import DataError
-from deniable.pipeline.results_folder import check_writable
+from deniable.pipeline.environment import check_writable
 
 pytestmark = pytest.mark.workflow
 

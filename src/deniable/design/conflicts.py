@@ -3,23 +3,28 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
 from deniable.arrays import Floats, Sparse
-from deniable.design.problem import LARGEST_EPSILON, Group, Kind, Polytope, Requirements, polytope
+from deniable.design.problem import (
+    LARGEST_EPSILON,
+    Group,
+    Kind,
+    Polytope,
+    Requirements,
+    padded,
+    polytope,
+)
 from deniable.design.solvers import minimise
 from deniable.errors import DeniableError
 
 DIGITS = 4  # of the values that a message proposes
 SHOWN = 6  # requirements that a message names, at most
 TAKES_PART = 1e-9
-FIRST_DROPPED: tuple[Kind, ...] = (
-    "allowed", "forbidden", "change", "retention", "cost", "invariance", "epsilon",
-)  # fmt: skip
-"""The order in which requirements are tried to be done without: what is left is a smallest set."""
 
 
 class InfeasibleError(DeniableError):
@@ -77,7 +82,7 @@ def smallest_conflict(wanted: Polytope) -> list[Group]:
     """
     rigid = [group for group in wanted.groups if group.kind == "rows"]
     others = [group for group in wanted.groups if group.kind != "rows"]
-    others.sort(key=lambda group: FIRST_DROPPED.index(group.kind))
+    others.sort(key=lambda group: get_args(Kind).index(group.kind), reverse=True)
     left = _that_matter(wanted, rigid, others)
     for group in list(left):
         without = [other for other in left if other is not group]
@@ -112,9 +117,7 @@ def _that_matter(wanted: Polytope, rigid: Sequence[Group], others: Sequence[Grou
         np.append(np.zeros(wanted.variables), np.ones(len(others))),
         sparse.csr_array(sparse.hstack([sparse.vstack(rows), missing])),
         np.concatenate(right),
-        sparse.csr_array(
-            sparse.hstack([equal_left, sparse.csr_array((len(equal_right), len(others)))])
-        ),
+        padded(equal_left, wanted.variables + len(others)),
         equal_right,
     )
     if found is None:
@@ -263,11 +266,9 @@ class _Case:
         floors: Sparse = sparse.hstack([-sign * own, sparse.csr_array(np.ones((size, 1)))])
         found = minimise(
             np.append(np.zeros(base.variables), -1.0),
-            sparse.csr_array(
-                sparse.vstack([sparse.hstack([left, sparse.csr_array((len(right), 1))]), floors])
-            ),
+            sparse.csr_array(sparse.vstack([padded(left, base.variables + 1), floors])),
             np.append(right, np.full(size, 0.0 if sign == 1 else 1.0)),
-            sparse.csr_array(sparse.hstack([equal_left, sparse.csr_array((len(equal_right), 1))])),
+            padded(equal_left, base.variables + 1),
             equal_right,
         )
         return None if found is None else float(found.x[-1])

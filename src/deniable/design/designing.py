@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -16,7 +15,6 @@ from deniable.design.exactness import Exact, exact_matrix
 from deniable.design.problem import (
     Estimator,
     InverseVariance,
-    Linear,
     Loss,
     LossName,
     ReportsVariance,
@@ -24,7 +22,6 @@ from deniable.design.problem import (
     loss_of,
     polytope,
 )
-from deniable.design.programs import least_linear
 from deniable.design.search import Found, least_concave, least_variance
 from deniable.design.solvers import LinearPrograms
 from deniable.design.starts import feasible_forms
@@ -156,8 +153,6 @@ def _searched(function: Loss, pi: Floats, requirements: Requirements, seed: int)
         return least_variance(function, pi, requirements, generator)
     if isinstance(function, ReportsVariance):
         return least_concave(function, pi, requirements, generator)
-    if not isinstance(function, Linear):
-        raise TypeError(f"no search for losses of type {type(function).__name__}")
     wanted = polytope(pi, requirements)
     corner = LinearPrograms(wanted).corner(function.weights)
     if corner is None:
@@ -167,10 +162,6 @@ def _searched(function: Loss, pi: Floats, requirements: Requirements, seed: int)
         )
     # A closed form can be better by less than a solver's tolerance, which is much of a small loss.
     matrices = [corner.P, *feasible_forms(wanted, pi, requirements)]
-    # The bound is the corner's, so that nothing is lost where cvxpy's solver gives up.
-    with suppress(DeniableError):
-        solved = least_linear(function.weights, pi, requirements)
-        matrices += [] if solved is None else [solved[0]]
     return Found(sorted(matrices, key=function.value), max(corner.bound, 0.0))
 
 

@@ -37,9 +37,23 @@ BINDS = 1e-6
 TO_CENTRE = 0.05  # a start is mixed with this share of a matrix well inside
 HOPELESS = 1e4  # times the loss of the best start: nearly singular
 SLIDES = 60
-CORNERS = 8
+FEW_CATEGORIES = 10
 PROGRAMS = 5_000  # of branch and bound, times size ** 2
 PROGRAM_LIMITS = (12, 100)
+
+
+@dataclass(frozen=True)
+class _Effort:
+    """How many starts there are: vertices, block designs, channels of the relaxation; finalists."""
+
+    corners: int
+    designs: int
+    channels: int
+    finalists: int
+
+    @classmethod
+    def of(cls, size: int) -> "_Effort":
+        return cls(8, 4, 12, 3) if size <= FEW_CATEGORIES else cls(4, 3, 5, 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +100,11 @@ def least_variance(
     bounded = math.isfinite(wanted.ratio) and wanted.ratio > 1 and proportions.size > 1
     relaxation = _relaxed(loss, proportions, requirements, forms) if bounded else None
     told_apart = math.isfinite(wanted.ratio) and inside is not None
-    count = 1 if told_apart else _corner_count(proportions.size)
+    effort = _Effort.of(proportions.size)
+    count = 1 if told_apart else effort.corners
     starts = forms + _corners(wanted, proportions, generator, count)
     if bounded:
-        counts = _counts(proportions.size)
+        counts = (effort.designs, effort.channels)
         starts += first_matrices(loss, wanted, proportions, relaxation, generator, counts)
     if inside is None:
         starts = [P for P in starts if wanted.contains(P, 1e-9)]
@@ -142,19 +157,6 @@ def _ranked(loss: Loss, seen: Sequence[Floats], forms: Sequence[Floats]) -> list
     return best + sorted(forms, key=loss.value)[:1]
 
 
-def _corner_count(size: int) -> int:
-    return CORNERS if size <= 10 else CORNERS // 2
-
-
-def _finalist_count(size: int) -> int:
-    return 3 if size <= 10 else 2
-
-
-def _counts(size: int) -> tuple[int, int]:
-    """Return how many block designs, and how many channels of the relaxation, to start from."""
-    return (4, 12) if size <= 10 else (3, 5)
-
-
 def _relaxed(
     loss: InverseVariance,
     proportions: Floats,
@@ -188,7 +190,7 @@ def _corners(
     return [corner.P / corner.P.sum(axis=1, keepdims=True) for corner in corners if corner]
 
 
-def _descended(loss: Loss, inside: Interior, starts: Sequence[Floats]) -> list[Floats]:
+def _descended(loss: InverseVariance, inside: Interior, starts: Sequence[Floats]) -> list[Floats]:
     """Return the local minima of all starts, those of the best found to the end."""
     points = [inside.inside(P, TO_CENTRE) for P in starts]
     values = [loss.scale(inside.matrix(x)) for x in points]
@@ -199,14 +201,13 @@ def _descended(loss: Loss, inside: Interior, starts: Sequence[Floats]) -> list[F
     rough.sort(key=lambda minimum: minimum.value)
     finalists = rough[:1]
     for minimum in rough[1:]:
-        if len(finalists) < _finalist_count(inside.polytope.size) and minimum.value > finalists[
-            -1
-        ].value * (1 + 1e-6):
+        another = minimum.value > finalists[-1].value * (1 + 1e-6)
+        if another and len(finalists) < _Effort.of(inside.polytope.size).finalists:
             finalists.append(minimum)
     return [descend(loss, inside, minimum.x, FINE, COARSE).P for minimum in finalists]
 
 
-def _slide(loss: Loss, wanted: Polytope, P: Floats) -> Floats:
+def _slide(loss: InverseVariance, wanted: Polytope, P: Floats) -> Floats:
     """Return a matrix whose loss is not above that of P: by Frank and Wolfe's method."""
     programs = LinearPrograms(wanted)
     value = loss.value(P)
@@ -246,7 +247,7 @@ def least_concave(
         return Found([alike], loss.value(alike))
     concave = Concave(loss, wanted)
     forms = feasible_forms(wanted, proportions, requirements)
-    starts = forms + _corners(wanted, proportions, generator, _corner_count(proportions.size))
+    starts = forms + _corners(wanted, proportions, generator, _Effort.of(proportions.size).corners)
     seen = [concave.lowered(P) for P in starts]
     programs = int(np.clip(PROGRAMS // proportions.size**2, *PROGRAM_LIMITS))
     branching = concave.branch(min(seen, key=loss.value), programs)

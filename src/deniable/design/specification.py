@@ -8,16 +8,22 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import Field, ValidationError
 
 from deniable.arrays import Floats
 from deniable.channels import Target, read_counts
 from deniable.design.problem import Cost, Estimator, LossName, Requirements
 from deniable.errors import ConfigError, DeniableError
-from deniable.validation import repeated_keys
+from deniable.validation import Strict, fault_lines, message, repeated_keys
 
 MANUAL = "docs/designing-a-channel.md describes every option"
+_PAIR = "a forbidden transition is [true category, reported category]"
+WORDS = {
+    "dict_type": "a section, such as {a: 0.5, b: 0.2}",
+    "string_type": "a category's name",
+    "too_short": f"more entries; {_PAIR}",
+    "too_long": f"fewer entries; {_PAIR}",
+}
 SHARE_TOLERANCE = 1e-6  # of the sum of proportions that are written by hand
 
 
@@ -46,23 +52,19 @@ class Specification:
     target: Target | None = None
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
 _Share = Annotated[float, Field(ge=0, le=1)]
 _Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Name = Annotated[str, Field(min_length=1)]
 _Floors = _Share | dict[_Name, _Share]
 
 
-class _CostSection(_Section):
+class _CostSection(Strict):
     power: Annotated[float, Field(gt=0, le=10)] | None = None
     matrix: list[list[_Amount]] | None = None
     at_most: _Amount | None = None
 
 
-class _RequirementsSection(_Section):
+class _RequirementsSection(Strict):
     epsilon: Annotated[float, Field(ge=0, le=30)] | None = None
     invariant: bool = False
     retention: _Floors | None = None
@@ -74,7 +76,7 @@ class _RequirementsSection(_Section):
     cost: _CostSection | None = None
 
 
-class _SpecificationFile(_Section):
+class _SpecificationFile(Strict):
     categories: Annotated[list[_Name], Field(min_length=1)] | None = None
     proportions: list[_Share] | dict[_Name, _Share] | None = None
     counts: _Name | dict[_Name, Annotated[int, Field(ge=0)]] | None = None
@@ -104,15 +106,16 @@ def read_specification(path: Path | str) -> Specification:
     try:
         given = _SpecificationFile.model_validate(_values(file))
     except ValidationError as error:
-        raise ConfigError(_message(file, _lines(error.errors()))) from None
+        lines = fault_lines(error, _SpecificationFile, "specification", WORDS)
+        raise _error(file, *lines) from None
     names, proportions, records = _frequencies(file, given)
     faults = list(_faults(given, names))
     if faults:
-        raise ConfigError(_message(file, faults))
+        raise _error(file, *faults)
     try:
         requirements = _requirements(given.requirements, names)
     except DeniableError as error:
-        raise ConfigError(_message(file, [f"requirements: {error}"])) from None
+        raise _error(file, f"requirements: {error}") from None
     return Specification(
         names, proportions, requirements, given.loss, records, given.estimator, given.target
     )
@@ -131,7 +134,7 @@ def _values(file: Path) -> Mapping[str, Any]:
     except yaml.YAMLError as error:
         raise ConfigError(f"{file}: no YAML: {' '.join(str(error).split())}") from None
     if repeated:
-        raise ConfigError(_message(file, repeated))
+        raise _error(file, *repeated)
     if not isinstance(values, Mapping):
         raise ConfigError(f"{file}: no options; give proportions and requirements ({MANUAL})")
     return values
@@ -146,28 +149,25 @@ def _frequencies(
     """Return categories, proportions and records."""
     if (given.proportions is None) == (given.counts is None):
         which = "neither" if given.counts is None else "both"
-        raise ConfigError(_message(file, [f"{which} of proportions and counts; allowed: one"]))
+        raise _error(file, f"{which} of proportions and counts; allowed: one")
     if given.counts is not None:
         names, counts = _counts(file, given)
-        total = int(counts.sum())
-        return names, counts / total, given.records or total
+        records = int(counts.sum())
+        return names, counts / records, given.records or records
     if isinstance(given.proportions, list):
         if given.categories is None:
-            fault = "categories: missing; a list of proportions needs their names"
-            raise ConfigError(_message(file, [fault]))
+            raise _error(file, "categories: missing; a list of proportions needs their names")
         names, shares = tuple(given.categories), list(given.proportions)
         if len(names) != len(shares):
-            fault = f"proportions: {len(shares)} numbers for {len(names)} categories"
-            raise ConfigError(_message(file, [fault]))
+            raise _error(file, f"proportions: {len(shares)} numbers for {len(names)} categories")
     else:
         named = given.proportions or {}
         names = tuple(given.categories or named)
         shares = _in_order(file, "proportions", named, names)
-    total_share = float(np.sum(shares))
-    if abs(total_share - 1) > SHARE_TOLERANCE:
-        fault = f"proportions: they sum to {total_share:.9g}; allowed: sum 1, or give counts"
-        raise ConfigError(_message(file, [fault]))
-    return names, np.array(shares) / total_share, given.records
+    total = float(np.sum(shares))
+    if abs(total - 1) > SHARE_TOLERANCE:
+        raise _error(file, f"proportions: they sum to {total:.9g}; allowed: sum 1, or give counts")
+    return names, np.array(shares) / total, given.records
 
 
 def _counts(file: Path, given: _SpecificationFile) -> tuple[tuple[str, ...], Floats]:
@@ -179,7 +179,7 @@ def _counts(file: Path, given: _SpecificationFile) -> tuple[tuple[str, ...], Flo
     names = tuple(given.categories or named)
     counts = np.array(_in_order(file, "counts", named, names), dtype=float)
     if not counts.any():
-        raise ConfigError(_message(file, ["counts: all are 0; allowed: at least one record"]))
+        raise _error(file, "counts: all are 0; allowed: at least one record")
     return names, counts
 
 
@@ -201,7 +201,7 @@ def _in_order(
     faults = [f"{option}.{name}: {_unknown(names)}" for name in unknown]
     faults += [f"{option}: nothing for the category {name!r}; it must be given" for name in missing]
     if faults:
-        raise ConfigError(_message(file, faults))
+        raise _error(file, *faults)
     return [named[name] for name in names]
 
 
@@ -272,101 +272,5 @@ def _requirements(asked: _RequirementsSection, names: Sequence[str]) -> Requirem
     )
 
 
-# -- messages -------------------------------------------------------------------------------------
-
-
-def _message(file: Path, lines: Sequence[str]) -> str:
-    faults = "a fault" if len(lines) == 1 else f"{len(lines)} faults"
-    unique = list(dict.fromkeys(lines))
-    return f"{file}: the specification has {faults} ({MANUAL}):\n" + "\n".join(
-        f"  {line}" for line in unique
-    )
-
-
-def _lines(faults: Sequence[ErrorDetails]) -> list[str]:
-    """Return a line for each option at fault; one that may be of two types fails for either."""
-    options = [_option(fault["loc"]) for fault in faults]
-    lines: dict[str, str] = {}
-    for option, fault in zip(options, faults, strict=True):
-        inside = any(other.startswith((f"{option}.", f"{option}[")) for other in options)
-        if inside and fault["type"] in _ALLOWED:
-            continue  # it is of the other type, and at fault further inside
-        line = _line(option, fault)
-        if option in lines and "; allowed: " in lines[option]:
-            line = f"{lines[option]}, or {line.partition('; allowed: ')[2]}"
-        lines[option] = line
-    return list(lines.values())
-
-
-def _line(option: str, fault: ErrorDetails) -> str:
-    value, context = fault["input"], fault.get("ctx", {})
-    match fault["type"]:
-        case "extra_forbidden":
-            return f"{option}: unknown option; allowed here: {_options(fault['loc'])}"
-        case "literal_error":
-            allowed = str(context["expected"]).replace("'", "").replace(" or ", ", ")
-            return f"{option}: {value!r}; allowed: {allowed}"
-        case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal":
-            return f"{option}: {value!r}; allowed: {_bound(fault['type'], context)}"
-        case "string_type":
-            return f"{option}: {value!r}; allowed: a category's name, {_in_quotes(value)}"
-    return f"{option}: {_shown(value)}; allowed: {_ALLOWED.get(fault['type'], fault['msg'])}"
-
-
-_ALLOWED = {
-    "float_type": "a number",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "finite_number": "a finite number",
-    "bool_type": "true or false",
-    "list_type": "a list, such as [a, b]",
-    "dict_type": "a section, such as {a: 0.5, b: 0.2}",
-    "model_type": "a section with options of its own",
-    "string_too_short": "text that is not empty",
-    "too_short": "more entries; a forbidden transition is [true category, reported category]",
-    "too_long": "fewer entries; a forbidden transition is [true category, reported category]",
-}
-
-
-def _bound(kind: str, context: Mapping[str, Any]) -> str:
-    key, words = {
-        "greater_than": ("gt", "above"),
-        "greater_than_equal": ("ge", "at least"),
-        "less_than": ("lt", "below"),
-        "less_than_equal": ("le", "at most"),
-    }[kind]
-    return f"{words} {context[key]:g}"
-
-
-def _in_quotes(value: Any) -> str:
-    if isinstance(value, bool):
-        return "in quotes: YAML reads yes and no as true and false"
-    return "in quotes if it looks like a number"
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-_UNION_TAGS = ("float", "constrained-float", "list", "dict", "str", "constrained-str")
-
-
-def _option(location: Sequence[int | str]) -> str:
-    option = ""
-    for part in location:
-        if isinstance(part, int):
-            option += f"[{part}]"
-        elif not part.startswith(_UNION_TAGS) and part != "[key]":
-            option += f".{part}" if option else part
-    return option or "specification"
-
-
-def _options(location: Sequence[int | str]) -> str:
-    model: type[BaseModel] = _SpecificationFile
-    for part in location[:-1]:
-        if part == "requirements":
-            model = _RequirementsSection
-        elif part == "cost":
-            model = _CostSection
-    return ", ".join(model.model_fields)
+def _error(file: Path, *lines: str) -> ConfigError:
+    return ConfigError(message(f"{file}: the specification", lines, MANUAL))

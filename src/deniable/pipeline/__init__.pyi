@@ -10,6 +10,7 @@ from .config import (
     release_from as release_from,
     validate as validate,
 )
+from .environment import remedy as remedy
 from .plan import MIRROR_VARIABLE as MIRROR_VARIABLE, RAW as RAW, Plan as Plan
 from .provenance import (
     SUFFIX as SUFFIX,
@@ -20,4 +21,3 @@ from .provenance import (
     recorded as recorded,
     verified as verified,
 )
-from .results_folder import remedy as remedy

@@ -15,8 +15,6 @@ from deniable.release import (
     CollectionRelease,
     DesignedMatrix,
     FileMatrix,
-    HistogramRelease,
-    IdpRelease,
     IndependentRelease,
     JointRelease,
     PramRelease,
@@ -61,47 +59,21 @@ def check_domains(
         PRAM that does not fit, each collection with too few clients or too many tables, and each
         release that could not be estimated from.
     """
-    faults = []
-    adult = domains["adult"]
-    for study in type(config.studies).model_fields:
-        ordinal = getattr(config.study(study), "ordinal", [])  # not every study has dependences
-        faults += _unknown(f"studies.{study}.ordinal", ordinal, adult.names)
-    summed = config.analyses.multirr_secure_sum
-    path = "analyses.multirr_secure_sum"
-    faults += _unknown(f"{path}.pair", summed.pair, adult.names)
-    for option in ("parties", "parties_of_all_pairs", "linkage_parties"):
-        if (parties := getattr(summed, option)) > records["adult"]:
-            faults.append(
-                f"{path}.{option}: {parties}; allowed: at most the {records['adult']} records that "
-                "parties are drawn from"
-            )
+    faults = list(_of_analyses(config, domains["adult"], records["adult"]))
+    numbers = numeric or {}
     for number, release in enumerate(config.releases):
         path = f"releases[{number}]"
-        collected = dict(drawn or {}) if isinstance(release, CollectionRelease) else {}
-        known = {**domains, **collected}
-        misplaced = list(_wrong_data(path, release, known, numeric or {}))
-        if (
-            misplaced
-            or release.data not in known
-            or isinstance(release, IdpRelease | HistogramRelease)
-        ):
-            faults += misplaced
-            continue
-        domain = known[release.data]
-        chosen = release.attributes or list(domain.names)
-        wrong = _unknown(f"{path}.attributes", chosen, domain.names)
-        if isinstance(release, ClustersRelease):
-            there = [name for name in dict.fromkeys(chosen) if name in domain.names]
-            wrong += _unknown(f"{path}.ordinal", release.ordinal, there or domain.names)
-        if not wrong:
-            own = domain.project(chosen)
-            if isinstance(release, CollectionRelease):
-                wrong += _uncollectable(path, release, own, records[release.data])
-            elif isinstance(release, PramRelease):
-                wrong += _misfits(path, release, own, records[release.data])
-            else:
-                wrong += _unusable(path, release, own, records[release.data])
-        faults += wrong
+        categories = domains
+        if isinstance(release, CollectionRelease):
+            categories = {**domains, **(drawn or {})}
+        known = {"categorical": categories, "numeric": numbers}
+        if release.data not in known[release.data_kind]:
+            faults.append(_misplaced(path, release, known))
+        elif release.data_kind == "numeric":
+            faults += _of_numbers(path, release, numbers[release.data])
+        else:
+            domain = categories[release.data]
+            faults += _of_categories(path, release, domain, records[release.data])
     if faults:
         raise ConfigError(message(faults))
 
@@ -124,35 +96,39 @@ def cells_of_tables(domain: Domain, size: int) -> int:
     return sums[size]
 
 
-def _wrong_data(
-    path: str,
-    release: AnyRelease,
-    domains: Mapping[str, Domain],
-    numeric: Mapping[str, NumericDataset],
-) -> Iterator[str]:
-    """Yield what a release asks of data that are categorical where it takes numbers, or the like.
-
-    A release of numbers says so by the class variable `data_kind`, and by `needs_bounds` that its
-    noise is calibrated by the manifest's bounds.
-    """
-    wanted = release.data_kind
-    kinds = {"categorical": list(domains), "numeric": list(numeric)}
-    allowed = ", ".join(kinds[wanted])
-    if release.data in kinds[wanted]:
-        if wanted == "numeric":
-            yield from _wrong_numbers(path, release, numeric[release.data])
-        return
-    for kind, names in kinds.items():
-        if release.data in names:
+def _of_analyses(config: Config, adult: Domain, records: int) -> Iterator[str]:
+    """Yield what studies and analyses ask of Adult, which it does not have."""
+    for study in type(config.studies).model_fields:
+        ordinal = getattr(config.study(study), "ordinal", [])  # not every study has dependences
+        yield from _unknown(f"studies.{study}.ordinal", ordinal, adult.names)
+    summed = config.analyses.multirr_secure_sum
+    path = "analyses.multirr_secure_sum"
+    yield from _unknown(f"{path}.pair", summed.pair, adult.names)
+    for option in ("parties", "parties_of_all_pairs", "linkage_parties"):
+        if (parties := getattr(summed, option)) > records:
             yield (
-                f"{path}.data: {release.data!r} is a {kind} data set, but {release.mechanism} "
-                f"takes a {wanted} one; allowed: {allowed}"
+                f"{path}.{option}: {parties}; allowed: at most the {records} records that parties "
+                "are drawn from"
             )
-            return
-    yield f"{path}.data: {release.data!r} is no data set of the manifest; allowed: {allowed}"
 
 
-def _wrong_numbers(path: str, release: AnyRelease, dataset: NumericDataset) -> Iterator[str]:
+def _misplaced(path: str, release: AnyRelease, known: Mapping[str, Mapping[str, object]]) -> str:
+    """Say that data are of the other kind than a release takes, or are no data set at all."""
+    allowed = ", ".join(known[release.data_kind])
+    for kind, names in known.items():
+        if release.data in names:
+            return (
+                f"{path}.data: {release.data!r} is a {kind} data set, but {release.mechanism} "
+                f"takes a {release.data_kind} one; allowed: {allowed}"
+            )
+    return f"{path}.data: {release.data!r} is no data set of the manifest; allowed: {allowed}"
+
+
+# -- releases, lane by lane -----------------------------------------------------------------------
+
+
+def _of_numbers(path: str, release: AnyRelease, dataset: NumericDataset) -> Iterator[str]:
+    """Yield what a release asks of numbers: records, and bounds to calibrate its noise by."""
     given = release.attributes or list(dataset.names)
     unknown = _unknown(f"{path}.attributes", given, dataset.names)
     yield from unknown
@@ -171,6 +147,25 @@ def _wrong_numbers(path: str, release: AnyRelease, dataset: NumericDataset) -> I
                 f"allowed: attributes with bounds: [lower, upper] under {dataset.name!r} in "
                 "resources/datasets.yaml, stated from public knowledge"
             )
+
+
+def _of_categories(path: str, release: AnyRelease, domain: Domain, records: int) -> Iterator[str]:
+    """Yield what a release or a collection asks of categories."""
+    chosen = release.attributes or list(domain.names)
+    wrong = _unknown(f"{path}.attributes", chosen, domain.names)
+    if isinstance(release, ClustersRelease):
+        there = [name for name in dict.fromkeys(chosen) if name in domain.names]
+        wrong += _unknown(f"{path}.ordinal", release.ordinal, there or domain.names)
+    if wrong:
+        yield from wrong
+        return
+    own = domain.project(chosen)
+    if isinstance(release, CollectionRelease):
+        yield from _uncollectable(path, release, own, records)
+    elif isinstance(release, PramRelease):
+        yield from _misfits(path, release, own, records)
+    elif isinstance(release, IndependentRelease | ClustersRelease | JointRelease):
+        yield from _unusable(path, release, own, records)
 
 
 def _unusable(
@@ -267,15 +262,14 @@ def _unusable_blocks(
                 f"{FEWEST_RECORDS_A_CELL} records a cell"
             )
     matrix = release.matrix
-    for block in blocks:
-        name = " x ".join(block.names)
-        if isinstance(matrix, DesignedMatrix):
-            most = LARGEST_DESIGNED[matrix.loss]
-            if block.size > most:
-                yield (
-                    f"{path}.matrix.kind: {name} has {block.size} cells, too many for a matrix "
-                    f"designed for {matrix.loss}; allowed: at most {most}, or another kind or loss"
-                )
+    if isinstance(matrix, DesignedMatrix):
+        most = LARGEST_DESIGNED[matrix.loss]
+        yield from (
+            f"{path}.matrix.kind: {' x '.join(block.names)} has {block.size} cells, too many for "
+            f"a matrix designed for {matrix.loss}; allowed: at most {most}, or another kind or loss"
+            for block in blocks
+            if block.size > most
+        )
     if isinstance(matrix, RetentionMatrix | TwoStepMatrix):
         yield from _singular(f"{path}.matrix.retention", matrix.retention, blocks)
     if isinstance(matrix, FileMatrix):

@@ -1,19 +1,23 @@
 """The config as typed models: every fault found at once, a line each, before anything starts."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
-from pydantic_core import ErrorDetails
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
+from deniable import validation
 from deniable.errors import ConfigError
-from deniable.pipeline.studies import AnalysesConfig, AnyStudy, StudiesConfig
-from deniable.release import MATRIX_MODELS, RELEASE_MODELS, AnyRelease, Release
-from deniable.study import Strict
-from deniable.validation import repeated_keys
+from deniable.papers.idp import settings as idp
+from deniable.papers.multirr import settings as multirr
+from deniable.papers.pram import settings as pram
+from deniable.papers.rrba import settings as rrba
+from deniable.release import AnyRelease, Release
+from deniable.study import StudySettings
+from deniable.validation import Strict
+
+WORDS = {"quoted": "without quotes; --config gives numbers only one by one, not in lists"}
 
 
 class DataConfig(Strict):
@@ -21,6 +25,77 @@ class DataConfig(Strict):
 
     source: Literal["auto", "mirror", "public", "surrogate"] = "auto"
     mirror: Annotated[str, Field(min_length=1)] | None = None
+
+
+class StudiesConfig(Strict):
+    """The studies, by name."""
+
+    multirr_tables: multirr.ClusterQueryStudy
+    multirr_sensitivity: multirr.ClusterQueryStudy
+    multirr_attributes: multirr.WiderQueryStudy
+    multirr_fig2: multirr.PairQueryStudy
+    multirr_fig3: multirr.AdjustedQueryStudy
+    multirr_pairs: multirr.PairQueryStudy
+    multirr_assessment: multirr.AssessmentStudy
+    pram_coverage: pram.CoverageStudy
+    pram_weights: pram.WeightsStudy
+    pram_item_sets: pram.ItemSetStudy
+    pram_invariant: pram.InvariantStudy
+    pram_joint_loss: pram.JointLossStudy
+    idp_fig3: idp.SseStudy
+    idp_fig4: idp.SseStudy
+    idp_fig5: idp.ForestStudy
+    idp_fig6: idp.ForestStudy
+    rrba_fig5: rrba.ConvergenceStudy
+    rrba_fig6: rrba.ConvergenceStudy
+    rrba_table3: rrba.Table3Study
+    rrba_power: rrba.PowerStudy
+    rrba_tables: rrba.PrintedTablesStudy
+    rrba_equal: rrba.EqualEpsilonStudy
+    # A sweep that config/sweep.yaml asks for; without cells it makes nothing.
+    multirr_sweep: multirr.ThresholdStudy = multirr.ThresholdStudy(replicates=1000, grids=[])
+
+    @model_validator(mode="after")
+    def _tables_are_as_printed(self) -> Self:
+        others = " (others: multirr_sensitivity)"
+        for column in ("matrix", "projection"):
+            _refuse_several("multirr_tables", self.multirr_tables, column, others)
+        return self
+
+    @model_validator(mode="after")
+    def _figures_are_as_printed(self) -> Self:
+        # Their tables name no p or matrix in a row, and they show the paper's projection.
+        _refuse_several("multirr_fig2", self.multirr_fig2, "matrix")
+        _refuse_several("multirr_fig2", self.multirr_fig2, "p")
+        _refuse_several("multirr_fig3", self.multirr_fig3, "matrix")
+        drawn = {
+            "multirr_fig2.grids: projection": [c["projection"] for c in self.multirr_fig2.cells()],
+            "multirr_fig3.projections": self.multirr_fig3.projections,
+        }
+        for path, projections in drawn.items():
+            if "clip" not in projections:
+                raise ValueError(f"{path}: {projections}; allowed: with clip, which is drawn")
+        return self
+
+
+def _refuse_several(name: str, study: StudySettings[Any], column: str, others: str = "") -> None:
+    values = sorted({str(cell[column]) for cell in study.cells()})
+    if len(values) > 1:
+        raise ValueError(
+            f"{name}.grids: {column} takes the values {', '.join(values)}; allowed: one, as the "
+            f"paper has it{others}"
+        )
+
+
+class AnalysesConfig(Strict):
+    """What is worked out beside the studies."""
+
+    multirr_secure_sum: multirr.SecureSumTrials
+    pram_variance: pram.PramVariance
+    pram_design: pram.PramDesigns
+    idp_audit: idp.IndividualAudit
+    idp_attacks: idp.IndividualAttacks
+    rrba_epsilon: rrba.RrbaEpsilon
 
 
 class Config(Strict):
@@ -47,9 +122,9 @@ class Config(Strict):
         """Return the release of that name."""
         return next(release for release in self.releases if release.name == name)
 
-    def study(self, name: str) -> AnyStudy:
+    def study(self, name: str) -> StudySettings[Any]:
         """Return the study of that name."""
-        study: AnyStudy = getattr(self.studies, name)
+        study: StudySettings[Any] = getattr(self.studies, name)
         return study
 
 
@@ -68,7 +143,9 @@ def refuse_repeated_keys(path: Path | str) -> None:
         With a line for each option that is repeated, and where.
     """
     try:
-        lines = [f"{path}: {line}" for line in repeated_keys(Path(path).read_text("utf-8"))]
+        lines = [
+            f"{path}: {line}" for line in validation.repeated_keys(Path(path).read_text("utf-8"))
+        ]
     except (OSError, ValueError, yaml.YAMLError):
         return  # whoever reads the file for its values says what is wrong with it
     if lines:
@@ -86,129 +163,10 @@ def validate(values: Mapping[str, Any]) -> Config:
     try:
         return Config.model_validate(dict(values))
     except ValidationError as error:
-        lines = [_line(fault) for fault in error.errors()]
+        lines = validation.fault_lines(error, Config, "config", WORDS)
     raise ConfigError(message(lines))
 
 
 def message(lines: Sequence[str]) -> str:
     """Return the message for the faults of a config, a line each."""
-    faults = "a fault" if len(lines) == 1 else f"{len(lines)} faults"
-    return f"the config has {faults} (config/README.md describes every option):\n" + "\n".join(
-        f"  {line}" for line in lines
-    )
-
-
-def _line(fault: ErrorDetails) -> str:
-    path = _path(fault["loc"])
-    value = fault["input"]
-    context = fault.get("ctx", {})
-    match fault["type"]:
-        case "extra_forbidden":
-            return f"{path}: unknown option; allowed here: {_options(fault['loc'])}"
-        case "missing":
-            return f"{path}: missing; it must be given"
-        case "union_tag_not_found" | "union_tag_invalid":
-            option = str(context["discriminator"]).strip("'")
-            tag = repr(context["tag"]) if "tag" in context else "missing"
-            return f"{path}.{option}: {tag}; allowed: {', '.join(_UNIONS[option])}"
-        case "value_error":
-            return f"{path}: {context.get('error')}"
-        case "string_pattern_mismatch":
-            return (
-                f"{path}: {value!r}; allowed: letters, digits, '_' and '-', "
-                "beginning with a letter or digit"
-            )
-    return f"{path}: {_shown(value)}; allowed: {_allowed(fault)}{_hint(fault)}"
-
-
-_UNIONS: Mapping[str, Mapping[str, type[BaseModel]]] = {
-    "mechanism": RELEASE_MODELS,
-    "kind": MATRIX_MODELS,
-}
-_TYPES = {
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "int_parsing_size": "a whole number of at most 63 bits",
-    "float_type": "a number",
-    "finite_number": "a finite number",
-    "string_type": "text",
-    "string_too_short": "text that is not empty",
-    "bool_type": "true or false",
-    "list_type": "a list, such as [a, b]",
-    "model_type": "a section with options of its own",
-    "model_attributes_type": "a section with options of its own",
-    "dict_type": "a section with options of its own",
-}
-_BOUNDS = {
-    "greater_than": ("gt", "above"),
-    "greater_than_equal": ("ge", "at least"),
-    "less_than": ("lt", "below"),
-    "less_than_equal": ("le", "at most"),
-}
-
-
-def _allowed(fault: ErrorDetails) -> str:
-    kind, context = fault["type"], fault.get("ctx", {})
-    if kind in _BOUNDS:
-        key, words = _BOUNDS[kind]
-        return f"{words} {context[key]}"
-    if kind == "too_short":
-        least = context["min_length"]
-        return f"a list with at least {'one entry' if least == 1 else f'{least} entries'}"
-    if kind == "literal_error":
-        return str(context["expected"]).replace("'", "").replace(" or ", ", ")
-    return _TYPES.get(kind, fault["msg"])
-
-
-def _hint(fault: ErrorDetails) -> str:
-    value = fault["input"]
-    if isinstance(value, str) and fault["type"] in ("float_type", "int_type"):
-        if re.fullmatch(r"[+-]?\d+[eE][+-]?\d+", value):
-            return " (YAML reads 1e-3 as text; write 1.0e-3)"
-        return " (without quotes; --config gives numbers only one by one, not in lists)"
-    return ""
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _path(location: Sequence[int | str]) -> str:
-    path = ""
-    for position, part in enumerate(location):
-        if isinstance(part, int):
-            path += f"[{part}]"
-        elif _model_of_tag(location[:position], part) is None:
-            path += f".{part}" if path else str(part)
-    return path or "config"
-
-
-def _model_of_tag(before: Sequence[int | str], part: int | str) -> type[BaseModel] | None:
-    """Return the model that a part of a fault's location names, where pydantic puts a union's tag.
-
-    Of a release at position 2, of its matrix at position 4; elsewhere a part is an option's name.
-    """
-    if len(before) == 2 and before[0] == "releases":
-        return RELEASE_MODELS.get(str(part))
-    if len(before) == 4 and (before[0], before[2:]) == ("releases", ("pram", "matrix")):
-        return MATRIX_MODELS.get(str(part))
-    return None
-
-
-def _options(location: Sequence[int | str]) -> str:
-    model: type[BaseModel] = Config
-    for position, part in enumerate(location[:-1]):
-        if tagged := _model_of_tag(location[:position], part):
-            model = tagged
-        elif part in model.model_fields:
-            model = next(_models_in(model.model_fields[str(part)].annotation), model)
-    return ", ".join(model.model_fields)
-
-
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Yield the models that a field's type is made of."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for part in get_args(annotation):
-        yield from _models_in(part)
+    return validation.message("the config", lines, "config/README.md describes every option")

@@ -13,7 +13,7 @@ from deniable.files import read_json
 from deniable.papers import ANALYSES, FIGURES, STUDIES, TABLES
 from deniable.pipeline.code_digest import code_digest
 from deniable.pipeline.config import Config, validate
-from deniable.pipeline.results_folder import check_writable, locked
+from deniable.pipeline.environment import check_writable, locked
 from deniable.records import Domain
 from deniable.release import NETWORK_FILES
 from deniable.study import Analysis

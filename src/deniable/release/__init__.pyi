@@ -1,7 +1,5 @@
 from .settings import (
-    MATRIX_MODELS as MATRIX_MODELS,
     NETWORK_FILES as NETWORK_FILES,
-    RELEASE_MODELS as RELEASE_MODELS,
     AnyRelease as AnyRelease,
     CategoricalRelease as CategoricalRelease,
     ClustersRelease as ClustersRelease,

@@ -1,12 +1,12 @@
 """What a release can be told, as typed models; `deniable.pipeline.config` holds them to it."""
 
-from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from deniable.randomized_response import ClusterMechanism, Reading
-from deniable.study import Coverage, Epsilon, Probability, Share, Strict
+from deniable.study import Coverage, Epsilon, Probability, Share, Values
+from deniable.validation import Strict
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
@@ -21,7 +21,7 @@ class _Release(Strict):
 
     name: Name
     data: Annotated[str, Field(min_length=1)]  # of the manifest; `config_checks` looks it up
-    attributes: Annotated[list[str], Field(min_length=1)] | None = None
+    attributes: Values[str] | None = None
 
 
 # Excluded from the plain values: those decide the draw, which this must never start again. Their
@@ -217,20 +217,3 @@ CategoricalRelease = IndependentRelease | ClustersRelease | JointRelease | PramR
 NumericRelease = IdpRelease | HistogramRelease
 AnyRelease = CategoricalRelease | NumericRelease | CollectionRelease
 Release = Annotated[AnyRelease, Field(discriminator="mechanism")]
-
-RELEASE_MODELS: Mapping[str, type[Strict]] = {
-    "rr_independent": IndependentRelease,
-    "rr_clusters": ClustersRelease,
-    "rr_joint": JointRelease,
-    "pram": PramRelease,
-    "idp": IdpRelease,
-    "numeric_dp": HistogramRelease,
-    "rrba": CollectionRelease,
-}
-MATRIX_MODELS: Mapping[str, type[Strict]] = {
-    "epsilon": EpsilonMatrix,
-    "retention": RetentionMatrix,
-    "two_step": TwoStepMatrix,
-    "designed": DesignedMatrix,
-    "file": FileMatrix,
-}

@@ -54,7 +54,9 @@ from .published import read_published as read_published
 from .settings import (
     Coverage as Coverage,
     Epsilon as Epsilon,
+    Grid as Grid,
     Probability as Probability,
     Share as Share,
-    Strict as Strict,
+    StudySettings as StudySettings,
+    Values as Values,
 )

@@ -1,10 +1,11 @@
-"""What all sections of the config are built of: probabilities, strict models, a study's sizes."""
+"""What all sections of the config are built of: probabilities, lists, a study's sizes."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Generic, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from deniable.study.grid import cells_of_grids
+from deniable.validation import Strict
 
 Probability = Annotated[float, Field(gt=0, lt=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -12,21 +13,19 @@ Coverage = Annotated[float, Field(gt=0, le=1)]
 # Beyond 30 nothing would ever be replaced: exp(30) is 10^13.
 Epsilon = Annotated[float, Field(gt=0, le=30)]
 
-
-class Strict(BaseModel):
-    """A section of the config: no unknown options, no silent conversions."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+T = TypeVar("T")
+Values = Annotated[list[T], Field(min_length=1)]
+Grid = TypeVar("Grid", bound=Strict)
 
 
-class Study(Strict):
+class StudySettings(Strict, Generic[Grid]):
     """A study: how often its cells are simulated, in which portions, and which they are."""
 
     # With fewer than 6 runs no two of them enclose a median with 95 % confidence.
     replicates: Annotated[int, Field(ge=6, le=10_000_000)]
     block: Annotated[int, Field(ge=1, le=100_000)] = 250
     chunks: Annotated[int, Field(ge=1, le=500)] = 4
-    grids: Annotated[list[Any], Field(min_length=1)]
+    grids: Values[Grid]
 
     @model_validator(mode="after")
     def _no_cell_twice(self) -> Self:

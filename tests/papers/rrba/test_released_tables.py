@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
 from deniable.papers.rrba.released_tables import EqualEpsilon, PrintedTables, Subsets
+from deniable.papers.rrba.settings import EqualEpsilonStudy, PrintedTablesStudy
 from deniable.papers.rrba.table_results import (
     EQUAL_COLUMNS,
     FIGURE_7_COLUMNS,
@@ -22,7 +23,6 @@ from deniable.papers.rrba.table_results import (
     figure_7_table,
     printed_table,
 )
-from deniable.papers.rrba.table_settings import EqualEpsilonStudy, PrintedTablesStudy
 from deniable.records.categorical import Microdata
 from deniable.rrba.privacy import answer_epsilon, floor_epsilon, keep_for_epsilon
 from deniable.rrba.tables import POOLED, floored_projection, table_channel

@@ -2,7 +2,6 @@ from .losses import (
     Estimator as Estimator,
     Expansion as Expansion,
     InverseVariance as InverseVariance,
-    Linear as Linear,
     Loss as Loss,
     LossName as LossName,
     ReportsVariance as ReportsVariance,
@@ -10,7 +9,13 @@ from .losses import (
     inverse as inverse,
     loss_of as loss_of,
 )
-from .polytope import Group as Group, Kind as Kind, Polytope as Polytope, polytope as polytope
+from .polytope import (
+    Group as Group,
+    Kind as Kind,
+    Polytope as Polytope,
+    padded as padded,
+    polytope as polytope,
+)
 from .requirements import (
     LARGEST_EPSILON as LARGEST_EPSILON,
     Cost as Cost,

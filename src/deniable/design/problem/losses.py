@@ -31,11 +31,10 @@ LARGEST_CONDITION = 1e12
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """A loss near a matrix: its value, gradient and Hessian.
+    """A smooth loss near a matrix: its gradient and Hessian.
 
     Attributes
     ----------
-    value : float
     gradient : array, shape (size, size)
     hessian : array, shape (size * size, size * size)
         By entries of P in the order of `P.ravel()`.
@@ -48,7 +47,6 @@ class Expansion:
         beside the others changes its weight.
     """
 
-    value: float
     gradient: Floats
     hessian: Floats
     concave: Floats
@@ -57,36 +55,8 @@ class Expansion:
     stiffness: Floats = field(default_factory=lambda: np.zeros(0))
 
 
-class Loss(ABC):
-    """A function of the matrix, to be minimised. Infinite where nothing can be estimated."""
-
-    @abstractmethod
-    def value(self, P: Floats) -> float:
-        """Return the loss of a matrix, of shape (size, size)."""
-
-    @abstractmethod
-    def scale(self, P: Floats) -> float:
-        """Return the part of the loss that randomization adds: how large a difference is large."""
-
-    @abstractmethod
-    def smooth(self, P: Floats, sharpness: float) -> float:
-        """Return a smooth loss, at most `sharpness` * size * log(1 / sharpness) or so above it."""
-
-    @abstractmethod
-    def expansion(self, P: Floats, sharpness: float, weights: Floats | None = None) -> Expansion:
-        """Return value, gradient and Hessian of the smooth loss.
-
-        Parameters
-        ----------
-        P : array, shape (size, size)
-        sharpness : float
-        weights : array, shape (size,), optional
-            Of the cells in the Hessian of a smoothed maximum; by default those in its gradient.
-        """
-
-
 @dataclass(frozen=True, eq=False)
-class Linear(Loss):
+class Linear:
     """An expected cost, the sum over u and v of pi_u P[u, v] cost[u, v].
 
     Parameters
@@ -98,30 +68,13 @@ class Linear(Loss):
     weights: Floats
 
     def value(self, P: Floats) -> float:
-        """Return the expected cost."""
+        """Return the expected cost under a matrix, of shape (size, size)."""
         return float(np.sum(self.weights * P))
-
-    def scale(self, P: Floats) -> float:
-        """Return the expected cost."""
-        return self.value(P)
-
-    def smooth(self, P: Floats, sharpness: float) -> float:
-        """Return the expected cost, which is smooth."""
-        return self.value(P)
-
-    def expansion(self, P: Floats, sharpness: float, weights: Floats | None = None) -> Expansion:
-        """Return value, gradient and a Hessian of zeros."""
-        flat = np.zeros((P.size, P.size))
-        return Expansion(self.value(P), self.weights, flat, flat)
 
 
 @dataclass(frozen=True, eq=False)
-class Variance(Loss):
-    """The variances of the cells' estimates: their sum, or the largest.
-
-    The largest of c_1 .. c_k is smoothed as the least t - s * sum log(t - c_u) over t, with s the
-    sharpness: what an interior-point method makes of "minimise t with c_u <= t".
-    """
+class Variance(ABC):
+    """The variances of the cells' estimates: their sum, or the largest."""
 
     proportions: Floats
     target: Target
@@ -131,74 +84,35 @@ class Variance(Loss):
     def cells(self, P: Floats) -> Floats:
         """Return the variance of each cell's estimate, infinite if P is singular."""
 
-    @abstractmethod
-    def _weighted(self, P: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return gradient, Hessian and its concave part of the sum of weights[u] * cells[u]."""
-
-    @abstractmethod
-    def _gradients(self, P: Floats) -> Floats:
-        """Return the gradient of each cell, shape (size, size * size)."""
-
     def value(self, P: Floats) -> float:
-        """Return the trace, or the largest variance."""
+        """Return the trace, or the largest variance; infinite where nothing can be estimated."""
         cells = self.cells(P)
         return float(cells.max() if self.worst else cells.sum())
 
-    def scale(self, P: Floats) -> float:
-        """Return the trace, or the largest variance, for the target "file"."""
-        return replace(self, target="file").value(P)
 
-    def smooth(self, P: Floats, sharpness: float) -> float:
-        """Return the trace, or the smoothed largest variance."""
-        cells = self.cells(P)
-        if not np.all(np.isfinite(cells)):
-            return np.inf
-        if not self.worst:
-            return float(cells.sum())
-        return _smoothed(cells, excesses(cells, sharpness), sharpness)
+@dataclass(frozen=True, eq=False)
+class ReportsVariance(Variance):
+    """Variances of the reports' own shares under an invariant matrix ([pram], (2.4), (2.5))."""
 
-    def expansion(self, P: Floats, sharpness: float, weights: Floats | None = None) -> Expansion:
-        """Return value, gradient and Hessian; P must not be singular."""
-        if not self.worst:
-            return Expansion(self.value(P), *self._weighted(P, np.ones(len(P))))
-        cells = self.cells(P)
-        above = excesses(cells, sharpness)
-        own = sharpness / above if weights is None else weights
-        _, hessian, concave = self._weighted(P, own)
-        slopes = self._gradients(P)
-        stiffness = own / above
-        pull = stiffness @ slopes
-        hessian += (slopes.T * stiffness) @ slopes - np.outer(pull, pull) / stiffness.sum()
-        gradient = ((sharpness / above) @ slopes).reshape(P.shape)
-        value = _smoothed(cells, above, sharpness)
-        return Expansion(value, gradient, hessian, concave, slopes, above, stiffness)
+    def cells(self, P: Floats) -> Floats:
+        """Return the variances."""
+        pi = self.proportions
+        return np.asarray(pi @ P - pi @ P**2 + self.sampling)
 
-
-def _smoothed(cells: Floats, above: Floats, sharpness: float) -> float:
-    return float(cells.max() + above.min() - sharpness * np.sum(np.log(above)))
-
-
-def excesses(cells: Floats, sharpness: float) -> Floats:
-    """Return t - c_u > 0 for numbers c_u: the sum of sharpness / (t - c_u) is 1.
-
-    That t is where t - sharpness * sum log(t - c_u) is least; the terms of the sum are the weights
-    of the c_u in the gradient of that least value, the smoothed maximum.
-    """
-    gaps = cells.max() - cells
-    step = sharpness * cells.size
-    for _ in range(100):  # Newton on 1 / sum, which is concave and increasing
-        above = gaps + step
-        total = np.sum(sharpness / above)
-        if abs(total - 1) <= 1e-14:
-            break
-        move = (1 - 1 / total) * total**2 / np.sum(sharpness / above**2)
-        step = max(step + move, sharpness)
-    return np.asarray(gaps + step)
+    @property
+    def sampling(self) -> Floats:
+        """What sampling adds to each variance: nothing if the target is the file."""
+        pi = self.proportions
+        return np.asarray(pi * (1 - pi) if self.target == "population" else np.zeros(pi.size))
 
 
 @dataclass(frozen=True, eq=False)
 class InverseVariance(Variance):
-    """Variances of the estimate by inversion ([pram], (1.2) and (1.3)), of one record."""
+    """Variances of the estimate by inversion ([pram], (1.2) and (1.3)), of one record.
+
+    The largest of c_1 .. c_k is smoothed as the least t - s * sum log(t - c_u) over t, with s the
+    sharpness: what an interior-point method makes of "minimise t with c_u <= t".
+    """
 
     def cells(self, P: Floats) -> Floats:
         """Return the variances, infinite if P is singular."""
@@ -213,6 +127,44 @@ class InverseVariance(Variance):
         pi = self.proportions
         return np.asarray(pi**2 if self.target == "population" else pi)
 
+    def scale(self, P: Floats) -> float:
+        """Return what randomization adds to the loss: how large a difference is large."""
+        return replace(self, target="file").value(P)
+
+    def smooth(self, P: Floats, sharpness: float) -> float:
+        """Return the trace, or the largest variance smoothed: slightly more."""
+        cells = self.cells(P)
+        if not np.all(np.isfinite(cells)):
+            return np.inf
+        if not self.worst:
+            return float(cells.sum())
+        above = excesses(cells, sharpness)
+        return float(cells.max() + above.min() - sharpness * np.sum(np.log(above)))
+
+    def expansion(self, P: Floats, sharpness: float, weights: Floats | None = None) -> Expansion:
+        """Return gradient and Hessian of the smooth loss.
+
+        Parameters
+        ----------
+        P : array, shape (size, size)
+            Not singular.
+        sharpness : float
+        weights : array, shape (size,), optional
+            Of the cells in the Hessian of a smoothed maximum; by default those in its gradient.
+        """
+        if not self.worst:
+            return Expansion(*self._weighted(P, np.ones(len(P))))
+        cells = self.cells(P)
+        above = excesses(cells, sharpness)
+        own = sharpness / above if weights is None else weights
+        _, hessian, concave = self._weighted(P, own)
+        slopes = self._gradients(P)
+        stiffness = own / above
+        pull = stiffness @ slopes
+        hessian += (slopes.T * stiffness) @ slopes - np.outer(pull, pull) / stiffness.sum()
+        gradient = ((sharpness / above) @ slopes).reshape(P.shape)
+        return Expansion(gradient, hessian, concave, slopes, above, stiffness)
+
     # Along P + t D the inverse is M - t M D M + t^2 M D M D M - ..., and lambda is linear in t.
     # The coefficients of t and t^2 of sum_v lambda_v M_v W M_v', with W the diagonal of weights,
     # are the gradient and half the Hessian.
@@ -221,6 +173,7 @@ class InverseVariance(Variance):
     # `deniable.design.solvers.staircases`): the concave part is that of the second derivative of J.
 
     def _weighted(self, P: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return gradient, Hessian and its concave part of the sum of weights[u] * cells[u]."""
         pi, size, M = self.proportions, len(P), np.linalg.inv(P)
         scaled = M * weights
         moments = M.T @ ((pi @ P)[:, None] * M)
@@ -248,6 +201,7 @@ class InverseVariance(Variance):
         return concave.reshape(size * size, size * size)
 
     def _gradients(self, P: Floats) -> Floats:
+        """Return the gradient of each cell, shape (size, size * size)."""
         pi, M = self.proportions, np.linalg.inv(P)
         moments = M.T @ ((pi @ P)[:, None] * M)
         each = pi[None, :, None] * (M.T**2)[:, None, :]
@@ -255,31 +209,25 @@ class InverseVariance(Variance):
         return np.asarray(each.reshape(len(P), -1))
 
 
-@dataclass(frozen=True, eq=False)
-class ReportsVariance(Variance):
-    """Variances of the reports' own shares under an invariant matrix ([pram], (2.4), (2.5))."""
+def excesses(cells: Floats, sharpness: float) -> Floats:
+    """Return t - c_u > 0 for numbers c_u: the sum of sharpness / (t - c_u) is 1.
 
-    def cells(self, P: Floats) -> Floats:
-        """Return the variances."""
-        pi = self.proportions
-        return np.asarray(pi @ P - pi @ P**2 + self.sampling)
+    That t is where t - sharpness * sum log(t - c_u) is least; the terms of the sum are the weights
+    of the c_u in the gradient of that least value, the smoothed maximum.
+    """
+    gaps = cells.max() - cells
+    step = sharpness * cells.size
+    for _ in range(100):  # Newton on 1 / sum, which is concave and increasing
+        above = gaps + step
+        total = np.sum(sharpness / above)
+        if abs(total - 1) <= 1e-14:
+            break
+        move = (1 - 1 / total) * total**2 / np.sum(sharpness / above**2)
+        step = max(step + move, sharpness)
+    return np.asarray(gaps + step)
 
-    @property
-    def sampling(self) -> Floats:
-        """What sampling adds to each variance: nothing if the target is the file."""
-        pi = self.proportions
-        return np.asarray(pi * (1 - pi) if self.target == "population" else np.zeros(pi.size))
 
-    def _weighted(self, P: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
-        pairs = np.outer(self.proportions, weights)
-        return pairs * (1 - 2 * P), np.diag(-2 * pairs.ravel()), np.diag(2 * pairs.ravel())
-
-    def _gradients(self, P: Floats) -> Floats:
-        size = len(P)
-        each = np.zeros((size, size, size))
-        reports = np.arange(size)
-        each[reports, :, reports] = (self.proportions[:, None] * (1 - 2 * P)).T
-        return each.reshape(size, -1)
+Loss = Linear | InverseVariance | ReportsVariance
 
 
 def inverse(P: Floats) -> Floats | None:

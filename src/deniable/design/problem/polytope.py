@@ -18,8 +18,9 @@ from deniable.arrays import Flags, Floats, Sparse
 from deniable.design.problem.requirements import Requirements
 
 Kind = Literal[
-    "rows", "epsilon", "invariance", "retention", "change", "forbidden", "allowed", "cost"
+    "rows", "epsilon", "invariance", "cost", "retention", "change", "forbidden", "allowed"
 ]
+"""Requirements by what they are: those last that are done without first where they conflict."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,12 +201,12 @@ class _Builder:
         size, pi = self.size, self.proportions
         entry = sparse.eye_array(size**2, self.variables, format="csr")
         rows = sparse.kron(sparse.eye_array(size), np.ones((1, size)), format="csr")
-        yield Group("rows", (), 1.0, self._padded(rows), np.ones(size), equality=True)
+        yield Group("rows", (), 1.0, padded(rows, self.variables), np.ones(size), equality=True)
         if requirements.epsilon is not None:
             yield Group("epsilon", (), requirements.epsilon, *_ratios(size, ratio))
         if requirements.invariant:
             columns = sparse.kron(pi[None, :], sparse.eye_array(size), format="csr")
-            yield Group("invariance", (), 0.0, self._padded(columns), pi, equality=True)
+            yield Group("invariance", (), 0.0, padded(columns, self.variables), pi, equality=True)
         for v, floor in enumerate(requirements.retention_floors(size).tolist()):
             if floor > 0:
                 own = entry[[v * size + v]]
@@ -220,13 +221,14 @@ class _Builder:
         if requirements.cost is not None and requirements.cost.at_most is not None:
             expected = (pi[:, None] * requirements.cost.costs(size)).reshape(1, -1)
             bound = requirements.cost.at_most
-            left = self._padded(sparse.csr_array(expected))
+            left = padded(sparse.csr_array(expected), self.variables)
             yield Group("cost", (), bound, left, np.array([bound]))
 
-    def _padded(self, left: Sparse) -> Sparse:
-        """Return constraints on the entries as constraints on all variables."""
-        shape = (left.shape[0], self.variables)
-        return sparse.csr_array((left.data, left.indices, left.indptr), shape=shape)
+
+def padded(left: Sparse, variables: int) -> Sparse:
+    """Return constraints on the first variables as constraints on that many, the others free."""
+    shape = (left.shape[0], variables)
+    return sparse.csr_array((left.data, left.indices, left.indptr), shape=shape)
 
 
 def _ratios(size: int, ratio: float) -> tuple[Sparse, Floats]:

@@ -1,6 +1,4 @@
 from .branch_and_bound import Concave as Concave
-from .feasible import LinearPrograms as LinearPrograms, interior as interior
 from .interior_point import Interior as Interior, descend as descend
-from .linear import minimise as minimise
+from .linear import LinearPrograms as LinearPrograms, interior as interior, minimise as minimise
 from .relaxation import Relaxation as Relaxation, relax as relax
-from .staircases import members as members

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from deniable.arrays import Floats, Sparse
-from deniable.design.problem import Polytope, ReportsVariance
+from deniable.design.problem import Polytope, ReportsVariance, padded
 from deniable.design.solvers.linear import Constraints, minimise
 
 SETTLED = 1e-7  # of the loss: branches closer to the best matrix are closed
@@ -30,7 +30,7 @@ LOWERED_EVERY = 12  # programs: from the matrices of these a vertex is looked fo
 
 @dataclass(frozen=True, eq=False)
 class Branching:
-    """The best matrix that branch and bound found, and a lower bound of the loss.
+    """A matrix, the best that was found, and a lower bound of the loss.
 
     Attributes
     ----------
@@ -38,12 +38,6 @@ class Branching:
     bound : float
     """
 
-    P: Floats
-    bound: float
-
-
-@dataclass(frozen=True, eq=False)
-class _Solution:
     P: Floats
     bound: float
 
@@ -74,7 +68,7 @@ class Concave:
 
     def _least(
         self, slopes: Floats, constants: Floats, low: Floats, high: Floats
-    ) -> _Solution | None:
+    ) -> Branching | None:
         """Minimise the sum, or the largest, of <slopes[:, v], P[:, v]> + constants[v].
 
         Parameters
@@ -84,41 +78,33 @@ class Concave:
         low, high : array, shape (size, size)
             Bounds of the entries.
         """
-        size, entries, variables = (
-            self.polytope.size,
-            self.polytope.entries,
-            self.polytope.variables,
-        )
-        left, right, equal_left, equal_right = self._constraints
-        lowest = np.zeros(variables)
-        highest = np.ones(variables)
+        inner, size = self.polytope, self.polytope.size
+        entries, variables = inner.entries, inner.variables
+        lowest, highest = np.zeros(variables), np.ones(variables)
         lowest[:entries], highest[:entries] = low.ravel(), high.ravel()
-        objective = np.zeros(variables)
-        objective[:entries] = slopes.ravel()
-        offset = float(constants.sum())
-        if self.loss.worst:
-            each = sparse.diags_array(slopes.ravel()) @ sparse.kron(
-                np.ones((size, 1)), sparse.eye_array(size)
-            )
-            rows = sparse.hstack([each.T, sparse.csr_array((size, variables - entries))])
-            ceiling = sparse.csr_array(-np.ones((size, 1)))
-            blocks: Any = [[left, None], [rows, ceiling]]
-            left = sparse.block_array(blocks, format="csr")
-            right = np.concatenate([right, -constants])
-            equal_left = sparse.hstack(
-                [equal_left, sparse.csr_array((equal_left.shape[0], 1))], format="csr"
-            )
-            objective, offset = np.append(np.zeros(variables), 1.0), 0.0
+        if self.loss.worst:  # the least ceiling, one more variable, of all cells
+            left, right, equal_left, equal_right = self._constraints
+            cells = sparse.kron(np.ones((size, 1)), sparse.eye_array(size))
+            each = (sparse.diags_array(slopes.ravel()) @ cells).T
+            blocks: Any = [[left, None], [padded(each.tocsr(), variables), -np.ones((size, 1))]]
             reach = float(np.abs(slopes).sum() + np.abs(constants).sum())
-            lowest, highest = np.append(lowest, -reach), np.append(highest, reach)
-        if self.loss.worst:
-            found = minimise(objective, left, right, equal_left, equal_right, lowest, highest)
+            found = minimise(
+                np.append(np.zeros(variables), 1.0),
+                sparse.block_array(blocks, format="csr"),
+                np.concatenate([right, -constants]),
+                padded(equal_left, variables + 1),
+                equal_right,
+                np.append(lowest, -reach),
+                np.append(highest, reach),
+            )
         else:
+            objective = np.append(slopes.ravel(), np.zeros(variables - entries))
             found = self._program.minimise(objective, lowest, highest)
         if found is None:
             return None
-        P = np.maximum(self.polytope.matrix(found.x), 0.0)
-        return _Solution(P / P.sum(axis=1, keepdims=True), found.bound + offset)
+        P = np.maximum(inner.matrix(found.x), 0.0)
+        offset = 0.0 if self.loss.worst else float(constants.sum())
+        return Branching(P / P.sum(axis=1, keepdims=True), found.bound + offset)
 
     def lowered(self, P: Floats) -> Floats:
         """Return a vertex whose loss is not above that of a matrix, by tangents."""
@@ -141,7 +127,7 @@ class Concave:
         pi = self.loss.proportions
         return np.broadcast_to(pi[:, None], (pi.size, pi.size))
 
-    def _bounded(self, low: Floats, high: Floats) -> _Solution | None:
+    def _bounded(self, low: Floats, high: Floats) -> Branching | None:
         slopes = self._weights * (1 - low - high)
         constants = self.loss.sampling + np.sum(self._weights * low * high, axis=0)
         return self._least(slopes, constants, low, high)

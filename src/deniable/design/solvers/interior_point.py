@@ -1,9 +1,10 @@
 """Local minima of a loss over a polytope, by a primal-dual interior-point method.
 
-The losses are smooth but not convex, and have exact Hessians. A Newton step minimises the quadratic
-model of loss and barrier; where that is not convex, as much as it takes of the loss's concave part
-is left out. It is taken as far as the barrier function falls. As the barrier's weight falls to
-rounding, the iterates end at a local minimum, on whichever constraints bind there.
+The variances by inversion are smooth but not convex, and have exact Hessians. A Newton step
+minimises the quadratic model of loss and barrier; where that is not convex, as much as it takes of
+the loss's concave part is left out. It is taken as far as the barrier function falls. As the
+barrier's weight falls to rounding, the iterates end at a local minimum, on whichever constraints
+bind there.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import numpy as np
 from scipy import linalg
 
 from deniable.arrays import Floats, Positions, Sparse
-from deniable.design.problem import Expansion, Loss, Polytope
+from deniable.design.problem import Expansion, InverseVariance, Polytope
 
 FIRST_WEIGHT = 0.1  # of the barrier: this share of the loss, divided by the constraints
 DECREASE = 0.2
@@ -140,7 +141,7 @@ class LocalMinimum:
 
 
 def descend(
-    loss: Loss,
+    loss: InverseVariance,
     interior: Interior,
     start: Floats,
     precision: float,
@@ -150,7 +151,7 @@ def descend(
 
     Parameters
     ----------
-    loss : Loss
+    loss : InverseVariance
     interior : Interior
     start : array
         Free variables of a point inside, with a finite loss.
@@ -204,7 +205,7 @@ def _safeguarded(duals: Floats, central: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Descent:
-    loss: Loss
+    loss: InverseVariance
     interior: Interior
 
     def run(self, start: Floats, precision: float, first: float) -> LocalMinimum:

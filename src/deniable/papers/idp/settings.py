@@ -1,12 +1,13 @@
-"""What the studies of individual differential privacy ([idp]) can be told, as typed models."""
+"""What studies, audit and attacks of [idp] can be told, as typed models."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from deniable.study import Epsilon, Strict
-from deniable.study.settings import Study
+from deniable.study import Epsilon, StudySettings, Values
+from deniable.validation import Strict
 
+Method = Literal["dp", "dp_um", "idp_ls", "idp_cbls"]
 ClusterSize = Annotated[int, Field(ge=3, le=10_000)]
 DomainFactor = Annotated[float, Field(ge=1, le=1000)]
 
@@ -14,23 +15,15 @@ DomainFactor = Annotated[float, Field(ge=1, le=1000)]
 class SseGrid(Strict):
     """Curves of Figures 3 and 4: every combination of the values."""
 
-    method: Annotated[
-        list[
-            Literal[
-                "dp", "dp_um", "idp_ls", "idp_cbls",
-                "dp_median", "dp_synthetic", "no_data", "least_dp",
-            ]
-        ],
-        Field(min_length=1),
-    ]  # fmt: skip
-    epsilon: Annotated[list[Epsilon], Field(min_length=1)]
-    domain_factor: Annotated[list[DomainFactor], Field(min_length=1)]
+    method: Values[Literal[Method, "dp_median", "dp_synthetic", "no_data", "least_dp"]]
+    epsilon: Values[Epsilon]
+    domain_factor: Values[DomainFactor]
 
 
-class SseStudy(Study):
+class SseStudy(StudySettings[SseGrid]):
     """A study of the mean SSE of masked records against k."""
 
-    k: Annotated[list[ClusterSize], Field(min_length=1)]
+    k: Values[ClusterSize]
     grids: list[SseGrid]  # none: neither the study nor what is worked out of its data
 
     @model_validator(mode="after")
@@ -45,17 +38,11 @@ class ForestGrid(Strict):
     An epsilon of 0 and a k of 0 are for methods that have none.
     """
 
-    method: Annotated[
-        list[
-            Literal[
-                "original", "majority", "dp", "dp_um", "idp_ls", "idp_cbls",
-                "dp_synthetic", "dp_naive_bayes", "dp_rule",
-            ]
-        ],
-        Field(min_length=1),
-    ]  # fmt: skip
-    epsilon: Annotated[list[Annotated[float, Field(ge=0, le=30)]], Field(min_length=1)]
-    k: Annotated[list[Annotated[int, Field(ge=0, le=10_000)]], Field(min_length=1)]
+    method: Values[
+        Literal["original", "majority", Method, "dp_synthetic", "dp_naive_bayes", "dp_rule"]
+    ]
+    epsilon: Values[Annotated[float, Field(ge=0, le=30)]]
+    k: Values[Annotated[int, Field(ge=0, le=10_000)]]
 
     @model_validator(mode="after")
     def _what_applies(self) -> Self:
@@ -73,12 +60,12 @@ class ForestGrid(Strict):
         return self
 
 
-class ForestStudy(Study):
+class ForestStudy(StudySettings[ForestGrid]):
     """A study of classifiers trained on protected records."""
 
     # Their means come with Student's intervals, from 2 runs on.
     replicates: Annotated[int, Field(ge=2, le=100_000)]
-    domain_factors: Annotated[list[DomainFactor], Field(min_length=1)]
+    domain_factors: Values[DomainFactor]
     attribute: Annotated[str, Field(min_length=1)]
     grids: list[ForestGrid]
 
@@ -86,6 +73,31 @@ class ForestStudy(Study):
     def _no_factor_twice(self) -> Self:
         _refuse_twice("domain_factors", self.domain_factors)
         return self
+
+
+class IndividualAudit(Strict):
+    """What is audited: k for each data set, claimed epsilons, factors of the domain."""
+
+    census_k: Values[ClusterSize]
+    wine_k: Values[ClusterSize]
+    epsilons: Values[Epsilon]
+    # The first is audited in both readings, the others with the scale frozen.
+    domain_factors: Values[DomainFactor]
+    releases: Annotated[int, Field(ge=2, le=10_000)]
+
+    def of(self, dataset: str) -> dict[str, Any]:
+        """Return what is audited of a data set, census or wine, as plain values."""
+        sizes = {"census": self.census_k, "wine": self.wine_k}
+        return {"k": sizes[dataset]} | self.model_dump(exclude={"census_k", "wine_k"})
+
+
+class IndividualAttacks(Strict):
+    """What is attacked, with how many releases."""
+
+    k: Values[ClusterSize]
+    epsilons: Values[Epsilon]
+    domain_factor: DomainFactor
+    runs: Annotated[int, Field(ge=20, le=1_000_000)]
 
 
 def _refuse_twice(name: str, values: list[int] | list[float]) -> None:

@@ -11,8 +11,8 @@ from deniable.randomized_response import (
     Projection,
     Reading,
 )
-from deniable.study import Coverage, Probability, Share, Strict
-from deniable.study.settings import Study
+from deniable.study import Coverage, Probability, Share, StudySettings, Values
+from deniable.validation import Strict
 
 # A cluster is audited cell by cell in exact arithmetic, which bounds its size.
 StudiedCells = Annotated[int, Field(ge=1, le=400)]
@@ -23,99 +23,95 @@ SweptRecords = Annotated[int, Field(ge=10, le=10_000_000)]
 class ClusterQueryGrid(Strict):
     """Cells of Tables 1 and 2: every combination of the values."""
 
-    dataset: Annotated[list[Literal["adult", "adult6"]], Field(min_length=1)]
-    matrix: Annotated[list[Reading], Field(min_length=1)]
-    mechanism: Annotated[list[ClusterMechanism], Field(min_length=1)]
-    projection: Annotated[list[Projection], Field(min_length=1)]
-    p: Annotated[list[Probability], Field(min_length=1)]
-    t_d: Annotated[list[Share], Field(min_length=1)]
-    t_v: Annotated[list[StudiedCells], Field(min_length=1)]
+    dataset: Values[Literal["adult", "adult6"]]
+    matrix: Values[Reading]
+    mechanism: Values[ClusterMechanism]
+    projection: Values[Projection]
+    p: Values[Probability]
+    t_d: Values[Share]
+    t_v: Values[StudiedCells]
 
 
 class WiderQueryGrid(ClusterQueryGrid):
     """The same, with queries of more attributes."""
 
-    attributes: Annotated[list[Annotated[int, Field(ge=1, le=5)]], Field(min_length=1)]
+    attributes: Values[Annotated[int, Field(ge=1, le=5)]]
 
 
 class PairQueryGrid(Strict):
     """Settings of RR-Independent: every combination of the values."""
 
-    matrix: Annotated[list[Reading], Field(min_length=1)]
-    projection: Annotated[list[Projection], Field(min_length=1)]
-    p: Annotated[list[Probability], Field(min_length=1)]
+    matrix: Values[Reading]
+    projection: Values[Projection]
+    p: Values[Probability]
 
 
 class AdjustedQueryGrid(Strict):
     """Panels of Figure 3: every combination of the values."""
 
-    matrix: Annotated[list[Reading], Field(min_length=1)]
-    mechanism: Annotated[list[ClusterMechanism], Field(min_length=1)]
-    t_v: Annotated[list[StudiedCells], Field(min_length=1)]
-    t_d: Annotated[list[Share], Field(min_length=1)]
-    p: Annotated[list[Probability], Field(min_length=1)]
+    matrix: Values[Reading]
+    mechanism: Values[ClusterMechanism]
+    t_v: Values[StudiedCells]
+    t_d: Values[Share]
+    p: Values[Probability]
     best: Annotated[list[Literal["paper", "ours", "both"]], Field(min_length=1, max_length=1)]
 
 
 class AssessmentGrid(Strict):
     """Ways to assess dependences: every combination of the values."""
 
-    matrix: Annotated[list[Reading], Field(min_length=1)]
-    method: Annotated[list[Assessment], Field(min_length=1)]
-    p: Annotated[list[Probability], Field(min_length=1)]
+    matrix: Values[Reading]
+    method: Values[Assessment]
+    p: Values[Probability]
 
 
-class ClusterQueryStudy(Study):
+class ClusterQueryStudy(StudySettings[ClusterQueryGrid]):
     """A study of count queries under RR-Clusters."""
 
     coverage: Coverage = 0.1
     ordinal: list[str] = Field(default_factory=list)
-    grids: Annotated[list[ClusterQueryGrid], Field(min_length=1)]
 
 
 class WiderQueryStudy(ClusterQueryStudy):
     """A study of count queries of more than two attributes."""
 
-    grids: Annotated[list[WiderQueryGrid], Field(min_length=1)]  # type: ignore[assignment]
+    grids: Values[WiderQueryGrid]  # type: ignore[assignment]
 
 
-class PairQueryStudy(Study):
+class PairQueryStudy(StudySettings[PairQueryGrid]):
     """A study of what RR-Independent tells of pairs of attributes."""
 
-    estimators: Annotated[list[PairEstimator], Field(min_length=1)]
-    coverages: Annotated[list[Coverage], Field(min_length=1)]
-    grids: Annotated[list[PairQueryGrid], Field(min_length=1)]
+    estimators: Values[PairEstimator]
+    coverages: Values[Coverage]
 
 
-class AdjustedQueryStudy(Study):
+class AdjustedQueryStudy(StudySettings[AdjustedQueryGrid]):
     """A study of the four methods of Figure 3."""
 
-    coverages: Annotated[list[Coverage], Field(min_length=1)]
-    projections: Annotated[list[Projection], Field(min_length=1)]
+    coverages: Values[Coverage]
+    projections: Values[Projection]
     ordinal: list[str] = Field(default_factory=list)
-    grids: Annotated[list[AdjustedQueryGrid], Field(min_length=1)]
 
 
-class AssessmentStudy(Study):
+class AssessmentStudy(StudySettings[AssessmentGrid]):
     """A study of how well dependences are assessed without a trusted party."""
 
-    t_v: Annotated[list[StudiedCells], Field(min_length=1)]
-    t_d: Annotated[list[Share], Field(min_length=1)]
+    t_v: Values[StudiedCells]
+    t_d: Values[Share]
     ordinal: list[str] = Field(default_factory=list)
-    grids: Annotated[list[AssessmentGrid], Field(min_length=1)]
 
 
 class ThresholdGrid(Strict):
     """Settings at which all thresholds are tried: every combination of the values."""
 
-    records: Annotated[list[SweptRecords], Field(min_length=1)]
-    matrix: Annotated[list[Reading], Field(min_length=1)]
-    mechanism: Annotated[list[ClusterMechanism], Field(min_length=1)]
-    projection: Annotated[list[Projection], Field(min_length=1)]
-    p: Annotated[list[Probability], Field(min_length=1)]
+    records: Values[SweptRecords]
+    matrix: Values[Reading]
+    mechanism: Values[ClusterMechanism]
+    projection: Values[Projection]
+    p: Values[Probability]
 
 
-class ThresholdStudy(Study):
+class ThresholdStudy(StudySettings[ThresholdGrid]):
     """A sweep of RR-Clusters over p, T_v, T_d and the number of records; none without a grid."""
 
     coverage: Coverage = 0.1
@@ -123,7 +119,7 @@ class ThresholdStudy(Study):
     t_v: list[StudiedCells] = Field(default_factory=list)
     t_d: list[Share] = Field(default_factory=list)
     subset_seed: Annotated[int, Field(ge=0)] = 2024
-    grids: list[ThresholdGrid]
+    grids: list[ThresholdGrid]  # of which there may be none
 
     @model_validator(mode="after")
     def _thresholds_for_a_grid(self) -> Self:

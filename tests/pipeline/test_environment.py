@@ -8,9 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from deniable.pipeline import arithmetic
+from deniable.pipeline import environment
 
-ONE_THREAD = dict.fromkeys(arithmetic.THREADS, "1")
+ONE_THREAD = dict.fromkeys(environment.THREADS, "1")
 # What a process says of the kernels it uses, numpy's own and those of all copies of OpenBLAS.
 ASK = """
 import json, numpy, scipy.linalg, threadpoolctl
@@ -36,7 +36,7 @@ def test_what_not_all_processors_have_is_left_out(
     baseline: list[str], found: list[str], absent: list[str], left_out: str
 ) -> None:
     simd = {"baseline": baseline, "found": found, "not found": absent}
-    assert arithmetic.settings(simd) == ONE_THREAD | {
+    assert environment.settings(simd) == ONE_THREAD | {
         "OPENBLAS_CORETYPE": "Haswell",
         "NPY_DISABLE_CPU_FEATURES": left_out,
     }
@@ -52,7 +52,7 @@ def test_what_not_all_processors_have_is_left_out(
 )
 def test_where_avx2_is_missing_only_threads_are_set(simd: dict[str, list[str]]) -> None:
     # OpenBLAS would take Haswell's kernels at their word, and the process would die.
-    assert arithmetic.settings(simd) == ONE_THREAD
+    assert environment.settings(simd) == ONE_THREAD
 
 
 def kernels(**variables: str) -> tuple[list[str], list[str], list[int]]:
@@ -69,18 +69,18 @@ def kernels(**variables: str) -> tuple[list[str], list[str], list[int]]:
 
 def test_a_process_uses_what_was_settled() -> None:
     simd = np.show_config(mode="dicts")["SIMD Extensions"]  # type: ignore[call-overload]
-    if not arithmetic.AVX2 & {*simd["baseline"], *simd["found"]}:
+    if not environment.AVX2 & {*simd["baseline"], *simd["found"]}:
         pytest.skip("NOT TESTED: no x86-64 with AVX2")
-    found, architectures, threads = kernels(**arithmetic.settings())
-    assert not [name for name in found if name.startswith(arithmetic.BEYOND_AVX2)]
+    found, architectures, threads = kernels(**environment.settings())
+    assert not [name for name in found if name.startswith(environment.BEYOND_AVX2)]
     assert len(architectures) >= 2  # numpy's and scipy's
     assert set(architectures) == {"Haswell"}
     assert set(threads) == {1}
 
 
 def test_what_the_caller_chose_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = arithmetic.settings()
+    wanted = environment.settings()
     for name in wanted:
         monkeypatch.setenv(name, "other")
-    arithmetic.settle()
+    environment.settle()
     assert {name: os.environ[name] for name in wanted} == wanted

@@ -1,7 +1,8 @@
 """The convex programs of a design, stated with cvxpy as one would write them down.
 
-The linear losses are solved by `least_linear`. `relaxed` states the convex program whose value
-bounds the losses that are not convex; `deniable.design.solvers.relaxation` solves the same faster.
+A reference: `least_linear` is what `deniable.design.solvers.linear` solves for linear losses,
+`relaxed` the convex program whose value bounds the losses that are not convex, which
+`deniable.design.solvers.relaxation` solves faster.
 """
 
 import math
@@ -11,8 +12,9 @@ import cvxpy
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.design.problem import InverseVariance, Requirements
-from deniable.design.solvers import members
+from deniable.design import Requirements
+from deniable.design.problem.losses import InverseVariance
+from deniable.design.solvers.staircases import members
 from deniable.errors import DeniableError
 
 cp: Any = cvxpy  # whose types do not know most of its functions
@@ -90,7 +92,7 @@ def _required(P: Any, proportions: Floats, requirements: Requirements) -> list[A
 
 
 def relaxed(loss: InverseVariance, requirements: Requirements) -> float:
-    """Return the value of the program of `deniable.design.solvers.relaxation`: for few categories.
+    """Return the value of the program of `deniable.design.solvers.relaxation`, of few categories.
 
     Every report is split into all 2 ** size - 2 staircases, and the covariance of the estimate by
     inversion is the inverse of a matrix that is linear in their amounts.
@@ -100,12 +102,6 @@ def relaxed(loss: InverseVariance, requirements: Requirements) -> float:
     loss : InverseVariance
     requirements : Requirements
         With a finite epsilon.
-
-    Examples
-    --------
-    >>> loss = InverseVariance(np.array([0.5, 0.5]), "file", worst=False)
-    >>> round(relaxed(loss, Requirements(epsilon=np.log(3.0))), 4)
-    1.5
     """
     proportions = loss.proportions
     size = proportions.size
