@@ -4,10 +4,12 @@ import ast
 import shutil
 import string
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from deniable.pipeline import code_digest as provenance
+from deniable.release import LANES
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
@@ -23,9 +25,9 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def digest(copied: Path, script: str) -> str:
+def digest(copied: Path, script: str, *entries: Any) -> str:
     provenance._imports.cache_clear()  # what a new process starts with
-    return provenance.code_digest(copied / "scripts" / script)
+    return provenance.code_digest(copied / "scripts" / script, *entries)
 
 
 def change(file: Path) -> None:
@@ -74,6 +76,13 @@ def test_a_changed_module_that_is_not_behind_a_script_does_not(
     before = digest(copied, script)
     change(copied / "src" / "deniable" / module)
     assert digest(copied, script) == before
+
+
+def test_a_digest_follows_the_lane_of_a_release(copied: Path) -> None:
+    before = {lane: digest(copied, "protect_release.py", LANES[lane].draw) for lane in LANES}
+    change(copied / "src" / "deniable" / "release" / "numeric" / "design.py")
+    after = {lane: digest(copied, "protect_release.py", LANES[lane].draw) for lane in LANES}
+    assert {lane for lane in LANES if before[lane] != after[lane]} == {"numeric"}
 
 
 def test_a_digest_covers_the_script_and_what_scripts_share(copied: Path) -> None:

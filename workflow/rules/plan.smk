@@ -1,10 +1,8 @@
 # Settles everything before the graph is built: config, data sources, the arithmetic of jobs.
 from snakemake.exceptions import WorkflowError
 
-from deniable import arithmetic
-from deniable.pipeline import refuse_repeated_keys
 from deniable.errors import DeniableError
-from deniable.pipeline import RAW, Plan
+from deniable.pipeline import RAW, Plan, arithmetic, refuse_repeated_keys
 from deniable.papers import FIGURES, STUDIES, TABLES
 
 # Jobs run side by side; more threads inside one, or other kernels, change the order of floating sums.

@@ -40,5 +40,6 @@ from .ratios import (
     exact_ratio as exact_ratio,
     largest_column_ratio as largest_column_ratio,
     log_rounded_up as log_rounded_up,
+    rounded_up as rounded_up,
 )
 from .serialize import channel_from_json as channel_from_json, channel_to_json as channel_to_json

@@ -3,10 +3,12 @@
 import hashlib
 import platform
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import deniable
 
@@ -19,16 +21,24 @@ REPORTED_PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib", "snake
 RECORDED_PACKAGES = (*COMPUTING_PACKAGES, "pydantic", "snakemake")
 
 
-def code_digest(script: Path | str) -> str:
+def code_digest(script: Path | str, *entries: Any) -> str:
     """Return a digest of a script, of the library behind it and of the packages that compute.
 
-    The library's part is every module that the script imports, directly or not.
+    The library's part is every module that the script, or code that an entry names, imports,
+    directly or not. Of catalogs only the entries count.
+
+    Parameters
+    ----------
+    script : path
+    *entries : dataclasses of `deniable.study.catalog`, or collections of them
+        What the script is told to do.
 
     Snakemake sees a changed script, but not a changed module behind it; a rule with this digest
     among its parameters runs again when the code it depends on has changed, and only then.
     """
-    files = {_label(file): file for file in {Path(script), *_closure(Path(script))}}
-    digest = hashlib.sha256(_versions().encode())
+    starts = [Path(script), *map(_file_of, _places(entries))]
+    files = {_label(file): file for start in starts for file in (start, *_closure(start))}
+    digest = hashlib.sha256(f"{_versions()}\0{entries!r}\0".encode())
     for label, file in sorted(files.items()):
         digest.update(label.encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
@@ -38,6 +48,24 @@ def code_digest(script: Path | str) -> str:
 def _versions() -> str:
     packages = " ".join(f"{name}=={metadata.version(name)}" for name in COMPUTING_PACKAGES)
     return f"python {platform.python_version()} {packages}"
+
+
+def _places(entry: Any) -> Iterator[str]:
+    """Yield the code that an entry of a catalog names, "module:name"."""
+    if isinstance(entry, str):
+        if _PLACE.fullmatch(entry):
+            yield entry
+    elif is_dataclass(entry):
+        yield from _places([getattr(entry, each.name) for each in fields(entry)])
+    elif isinstance(entry, Mapping):
+        yield from _places(list(entry.values()))
+    elif isinstance(entry, Iterable):
+        for part in entry:
+            yield from _places(part)
+
+
+def _file_of(place: str) -> Path:
+    return PACKAGE.joinpath(*place.partition(":")[0].split(".")).with_suffix(".py")
 
 
 def library_digest() -> str:
@@ -69,7 +97,12 @@ def _imports(file: Path) -> frozenset[Path]:
         path
         for name in _imported_names(file.read_text(encoding="utf-8"))
         for path in module_files(name, file.parent)
+        if not _is_catalog(path)
     )
+
+
+def _is_catalog(file: Path) -> bool:
+    return PACKAGE / "papers" in file.parents and "catalog" in (file.stem, file.parent.name)
 
 
 # By the text, not by its syntax tree: every start of Snakemake reads some two hundred files. A line
@@ -78,6 +111,7 @@ _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)|import[ \t]+([^\n]*))",
     re.MULTILINE,
 )
+_PLACE = re.compile(r"[a-z_][\w.]*:[A-Za-z_][\w.]*")
 _COMMENT = re.compile(r"#[^\n]*")
 _HANDED_ON = re.compile(r"^from \.([\w.]+) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 
