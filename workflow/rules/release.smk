@@ -9,7 +9,8 @@ def in_folder(files):
     return [f"{FOLDER}/{file}" for file in files]
 
 
-# What is drawn once is not made again for newer files, another seed or newer code.
+# What is drawn once is not made again for newer files, another seed or newer code; its provenance
+# has the digest of the code behind its step all the same.
 def files_left(find):
     def found(wildcards):
         once = plan.drawn_once(wildcards.release)
@@ -53,6 +54,7 @@ for lane, steps in LANES.items():
             release=plan.to_draw(lane, rehearsals=True),
         params:
             release=settings,
+            step=steps.design.run,
             code=left(code_of("design_release.py", steps.design)),
         message:
             "Release {wildcards.release}: choosing what its records go through"
@@ -82,6 +84,7 @@ for lane, steps in LANES.items():
                 release=names,
             params:
                 release=settings,
+                step=steps.draw.run,
                 seed=left(seed),
                 code=left(code_of("protect_release.py", steps.draw)),
             message:
