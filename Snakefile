@@ -27,8 +27,6 @@ rule all:
 
 include: "workflow/rules/data.smk"
 include: "workflow/rules/release.smk"
-include: "workflow/rules/release_numeric.smk"
-include: "workflow/rules/release_rrba.smk"
 include: "workflow/rules/studies.smk"
 include: "workflow/rules/analyses.smk"
 include: "workflow/rules/audit.smk"

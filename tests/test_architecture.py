@@ -170,7 +170,7 @@ def test_every_script_belongs_to_a_rule() -> None:
     named = set(re.findall(r'"\.\./scripts/(\w+\.py)"', rules))
     assert named == {script.name for script in SCRIPTS} - {"job.py"}
     # The digest of each rule is that of its own script.
-    assert set(re.findall(r'plan\.code\(\s*"(\w+\.py)"', rules)) == named
+    assert set(re.findall(r'(?:plan\.code|code_of)\(\s*"(\w+\.py)"', rules)) == named
 
 
 def test_the_snakefile_is_a_table_of_contents() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from deniable.papers import ANALYSES, FIGURES, PARTS, STUDIES, TABLES
 from deniable.pipeline import code_digest as provenance
+from deniable.release import LANES
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
@@ -101,6 +102,13 @@ def test_a_changed_module_that_is_not_behind_a_script_does_not(
     before = digest(copied, script, entry)
     change(copied / "src" / "deniable" / module)
     assert digest(copied, script, entry) == before
+
+
+def test_a_digest_follows_the_lane_of_a_release(copied: Path) -> None:
+    before = {lane: digest(copied, "protect_release.py", LANES[lane].draw) for lane in LANES}
+    change(copied / "src" / "deniable" / "release" / "numeric" / "design.py")
+    after = {lane: digest(copied, "protect_release.py", LANES[lane].draw) for lane in LANES}
+    assert {lane for lane in LANES if before[lane] != after[lane]} == {"numeric"}
 
 
 def test_a_digest_covers_the_script_and_what_scripts_share(copied: Path) -> None:

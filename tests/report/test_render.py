@@ -51,34 +51,32 @@ from deniable.randomized_response.dependence import cluster_attributes, dependen
 from deniable.randomized_response.waiver import waiver_table
 from deniable.records.categorical import Microdata
 from deniable.records.numeric import NumericMicrodata
-from deniable.release.categorical.design import describe, design, protect, source_for
-from deniable.release.categorical.estimates import (
+from deniable.release.categorical.check import (
     check_against_truth,
     coverage_of_redraws,
-    estimate,
+    distances_from_truth,
 )
+from deniable.release.categorical.design import describe, design, protect
+from deniable.release.categorical.estimates import estimate
 from deniable.release.categorical.synthesis import (
     adjust_reports,
     describe_adjustment,
-    distances_from_truth,
     synthesize_release,
 )
 from deniable.release.collection import design as release_rrba
 from deniable.release.collection.check import check_collection
 from deniable.release.collection.estimates import estimate_tables, fit_in_two_steps, make_consistent
 from deniable.release.collection.independence import independence_tests
+from deniable.release.lane import source_for
 from deniable.release.numeric import design as release_numeric
 from deniable.release.numeric.audit import audit_numeric_release
 from deniable.release.numeric.check import check_numbers, measure_utility
 from deniable.release.numeric.estimates import estimate_numbers
 from deniable.release.numeric.promises import describe as describe_numbers, with_figures
 from deniable.report import render as report
-from deniable.report.collections import CollectionFiles
-from deniable.report.numeric_releases import NumericReleaseFiles
+from deniable.report.releases import ReleaseFiles, distances
 from deniable.report.render import (
     Contents,
-    ReleaseFiles,
-    distances,
     gather,
     is_run_of_findings,
     render,
@@ -435,18 +433,13 @@ def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
         tables=[str(folder / "tables" / f"{name}.csv") for name in tables],
         audits=[str(folder / "audit" / f"{name}.csv") for name in audits],
         figures=[str(folder / "figures" / f"{name}.svg") for name in FIGURES],
-        channels=[str(release / "channels.json")],
-        estimates=[str(release / "estimates.csv")],
-        adjustments=[str(release / "adjustment.json")],
-        checks=[str(release / "check.csv")],
-        synthetic_checks=[str(release / "synthetic_check.csv")],
-        numeric_releases=[
+        releases=[
+            *(str(release / name) for name in ("channels.json", "adjustment.json")),
+            *(str(release / f"{name}.csv") for name in ("estimates", "check", "synthetic_check")),
             *write_numeric_release(folder, mechanism="idp", method="idp_cbls", k=10),
             *write_numeric_release(folder, mechanism="numeric_dp", bins=5),
+            *write_collection(folder, data),
         ],
-        numeric_checks=[],
-        collections=write_collection(folder, data),
-        collection_checks=[],
         sources=[str(folder / "adult.source.json")],
         findings=str(folder / "findings.md"),
     )
@@ -642,6 +635,7 @@ def test_values_are_escaped(contents: Contents) -> None:
         tables[name] = tables[name].assign(**{column: evil})
     tables["multirr_clusters"] = tables["multirr_clusters"].assign(attributes=2)
     release = contents.releases[0]
+    estimates = release.tables["estimates"]
     changed = dataclasses.replace(
         contents,
         tables=tables,
@@ -649,7 +643,7 @@ def test_values_are_escaped(contents: Contents) -> None:
             dataclasses.replace(
                 release,
                 description=dict(release.description, notice=evil),
-                estimates=release.estimates.assign(categories=evil),
+                tables={**release.tables, "estimates": estimates.assign(categories=evil)},
             )
         ],
         config=evil,
@@ -806,8 +800,6 @@ def test_a_run_without_releases_and_printed_numbers_has_a_page(contents: Content
         dataclasses.replace(
             contents,
             releases=[],
-            numeric_releases=[],
-            collections=[],
             tables=dict(contents.tables) | tables,
         )
     )
@@ -1037,9 +1029,15 @@ def test_what_an_adjustment_left_out_is_named(contents: Contents) -> None:
     assert "colour × owner = red × yes (1.25 %)" in part
 
 
+def of_lane(contents: Contents, table: str) -> list[ReleaseFiles]:
+    """Return the releases that have a table."""
+    return [files for files in contents.releases if table in files.tables]
+
+
 def test_a_release_that_is_no_rehearsal_has_no_checks(contents: Contents) -> None:
     release = contents.releases[0]
-    real = ReleaseFiles(release.description, release.estimates, release.adjustment)
+    estimates = {"estimates": release.tables["estimates"]}
+    real = ReleaseFiles(release.description, estimates, release.adjustment)
     part = words(section(render(dataclasses.replace(contents, releases=[real])), "releases"))
     assert "against the truth" not in part
     assert "weighted reports say as much as" in part
@@ -1058,9 +1056,8 @@ def test_a_release_of_numbers_shows_what_is_claimed_proved_and_found(
     assert "✗ ∞ ×" in idp
     assert "numbers_numeric_dp" in histograms
     assert histograms.count('class="holds">✓ 1.00 ×') == 3
-    for files in contents.numeric_releases:
-        assert files.utility is not None
-        sse = files.utility.set_index("measure")["value"]["mean SSE"]
+    for files in of_lane(contents, "utility"):
+        sse = files.tables["utility"].set_index("measure")["value"]["mean SSE"]
         assert f"<td>{report.short(float(sse))}</td>" in table
         for verdict in files.description["privacy"]["verdicts"]:
             assert verdict["why"] in html.unescape(words(part))
@@ -1070,16 +1067,16 @@ def test_a_release_of_numbers_shows_what_is_claimed_proved_and_found(
 
 
 def test_a_release_of_numbers_that_is_no_rehearsal_shows_no_truth(contents: Contents) -> None:
-    files = contents.numeric_releases[0]
+    files = of_lane(contents, "audit")[0]
     said = dict(files.description, rehearsal=False, notice="drawn once")
-    real = NumericReleaseFiles(said, files.audit, files.estimates)
-    changed = dataclasses.replace(contents, numeric_releases=[real], releases=[], collections=[])
+    kept = {name: files.tables[name] for name in ("audit", "estimates")}
+    changed = dataclasses.replace(contents, releases=[ReleaseFiles(said, kept)])
     part = section(render(changed), "releases")
     assert "<th>true</th>" not in part
     assert "utility.csv" not in part
     assert "redraws" not in part
     assert "The config names none" not in part
-    empty = dataclasses.replace(contents, numeric_releases=[], releases=[], collections=[])
+    empty = dataclasses.replace(contents, releases=[])
     assert "The config names none" in section(render(empty), "releases")
 
 
@@ -1087,34 +1084,34 @@ def test_a_collection_shows_what_is_claimed_and_what_is_exact(
     page: str, contents: Contents
 ) -> None:
     part = words(section(page, "releases"))
-    (files,) = contents.collections
+    (files,) = of_lane(contents, "independence")
     privacy = files.description["privacy"]
     assert "Collections by RRBA" in part
     assert f"{privacy['epsilon']:.3f} at most" in part
     for row in privacy["by_cells"]:
         assert f"{row['cells']} cells: exact {row['epsilon']:.3f}, claimed 0.693" in part
-    assert files.check is not None
-    dependent = files.check["dependent"]
-    rejected = files.check["rejected"]
+    dependent = files.tables["check"]["dependent"]
+    rejected = files.tables["check"]["rejected"]
     assert f"Of {(~dependent).sum()} tables that are independent in the network" in part
     both = (rejected & ~dependent).sum(), (rejected & dependent).sum()
     assert f"{both[0]} and {both[1]} by each test by itself" in part
-    assert f"{report.short(files.check['l2_consistent'].mean())} consistent" in part
+    assert f"{report.short(files.tables['check']['l2_consistent'].mean())} consistent" in part
     assert f"{rejected.sum()} rejected at 5 % by each test by itself" in part
 
 
 def test_a_collection_that_is_no_rehearsal_shows_no_truth(contents: Contents) -> None:
-    (files,) = contents.collections
+    (files,) = of_lane(contents, "independence")
     said = dict(files.description, rehearsal=False, notice="drawn once")
-    real = CollectionFiles(said, files.margins, files.independence)
-    changed = dataclasses.replace(contents, collections=[real], releases=[], numeric_releases=[])
+    kept = {name: files.tables[name] for name in ("margins", "independence")}
+    changed = dataclasses.replace(contents, releases=[ReleaseFiles(said, kept)])
     part = section(render(changed), "releases")
     assert "tables beside the truth" not in part
     assert "check.csv" not in part
     assert "The config names none" not in part
     # Of a user's own file nobody knows the population.
-    unknown = dataclasses.replace(files, check=files.check.assign(dependent=np.nan))
-    part = section(render(dataclasses.replace(contents, collections=[unknown])), "releases")
+    check = files.tables["check"].assign(dependent=np.nan)
+    unknown = dataclasses.replace(files, tables={**files.tables, "check": check})
+    part = section(render(dataclasses.replace(contents, releases=[unknown])), "releases")
     assert "tables beside the truth" in part
     assert "tests against the population" not in part
 
@@ -1184,10 +1181,7 @@ def test_a_category_may_be_called_what_others_call_missing(
     small_data: Microdata, tmp_path: Path
 ) -> None:
     files = SimpleNamespace(
-        **{name: [] for name in ("figures", "audits", "channels", "estimates", "adjustments")},
-        **{name: [] for name in ("checks", "synthetic_checks", "sources")},
-        **{name: [] for name in ("numeric_releases", "numeric_checks")},
-        **{name: [] for name in ("collections", "collection_checks")},
+        **{name: [] for name in ("figures", "audits", "releases", "sources")},
         tables=[str(tmp_path / "t.csv")],
         findings=str(tmp_path / "findings.md"),
     )

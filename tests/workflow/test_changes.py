@@ -12,8 +12,8 @@ pytestmark = pytest.mark.workflow
 
 STUDY_LANE = {"simulate", "collect", "draw", "summarize_agreement", "report"}
 RELEASE_LANE = {
-    *("design_release", "protect_release", "estimate_release"),
-    *("adjust_release", "synthesize_release", "check_rehearsal", "write_matrices"),
+    *("design_categorical", "protect_categorical", "estimate_categorical"),
+    *("adjust_release", "synthesize_release", "check_categorical", "write_matrices"),
 }
 
 
@@ -44,7 +44,7 @@ def test_a_changed_module_makes_again_what_imports_it(
 
 def test_another_seed_makes_again_what_is_drawn(project: Any) -> None:
     jobs = project.would_run("--config", "seed=5")
-    assert {"prepare_data", "simulate", "protect_release", "audit_samplers"} <= set(jobs)
+    assert {"prepare_data", "simulate", "protect_categorical", "audit_samplers"} <= set(jobs)
 
 
 def test_other_settings_of_a_study_leave_the_releases(project: Any) -> None:
@@ -72,7 +72,7 @@ def test_data_that_arrive_are_used_for_everything(project: Any, finished: Any) -
     everything = set(re.findall(r"^(\w+) +\d+$", table, re.MULTILINE)) - {"all", "total"}
     # What is no rehearsal is drawn once; worked examples and numbered results have no data, and
     # networks are models, as is what is collected from them.
-    everything -= {"draw_release", "draw_numeric_release"}
+    everything -= {"draw_categorical", "draw_numeric"}
     everything -= {"work_example", "work_cases", "check_numbered_results", "draw_network"}
     everything -= {"price_answers", "spread_distances", "decide_block_claims"}
     everything -= {rule for rule in everything if rule.endswith("_collection")}
@@ -97,7 +97,7 @@ def test_a_release_that_is_no_rehearsal_is_drawn_once(project: Any) -> None:
         stream.write("\n# changed\n")
     os.utime(project.folder / "results" / "data" / "adult.parquet")
     project.made("--cores", "2", "results/releases/real/estimates.csv", "--config", "seed=5")
-    assert "draw_release" not in project.would_run("--config", "seed=5")
+    assert "draw_categorical" not in project.would_run("--config", "seed=5")
     assert project.results("releases/real/protected.*", "releases/real/channels.json") == drawn
     # Other settings under its name are refused, and so is a rehearsal in its place.
     for old, new in (("p: 0.7", "p: 0.6"), ("rehearsal: false", "rehearsal: true")):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from deniable.release.categorical.design import PRODUCTION_MARK, REHEARSAL_MARK
+from deniable.release.lane import PRODUCTION_MARK, REHEARSAL_MARK
 
 pytestmark = pytest.mark.workflow
 FILES = ("collection", "clients", "tables", "consistent", "margins", "two_step", "independence")

@@ -16,7 +16,7 @@ DRAWN = tuple(
     }.items()
     for file in files
 )
-DRAWS = {"draw_release", "draw_numeric_release", "draw_collection"}
+DRAWS = {"draw_categorical", "draw_numeric", "draw_collection"}
 LAST = ("estimates.csv", "estimates.csv", "tables.csv")
 TARGETS = [f"results/releases/{name}/{file}" for name, file in
            zip(("real", "counted", "answered"), LAST, strict=True)]  # fmt: skip
@@ -36,14 +36,14 @@ def test_newer_scripts_draw_nothing_again(project: Any) -> None:
 
 def test_no_option_draws_again_what_is_there(project: Any) -> None:
     jobs = project.would_run("--forceall", *TARGETS)
-    assert "estimate_release" in jobs
+    assert "estimate_categorical" in jobs
     assert not DRAWS & set(jobs)
-    assert not {"design_release", "design_numeric_release", "design_collection"} & set(jobs)
-    said = project.run("-n", "--forcerun", "draw_release", "--", *TARGETS)
-    assert "draw_release" not in said.stdout.split("Job stats:")[-1]
+    assert not {"design_categorical", "design_numeric", "design_collection"} & set(jobs)
+    said = project.run("-n", "--forcerun", "draw_categorical", "--", *TARGETS)
+    assert "draw_categorical" not in said.stdout.split("Job stats:")[-1]
 
 
 def test_what_is_not_all_there_is_drawn(project: Any) -> None:
     (project.folder / "results/releases/real/protected.csv").unlink()
     jobs = project.would_run("results/releases/real/protected.csv", *TARGETS)
-    assert DRAWS & set(jobs) == {"draw_release"}
+    assert DRAWS & set(jobs) == {"draw_categorical"}

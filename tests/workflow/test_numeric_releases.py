@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from deniable.records.numeric import read_numeric_parquet
-from deniable.release.categorical.design import REHEARSAL_MARK
+from deniable.release.lane import REHEARSAL_MARK
 from deniable.release.numeric.design import SAMPLER_MARK
 
 pytestmark = pytest.mark.workflow
@@ -63,7 +63,7 @@ def test_a_release_of_numbers_is_drawn_once(project: Any) -> None:
     for file in ("results/data/census.parquet", "resources/datasets.yaml"):
         os.utime(project.folder / file)
     project.made("--cores", "2", "results/releases/counted/estimates.csv", "--config", "seed=5")
-    assert "draw_numeric_release" not in project.would_run("--config", "seed=5")
+    assert "draw_numeric" not in project.would_run("--config", "seed=5")
     assert project.results(*kept) == drawn
     project.edit("tiny.yaml", "bins: 5", "bins: 6")
     assert "'counted' is in results/releases/counted already" in project.refused("-n")
@@ -84,4 +84,4 @@ def test_a_rehearsal_of_numbers_is_repeated_and_a_release_is_not(
 
 def test_other_bounds_make_rehearsals_anew(project: Any) -> None:
     project.edit("resources/datasets.yaml", "- 100000", "- 120000")
-    assert {"design_numeric_release", "prepare_data"} <= set(project.would_run())
+    assert {"design_numeric", "prepare_data"} <= set(project.would_run())

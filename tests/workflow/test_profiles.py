@@ -10,13 +10,16 @@ import pytest
 import yaml
 
 from deniable.papers import ANALYSES
+from deniable.release import LANES
 
 ROOT = Path(__file__).resolve().parents[2]
 CLUSTERS = ("slurm", "generic", "kubernetes")
 # They run nothing.
 TARGETS = {"all", "fit_surrogates"}
+# Rules that each lane of releases has.
+STEPS = ("design", "protect", "draw", "estimate", "check")
 # A release that is no rehearsal is drawn once: no other job's failure may take it away.
-DRAWN_ONCE = {"draw_release", "draw_numeric_release", "draw_collection"}
+DRAWN_ONCE = {f"draw_{lane}" for lane in LANES}
 
 
 def profile(name: str) -> dict[str, Any]:
@@ -29,7 +32,9 @@ def rules() -> set[str]:
     text = "\n".join(file.read_text("utf-8") for file in sorted(ROOT.glob("workflow/rules/*.smk")))
     text += (ROOT / "Snakefile").read_text(encoding="utf-8")
     pattern = r"^rule (\w+):|^use rule \w+ as (\w+) with:"
-    return {one or other for one, other in re.findall(pattern, text, re.MULTILINE)} | set(ANALYSES)
+    of_lanes = {f"{step}_{lane}" for step in STEPS for lane in LANES}
+    named = {one or other for one, other in re.findall(pattern, text, re.MULTILINE)}
+    return named | of_lanes | set(ANALYSES)
 
 
 def test_each_rule_has_its_resources_and_no_line_is_left_over() -> None:

@@ -1,132 +1,177 @@
-# The release lane: design a protocol, protect the records, estimate from what is protected.
+# Releases. Every lane has the steps design, draw, estimate and check: one rule a lane, of its files
+# (`deniable.release.LANES`) and scripts. What is made of the estimates differs, and follows below.
+from deniable.release import LANES
+
+FOLDER = "results/releases/{release}"
 
 
-rule design_release:
-    input:
-        data=lambda wildcards: (ancient if plan.drawn_once(wildcards.release) else str)(
-            f"results/data/{plan.config.release(wildcards.release).data}.parquet"
-        ),
-        matrices=lambda wildcards: [
-            (ancient if plan.drawn_once(wildcards.release) else str)(file)
-            for file in plan.matrix_files(wildcards.release)
-        ],
-    output:
-        "results/releases/{release}/channels.json",
-    log:
-        "results/logs/design_release/{release}.log",
-    benchmark:
-        "results/benchmarks/design_release/{release}.tsv"
-    wildcard_constraints:
-        release=plan.to_draw(rehearsals=True),
-    params:
-        release=lambda wildcards: plan.settings("releases", wildcards.release),
-        code=lambda wildcards: (
-            "" if plan.drawn_once(wildcards.release) else plan.code("design_release.py")
-        ),
-    message:
-        "Release {wildcards.release}: choosing clusters and channels"
-    script:
-        "../scripts/design_release.py"
+def in_folder(files):
+    return [f"{FOLDER}/{file}" for file in files]
+
+
+# What is drawn once is not made again for newer files, another seed or newer code; its provenance
+# has the digest of the code behind its step all the same.
+def files_left(find):
+    def found(wildcards):
+        once = plan.drawn_once(wildcards.release)
+        return [ancient(file) if once else file for file in find(wildcards.release)]
+
+    return found
+
+
+def left(value):
+    return lambda wildcards: None if plan.drawn_once(wildcards.release) else value(wildcards)
+
+
+def seed(wildcards):
+    return plan.config.seed
+
+
+def code_of(script, *step):
+    return lambda wildcards: plan.code(script, *step)
+
+
+def settings(wildcards):
+    return plan.settings("releases", wildcards.release)
+
+
+for lane, steps in LANES.items():
+
+    rule:
+        name:
+            f"design_{lane}"
+        input:
+            data=files_left(plan.true_records),
+            matrices=files_left(plan.matrix_files),
+            manifest=files_left(plan.bounds_files),
+        output:
+            in_folder(steps.design.leaves),
+        log:
+            f"results/logs/design_{lane}/{{release}}.log",
+        benchmark:
+            f"results/benchmarks/design_{lane}/{{release}}.tsv"
+        wildcard_constraints:
+            release=plan.to_draw(lane, rehearsals=True),
+        params:
+            release=settings,
+            step=steps.design.run,
+            code=left(code_of("design_release.py", steps.design)),
+        message:
+            "Release {wildcards.release}: choosing what its records go through"
+        script:
+            "../scripts/design_release.py"
+
+    # A release from the operating system's generator is drawn once, for two draws from the same
+    # records tell more than one: by a rule of its own, and into files that are write-protected.
+    for name, flag, names in (
+        ("protect", str, plan.names(lane, rehearsal=True)),
+        ("draw", protected, plan.to_draw(lane)),
+    ):
+
+        rule:
+            name:
+                f"{name}_{lane}"
+            input:
+                data=files_left(plan.true_records),
+                design=files_left(plan.design_of),
+            output:
+                list(map(flag, in_folder(steps.draw.leaves))),
+            log:
+                f"results/logs/{name}_{lane}/{{release}}.log",
+            benchmark:
+                f"results/benchmarks/{name}_{lane}/{{release}}.tsv"
+            wildcard_constraints:
+                release=names,
+            params:
+                release=settings,
+                step=steps.draw.run,
+                seed=left(seed),
+                code=left(code_of("protect_release.py", steps.draw)),
+            message:
+                "Release {wildcards.release}: randomizing every record"
+            script:
+                "../scripts/protect_release.py"
+
+    # From here on the true records are read by checks of rehearsals alone: it costs no privacy.
+    rule:
+        name:
+            f"estimate_{lane}"
+        input:
+            in_folder(steps.estimate.reads),
+        output:
+            in_folder(steps.estimate.leaves),
+        log:
+            f"results/logs/estimate_{lane}/{{release}}.log",
+        benchmark:
+            f"results/benchmarks/estimate_{lane}/{{release}}.tsv"
+        wildcard_constraints:
+            release=plan.names(lane),
+        params:
+            release=settings,
+            code=code_of("estimate_release.py", steps.estimate),
+        message:
+            "Release {wildcards.release}: estimating from what is protected alone"
+        script:
+            "../scripts/estimate_release.py"
+
+    # A rehearsal knows the truth: how far from it is what was estimated, and what is made of that?
+    rule:
+        name:
+            f"check_{lane}"
+        input:
+            data=lambda wildcards: plan.true_records(wildcards.release),
+            made=in_folder(steps.check.reads),
+            network=lambda wildcards: plan.network_of(wildcards.release),
+        output:
+            in_folder(steps.check.leaves),
+        log:
+            f"results/logs/check_{lane}/{{release}}.log",
+        benchmark:
+            f"results/benchmarks/check_{lane}/{{release}}.tsv"
+        wildcard_constraints:
+            release=plan.names(lane, rehearsal=True),
+        params:
+            release=settings,
+            seed=plan.config.seed,
+            code=code_of("check_rehearsal.py", steps.check),
+        message:
+            "Release {wildcards.release}: setting what was estimated beside the truth"
+        script:
+            "../scripts/check_rehearsal.py"
 
 
 # PRAM's matrices, from the file that the draw reads them from: all in one table, and one by one in
 # the form that `deniable channel` takes.
 rule write_matrices:
     input:
-        channels=rules.design_release.output,
+        in_folder(["channels.json"]),
     output:
-        table="results/releases/{release}/matrices.csv",
-        folder=directory("results/releases/{release}/matrices"),
+        table=f"{FOLDER}/matrices.csv",
+        folder=directory(f"{FOLDER}/matrices"),
     log:
         "results/logs/write_matrices/{release}.log",
     benchmark:
         "results/benchmarks/write_matrices/{release}.tsv"
     params:
-        code=lambda wildcards: plan.code("write_matrices.py"),
+        code=code_of("write_matrices.py"),
     message:
         "Release {wildcards.release}: writing the matrix of each stratum and block"
     script:
         "../scripts/write_matrices.py"
 
 
-rule protect_release:
-    input:
-        data=lambda wildcards: f"results/data/{plan.config.release(wildcards.release).data}.parquet",
-        channels=rules.design_release.output,
-    output:
-        parquet="results/releases/{release}/protected.parquet",
-        csv="results/releases/{release}/protected.csv",
-    log:
-        "results/logs/protect_release/{release}.log",
-    benchmark:
-        "results/benchmarks/protect_release/{release}.tsv"
-    wildcard_constraints:
-        release=plan.names(rehearsal=True),
-    params:
-        release=lambda wildcards: plan.settings("releases", wildcards.release),
-        seed=plan.config.seed,
-        code=lambda wildcards: plan.code("protect_release.py"),
-    message:
-        "Release {wildcards.release}: randomizing every record"
-    script:
-        "../scripts/protect_release.py"
-
-
-# A release from the operating system's generator is drawn once, for two draws from the same records
-# tell more than one: newer inputs, code or seeds leave it alone, and its files are write-protected.
-use rule protect_release as draw_release with:
-    input:
-        data=lambda wildcards: ancient(
-            f"results/data/{plan.config.release(wildcards.release).data}.parquet"
-        ),
-        channels=[ancient("results/releases/{release}/channels.json")],
-    output:
-        parquet=protected("results/releases/{release}/protected.parquet"),
-        csv=protected("results/releases/{release}/protected.csv"),
-    wildcard_constraints:
-        release=plan.to_draw(),
-    params:
-        release=lambda wildcards: plan.settings("releases", wildcards.release),
-        seed=None,
-        code=None,
-
-
-rule estimate_release:
-    input:
-        protected=rules.protect_release.output.parquet,
-        channels=rules.design_release.output,
-    output:
-        "results/releases/{release}/estimates.csv",
-    log:
-        "results/logs/estimate_release/{release}.log",
-    benchmark:
-        "results/benchmarks/estimate_release/{release}.tsv"
-    wildcard_constraints:
-        release=plan.names(),
-    params:
-        release=lambda wildcards: plan.settings("releases", wildcards.release),
-        code=lambda wildcards: plan.code("estimate_release.py"),
-    message:
-        "Release {wildcards.release}: estimating from the protected file alone"
-    script:
-        "../scripts/estimate_release.py"
-
-
-# What follows starts from the protected file, not from the true records: it costs no privacy.
 rule adjust_release:
     input:
-        protected=rules.protect_release.output.parquet,
-        channels=rules.design_release.output,
-        estimates=rules.estimate_release.output,
+        in_folder(["channels.json", "protected.parquet", "estimates.csv"]),
     output:
-        weights="results/releases/{release}/adjusted_weights.csv",
-        adjustment="results/releases/{release}/adjustment.json",
+        weights=f"{FOLDER}/adjusted_weights.csv",
+        adjustment=f"{FOLDER}/adjustment.json",
     log:
         "results/logs/adjust_release/{release}.log",
     benchmark:
         "results/benchmarks/adjust_release/{release}.tsv"
     params:
-        code=lambda wildcards: plan.code("adjust_release.py"),
+        code=code_of("adjust_release.py"),
     message:
         "Release {wildcards.release}: weighting the protected records to the estimated margins"
     script:
@@ -137,51 +182,74 @@ rule adjust_release:
 # system's generator: however many are made, all of them rest on that one draw.
 rule synthesize_release:
     input:
-        protected=rules.protect_release.output.parquet,
-        channels=rules.design_release.output,
-        estimates=rules.estimate_release.output,
-        weights=rules.adjust_release.output.weights,
+        in_folder(["channels.json", "protected.parquet", "estimates.csv", "adjusted_weights.csv"]),
     output:
-        parquet="results/releases/{release}/synthetic.parquet",
-        csv="results/releases/{release}/synthetic.csv",
+        parquet=f"{FOLDER}/synthetic.parquet",
+        csv=f"{FOLDER}/synthetic.csv",
     log:
         "results/logs/synthesize_release/{release}.log",
     benchmark:
         "results/benchmarks/synthesize_release/{release}.tsv"
     params:
-        release=lambda wildcards: plan.settings("releases", wildcards.release),
+        release=settings,
         synthetic=lambda wildcards: plan.config.release(wildcards.release).synthetic,
-        seed=lambda wildcards: (None if plan.drawn_once(wildcards.release) else plan.config.seed),
-        code=lambda wildcards: plan.code("synthesize_release.py"),
+        seed=left(seed),
+        code=code_of("synthesize_release.py"),
     message:
         "Release {wildcards.release}: repeating what is estimated as synthetic records"
     script:
         "../scripts/synthesize_release.py"
 
 
-# A rehearsal knows the truth: how far from it are the estimates, and the files made from them?
-rule check_rehearsal:
+rule reconcile_collection:
     input:
-        data=lambda wildcards: f"results/data/{plan.config.release(wildcards.release).data}.parquet",
-        protected=rules.protect_release.output.parquet,
-        channels=rules.design_release.output,
-        estimates=rules.estimate_release.output,
-        weights=rules.adjust_release.output.weights,
-        synthetic=rules.synthesize_release.output.parquet,
+        in_folder(["views.json", "tables.csv"]),
     output:
-        estimates="results/releases/{release}/check.csv",
-        synthetic="results/releases/{release}/synthetic_check.csv",
+        consistent=f"{FOLDER}/consistent.csv",
+        margins=f"{FOLDER}/margins.csv",
     log:
-        "results/logs/check_rehearsal/{release}.log",
+        "results/logs/reconcile_collection/{release}.log",
     benchmark:
-        "results/benchmarks/check_rehearsal/{release}.tsv"
-    wildcard_constraints:
-        release=plan.names(rehearsal=True),
+        "results/benchmarks/reconcile_collection/{release}.tsv"
+    params:
+        code=code_of("reconcile_collection.py"),
+    message:
+        "Release {wildcards.release}: making tables agree on shared margins"
+    script:
+        "../scripts/reconcile_collection.py"
+
+
+rule fit_collection:
+    input:
+        in_folder(["views.json", "tables.csv"]),
+    output:
+        f"{FOLDER}/two_step.csv",
+    log:
+        "results/logs/fit_collection/{release}.log",
+    benchmark:
+        "results/benchmarks/fit_collection/{release}.tsv"
+    params:
+        code=code_of("fit_collection.py"),
+    message:
+        "Release {wildcards.release}: fitting independence in two steps"
+    script:
+        "../scripts/fit_collection.py"
+
+
+# Seeded in every release: Monte Carlo tables are drawn from what is estimated, and protect nobody.
+rule examine_collection:
+    input:
+        in_folder(["views.json", "collection.csv"]),
+    output:
+        f"{FOLDER}/independence.csv",
+    log:
+        "results/logs/examine_collection/{release}.log",
+    benchmark:
+        "results/benchmarks/examine_collection/{release}.tsv"
     params:
         seed=plan.config.seed,
-        synthetic=lambda wildcards: plan.config.release(wildcards.release).synthetic,
-        code=lambda wildcards: plan.code("check_rehearsal.py"),
+        code=code_of("examine_collection.py"),
     message:
-        "Release {wildcards.release}: setting the estimates beside the truth"
+        "Release {wildcards.release}: testing each table for independence"
     script:
-        "../scripts/check_rehearsal.py"
+        "../scripts/examine_collection.py"

@@ -1,15 +1,15 @@
-"""Choose a release's clusters and channels, and say what they promise."""
+"""Design a release: what its records go through, and what that promises."""
 
-from deniable.files import write_json
+from deniable.datasets import load_manifest
 from deniable.pipeline import release_from
-from deniable.records import read_parquet
-from deniable.release.categorical import design as release
+from deniable.records import read_true_records
+from deniable.release import LANES, write_made
 
 from job import job
 
 with job(snakemake):
-    settings = release_from(snakemake.params.release)
-    data = read_parquet(snakemake.input.data)
-    protocol = release.design(settings, data)
-    description = release.describe(settings, protocol, data.marks["data_source"])
-    write_json(snakemake.output[0], description)
+    release = release_from(snakemake.params.release)
+    data = read_true_records(snakemake.input.data[0])
+    # Of numbers alone, whose bounds it states.
+    bounds = [load_manifest(file)[release.data].bounds for file in snakemake.input.manifest]
+    write_made(snakemake.output, LANES[release.lane].design(release, data, *bounds))

@@ -1,16 +1,11 @@
-"""Estimate margins and joint distributions from a protected file and its channels."""
+"""Estimate from what a release protects, and from what it says of itself."""
 
-from deniable.files import read_json, write_table
-from deniable.pram import StratifiedProtocol
-from deniable.records import read_parquet
-from deniable.release.categorical import estimate
+from deniable.pipeline import release_from
+from deniable.release import LANES, read_made, write_made
 
 from job import job
 
 with job(snakemake):
-    protocol = StratifiedProtocol.from_json(read_json(snakemake.input.channels[0]))
-    protected = read_parquet(snakemake.input.protected)
-    estimates = estimate(protocol, protected)
-    estimates["rehearsal"] = snakemake.params.release["rehearsal"]
-    estimates["data_source"] = protected.marks["data_source"]
-    write_table(snakemake.output[0], estimates)
+    release = release_from(snakemake.params.release)
+    estimates = LANES[release.lane].estimate(release, read_made(snakemake.input))
+    write_made(snakemake.output, estimates)

@@ -7,6 +7,6 @@ from deniable.release.categorical import matrices_table, write_matrices
 from job import job
 
 with job(snakemake):
-    protocol = StratifiedProtocol.from_json(read_json(snakemake.input.channels[0]))
+    protocol = StratifiedProtocol.from_json(read_json(snakemake.input[0]))
     write_table(snakemake.output.table, matrices_table(protocol))
     write_matrices(protocol, snakemake.output.folder)

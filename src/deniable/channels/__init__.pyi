@@ -20,6 +20,7 @@ from .exact import (
     log_rounded_up as log_rounded_up,
     product_of_ratios as product_of_ratios,
     proportion as proportion,
+    rounded_up as rounded_up,
     thresholds as thresholds,
 )
 from .invariant import (

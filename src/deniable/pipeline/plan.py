@@ -15,7 +15,7 @@ from deniable.pipeline.code_digest import code_digest
 from deniable.pipeline.config import Config, validate
 from deniable.pipeline.environment import check_writable, locked
 from deniable.records import Domain
-from deniable.release import NETWORK_FILES
+from deniable.release import LANES, NETWORK_FILES
 from deniable.study import Analysis
 
 MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
@@ -24,32 +24,6 @@ RAW = Path("results/data/raw")
 RELEASES = Path("results/releases")
 AUDITED = {"adult"}
 """What the rule audit_privacy reads, whatever is studied."""
-PROTECTED = ("protected.parquet", "protected.csv", "estimates.csv")
-LEFT_BY = {
-    "categorical": (
-        *PROTECTED,
-        *("channels.json", "adjusted_weights.csv", "adjustment.json"),
-        *("synthetic.parquet", "synthetic.csv"),
-    ),
-    "numeric": (*PROTECTED, "release.json", "audit.csv"),
-    "collection": (
-        *("release.json", "views.json", "clients.csv", "collection.csv", "tables.csv"),
-        *("consistent.csv", "margins.csv", "two_step.csv", "independence.csv"),
-    ),
-}
-"""What a release leaves, by its lane."""
-CHECKS = {
-    "categorical": ("check.csv", "synthetic_check.csv"),
-    "numeric": ("check.csv", "utility.csv"),
-    "collection": ("check.csv",),
-}
-"""What a rehearsal leaves besides."""
-DRAWN_ONCE = {
-    "categorical": ("channels.json", "protected.parquet", "protected.csv"),
-    "numeric": ("release.json", "audit.csv", "protected.parquet", "protected.csv"),
-    "collection": ("release.json", "views.json", "collection.csv", "clients.csv"),
-}
-"""What a release that is no rehearsal keeps for good, once all of it is there."""
 
 
 @dataclass(frozen=True)
@@ -222,16 +196,39 @@ class Plan:
             f"{RELEASES}/{release.name}/{file}"
             for release in self.config.releases
             for file in (
-                *LEFT_BY[release.lane],
+                *LANES[release.lane].left,
                 *(["matrices.csv"] if release.mechanism == "pram" else []),
-                *(CHECKS[release.lane] if release.rehearsal else []),
+                *(LANES[release.lane].check.leaves if release.rehearsal else []),
             )
         ]
+
+    def releases_shown(self) -> list[str]:
+        """Return the files of releases that the report's page is made from."""
+        return [
+            f"{RELEASES}/{release.name}/{file}"
+            for release in self.config.releases
+            for file in LANES[release.lane].shown
+            + (LANES[release.lane].check.leaves if release.rehearsal else ())
+        ]
+
+    def true_records(self, release: str) -> list[str]:
+        """Return the file of a release's true records."""
+        return [f"results/data/{self.config.release(release).data}.parquet"]
 
     def matrix_files(self, release: str) -> list[str]:
         """Return the files of a user's own matrices that a release is designed from."""
         files: list[str] = getattr(self.config.release(release), "matrix_files", [])
         return files
+
+    def bounds_files(self, release: str) -> list[str]:
+        """Return the file that states the bounds of numbers, for a release of numbers."""
+        numbers = self.config.release(release).lane == "numeric"
+        return [str(Path("resources") / "datasets.yaml")] if numbers else []
+
+    def design_of(self, release: str) -> list[str]:
+        """Return the files of a release's design that its draw reads."""
+        draw = LANES[self.config.release(release).lane].draw
+        return [f"{RELEASES}/{release}/{file}" for file in draw.reads]
 
     def network_of(self, release: str) -> list[str]:
         """Return the network that a release's data are drawn from, if they are."""
@@ -262,7 +259,7 @@ class Plan:
         open_ones = [
             name
             for name in self.releases(kind, rehearsal=False)
-            if not all((RELEASES / name / file).exists() for file in DRAWN_ONCE[kind])
+            if not all((RELEASES / name / file).exists() for file in LANES[kind].drawn_once)
         ]
         return _pattern(open_ones + (self.releases(kind, rehearsal=True) if rehearsals else []))
 

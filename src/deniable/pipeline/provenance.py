@@ -51,7 +51,8 @@ class Making:
         Paths as the rule gives them: relative to the project's folder.
     params : mapping
         The rule's parameters. The digest under ``code`` and the ``seed`` are recorded by
-        themselves, the others together as the digest of the job's settings.
+        themselves, the others together as the digest of the job's settings. Where there is no
+        digest, ``step`` is the code that the script is told to call, "module:function".
     config : mapping
         The config that the run was given.
     script : path
@@ -186,7 +187,7 @@ def _about(making: Making, inputs: Sequence[Verified]) -> Record:
         "rule": making.rule,
         # Rules without a digest of code are those whose results newer code leaves alone.
         "made_once": not code,
-        "code": code or code_digest(making.script),
+        "code": code or code_digest(making.script, *filter(None, [making.params.get("step")])),
         "settings": _digest_of_values(settings),
         # The run's, also of what draws nothing itself; none where the operating system drew.
         "seed": making.params.get("seed", making.config.get("seed")),

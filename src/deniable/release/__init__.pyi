@@ -1,3 +1,18 @@
+from .files import LANES as LANES, Lane as Lane, Step as Step
+from .lane import (
+    CONVENTION as CONVENTION,
+    PRODUCTION_MARK as PRODUCTION_MARK,
+    REHEARSAL_MARK as REHEARSAL_MARK,
+    described as described,
+    marked as marked,
+    marked_as as marked_as,
+    marks_for as marks_for,
+    notes as notes,
+    read_made as read_made,
+    released as released,
+    source_for as source_for,
+    write_made as write_made,
+)
 from .settings import (
     NETWORK_FILES as NETWORK_FILES,
     AnyRelease as AnyRelease,

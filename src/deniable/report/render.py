@@ -34,12 +34,11 @@ from deniable.display import (
     markdown,
     percent,
     plain,
-    rows_of,
     short,
     thousands,
     typeset,
 )
-from deniable.files import read_json, read_table
+from deniable.files import read_table
 from deniable.papers import (
     AUDITS,
     COMPARED_BY,
@@ -53,12 +52,7 @@ from deniable.papers import (
 )
 from deniable.papers.multirr.sections.tables import is_as_printed, tally
 from deniable.pipeline import run_facts
-from deniable.report.collections import CollectionFiles, collections, read_collections
-from deniable.report.numeric_releases import (
-    NumericReleaseFiles,
-    numeric_releases,
-    read_numeric_releases,
-)
+from deniable.report.releases import ReleaseFiles, read_releases, releases
 from deniable.study import Section
 
 # Cells of other tables are counted in their own sections.
@@ -66,29 +60,6 @@ PRINTED = [name for name, table in TABLES.items() if table.compared]
 """The tables that have printed numbers beside ours."""
 SUMMED_UP = ("pram_results", "pram_coverage", "pram_variance", "pram_design")
 """The sections of PRAM that have a card at a glance."""
-
-
-@dataclass(frozen=True)
-class ReleaseFiles:
-    """What a release left behind, as far as the page shows it.
-
-    Attributes
-    ----------
-    description : mapping
-        channels.json.
-    estimates : DataFrame
-        estimates.csv.
-    adjustment : mapping
-        adjustment.json.
-    check, synthetic_check : DataFrame, optional
-        check.csv and synthetic_check.csv, which only a rehearsal has.
-    """
-
-    description: Mapping[str, Any]
-    estimates: pd.DataFrame
-    adjustment: Mapping[str, Any]
-    check: pd.DataFrame | None = None
-    synthetic_check: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -109,8 +80,6 @@ class Contents:
         Versions.
     seed : int
     config : str
-    numeric_releases : sequence of NumericReleaseFiles
-    collections : sequence of CollectionFiles
     """
 
     tables: Tables
@@ -121,8 +90,6 @@ class Contents:
     facts: Mapping[str, str]
     seed: int
     config: str
-    numeric_releases: Sequence[NumericReleaseFiles] = ()
-    collections: Sequence[CollectionFiles] = ()
 
 
 def gather(files: Any, config: Mapping[str, Any]) -> Contents:
@@ -135,33 +102,16 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
     config : mapping
         The validated config, without its data section: that may name a folder of the machine.
     """
-    checks, synthetic = _by_folder(files.checks), _by_folder(files.synthetic_checks)
-    estimates, adjustments = _by_folder(files.estimates), _by_folder(files.adjustments)
     return Contents(
         tables={Path(path).stem: read_table(path) for path in [*files.tables, *files.audits]},
         figures={Path(path).stem: Path(path).read_text(encoding="utf-8") for path in files.figures},
-        releases=[
-            ReleaseFiles(
-                description=read_json(path),
-                estimates=read_table(estimates[name]),
-                adjustment=read_json(adjustments[name]),
-                check=read_table(checks[name]) if name in checks else None,
-                synthetic_check=read_table(synthetic[name]) if name in synthetic else None,
-            )
-            for name, path in _by_folder(files.channels).items()
-        ],
+        releases=read_releases(files.releases),
         sources=[read_source(path) for path in files.sources],
         findings=Path(files.findings).read_text(encoding="utf-8"),
         facts=run_facts(),
         seed=config["seed"],
         config=yaml.safe_dump(dict(config), sort_keys=False, default_flow_style=None, width=100),
-        numeric_releases=read_numeric_releases([*files.numeric_releases, *files.numeric_checks]),
-        collections=read_collections([*files.collections, *files.collection_checks]),
     )
-
-
-def _by_folder(paths: Sequence[str]) -> dict[str, str]:
-    return {Path(path).parent.name: path for path in paths}
 
 
 def render(contents: Contents) -> str:
@@ -172,7 +122,7 @@ def render(contents: Contents) -> str:
         for heading, sections in PARTS.items()
         if (possible := [each for each in sections if each.possible(contents.tables)])
     }
-    own = {"glance": glance, "releases": releases, "findings": findings, "run": run}
+    own = {"glance": glance, "releases": _releases, "findings": findings, "run": run}
     shown = {each.id: each for sections in parts.values() for each in sections}
     bodies = {}
     for name, section in shown.items():
@@ -270,43 +220,8 @@ def _runs(tables: Tables) -> list[int]:
     return sorted({int(n) for replicates in simulated for n in replicates.unique()})
 
 
-def releases(contents: Contents) -> Row:
-    """Prepare what each release says of itself, and how a rehearsal fared against the truth."""
-    return {
-        "releases": [
-            {
-                "said": files.description,
-                "estimates": rows_of(
-                    files.estimates[~files.estimates["attributes"].str.contains(" x ")]
-                ),
-                "check": files.check,
-                "adjustment": files.adjustment,
-                "distances": None
-                if files.synthetic_check is None
-                else distances(files.synthetic_check),
-            }
-            for files in contents.releases
-        ],
-        "numeric": numeric_releases(contents.numeric_releases),
-        "collections": collections(contents.collections),
-    }
-
-
-def distances(check: pd.DataFrame) -> Row:
-    """Return the mean distances of a rehearsal's files from the truth, by kind of table."""
-    pairs = check["attributes"].str.contains(" x ")
-    kinds = {
-        "single attributes": ~pairs,
-        "pairs inside a cluster": pairs & check["one_cluster"],
-        "pairs across clusters": pairs & ~check["one_cluster"],
-    }
-    columns = ["protected", "synthetic", "adjusted"]
-    rows = [
-        {"kind": kind, "tables": int(which.sum())} | dict(check.loc[which, columns].mean())
-        for kind, which in kinds.items()
-        if which.any()
-    ]
-    return {"rows": rows, "synthetic_from": check["synthetic_from"].iloc[0]}
+def _releases(contents: Contents) -> Row:
+    return releases(contents.releases)
 
 
 def findings(contents: Contents) -> Row:

@@ -16,13 +16,9 @@ from deniable.pram.protocol import StratifiedProtocol
 from deniable.randomized_response.protocols import Protocol
 from deniable.records.categorical import Microdata
 from deniable.release.categorical import design as release
-from deniable.release.categorical.estimates import (
-    TARGETS,
-    check_against_truth,
-    coverage_of_redraws,
-    estimate,
-    read_estimates,
-)
+from deniable.release.categorical.check import check_against_truth, coverage_of_redraws
+from deniable.release.categorical.estimates import TARGETS, estimate
+from deniable.release.lane import PRODUCTION_MARK, REHEARSAL_MARK, read_made, source_for
 from deniable.release.settings import AnyRelease
 from deniable.sampling.sources import SystemSource, generator_for
 
@@ -66,7 +62,7 @@ def test_attributes_that_are_not_named_do_not_enter(small_data: Microdata) -> No
     chosen = settings("independent", attributes=["owner", "colour"])
     protocol = release.design(chosen, small_data)
     assert protocol.domain.names == ("owner", "colour")
-    protected = release.protect(chosen, protocol, small_data, release.source_for(chosen, 1))
+    protected = release.protect(chosen, protocol, small_data, source_for(chosen, 1))
     assert protected.domain.names == ("owner", "colour")
 
 
@@ -110,7 +106,7 @@ def test_a_singular_design_is_refused(small_data: Microdata, kind: str, p: float
 
 def drawn(chosen: AnyRelease, data: Microdata, seed: int) -> Microdata:
     protocol = release.design(chosen, data)
-    return release.protect(chosen, protocol, data, release.source_for(chosen, seed))
+    return release.protect(chosen, protocol, data, source_for(chosen, seed))
 
 
 def same(one: Microdata, other: Microdata) -> bool:
@@ -138,15 +134,15 @@ def test_a_release_uses_no_seed(
     def refuse(*_: Any) -> None:
         raise AssertionError("a release must not be seeded")
 
-    monkeypatch.setattr(release, "generator_for", refuse)
-    assert isinstance(release.source_for(chosen, 1), SystemSource)
+    monkeypatch.setattr("deniable.release.lane.generator_for", refuse)
+    assert isinstance(source_for(chosen, 1), SystemSource)
     assert not same(drawn(chosen, small_data, 1), drawn(chosen, small_data, 1))
 
 
 @pytest.mark.parametrize("rehearsal", [True, False])
 def test_marks_travel_with_the_file(small_data: Microdata, rehearsal: bool) -> None:
     chosen = settings("independent", rehearsal=rehearsal)
-    mark = release.REHEARSAL_MARK if rehearsal else release.PRODUCTION_MARK
+    mark = REHEARSAL_MARK if rehearsal else PRODUCTION_MARK
     protected = drawn(chosen, small_data, 1)
     assert protected.marks == {"data_source": "original", "release": "small", "notice": mark}
     protocol = release.design(chosen, small_data)
@@ -270,6 +266,6 @@ def test_estimates_survive_their_file(small_data: Microdata, tmp_path: Any) -> N
     protocol = release.design(chosen, small_data)
     table = estimate(protocol, drawn(chosen, small_data, 1))
     table.to_csv(tmp_path / "t.csv", index=False)
-    read = read_estimates(tmp_path / "t.csv")
+    read = read_made([tmp_path / "t.csv"])["t"]
     checked = checked_against_truth(read, release.design(chosen, small_data), small_data)
     assert checked["covered"].dtype == bool

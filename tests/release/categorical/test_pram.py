@@ -20,21 +20,22 @@ from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 from deniable.release.categorical import design as release
 from deniable.release.categorical.audit import audit_release, audit_release_samplers
-from deniable.release.categorical.estimates import (
+from deniable.release.categorical.check import (
     check_against_truth,
     coverage_of_redraws,
-    estimate,
-    read_estimates,
+    distances_from_truth,
 )
+from deniable.release.categorical.estimates import estimate
 from deniable.release.categorical.matrices import matrices_index, matrices_table, write_matrices
 from deniable.release.categorical.synthesis import (
     adjust_reports,
     describe_adjustment,
-    distances_from_truth,
     synthesize_release,
 )
+from deniable.release.lane import read_made, source_for
 from deniable.release.settings import PramRelease
-from deniable.report.render import Contents, ReleaseFiles, render
+from deniable.report.releases import ReleaseFiles
+from deniable.report.render import Contents, render
 from deniable.sampling.sources import SystemSource
 
 COMMON = {"name": "small", "data": "adult", "mechanism": "pram", "rehearsal": True}
@@ -68,7 +69,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 def drawn(chosen: PramRelease, data: Microdata) -> tuple[StratifiedProtocol, Microdata]:
     protocol = release.design(chosen, data)
-    return protocol, release.protect(chosen, protocol, data, release.source_for(chosen, 1))
+    return protocol, release.protect(chosen, protocol, data, source_for(chosen, 1))
 
 
 def described(chosen: PramRelease, protocol: StratifiedProtocol) -> dict[str, Any]:
@@ -252,7 +253,7 @@ def test_a_rehearsal_is_repeated_and_a_release_is_not(small_data: Microdata) -> 
     first, again = (drawn(chosen, small_data)[1] for _ in range(2))
     assert all(np.array_equal(a, b) for a, b in zip(first.columns, again.columns, strict=True))
     real = settings("two steps by stratum", rehearsal=False)
-    assert isinstance(release.source_for(real, 1), SystemSource)
+    assert isinstance(source_for(real, 1), SystemSource)
     one, other = (drawn(real, small_data)[1] for _ in range(2))
     assert not all(np.array_equal(a, b) for a, b in zip(one.columns, other.columns, strict=True))
 
@@ -390,7 +391,7 @@ def test_estimates_survive_their_file(small_data: Microdata, tmp_path: Path) -> 
     protocol, reports = drawn(settings("two steps by two"), small_data)
     table = estimate(protocol, reports)
     write_table(tmp_path / "estimates.csv", table)
-    read = read_estimates(tmp_path / "estimates.csv")
+    read = read_made([tmp_path / "estimates.csv"])["estimates"]
     pd.testing.assert_frame_equal(read, table, check_dtype=False, rtol=1e-8)
 
 
@@ -498,7 +499,7 @@ def test_the_page_shows_strata_matrices_and_what_they_disclose(
     tables = {
         "estimates": estimates,
         "check": check_against_truth(estimates, coverage),
-        "distances": distances_from_truth(
+        "synthetic_check": distances_from_truth(
             protocol, small_data, reports, reports, adjusted.weights
         ).assign(synthetic_from="clusters"),
     }
@@ -508,13 +509,7 @@ def test_the_page_shows_strata_matrices_and_what_they_disclose(
         name: pd.read_csv(tmp_path / f"{name}.csv", keep_default_na=False, na_values=[""])
         for name in tables
     }
-    files = ReleaseFiles(
-        description=said,
-        estimates=read["estimates"],
-        adjustment=describe_adjustment(said, protocol, adjusted),
-        check=read["check"],
-        synthetic_check=read["distances"],
-    )
+    files = ReleaseFiles(said, read, describe_adjustment(said, protocol, adjusted))
     page = render(
         Contents(
             tables={},

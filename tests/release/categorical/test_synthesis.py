@@ -18,16 +18,17 @@ from deniable.randomized_response.adjustment import TOLERANCE, Unreachable
 from deniable.randomized_response.synthetic import repeat_cells
 from deniable.records.categorical import Microdata, read_parquet
 from deniable.release.categorical import design as release, estimates as release_estimates
-from deniable.release.categorical.estimates import LIKELIHOOD_TOLERANCE, read_estimates
+from deniable.release.categorical.check import distances_from_truth
+from deniable.release.categorical.estimates import LIKELIHOOD_TOLERANCE
 from deniable.release.categorical.synthesis import (
     SYNTHETIC_MARKS,
     Basis,
     adjust_reports,
     describe_adjustment,
-    distances_from_truth,
     estimated_distributions,
     synthesize_release,
 )
+from deniable.release.lane import PRODUCTION_MARK, REHEARSAL_MARK, read_made, source_for
 from deniable.sampling.sources import SystemSource
 
 COMMON = {"name": "small", "data": "adult", "matrix": "keep", "p": 0.7, "rehearsal": True}
@@ -47,7 +48,7 @@ class Lane:
         self.settings = release_from(COMMON | KINDS[kind] | changes)
         self.data = data
         self.protocol = release.design(self.settings, data)
-        source = release.source_for(self.settings, 1)
+        source = source_for(self.settings, 1)
         self.protected = release.protect(self.settings, self.protocol, data, source)
         self.estimates = release_estimates.estimate(self.protocol, self.protected)
         self.adjustment = adjust_reports(self.protocol, self.protected, self.estimates)
@@ -59,7 +60,7 @@ class Lane:
             self.protected,
             self.estimates,
             self.adjustment.weights,
-            source or release.source_for(self.settings, 1, step="synthesis"),
+            source or source_for(self.settings, 1, step="synthesis"),
         )
 
 
@@ -120,7 +121,7 @@ def test_the_weights_of_rr_joint_are_its_estimate(lanes: Callable[[str], Lane]) 
 
 def test_estimates_may_come_from_their_file(lane: Lane, tmp_path: Path) -> None:
     write_table(tmp_path / "estimates.csv", lane.estimates.assign(rehearsal=True))
-    read = read_estimates(tmp_path / "estimates.csv")
+    read = read_made([tmp_path / "estimates.csv"])["estimates"]
     again = adjust_reports(lane.protocol, lane.protected, read)
     np.testing.assert_allclose(again.weights, lane.adjustment.weights, rtol=1e-4)
 
@@ -136,7 +137,7 @@ def test_weights_say_what_they_are(lane: Lane) -> None:
     described = release.describe(lane.settings, lane.protocol, "original")
     said = json.loads(json.dumps(describe_adjustment(described, lane.protocol, lane.adjustment)))
     assert said["release"] == "small"
-    assert said["notice"] == release.REHEARSAL_MARK
+    assert said["notice"] == REHEARSAL_MARK
     assert said["rehearsal"] is True
     assert said["data_source"] == "original"
     assert said["clusters"] == [list(cluster) for cluster in lane.protocol.blocks]
@@ -200,7 +201,7 @@ def test_synthetic_records_are_marked_as_such(lane: Lane, basis: Basis, tmp_path
     lane.synthetic(basis).write_parquet(tmp_path / "synthetic.parquet")
     marks = read_parquet(tmp_path / "synthetic.parquet").marks
     assert marks == dict(lane.protected.marks) | {"synthetic": SYNTHETIC_MARKS[basis]}
-    assert marks["notice"] == release.REHEARSAL_MARK
+    assert marks["notice"] == REHEARSAL_MARK
     assert marks["data_source"] == "original"
     assert marks["synthetic"].startswith("SYNTHETIC: ")
     assert "synthetic" not in lane.protected.marks
@@ -212,21 +213,21 @@ def test_a_rehearsal_is_repeated_and_a_release_is_not(
 ) -> None:
     rehearsal = Lane(small_data, "joint clusters", synthetic=basis)
     assert same(rehearsal.synthetic(basis), rehearsal.synthetic(basis))
-    other = release.source_for(rehearsal.settings, 2, step="synthesis")
+    other = source_for(rehearsal.settings, 2, step="synthesis")
     assert not same(rehearsal.synthetic(basis), rehearsal.synthetic(basis, other))
     # Its stream is not that of the protection.
-    protection = release.source_for(rehearsal.settings, 1)
+    protection = source_for(rehearsal.settings, 1)
     assert not same(rehearsal.synthetic(basis), rehearsal.synthetic(basis, protection))
 
     def refuse(*_: Any) -> None:
         raise AssertionError("a release must not be seeded")
 
-    monkeypatch.setattr(release, "generator_for", refuse)
+    monkeypatch.setattr("deniable.release.lane.generator_for", refuse)
     real = Lane(small_data, "joint clusters", rehearsal=False)
-    assert isinstance(release.source_for(real.settings, 1, step="synthesis"), SystemSource)
+    assert isinstance(source_for(real.settings, 1, step="synthesis"), SystemSource)
     one, other_one = real.synthetic(basis), real.synthetic(basis)
     assert not same(one, other_one)
-    assert one.marks["notice"] == release.PRODUCTION_MARK
+    assert one.marks["notice"] == PRODUCTION_MARK
 
 
 def same(one: Microdata, other: Microdata) -> bool:

@@ -21,7 +21,6 @@ from deniable.files import write_table
 from deniable.pipeline.config import release_from
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
-from deniable.release.categorical.design import REHEARSAL_MARK, source_for
 from deniable.release.collection.check import check_collection, depends, margins_of_network
 from deniable.release.collection.design import (
     CollectionDesign,
@@ -40,7 +39,6 @@ from deniable.release.collection.estimates import (
     fit_in_two_steps,
     make_consistent,
     margins_apart,
-    read_rows,
 )
 from deniable.release.collection.independence import (
     MONTE_CARLO,
@@ -49,6 +47,7 @@ from deniable.release.collection.independence import (
     holm,
     independence_tests,
 )
+from deniable.release.lane import REHEARSAL_MARK, read_made, source_for
 from deniable.release.settings import CollectionRelease
 from deniable.rrba.privacy import answer_epsilon, view_epsilon
 from deniable.rrba.tables import TableState
@@ -283,13 +282,13 @@ def test_estimates_are_unbiased_with_the_errors_that_are_stated(changes: dict[st
 def test_files_hold_all_that_the_next_step_needs(tmp_path: Path) -> None:
     design, collection, _ = collected(made(), update="pooled", floor=0.1, p=0.37)
     write_table(tmp_path / "c.csv", in_full(collection, ["p", "fake", "epsilon"]))
-    (again,) = read_rows([str(tmp_path / "c.csv")])
+    again = read_made([tmp_path / "c.csv"])["c"]
     for name in ("p", "fake", "epsilon", "reports"):
         np.testing.assert_array_equal(again[name], collection[name])
     tables = estimate_tables(design, again, 600)
     consistent, _ = make_consistent(design, tables)
     write_table(tmp_path / "t.csv", in_full(consistent, ["probability"]))
-    (read,) = read_rows([str(tmp_path / "t.csv")])
+    read = read_made([tmp_path / "t.csv"])["t"]
     assert margins_apart(cells_of(design, read, "probability")) <= 1e-9
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from deniable.channels.ratios import rounded_up
 from hypothesis import given, strategies as st
 from scipy import integrate
 
@@ -15,7 +16,7 @@ from deniable.errors import DeniableError
 from deniable.idp.audit.report import AS_IT_RUNS, FROZEN
 from deniable.pipeline.config import release_from
 from deniable.records.numeric import NumericMicrodata, read_numeric_parquet
-from deniable.release.categorical.design import REHEARSAL_MARK
+from deniable.release.lane import REHEARSAL_MARK
 from deniable.release.numeric import design as release_numeric
 from deniable.release.numeric.audit import FOR_ALL, FOR_THE_OWNER, audit_numeric_release
 from deniable.release.numeric.check import check_numbers, measure_utility
@@ -50,7 +51,6 @@ from deniable.release.numeric.promises import (
     describe,
     exact_epsilons,
     proved_epsilon,
-    rounded_up,
     verdicts,
     with_figures,
 )

@@ -1,7 +1,7 @@
 """The audit of releases: what they state of their privacy, and whether it is so."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -19,6 +19,7 @@ from deniable.privacy import (
     exact_epsilon,
 )
 from deniable.randomized_response import SAMPLER_COLUMNS, audit as multirr_audit
+from deniable.release import released
 from deniable.sampling import generator_for, whole_weights
 
 LARGEST_EXACT = 64  # categories of a matrix whose every ratio is taken in whole numbers
@@ -55,36 +56,6 @@ def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
     whole = Finding(float(privacy["epsilon"]), *_worst(protocol, None))
     rows.append(("record", "all attributes", whole))
     return released(description["release"], description["parameters"]["matrix"]["kind"], rows)
-
-
-def released(release: str, matrix: str, rows: Sequence[tuple[str, str, Finding]]) -> pd.DataFrame:
-    """Return findings on a release as rows of the audit.
-
-    Parameters
-    ----------
-    release : str
-    matrix : str
-        Of which kind its channels are.
-    rows : sequence of (unit, of, Finding)
-    """
-    return pd.DataFrame(
-        [
-            {
-                "mechanism": f"release {release}",
-                "matrix": matrix,
-                "p": math.nan,
-                "t_v": None,
-                "unit": unit,
-                "of": of,
-                "claimed_epsilon": finding.claimed,
-                "exact_epsilon": finding.exact,
-                "shipped_epsilon": finding.shipped,
-                "kind": "exact",
-                "holds": finding.holds,
-            }
-            for unit, of, finding in rows
-        ]
-    ).astype({"t_v": "Int64"})
 
 
 def _worst(protocol: StratifiedProtocol, changed: str | None) -> tuple[float, float]:

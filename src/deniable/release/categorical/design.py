@@ -1,6 +1,7 @@
 """The release lane, from true records to a protected file and the channels it went through."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from deniable.errors import DeniableError
@@ -16,18 +17,42 @@ from deniable.randomized_response import (
 )
 from deniable.records import Microdata
 from deniable.release import (
-    AnyRelease,
+    CONVENTION,
     CategoricalRelease,
     ClustersRelease,
     IndependentRelease,
     JointRelease,
     PramRelease,
+    described,
+    marks_for,
+    source_for,
 )
 from deniable.release.categorical.pram import design_pram, estimators, pram_privacy
-from deniable.sampling import RandomSource, SystemSource, generator_for
+from deniable.sampling import RandomSource
 
-REHEARSAL_MARK = "REHEARSAL: drawn from a seed that is known, so it protects nobody; do not release"
-PRODUCTION_MARK = "drawn from the operating system's cryptographic generator"
+
+def designed(release: CategoricalRelease, data: Microdata) -> dict[str, Any]:
+    """Return what the design of a release leaves: what it says of itself."""
+    return {"channels": describe(release, design(release, data), data.marks["data_source"])}
+
+
+def protected(
+    release: CategoricalRelease, made: Mapping[str, Any], data: Microdata, seed: int
+) -> dict[str, Microdata]:
+    """Return what the draw of a release leaves: its protected file.
+
+    Parameters
+    ----------
+    release : CategoricalRelease
+    made : mapping
+        With ``channels``, the release's description.
+    data : Microdata
+        The true records.
+    seed : int
+        Looked at for a rehearsal only.
+    """
+    protocol = StratifiedProtocol.from_json(made["channels"])
+    return {"protected": protect(release, protocol, data, source_for(release, seed))}
 
 
 def design(release: CategoricalRelease, data: Microdata) -> StratifiedProtocol:
@@ -87,14 +112,9 @@ def describe(
         channels = {"estimates": estimators(release)} | protocol.to_json()
     else:
         privacy, channels = _privacy(release, protocol), protocol.protocols[()].to_json()
-    return {
-        "release": release.name,
-        "notice": REHEARSAL_MARK if release.rehearsal else PRODUCTION_MARK,
-        "rehearsal": release.rehearsal,
-        "data_source": data_source,
-        "parameters": release.model_dump(),
+    return described(release, data_source) | {
         "privacy": privacy,
-        "convention": "P[u, v] = Pr(report v | true u); cells in row-major order of the attributes",
+        "convention": CONVENTION,
         **channels,
     }
 
@@ -113,27 +133,9 @@ def _privacy(release: CategoricalRelease, protocol: StratifiedProtocol) -> dict[
     }
 
 
-def source_for(release: AnyRelease, root_seed: int, step: str | None = None) -> RandomSource:
-    """Return the release's source of chance: seeded for a rehearsal only.
-
-    Each step after the protection itself has a stream of its own.
-    """
-    if release.rehearsal:
-        key = {"release": release.name} | ({"step": step} if step else {})
-        return generator_for(root_seed, key)
-    return SystemSource()
-
-
 def protect(
     release: CategoricalRelease, protocol: StratifiedProtocol, data: Microdata, source: RandomSource
 ) -> Microdata:
     """Randomize every record of the release's attributes and mark the result."""
     reports = protocol.randomize(data.project(protocol.domain.names), source).reports
-    notice = REHEARSAL_MARK if release.rehearsal else PRODUCTION_MARK
-    # Not the digest of the true file: with a guess at hand it would confirm the guess.
-    marks = {
-        "data_source": data.marks.get("data_source", ""),
-        "release": release.name,
-        "notice": notice,
-    }
-    return Microdata(reports.domain, reports.columns, marks)
+    return Microdata(reports.domain, reports.columns, marks_for(release, data))

@@ -1,14 +1,13 @@
 """What is made from a protected file after its release: weights, and synthetic records.
 
-Everything here but the last function starts from the protected file and its channels, never from
-the true records, so it costs no privacy ([multirr], section 5).
+Everything here starts from the protected file and its channels, never from the true records, so it
+costs no privacy ([multirr], section 5).
 """
 
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -46,6 +45,11 @@ class AdjustedReports:
 
     weights: Floats
     adjustments: Mapping[Stratum, Adjustment]
+
+    def table(self) -> pd.DataFrame:
+        """Return a row a record: ``record``, its number from 1, and ``weight``."""
+        records = np.arange(1, self.weights.size + 1)
+        return pd.DataFrame({"record": records, "weight": self.weights})
 
 
 def estimated_distributions(
@@ -105,7 +109,7 @@ def adjust_reports(
     for stratum, rows, part in _strata(protocol, reports):
         with _named_warnings(stratum):
             adjusted = adjust(
-                [_cells(part, cluster) for cluster in protocol.blocks],
+                [_cells(part.project(cluster)) for cluster in protocol.blocks],
                 estimated_distributions(protocol, estimates, stratum),
                 domains=[protocol.domain.project(cluster) for cluster in protocol.blocks],
             )
@@ -233,60 +237,5 @@ def synthesize_release(
     return Microdata(protected.domain, tuple(columns.values()), marks)
 
 
-def distances_from_truth(
-    protocol: StratifiedProtocol,
-    data: Microdata,
-    protected: Microdata,
-    synthetic: Microdata,
-    weights: Floats,
-) -> pd.DataFrame:
-    """Say how far a rehearsal's files are from the true records, which a rehearsal knows.
-
-    Parameters
-    ----------
-    protocol : StratifiedProtocol
-    data : Microdata
-        The true records.
-    protected, synthetic : Microdata
-    weights : array, shape (len(protected),)
-        As `adjust_reports` returns them.
-
-    Returns
-    -------
-    DataFrame
-        A row for each attribute and each pair of attributes: ``attributes`` (joined by " x "),
-        ``one_cluster`` (whether their joint distribution is estimated: all but stratum attributes
-        are randomized together), and the total variation distance between the true table and that
-        of the protected file as it is (``protected``), of the synthetic file (``synthetic``) and of
-        the weighted reports (``adjusted``).
-    """
-    names = protocol.domain.names
-    rows = []
-    for attributes in [*combinations(names, 1), *combinations(names, 2)]:
-        true = _shares(data, attributes)
-        found = {
-            "protected": _shares(protected, attributes),
-            "synthetic": _shares(synthetic, attributes),
-            "adjusted": _shares(protected, attributes, weights),
-        }
-        rows.append(
-            {
-                "attributes": " x ".join(attributes),
-                "one_cluster": any(
-                    set(attributes) - set(protocol.strata) <= set(block)
-                    for block in protocol.blocks
-                ),
-            }
-            | {file: float(np.abs(shares - true).sum() / 2) for file, shares in found.items()}
-        )
-    return pd.DataFrame(rows)
-
-
-def _cells(data: Microdata, names: tuple[str, ...]) -> npt.NDArray[np.int64]:
-    return data.domain.project(names).ravel([data.column(name) for name in names])
-
-
-def _shares(data: Microdata, names: tuple[str, ...], weights: Floats | None = None) -> Floats:
-    cells = data.domain.project(names).size
-    table = np.bincount(_cells(data, names), weights=weights, minlength=cells)
-    return np.asarray(table / table.sum())
+def _cells(data: Microdata) -> npt.NDArray[np.int64]:
+    return data.domain.ravel(data.columns)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from deniable.arrays import Floats
 from deniable.privacy import Finding, column_epsilon, exact_epsilon
-from deniable.release.categorical import released
+from deniable.release import released
 from deniable.release.collection.design import BETWEEN, CollectionDesign
 from deniable.rrba import table_channel
 

@@ -1,6 +1,6 @@
 """How a rehearsal of a collection fares against the truth, which a rehearsal knows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from deniable.contingency import LogLinearModel
 from deniable.datasets import exact_margin, from_resources
 from deniable.estimation import Z_95, jensen_shannon_distances, l2_distances
 from deniable.records import Microdata
+from deniable.release import CollectionRelease, marked
 from deniable.release.collection.design import BETWEEN, CollectionDesign
 from deniable.release.collection.estimates import cells_of
 from deniable.rrba import Combination
@@ -25,6 +26,41 @@ DECISIONS = (
 )
 
 Margin = Callable[[Combination], Floats]
+
+
+def checked(
+    release: CollectionRelease,
+    made: Mapping[str, Any],
+    data: Microdata,
+    seed: int,
+    network: Path | str | None = None,
+) -> dict[str, pd.DataFrame]:
+    """Return the tables of a rehearsal, and what was decided of them, beside the truth.
+
+    Parameters
+    ----------
+    release : CollectionRelease
+    made : mapping
+        What the rehearsal left: ``views``, ``tables``, ``consistent``, ``two_step``,
+        ``independence``.
+    data : Microdata
+        The true records.
+    seed : int
+        Nothing is drawn.
+    network : path, optional
+        Of the network that the records were drawn from.
+    """
+    design = CollectionDesign.from_json(made["views"])
+    found = check_collection(
+        design,
+        data,
+        made["tables"],
+        made["consistent"],
+        made["two_step"],
+        made["independence"],
+        margins_of_network(network) if network else None,
+    )
+    return {"check": marked(found, release, data)}
 
 
 def check_collection(

@@ -6,7 +6,6 @@ sent. This is the protocol of `deniable.rrba.protocol`, with the answers of a bl
 the same distribution, and nothing else reads true values.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Counts, Floats
+from deniable.channels import rounded_up
 from deniable.errors import DeniableError
 from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
-from deniable.release import CollectionRelease
-from deniable.release.categorical import PRODUCTION_MARK, REHEARSAL_MARK
+from deniable.release import CONVENTION, CollectionRelease, described, marked, source_for
 from deniable.rrba import (
     Combination,
     Rule,
@@ -87,7 +86,8 @@ class CollectionDesign:
         Combinations of a view share no attribute, so that some two records are at each table's
         worst at once: the sum is exact where the epsilons of the answers are.
         """
-        return _sum_rounded_up([self.tables[each].epsilon for each in self.questions[question]])
+        epsilons = [Fraction(self.tables[each].epsilon) for each in self.questions[question]]
+        return rounded_up(sum(epsilons, Fraction(0)))
 
     def answers(self, clients: int) -> dict[Combination, int]:
         """Return how many clients are asked each combination."""
@@ -138,6 +138,36 @@ class CollectionDesign:
                 tables[names] = AskedTable(names, each["cells"], each["p"], each["epsilon"])
             questions.append(tuple(tuple(each["attributes"]) for each in question["tables"]))
         return cls(domain_from_json(described["attributes"]), tuple(questions), tables)
+
+
+def designed(release: CollectionRelease, data: Microdata) -> dict[str, Any]:
+    """Return what the design of a collection leaves: what it says of itself, and its views."""
+    design = design_collection(release, data.domain)
+    return {"release": describe(release, design, data), "views": design.to_json(len(data))}
+
+
+def collected(
+    release: CollectionRelease, made: Mapping[str, Any], data: Microdata, seed: int
+) -> dict[str, pd.DataFrame]:
+    """Return what a collection leaves: the answers, and who was asked what.
+
+    Parameters
+    ----------
+    release : CollectionRelease
+    made : mapping
+        With ``views``, what is asked.
+    data : Microdata
+        The true records, of a client each.
+    seed : int
+        Looked at for a rehearsal only.
+    """
+    design = CollectionDesign.from_json(made["views"])
+    answers, clients = collect_answers(release, design, data, source_for(release, seed))
+    answers = in_full(answers, ["p", "fake", "epsilon"])
+    return {
+        "collection": marked(answers, release, data),
+        "clients": marked(clients, release, data),
+    }
 
 
 def design_collection(release: CollectionRelease, domain: Domain) -> CollectionDesign:
@@ -283,12 +313,7 @@ def describe(
     of_clients = [design.client_epsilon(number) for number in range(len(design.questions))]
     tables = list(design.tables.values())
     answers = design.answers(len(data)).values()
-    return {
-        "release": release.name,
-        "notice": REHEARSAL_MARK if release.rehearsal else PRODUCTION_MARK,
-        "rehearsal": release.rehearsal,
-        "data_source": data.marks.get("data_source", ""),
-        "parameters": release.model_dump(),
+    return described(release, data.marks.get("data_source", "")) | {
         "clients": len(data),
         "blocks": -(-len(data) // release.block),
         "questions": len(design.questions),
@@ -315,7 +340,7 @@ def describe(
             "not_counted": "nothing: who is asked what, and when, does not depend on the records",
             "by_cells": list(_by_cells(tables)),
         },
-        "convention": "P[u, v] = Pr(report v | true u); cells in row-major order of the attributes",
+        "convention": CONVENTION,
     }
 
 
@@ -329,9 +354,3 @@ def _by_cells(tables: Sequence[AskedTable]) -> Iterator[dict[str, Any]]:
             "claimed_epsilon": alike[0].claimed_epsilon,
             "epsilon": alike[0].epsilon,
         }
-
-
-def _sum_rounded_up(values: Sequence[float]) -> float:
-    exact = sum(map(Fraction, values), Fraction(0))
-    nearest = float(exact)
-    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)

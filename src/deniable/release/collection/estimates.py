@@ -3,9 +3,10 @@
 Everything here starts from answers that went through the channels, so it costs no privacy.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +21,10 @@ from deniable.contingency import (
     two_step_estimate,
 )
 from deniable.errors import DeniableError
-from deniable.files import read_table
+from deniable.release import CollectionRelease, marked_as
 from deniable.release.collection.design import BETWEEN, CollectionDesign, cell_names
 from deniable.rrba import Combination
 
-IN_FULL = ("p", "fake", "epsilon", "probability")
-"""Columns that files have with all digits."""
 AGREEMENT = 1e-9
 """Largest difference of shared margins that counts as agreement."""
 
@@ -119,6 +118,13 @@ def answers_of(design: CollectionDesign, collection: pd.DataFrame) -> dict[Combi
 
 def _by_table(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {str(name): own for name, own in rows.groupby("attributes", sort=False)}
+
+
+def estimated(release: CollectionRelease, made: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    """Return the tables of a collection, from its ``release``, ``views`` and ``collection``."""
+    design, said = CollectionDesign.from_json(made["views"]), made["release"]
+    tables = estimate_tables(design, made["collection"], said["clients"])
+    return {"tables": marked_as(tables, made["collection"])}
 
 
 def estimate_tables(
@@ -289,10 +295,3 @@ def by_shape(
     for names, cells in tables.items():
         alike.setdefault(cells.shape, []).append(names)
     return alike
-
-
-def read_rows(paths: Iterable[str]) -> Iterator[pd.DataFrame]:
-    """Read files with a row for each cell; a category may be called "NA"."""
-    exactly = dict.fromkeys(IN_FULL, float)  # pandas' own reading may err in the last digit
-    for path in paths:
-        yield read_table(path, converters=exactly)

@@ -1,21 +1,42 @@
 """The audit of a release of numbers, on its own records: for their owner."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from deniable.channels import rounded_up
 from deniable.idp import Ranking
 from deniable.idp.audit import ALL, AS_IT_RUNS, FROZEN, AuditedFile, as_table, audit_file, holds
 from deniable.records import NumericMicrodata
-from deniable.release import HistogramRelease, NumericRelease
-from deniable.release.numeric.design import Domains, masking_of
-from deniable.release.numeric.promises import exact_epsilons, rounded_up
+from deniable.release import HistogramRelease, NumericRelease, marked
+from deniable.release.numeric.design import Domains, chosen, domains, masking_of
+from deniable.release.numeric.promises import describe, exact_epsilons, with_figures
 
 FOR_THE_OWNER = "for the owner: computed on the true records"
 FOR_ALL = "the same for all records: may be published"
+
+
+def designed(
+    release: NumericRelease, data: NumericMicrodata, bounds: Mapping[str, tuple[float, float]]
+) -> dict[str, Any]:
+    """Return what the design of a release leaves: what it says of itself, and its audit.
+
+    Parameters
+    ----------
+    release : NumericRelease
+    data : NumericMicrodata
+        The true records.
+    bounds : mapping of attribute to (lower, upper)
+        The manifest's.
+    """
+    own = chosen(release, data)
+    stated = domains(release, own, bounds)
+    audit = marked(audit_numeric_release(release, stated, own), release, own)
+    said = describe(release, stated, own, own.marks["data_source"])
+    return {"release": with_figures(said, audit.to_dict("records")), "audit": audit}
 
 
 def audit_numeric_release(

@@ -1,6 +1,6 @@
 """How a rehearsal of a release of numbers fares against the truth, which a rehearsal knows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,14 +9,41 @@ import pandas as pd
 from deniable.idp import f_measures, histograms, majority_f_measures, mean_sse, microaggregate
 from deniable.idp.audit import certificate, linked_share
 from deniable.records import NumericMicrodata
-from deniable.release import HistogramRelease, IdpRelease, NumericRelease
+from deniable.release import HistogramRelease, IdpRelease, NumericRelease, marked
 from deniable.release.numeric.design import Domains, chosen, class_codes, protect
 from deniable.release.numeric.estimates import estimate_numbers, statistics
-from deniable.sampling import SeededNoise
+from deniable.sampling import SeededNoise, generator_for
 
 ROUNDING = 1e-8  # of numbers written with 9 digits
 UTILITY_COLUMNS = ("measure", "class", "value", "reference", "reference_is")
 UNPROTECTED = "the true records"
+
+
+def checked(
+    release: NumericRelease, made: Mapping[str, Any], data: NumericMicrodata, seed: int
+) -> dict[str, pd.DataFrame]:
+    """Return a rehearsal's estimates beside the truth, and what its file keeps and shows.
+
+    Parameters
+    ----------
+    release : NumericRelease
+    made : mapping
+        What the rehearsal left: ``release``, ``protected``, ``estimates``.
+    data : NumericMicrodata
+        The true records.
+    seed : int
+        Of redraws and forests.
+    """
+    stated = Domains.from_json(made["release"]["domains"])
+    redraws, forests = (
+        generator_for(seed, {"release": release.name, "check": check})
+        for check in ("redraws", "forests")
+    )
+    measured = measure_utility(release, data, made["protected"], int(forests.integers(2**31)))
+    return {
+        "check": check_numbers(release, stated, data, made["estimates"], redraws),
+        "utility": marked(measured, release, data),
+    }
 
 
 def check_numbers(

@@ -19,8 +19,7 @@ from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.idp import Masking, NoisyHistograms, Ranking, domain_bounds, masking, noisy_histograms
 from deniable.records import NumericMicrodata
-from deniable.release import HistogramRelease, IdpRelease, NumericRelease
-from deniable.release.categorical import REHEARSAL_MARK
+from deniable.release import HistogramRelease, IdpRelease, NumericRelease, marks_for
 from deniable.sampling import Noise, SeededNoise, SystemNoise, generator_for
 
 SAMPLER_MARK = "noise from OpenDP's samplers, whose generator is cryptographic; drawn once"
@@ -114,11 +113,6 @@ def chosen(release: NumericRelease, data: NumericMicrodata) -> NumericMicrodata:
     return data.select(release.attributes) if release.attributes else data
 
 
-def notice(release: NumericRelease) -> str:
-    """Return how a release's noise was drawn."""
-    return REHEARSAL_MARK if release.rehearsal else SAMPLER_MARK
-
-
 def noise_for(release: NumericRelease, root_seed: int | None) -> Noise:
     """Return the release's noise: seeded for a rehearsal only."""
     if release.rehearsal:
@@ -130,6 +124,25 @@ def _generator(release: NumericRelease, root_seed: int | None, step: str) -> np.
     if release.rehearsal and root_seed is not None:
         return generator_for(root_seed, {"release": release.name, "step": step})
     return np.random.default_rng()  # from the operating system
+
+
+def protected(
+    release: NumericRelease, made: Mapping[str, Any], data: NumericMicrodata, seed: int
+) -> dict[str, NumericMicrodata]:
+    """Return what the draw of a release leaves: its protected file.
+
+    Parameters
+    ----------
+    release : NumericRelease
+    made : mapping
+        With ``release``, the release's description.
+    data : NumericMicrodata
+        The true records.
+    seed : int
+        Looked at for a rehearsal only.
+    """
+    stated = Domains.from_json(made["release"]["domains"])
+    return {"protected": protect(release, stated, data, noise_for(release, seed), seed)}
 
 
 def masking_of(release: IdpRelease, stated: Domains, data: NumericMicrodata) -> Masking:
@@ -159,12 +172,7 @@ def protect(
         their generator touches no promise.
     """
     own = chosen(release, data)
-    # Not the digest of the true file: with a guess at hand it would confirm the guess.
-    marks = {
-        "data_source": data.marks.get("data_source", ""),
-        "release": release.name,
-        "notice": notice(release),
-    }
+    marks = marks_for(release, data, SAMPLER_MARK)
     if isinstance(release, HistogramRelease):
         tables = histograms_of(release, stated, own, noise)
         generator = _generator(release, root_seed, "synthesis")

@@ -25,7 +25,7 @@ All intervals are for these very records; none counts that records may be a samp
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -37,7 +37,7 @@ from scipy import special
 from deniable.arrays import Counts, Floats
 from deniable.idp import TABLE_DISTANCE, NoisyHistograms, histograms, split_budget
 from deniable.records import NumericMicrodata
-from deniable.release import HistogramRelease, NumericRelease
+from deniable.release import HistogramRelease, NumericRelease, marked
 from deniable.release.numeric.design import HISTOGRAMS, Domains, class_codes
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -62,6 +62,13 @@ def quantile_name(level: float) -> str:
     'quantile 0.25'
     """
     return f"quantile {level:g}"
+
+
+def estimated(release: NumericRelease, made: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    """Return the estimates of a release, from what it says of itself and its protected file."""
+    stated = Domains.from_json(made["release"]["domains"])
+    estimates = estimate_numbers(release, stated, made["protected"])
+    return {"estimates": marked(estimates, release, made["protected"])}
 
 
 def estimate_numbers(

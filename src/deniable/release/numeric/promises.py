@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from deniable.channels import rounded_up
 from deniable.idp import TABLE_DISTANCE, split_budget
 from deniable.idp.audit import AS_IT_RUNS, FROZEN
 from deniable.records import NumericMicrodata
-from deniable.release import HistogramRelease, IdpRelease, NumericRelease
-from deniable.release.numeric.design import Domains, notice
+from deniable.release import HistogramRelease, IdpRelease, NumericRelease, described
+from deniable.release.numeric.design import SAMPLER_MARK, Domains
 
 INFINITE = "infinite"
 BOTH = f"{FROZEN}, {AS_IT_RUNS}"
@@ -74,18 +75,6 @@ class Verdict:
     holds: bool
     proved_epsilon: float | str | None
     why: str
-
-
-def rounded_up(exact: Fraction) -> float:
-    """Return the least float that is not below a fraction.
-
-    Examples
-    --------
-    >>> rounded_up(Fraction(1, 4)), rounded_up(Fraction(1, 10)) >= Fraction(1, 10)
-    (0.25, True)
-    """
-    nearest = float(exact)
-    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
 def exact_epsilons(release: NumericRelease, stated: Domains) -> list[Fraction]:
@@ -161,12 +150,7 @@ def describe(
     kept = f"the class {data.class_name} of each record and " if data.classes else ""
     stated_first = isinstance(release, HistogramRelease) or release.domain_factor is None
     public = ", which are taken as public" + (", as are the domains" if stated_first else "")
-    return {
-        "release": release.name,
-        "notice": notice(release),
-        "rehearsal": release.rehearsal,
-        "data_source": data_source,
-        "parameters": release.model_dump(),
+    return described(release, data_source, SAMPLER_MARK) | {
         "records": len(data),
         "domains": [
             {"attribute": name, "lower": low, "upper": high, "epsilon": share}
@@ -208,7 +192,7 @@ def _of_the_records(release: NumericRelease) -> list[str]:
     return []
 
 
-def with_figures(description: Mapping[str, Any], audit: Sequence[Mapping[str, Any]]) -> Any:
+def with_figures(description: Mapping[str, Any], audit: Sequence[Mapping[Any, Any]]) -> Any:
     """Return a rehearsal's description with the audit's figures; any other one as it is.
 
     A rehearsal protects nobody, so that its figures give nothing away that its noise does not.
@@ -224,7 +208,7 @@ def with_figures(description: Mapping[str, Any], audit: Sequence[Mapping[str, An
     return {**description, "audit_of_these_records": [_plain(row) for row in audit]}
 
 
-def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(row: Mapping[Any, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in row.items():
         missing = value is None or value != value  # noqa: PLR0124 - not a number

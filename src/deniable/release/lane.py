@@ -1,0 +1,148 @@
+"""What lanes share: marks, sources of chance, files, how descriptions begin, rows of the audit."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from deniable.files import read_json, read_table, write_json, write_table
+from deniable.privacy import Finding
+from deniable.records import Microdata, NumericMicrodata, read_true_records
+from deniable.release.settings import AnyRelease
+from deniable.sampling import RandomSource, SystemSource, generator_for
+
+REHEARSAL_MARK = "REHEARSAL: drawn from a seed that is known, so it protects nobody; do not release"
+PRODUCTION_MARK = "drawn from the operating system's cryptographic generator"
+IN_FULL = ("p", "fake", "epsilon", "probability")
+"""Columns that files of collections have with all digits."""
+TEXTS = ("attributes", "categories", "stratum", "cluster")
+CONVENTION = "P[u, v] = Pr(report v | true u); cells in row-major order of the attributes"
+
+Records = Microdata | NumericMicrodata
+
+
+def source_for(release: AnyRelease, root_seed: int, step: str | None = None) -> RandomSource:
+    """Return the release's source of chance: seeded for a rehearsal only.
+
+    Each step after the protection itself has a stream of its own.
+    """
+    if release.rehearsal:
+        key = {"release": release.name} | ({"step": step} if step else {})
+        return generator_for(root_seed, key)
+    return SystemSource()
+
+
+def described(
+    release: AnyRelease, data_source: str, production: str = PRODUCTION_MARK
+) -> dict[str, Any]:
+    """Return how the description of every release begins.
+
+    Parameters
+    ----------
+    release : AnyRelease
+    data_source : str
+    production : str
+        The notice of a release that is no rehearsal.
+    """
+    return {
+        "release": release.name,
+        "notice": REHEARSAL_MARK if release.rehearsal else production,
+        "rehearsal": release.rehearsal,
+        "data_source": data_source,
+        "parameters": release.model_dump(),
+    }
+
+
+def marks_for(
+    release: AnyRelease, data: Records, production: str = PRODUCTION_MARK
+) -> dict[str, str]:
+    """Return the marks of a protected file of some records; parameters as those of `described`."""
+    # Not the digest of the true file: with a guess at hand it would confirm the guess.
+    return {
+        "data_source": data.marks.get("data_source", ""),
+        "release": release.name,
+        "notice": REHEARSAL_MARK if release.rehearsal else production,
+    }
+
+
+def notes(records: Records) -> dict[str, str]:
+    """Return the columns by which a CSV file of marked records says that nobody is in it."""
+    marks = records.marks
+    found = {"rehearsal": "yes"} if marks["notice"] == REHEARSAL_MARK else {}
+    found |= {"data_source": "surrogate"} if marks["data_source"] == "surrogate" else {}
+    return found | ({"synthetic": "yes"} if marks.get("synthetic") == "yes" else {})
+
+
+def marked(table: pd.DataFrame, release: AnyRelease, records: Records) -> pd.DataFrame:
+    """Return a table that says what it rests on: a rehearsal or not, and which records."""
+    return table.assign(rehearsal=release.rehearsal, data_source=records.marks["data_source"])
+
+
+def marked_as(table: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
+    """Return a table marked as the one that it is made from."""
+    return table.assign(**{name: like[name].iloc[0] for name in ("rehearsal", "data_source")})
+
+
+def read_made(files: Iterable[Path | str]) -> dict[str, Any]:
+    """Read what steps of a release left, by the names of the files without their endings.
+
+    In tables categories are text, one of which may be called "NA", and an empty stratum is "".
+    """
+    return {Path(file).stem: _read(Path(file)) for file in files}
+
+
+def _read(file: Path) -> Any:
+    if file.suffix == ".json":
+        return read_json(file)
+    if file.suffix == ".parquet":
+        return read_true_records(file)
+    # pandas' own reading of numbers may err in the last digit.
+    exactly = dict.fromkeys(IN_FULL, float)
+    table = read_table(file, dtype=dict.fromkeys(TEXTS, str), converters=exactly)
+    return table.fillna({"stratum": ""}) if "stratum" in table else table
+
+
+def write_made(files: Iterable[Path | str], made: Mapping[str, Any]) -> None:
+    """Write what a step made to files of these names, in the form that their endings say."""
+    for file in map(Path, files):
+        match made[file.stem]:
+            case pd.DataFrame() as table:
+                write_table(file, table)
+            case Microdata() | NumericMicrodata() as records if file.suffix == ".csv":
+                records.write_csv(file, notes(records))
+            case Microdata() | NumericMicrodata() as records:
+                records.write_parquet(file)
+            case described:
+                write_json(file, described)
+
+
+def released(release: str, matrix: str, rows: Sequence[tuple[str, str, Finding]]) -> pd.DataFrame:
+    """Return findings on a release as rows of the audit.
+
+    Parameters
+    ----------
+    release : str
+    matrix : str
+        Of which kind its channels are.
+    rows : sequence of (unit, of, Finding)
+    """
+    return pd.DataFrame(
+        [
+            {
+                "mechanism": f"release {release}",
+                "matrix": matrix,
+                "p": math.nan,
+                "t_v": None,
+                "unit": unit,
+                "of": of,
+                "claimed_epsilon": finding.claimed,
+                "exact_epsilon": finding.exact,
+                "shipped_epsilon": finding.shipped,
+                "kind": "exact",
+                "holds": finding.holds,
+            }
+            for unit, of, finding in rows
+        ]
+    ).astype({"t_v": "Int64"})

@@ -1,0 +1,29 @@
+"""The lanes' table: every step can be taken, and reads what an earlier one leaves."""
+
+from importlib import import_module
+
+import pytest
+
+from deniable.release.files import LANES, Lane
+
+
+@pytest.mark.parametrize("lane", LANES.values(), ids=LANES)
+def test_every_step_names_a_function(lane: Lane) -> None:
+    for step in (lane.design, lane.draw, lane.estimate, lane.check):
+        module, _, name = step.run.partition(":")
+        assert callable(getattr(import_module(f"deniable.{module}"), name))
+
+
+@pytest.mark.parametrize("lane", LANES.values(), ids=LANES)
+def test_a_step_reads_what_is_left_before_it(lane: Lane) -> None:
+    assert not lane.design.reads
+    assert set(lane.draw.reads) <= set(lane.design.leaves)
+    assert set(lane.estimate.reads) <= set(lane.drawn_once)
+    assert set(lane.check.reads) <= set(lane.left)
+    assert set(lane.shown) <= set(lane.left)
+
+
+@pytest.mark.parametrize("lane", LANES.values(), ids=LANES)
+def test_no_two_steps_leave_the_same_file(lane: Lane) -> None:
+    files = [*lane.left, *lane.check.leaves]
+    assert len(files) == len(set(files))
