@@ -33,7 +33,7 @@ STUDIES = {
         summary="mean",
     ),
     "multirr_sweep": Study(
-        "papers.multirr.threshold_sweep:ThresholdSweep.of",
+        "papers.multirr.cluster_queries:ThresholdSweep.of",
         ("coverage", "t_v", "t_d", "ordinal", "subset_seed"),
     ),
 }
