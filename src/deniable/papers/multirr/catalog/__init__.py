@@ -221,6 +221,8 @@ SECTIONS = (
         "Table 1",
         "multirr/printed_table",
         ("multirr_table1",),
+        "papers.multirr.sections.tables:printed_table",
+        {"name": "multirr_table1"},
     ),
     Section(
         "multirr_table2",
@@ -228,6 +230,8 @@ SECTIONS = (
         "Table 2",
         "multirr/printed_table",
         ("multirr_table2",),
+        "papers.multirr.sections.tables:printed_table",
+        {"name": "multirr_table2"},
     ),
     Section(
         "readings",
