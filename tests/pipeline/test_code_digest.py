@@ -62,7 +62,7 @@ CLUSTERS = STUDIES["multirr_tables"]
 @pytest.mark.parametrize(
     ("script", "entry", "module"),
     [
-        ("draw.py", TABLE_1, "papers/multirr/figures/printed.py"),
+        ("draw.py", TABLE_1, "papers/multirr/figures/tables.py"),
         ("draw.py", TABLE_1, "files.py"),
         ("simulate.py", CLUSTERS, "papers/multirr/cluster_queries.py"),
         ("simulate.py", CLUSTERS, "estimation/metrics.py"),
@@ -88,7 +88,7 @@ def test_a_changed_module_behind_a_script_changes_its_digest(
         ("draw.py", TABLE_1, "release/categorical/design.py"),
         ("draw.py", TABLE_1, "report/render.py"),
         ("draw.py", TABLE_1, "papers/pram/figures/estimation.py"),
-        ("simulate.py", CLUSTERS, "papers/multirr/figures/printed.py"),
+        ("simulate.py", CLUSTERS, "papers/multirr/figures/tables.py"),
         ("simulate.py", CLUSTERS, "release/categorical/design.py"),
         ("simulate.py", CLUSTERS, "privacy/audit.py"),
         ("prepare_data.py", (), "study/engine.py"),

@@ -17,11 +17,8 @@ from deniable.papers.pram.coverage import (
     CHANNELS,
     EVERY,
     LEVELS,
-    METHODS,
-    TARGETS,
     PramCoverage,
     rounded_counts,
-    worst_categories,
 )
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Domain
@@ -173,21 +170,6 @@ def test_intervals_cover_variances_and_estimates_are_unbiased(
     assert ratio["variance_ratio_n"] == pytest.approx(
         ratio["variance_ratio"] * (1 - 1 / records), rel=1e-12
     )
-
-
-def test_worst_categories(study: PramCoverage) -> None:
-    table = coverages(study, "product", 500, 200)
-    worst = worst_categories(table)
-    assert len(worst) == len(TARGETS) * len(METHODS)
-    for row in worst.to_dict("records"):
-        same = table[
-            (table["target"] == row["target"])
-            & (table["method"] == row["method"])
-            & (table["measure"] == "coverage")
-            & (table["intervals"] == "none")
-        ]
-        assert row["category"] != EVERY
-        assert row["regenerated"] == same["regenerated"].min()
 
 
 def test_runs_depend_on_the_stream_alone(study: PramCoverage) -> None:

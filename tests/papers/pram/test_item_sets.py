@@ -2,8 +2,10 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from deniable.channels import ProductChannel
@@ -12,7 +14,6 @@ from deniable.papers.pram.item_sets import (
     MEASURES,
     LatentClasses,
     PramItemSets,
-    growth_of_errors,
     item_channel,
 )
 from deniable.pram.item_sets import item_set_supports
@@ -20,6 +21,49 @@ from deniable.pram.transactions import Transactions
 from deniable.study.engine import replicate, simulate_chunk
 
 MODEL = LatentClasses(np.array([0.25, 0.75]), np.array([[0.5, 0.1, 0.9], [0.2, 0.4, 0.0]]))
+
+
+def growth_of_errors(
+    model: LatentClasses, sizes: Sequence[int], epsilons: Sequence[float], records: int
+) -> pd.DataFrame:
+    """Return the exact standard errors of supports, by size and epsilon.
+
+    With the symmetric channel of an item, scores of "present" and "absent" are p / (2 p - 1) and
+    -(1 - p) / (2 p - 1). For one item the mean square of a score is, whatever is true, at least
+    p (1 - p) / (2 p - 1)^2; it multiplies from item to item. At an epsilon of 1 that is .92, and
+    1.92 where the item is present.
+
+    Returns
+    -------
+    DataFrame
+        ``size``, ``epsilon`` (of an item), ``epsilon_of_set`` (what the items of the set give away
+        together), ``support`` (mean of the kinds' favourite sets), ``standard_error`` (root mean
+        variance), ``without`` (the standard error that sampling alone has), ``records_needed`` for
+        a standard error of a tenth of the support.
+    """
+    rows = []
+    for size, epsilon in itertools.product(sizes, epsilons):
+        channel = ProductChannel((item_channel(epsilon),) * size)
+        last = np.zeros((1, channel.size))
+        last[0, -1] = 1.0
+        squares = channel.expected(channel.solve(last) ** 2)[0]
+        laws = [model.pattern_law(items) for items in model.favourites(size)]
+        supports = np.array([law[-1] for law in laws])
+        variances = np.array([law @ squares for law in laws]) - supports**2
+        sampling = supports * (1 - supports)
+        support = float(supports.mean())
+        rows.append(
+            {
+                "size": size,
+                "epsilon": epsilon,
+                "epsilon_of_set": size * epsilon,
+                "support": support,
+                "standard_error": math.sqrt(variances.mean() / records),
+                "without": math.sqrt(sampling.mean() / records),
+                "records_needed": math.ceil(variances.mean() / (support / 10) ** 2),
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def test_pattern_law_by_hand() -> None:

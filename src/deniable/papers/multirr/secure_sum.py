@@ -234,17 +234,12 @@ def fault_trials(root_seed: int, count: int = 200) -> pd.DataFrame:
         generator = generator_for(root_seed, {"study": "secure_sum", "fault": fault})
         outcomes = [_notice(spoil, pairs, generator) for _ in range(count)]
         means = set().union(*(by for by, _ in outcomes))
-        rows.append(
-            {
-                "fault": fault,
-                "trials": count,
-                "detected": sum(bool(by) for by, _ in outcomes) / count,
-                "party_named": sum(named for _, named in outcomes) / count,
-                "by_what": "; ".join(sorted(means)) or "nothing",
-                "remedy_or_limit": limit,
-            }
-        )
-    return pd.DataFrame(rows)
+        detected = sum(bool(by) for by, _ in outcomes) / count
+        named = sum(named for _, named in outcomes) / count
+        by_what = "; ".join(sorted(means)) or "nothing"
+        rows.append((fault, count, detected, named, by_what, limit))
+    columns = ("fault", "trials", "detected", "party_named", "by_what", "remedy_or_limit")
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _notice(
@@ -289,6 +284,10 @@ def _leaves(reached: float) -> Spoil:
     return _one_party(lambda _: partial(DropsOut, reached=reached))
 
 
+def _miscounts(what: str) -> Spoil:
+    return _one_party(lambda amount: partial(Miscounts, **{what: amount}))
+
+
 def _counts_itself(once_more: int, less: int) -> Spoil:
     """One party counts itself in a second cell too, and another one not at all, if these are 1."""
 
@@ -296,12 +295,8 @@ def _counts_itself(once_more: int, less: int) -> Spoil:
         cells = _cells(data, PAIR)
         twice, never = map(int, generator.choice(len(data), 2, replace=False))
         second = (int(cells[twice]) + int(generator.integers(1, 6))) % 6
-        return {
-            PAIR: {
-                (twice, second): partial(Miscounts, broadcast=once_more),
-                (never, int(cells[never])): partial(Miscounts, broadcast=-less),
-            }
-        }
+        again, missed = (partial(Miscounts, broadcast=each) for each in (once_more, -less))
+        return {PAIR: {(twice, second): again, (never, int(cells[never])): missed}}
 
     return spoil
 
@@ -322,10 +317,8 @@ def _answers_for_another_record(pairs: Sequence[Pair], more_than_there_are: bool
             elsewhere = int(domain.ravel([np.array(other[SMALL.position(n)]) for n in pair]))
             if more_than_there_are:
                 amount = int(np.count_nonzero(cells == there)) + 1
-            spoilt[pair] = {
-                (party, there): partial(Miscounts, broadcast=-amount),
-                (party, elsewhere): partial(Miscounts, broadcast=amount),
-            }
+            less, more = (partial(Miscounts, broadcast=each) for each in (-amount, amount))
+            spoilt[pair] = {(party, there): less, (party, elsewhere): more}
         return spoilt
 
     return spoil
@@ -349,18 +342,8 @@ FAULTS: tuple[tuple[str, Spoil, Sequence[Pair], str], ...] = (
     ("a party leaves before it sends a share", _leaves(0.0), ONE, AGAIN),
     ("a party leaves while it sends its shares", _leaves(0.5), ONE, AGAIN),
     ("a party leaves between shares and broadcast", _leaves(1.0), ONE, AGAIN),
-    (
-        "a party sends shares that do not sum to 0",
-        _one_party(lambda amount: partial(Miscounts, shares=amount)),
-        ONE,
-        UNTRACED,
-    ),
-    (
-        "a party broadcasts a wrong sum",
-        _one_party(lambda amount: partial(Miscounts, broadcast=amount)),
-        ONE,
-        UNTRACED,
-    ),
+    ("a party sends shares that do not sum to 0", _miscounts("shares"), ONE, UNTRACED),
+    ("a party broadcasts a wrong sum", _miscounts("broadcast"), ONE, UNTRACED),
     ("a party counts itself in two cells", _counts_itself(1, 0), ONE, UNTRACED),
     ("a party counts itself in no cell", _counts_itself(0, 1), ONE, UNTRACED),
     (

@@ -24,7 +24,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import (
@@ -36,7 +35,7 @@ from deniable.channels import (
 )
 from deniable.errors import DeniableError
 from deniable.estimation import Intervals, Method, Simultaneous, confidence_intervals
-from deniable.records import Microdata
+from deniable.records import Attribute, Microdata
 from deniable.sampling import multinomial
 
 TARGETS: tuple[Target, ...] = ("population", "file")
@@ -87,6 +86,12 @@ CHANNELS: Mapping[str, tuple[tuple[str, ...], Callable[[], Channel]]] = {
 """For each channel its attributes in Adult, and how it is built."""
 
 
+def in_levels(counts: Counts, education: Attribute) -> Counts:
+    """Return counts by education, on the last axis, by its levels instead."""
+    groups = [[education.code_of(each) for each in group] for _, group in LEVELS]
+    return np.stack([counts[..., group].sum(axis=-1) for group in groups], axis=-1)
+
+
 @dataclass(frozen=True, eq=False)
 class PramCoverage:
     """Simulates estimates and their intervals.
@@ -116,8 +121,7 @@ class PramCoverage:
             ]
             channel, flat = build(), counts.reshape(-1)
             if channel.size == len(LEVELS):
-                codes = [[domain[attributes[0]].code_of(c) for c in group] for _, group in LEVELS]
-                flat = np.array([flat[group].sum() for group in codes])
+                flat = in_levels(flat, domain[attributes[0]])
                 labels = [label for label, _ in LEVELS]
             self._known[name] = channel, labels, flat / flat.sum()
         return self._known[name]
@@ -219,21 +223,3 @@ def _accuracy(channel: Channel, reports: Counts, truth: Floats, target: Target) 
         plug_in = (moments - estimate**2) / variance
         ratios = [plug_in / (records - 1), plug_in / records]
     return [*errors.T, (errors**2).mean(axis=1), *(ratio.mean(axis=1) for ratio in ratios)]
-
-
-def worst_categories(results: pd.DataFrame) -> pd.DataFrame:
-    """Return for each channel, target and method the category with the lowest coverage.
-
-    The lowest of several simulated coverages is too low by chance; its interval is that of one
-    category chosen beforehand.
-
-    Parameters
-    ----------
-    results : DataFrame
-        A row an output, as `deniable.study.engine.simulate_chunk` returns it.
-    """
-    single = (results["measure"] == "coverage") & (results["intervals"] == "none")
-    table = results[single & (results["category"] != EVERY)]
-    keys = [key for key in ("channel", "records", "target", "method") if key in table]
-    rows = table.groupby(keys, sort=False)["regenerated"].idxmin()
-    return table.loc[rows].reset_index(drop=True)

@@ -13,12 +13,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import KeepOrReplace, ProductChannel
@@ -141,8 +139,8 @@ class PramItemSets:
         sets = self.model.favourites(size)
         found = np.empty((len(sets), len(MEASURES), replicates))
         for number, items in enumerate(sets):
-            law = channel.reported(self._law(items))
-            support = self._law(items)[-1]
+            true = self._law(items)
+            law, support = channel.reported(true), true[-1]
             spread = (law @ channel.solve(last)[0] ** 2 - support**2) / records
             reports = multinomial(generator, np.full(replicates, records), law)
             score = self._intervals(channel, reports, last, "score")
@@ -186,46 +184,3 @@ class PramItemSets:
         most = min(self.model.chances.shape[1], LARGEST_SET)
         if not 1 <= size <= most:
             raise DeniableError(f"the size of item sets is {size}; it must be in 1 .. {most}")
-
-
-def growth_of_errors(
-    model: LatentClasses, sizes: Sequence[int], epsilons: Sequence[float], records: int
-) -> pd.DataFrame:
-    """Return the exact standard errors of supports, by size and epsilon.
-
-    With the symmetric channel of an item, scores of "present" and "absent" are p / (2 p - 1) and
-    -(1 - p) / (2 p - 1). For one item the mean square of a score is, whatever is true, at least
-    p (1 - p) / (2 p - 1)^2; it multiplies from item to item. At an epsilon of 1 that is .92, and
-    1.92 where the item is present.
-
-    Returns
-    -------
-    DataFrame
-        ``size``, ``epsilon`` (of an item), ``epsilon_of_set`` (what the items of the set give away
-        together), ``support`` (mean of the kinds' favourite sets), ``standard_error`` (root mean
-        variance), ``without`` (the standard error that sampling alone has), ``records_needed`` for
-        a standard error of a tenth of the support.
-    """
-    rows = []
-    for size, epsilon in product(sizes, epsilons):
-        channel = ProductChannel((item_channel(epsilon),) * size)
-        last = np.zeros((1, channel.size))
-        last[0, -1] = 1.0
-        squares = channel.expected(channel.solve(last) ** 2)[0]
-        laws = [model.pattern_law(items) for items in model.favourites(size)]
-        supports = np.array([law[-1] for law in laws])
-        variances = np.array([law @ squares for law in laws]) - supports**2
-        sampling = supports * (1 - supports)
-        support = float(supports.mean())
-        rows.append(
-            {
-                "size": size,
-                "epsilon": epsilon,
-                "epsilon_of_set": size * epsilon,
-                "support": support,
-                "standard_error": math.sqrt(variances.mean() / records),
-                "without": math.sqrt(sampling.mean() / records),
-                "records_needed": math.ceil(variances.mean() / (support / 10) ** 2),
-            }
-        )
-    return pd.DataFrame(rows)

@@ -24,7 +24,6 @@ from deniable.channels import (
     sampling_covariance,
     two_step_with_epsilon,
 )
-from deniable.errors import DeniableError
 from deniable.pram import Method, channel_of_epsilon, whole_file_epsilon
 from deniable.privacy import channel_of_parity
 from deniable.records import Microdata
@@ -168,25 +167,6 @@ def whole_file_epsilons(
             for epsilon, mechanism, method in methods
         ]
     return pd.DataFrame(rows)
-
-
-def warner_inflation(share: float, epsilon: float) -> float:
-    """Return the variance inflation of Warner's symmetric design for two categories.
-
-    1 + p (1 - p) / ((2 p - 1)^2 pi (1 - pi)) with p = exp(epsilon) / (1 + exp(epsilon)), which is
-    1 + 1 / (4 sinh(epsilon / 2)^2 pi (1 - pi)).
-
-    Parameters
-    ----------
-    share : float, in (0, 1)
-    epsilon : float, above 0
-    """
-    if not (0 < share < 1 and epsilon > 0):
-        raise DeniableError(
-            f"share {share} and epsilon {epsilon} have no variance inflation: the share must be in "
-            "(0, 1), epsilon above 0"
-        )
-    return 1 + 1 / (4 * math.sinh(epsilon / 2) ** 2 * share * (1 - share))
 
 
 def _of_given_parity(size: int, epsilon: float) -> KeepOrReplace:

@@ -23,7 +23,7 @@ from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, Target
 from deniable.errors import DeniableError
 from deniable.estimation import Intervals, WeightedCounts, confidence_intervals, weighted_intervals
-from deniable.papers.pram.coverage import CHANNELS, EVERY, LEVELS, PramCoverage
+from deniable.papers.pram.coverage import CHANNELS, EVERY, LEVELS, PramCoverage, in_levels
 from deniable.records import Microdata
 from deniable.sampling import multinomial
 
@@ -143,11 +143,9 @@ class PramWeights:
                 raise DeniableError(
                     f"the channel {name!r} is over several attributes; use one over one attribute"
                 )
-            table = self.data.counts([CLASSES, attribute]).astype(float)
+            table = self.data.counts([CLASSES, attribute])
             if channel.size == len(LEVELS):
-                code_of = self.data.domain[attribute].code_of
-                groups = [[code_of(each) for each in group] for _, group in LEVELS]
-                table = np.stack([table[:, group].sum(axis=1) for group in groups], axis=1)
+                table = in_levels(table, self.data.domain[attribute])
             self._shares[name] = table / table.sum()
         return self._shares[name]
 

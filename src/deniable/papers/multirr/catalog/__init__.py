@@ -33,7 +33,7 @@ STUDIES = {
         summary="mean",
     ),
     "multirr_sweep": Study(
-        "papers.multirr.threshold_sweep:ThresholdSweep.of",
+        "papers.multirr.cluster_queries:ThresholdSweep.of",
         ("coverage", "t_v", "t_d", "ordinal", "subset_seed"),
     ),
 }
@@ -151,14 +151,14 @@ FIGURES = (
     ),
     Figure(
         "multirr_table1",
-        "papers.multirr.figures.printed:printed_against_regenerated",
+        "papers.multirr.figures.tables:printed_against_regenerated",
         ("multirr_table1",),
         "Table 1 as a picture: printed values beside ours",
         {"title": "Table 1: relative error of RR-Clusters on Adult"},
     ),
     Figure(
         "multirr_table2",
-        "papers.multirr.figures.printed:printed_against_regenerated",
+        "papers.multirr.figures.tables:printed_against_regenerated",
         ("multirr_table2",),
         "Table 2 as a picture: printed values beside ours",
         {"title": "Table 2: relative error of RR-Clusters on Adult6"},
@@ -177,7 +177,7 @@ FIGURES = (
     ),
     Figure(
         "multirr_sweep",
-        "papers.multirr.figures.sweep:thresholds",
+        "papers.multirr.figures.tables:thresholds",
         ("multirr_sweep",),
         "Relative errors over p and both thresholds, for several numbers of records",
     ),
@@ -221,6 +221,8 @@ SECTIONS = (
         "Table 1",
         "multirr/printed_table",
         ("multirr_table1",),
+        "papers.multirr.sections.tables:printed_table",
+        {"name": "multirr_table1"},
     ),
     Section(
         "multirr_table2",
@@ -228,6 +230,8 @@ SECTIONS = (
         "Table 2",
         "multirr/printed_table",
         ("multirr_table2",),
+        "papers.multirr.sections.tables:printed_table",
+        {"name": "multirr_table2"},
     ),
     Section(
         "readings",
@@ -291,7 +295,7 @@ SECTIONS = (
         "A sweep",
         "multirr/sweep",
         ("multirr_sweep",),
-        "papers.multirr.sections.sweep:sweep",
+        "papers.multirr.sections.tables:sweep",
     ),
 )
 

@@ -29,7 +29,7 @@ ANALYSES = (
     ),
     Analysis(
         "measure_dependences",
-        "papers.multirr.dependences:measured",
+        "papers.multirr.dependence_assessment:measured",
         (
             AnalysisTable(
                 "multirr_clusters",
@@ -135,7 +135,7 @@ ANALYSES = (
     ),
     Analysis(
         "compare_risks",
-        "papers.multirr.dependences:risks",
+        "papers.multirr.dependence_assessment:risks",
         (
             AnalysisTable(
                 "multirr_risk",
