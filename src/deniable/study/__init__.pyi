@@ -12,7 +12,9 @@ from .claims import (
     FALSE_ALARMS as FALSE_ALARMS,
     SIMILAR as SIMILAR,
     Claim as Claim,
+    Claims as Claims,
     Decide as Decide,
+    Evidence as Evidence,
     Outcome as Outcome,
     Pair as Pair,
     Row as Row,
@@ -22,6 +24,7 @@ from .claims import (
     claim_columns as claim_columns,
     claim_row as claim_row,
     counted as counted,
+    decide_claims as decide_claims,
     decided as decided,
     in_order_of_text as in_order_of_text,
     known as known,
@@ -32,6 +35,7 @@ from .claims import (
     ratio as ratio,
     ratios_of as ratios_of,
     some as some,
+    source_of as source_of,
     z_score as z_score,
 )
 from .engine import (

@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Callable
-from dataclasses import fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -10,9 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deniable.papers.multirr.claims import CLAIMS, Tables, claims
+from deniable.papers.multirr.claims import CLAIMS, claims
 from deniable.study.claims import CLAIM_COLUMNS
 
+Tables = dict[str, pd.DataFrame]
 SIGMAS = tuple(round(0.1 * i, 1) for i in range(1, 10))
 P = (0.1, 0.3, 0.5, 0.7)
 MECHANISMS = ("joint", "kronecker")
@@ -83,7 +83,7 @@ def attribute(
 
 def full(**changes: pd.DataFrame) -> Tables:
     """Return the tables in which every claim holds, or others in their places."""
-    return replace(_full(), **changes)
+    return _full() | changes
 
 
 @lru_cache
@@ -93,13 +93,13 @@ def _full() -> Tables:
     product = itertools.product
     clusters = product(("A x B", "C"), (50, 100, 300), (0.1, 0.2, 0.3))
     best = {0.1: ("both",), 0.3: ("both", "ours"), 0.5: ("paper", "ours"), 0.7: ("paper", "ours")}
-    tables = Tables(
-        gains=table_of(
+    tables = {
+        "gains": table_of(
             "projection estimator sigma measure p",
             product(PROJECTIONS, estimators, SIGMAS, measures, [0.7]),
             gain,
         ),
-        methods=table_of(
+        "methods": table_of(
             "mechanism projection p sigma method best",
             [
                 (*cell, whose)
@@ -108,25 +108,25 @@ def _full() -> Tables:
             ],
             method,
         ),
-        thresholds=table_of(
+        "thresholds": table_of(
             "mechanism projection dataset p t_d t_v",
             product(
                 MECHANISMS, PROJECTIONS, ("adult", "adult6"), P, (0.1, 0.2, 0.3), (50, 100, 300)
             ),
             threshold,
         ),
-        attributes=table_of(
+        "attributes": table_of(
             "mechanism projection dataset p t_v attributes t_d",
             product(MECHANISMS, PROJECTIONS, ["adult"], P, (1, 50), (2, 3, 4), [0.1]),
             attribute,
         ),
-        clusters=pd.DataFrame(clusters, columns=["cluster", "t_v", "t_d"]).assign(
+        "clusters": pd.DataFrame(clusters, columns=["cluster", "t_v", "t_d"]).assign(
             data_source="original"
         ),
-    )
+    }
     # At T_d = .3 there are other clusters than at .1 and .2, for T_v = 300 alone.
-    other = (tables.clusters["t_v"] == 300) & (tables.clusters["t_d"] == 0.3)
-    tables.clusters.loc[other & (tables.clusters["cluster"] == "C"), "cluster"] = "C x D"
+    other = (tables["clusters"]["t_v"] == 300) & (tables["clusters"]["t_d"] == 0.3)
+    tables["clusters"].loc[other & (tables["clusters"]["cluster"] == "C"), "cluster"] = "C x D"
     return tables
 
 
@@ -135,14 +135,14 @@ def one() -> Tables:
     """Return the same for one mechanism and one projection."""
     tables = full()
     where = "projection == 'likelihood'"
-    return Tables(
-        tables.gains.query(where),
-        *(
-            table.query(f"{where} and mechanism == 'kronecker'")
-            for table in (tables.methods, tables.thresholds, tables.attributes)
-        ),
-        tables.clusters,
-    )
+    return {
+        "gains": tables["gains"].query(where),
+        **{
+            name: tables[name].query(f"{where} and mechanism == 'kronecker'")
+            for name in ("methods", "thresholds", "attributes")
+        },
+        "clusters": tables["clusters"],
+    }
 
 
 def changed(table: pd.DataFrame, factor: float, where: str = "") -> pd.DataFrame:
@@ -154,7 +154,7 @@ def changed(table: pd.DataFrame, factor: float, where: str = "") -> pd.DataFrame
 
 
 def verdicts(tables: Tables) -> dict[tuple[str, str, str], str]:
-    found = claims(tables)
+    found = claims(**tables)
     names = zip(found["claim"], found["mechanism"], found["projection"], strict=True)
     return dict(zip(names, found["verdict"], strict=True))
 
@@ -173,7 +173,7 @@ def test_every_claim_is_decided_for_both_mechanisms_and_three_projections() -> N
         for mechanism in (("any",) if claim in WITHOUT_MECHANISM else MECHANISMS)
         for projection in (("any",) if claim == "least_dependence_matters" else PROJECTIONS)
     }
-    found = claims(full())
+    found = claims(**full())
     assert list(found) == list(CLAIM_COLUMNS)
     names = list(zip(found["claim"], found["mechanism"], found["projection"], strict=True))
     assert set(names) == expected
@@ -184,7 +184,7 @@ def test_every_claim_is_decided_for_both_mechanisms_and_three_projections() -> N
 
 
 def test_every_claim_holds_where_every_claim_was_made_to_hold() -> None:
-    found = claims(full())
+    found = claims(**full())
     assert set(found["verdict"]) == {"holds"}
     assert set(found["contradict"]) == {0}
     supported = found[found["claim"] != "least_dependence_matters"]
@@ -192,7 +192,7 @@ def test_every_claim_holds_where_every_claim_was_made_to_hold() -> None:
 
 
 def test_the_words_are_those_of_the_claims() -> None:
-    found = claims(full()).drop_duplicates("claim").set_index("claim")
+    found = claims(**full()).drop_duplicates("claim").set_index("claim")
     for claim in CLAIMS:
         row = found.loc[claim.id]
         assert (row["section"], row["printed"], row["test"]) == (
@@ -232,7 +232,7 @@ def test_the_words_are_those_of_the_claims() -> None:
     ],
 )  # fmt: skip
 def test_the_figure_is_what_a_reader_wants_to_see(claim: str, figure: str) -> None:
-    found = claims(one())
+    found = claims(**one())
     assert set(found.loc[found["claim"] == claim, "figure"]) == {figure}
 
 
@@ -307,7 +307,7 @@ def test_every_claim_that_chance_decides_is_spoilt_once() -> None:
 def test_each_claim_fails_where_it_was_made_to_fail(claim: str) -> None:
     name, factor, where = SPOILT[claim]
     tables = one()
-    spoilt = replace(tables, **{name: changed(getattr(tables, name), factor, where)})
+    spoilt = dict(tables, **{name: changed(tables[name], factor, where)})
     assert of_claim(verdicts(spoilt), claim) == {"fails"}
 
 
@@ -317,7 +317,7 @@ def test_a_claim_fails_only_where_its_own_rows_were_changed(claim: str) -> None:
     tables = full()
     of_mechanism = "" if name == "gains" else " and mechanism == 'joint'"
     here = f"{where} and projection == 'simplex'{of_mechanism}"
-    found = verdicts(replace(tables, **{name: changed(getattr(tables, name), factor, here)}))
+    found = verdicts(dict(tables, **{name: changed(tables[name], factor, here)}))
     failing = {names for names, verdict in found.items() if verdict != "holds"}
     mechanism = "any" if name == "gains" else "joint"
     assert (claim, mechanism, "simplex") in failing
@@ -328,17 +328,17 @@ def test_a_claim_fails_only_where_its_own_rows_were_changed(claim: str) -> None:
 def test_runs_that_cannot_tell_leave_a_claim_undecided(claim: str) -> None:
     name, factor, where = SPOILT[claim]
     tables = one()
-    table = changed(getattr(tables, name), factor, where)
+    table = changed(tables[name], factor, where)
     unsure = table.assign(ci_low=table["median"] / 1e9, ci_high=table["median"] * 1e9)
-    unknown = getattr(tables, name).assign(ci_low=-np.inf, ci_high=np.inf)
+    unknown = tables[name].assign(ci_low=-np.inf, ci_high=np.inf)
     for each in (unsure, unknown):
-        assert of_claim(verdicts(replace(tables, **{name: each})), claim) == {"undecided"}
+        assert of_claim(verdicts(dict(tables, **{name: each})), claim) == {"undecided"}
 
 
 def test_one_exception_does_not_break_a_rule_but_breaks_other_claims() -> None:
     tables = full()
-    once = changed(tables.thresholds, 0.5, "dataset == 'adult' and t_v == 300 and p == .5")
-    found = claims(replace(tables, thresholds=once))
+    once = changed(tables["thresholds"], 0.5, "dataset == 'adult' and t_v == 300 and p == .5")
+    found = claims(**dict(tables, thresholds=once))
     rule = found[found["claim"] == "grows_with_t_v"]
     assert set(rule["verdict"]) == {"holds"}
     assert set(zip(rule["support"], rule["contradict"], strict=True)) == {(3, 1)}
@@ -349,7 +349,7 @@ def test_thresholds_that_change_no_cluster_change_nothing() -> None:
         [("A", t_v, t_d) for t_v in (50, 300) for t_d in (0.1, 0.3)],
         columns=["cluster", "t_v", "t_d"],
     ).assign(data_source="original")
-    row = claims(full(clusters=same)).set_index("claim").loc["least_dependence_matters"]
+    row = claims(**full(clusters=same)).set_index("claim").loc["least_dependence_matters"]
     assert (row["comparisons"], row["support"], row["contradict"]) == (2, 0, 2)
     assert row["verdict"] == "fails"
     assert row["figure"] == "clusterings over all T_d: T_v = 50: 1, T_v = 300: 1"
@@ -426,52 +426,52 @@ def test_claims_about_cells_that_were_not_asked_for_are_left_out(
     name: str, where: str, missing: set[str]
 ) -> None:
     tables = one()
-    kept = getattr(tables, name).query(f"not ({where})")
-    found = verdicts(replace(tables, **{name: kept}))
+    kept = tables[name].query(f"not ({where})")
+    found = verdicts(dict(tables, **{name: kept}))
     assert {claim for claim, _, _ in found} == set(IDS) - missing
     assert set(found.values()) == {"holds"}
 
 
 def test_a_trend_over_one_threshold_is_no_trend() -> None:
     tables = full()
-    one = tables.clusters[tables.clusters["t_d"] == 0.1]
-    found = verdicts(replace(tables, clusters=one))
+    one = tables["clusters"][tables["clusters"]["t_d"] == 0.1]
+    found = verdicts(dict(tables, clusters=one))
     assert {claim for claim, _, _ in found} == set(IDS) - {"least_dependence_matters"}
 
 
 def test_other_cells_beside_those_of_a_claim_change_nothing() -> None:
     tables = full()
-    expected = claims(tables)
+    expected = claims(**tables)
     keep = [
-        changed(getattr(tables, each.name), 7).assign(matrix="keep")
-        for each in fields(Tables)
-        if each.name != "clusters"
+        changed(table, 7).assign(matrix="keep")
+        for name, table in tables.items()
+        if name != "clusters"
     ]
-    more = Tables(
-        gains=pd.concat([tables.gains, changed(tables.gains, 9).assign(p=0.9), keep[0]]),
-        methods=pd.concat([tables.methods, keep[1]]),
-        thresholds=pd.concat(
+    more = {
+        "gains": pd.concat([tables["gains"], changed(tables["gains"], 9).assign(p=0.9), keep[0]]),
+        "methods": pd.concat([tables["methods"], keep[1]]),
+        "thresholds": pd.concat(
             [
-                tables.thresholds,
-                changed(tables.thresholds, 9, "t_v == 300").assign(t_d=0.7),
+                tables["thresholds"],
+                changed(tables["thresholds"], 9, "t_v == 300").assign(t_d=0.7),
                 keep[2],
             ]
         ),
-        attributes=pd.concat(
+        "attributes": pd.concat(
             [
-                tables.attributes,
-                changed(tables.attributes, 9, "attributes == 3").assign(dataset="adult6"),
-                changed(tables.attributes, 9, "attributes == 3").assign(t_v=300),
+                tables["attributes"],
+                changed(tables["attributes"], 9, "attributes == 3").assign(dataset="adult6"),
+                changed(tables["attributes"], 9, "attributes == 3").assign(t_v=300),
                 keep[3],
             ]
         ),
-        clusters=tables.clusters,
-    )
-    pd.testing.assert_frame_equal(claims(more), expected)
+        "clusters": tables["clusters"],
+    }
+    pd.testing.assert_frame_equal(claims(**more), expected)
 
 
 def test_one_projection_and_one_mechanism_are_decided_alone() -> None:
-    found = claims(one())
+    found = claims(**one())
     assert set(found["claim"]) == set(IDS)
     assert set(found["projection"]) == {"likelihood", "any"}
     assert set(found["mechanism"]) == {"kronecker", "any"}
@@ -481,14 +481,13 @@ def test_one_projection_and_one_mechanism_are_decided_alone() -> None:
 
 
 def test_surrogate_data_give_no_verdict() -> None:
-    tables = full()
-    every = {each.name: getattr(tables, each.name) for each in fields(Tables)}
+    every = full()
     surrogate = {name: table.assign(data_source="surrogate") for name, table in every.items()}
-    found = claims(Tables(**surrogate))
+    found = claims(**surrogate)
     assert set(found["verdict"]) == set(found["data_source"]) == {"surrogate"}
     assert set(found["claim"]) == set(IDS)
     # Claim by claim, by the table that decides it.
-    mixed = claims(Tables(**(every | {"gains": surrogate["gains"]})))
+    mixed = claims(**full(gains=surrogate["gains"]))
     assert set(mixed.loc[mixed["verdict"] == "surrogate", "claim"]) == set(OF_FIGURE_2)
     assert set(mixed.loc[mixed["verdict"] != "surrogate", "verdict"]) == {"holds"}
 
@@ -514,8 +513,8 @@ def test_surrogate_data_give_no_verdict() -> None:
 def test_medians_of_zero_are_compared_like_others(
     name: str, high: float, decided: set[str]
 ) -> None:
-    zero = getattr(full(), name).assign(median=0.0, ci_low=0.0, ci_high=high)
-    found = claims(full(**{name: zero}))
+    zero = full()[name].assign(median=0.0, ci_low=0.0, ci_high=high)
+    found = claims(**full(**{name: zero}))
     assert set(found["claim"]) == set(IDS)
     undecided = set(found.loc[found["verdict"] == "undecided", "claim"])
     about = {"gains": set(OF_FIGURE_2), "methods": OF_FIGURE_3, "thresholds": TABLES_1_AND_2}
