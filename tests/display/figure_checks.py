@@ -8,8 +8,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from deniable.display.style import STYLE
-from deniable.papers.drawing import save
+from deniable.display.style import STYLE, save
+from deniable.papers.catalog import FIGURES
+from deniable.study.catalog import resolve
 
 Tables = list[pd.DataFrame]
 BANNER = "SURROGATE DATA: not the published file"
@@ -18,6 +19,13 @@ EDGE = 0.001  # of a canvas: what rounding to pixels may take
 
 def marked(tables: Tables, **columns: Any) -> Tables:
     return [table.assign(**columns) for table in tables]
+
+
+def draw(name: str, tables: Tables) -> Figure:
+    """Draw a figure of the catalog from its tables."""
+    entry = FIGURES[name]
+    figure: Figure = resolve(entry.draw)(*tables, **entry.options)
+    return figure
 
 
 def saved(figure: Figure, folder: Path, name: str = "f") -> tuple[bytes, bytes]:

@@ -6,8 +6,8 @@ from typing import Any
 import pandas as pd
 from jinja2 import BytecodeCache
 
-from deniable.display.page import Origin
 from deniable.report.render import environment
+from deniable.study.origin import Origin
 
 
 def render_section(

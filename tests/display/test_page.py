@@ -7,8 +7,6 @@ import pandas as pd
 import pytest
 
 from deniable.display.page import (
-    Origin,
-    Section,
     between,
     first_of,
     groups_of,
@@ -75,33 +73,6 @@ def test_rows_by_the_values_of_columns() -> None:
     ]
     assert groups_of(table, "a", "b")[0][0] == {"a": 2, "b": "x"}
     assert list(first_of(table, "b", "a")["c"]) == [1]
-
-
-def test_a_section_needs_its_tables_and_something_in_them() -> None:
-    section = Section("a", "A", "a", "a", ("t", "u"))
-    full = pd.DataFrame({"x": [1]})
-    assert section.possible({"t": full, "u": full})
-    assert not section.possible({"t": full})
-    assert not section.possible({"t": full, "u": full.iloc[:0]})
-
-
-@pytest.mark.parametrize(
-    ("function", "starts"),
-    [
-        ("display.page:short", "def short("),
-        ("display.page:Origin.line", "    def line("),
-        ("papers.multirr.cluster_queries:ClusterQueries.__call__", "    def __call__("),
-    ],
-)
-def test_the_line_of_a_function(function: str, starts: str, pytestconfig: pytest.Config) -> None:
-    origin = Origin(function, "rule")
-    lines = (pytestconfig.rootpath / origin.file).read_text(encoding="utf-8").splitlines()
-    assert lines[origin.line - 1].startswith(starts)
-
-
-def test_a_function_that_is_gone_is_an_error() -> None:
-    with pytest.raises(KeyError):
-        _ = Origin("display.page:gone", "rule").line
 
 
 def test_a_picture_fits_into_a_page_with_others() -> None:
