@@ -19,7 +19,7 @@ from deniable.papers.multirr.cluster_queries import ClusterQueries
 from deniable.papers.multirr.pair_queries import PairQueries
 from deniable.pipeline.config import validate
 from deniable.records.categorical import Microdata
-from deniable.study.claims import below
+from deniable.study.comparisons import below
 from deniable.study.engine import median_summary, replicate
 
 ROOT = Path(__file__).resolve().parents[2]

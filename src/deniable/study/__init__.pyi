@@ -9,24 +9,27 @@ from .catalog import (
 )
 from .claims import (
     CLAIM_COLUMNS as CLAIM_COLUMNS,
-    FALSE_ALARMS as FALSE_ALARMS,
-    SIMILAR as SIMILAR,
     Claim as Claim,
     Claims as Claims,
     Decide as Decide,
     Evidence as Evidence,
+    by as by,
+    claim_columns as claim_columns,
+    claim_row as claim_row,
+    decide_claims as decide_claims,
+    decided as decided,
+    in_order_of_text as in_order_of_text,
+    source_of as source_of,
+)
+from .comparisons import (
+    FALSE_ALARMS as FALSE_ALARMS,
+    SIMILAR as SIMILAR,
     Outcome as Outcome,
     Pair as Pair,
     Row as Row,
     alike as alike,
     below as below,
-    by as by,
-    claim_columns as claim_columns,
-    claim_row as claim_row,
     counted as counted,
-    decide_claims as decide_claims,
-    decided as decided,
-    in_order_of_text as in_order_of_text,
     known as known,
     listed as listed,
     logarithms as logarithms,
@@ -35,7 +38,6 @@ from .claims import (
     ratio as ratio,
     ratios_of as ratios_of,
     some as some,
-    source_of as source_of,
     z_score as z_score,
 )
 from .engine import (

@@ -154,7 +154,7 @@ def changed(table: pd.DataFrame, factor: float, where: str = "") -> pd.DataFrame
 
 
 def verdicts(tables: Tables) -> dict[tuple[str, str, str], str]:
-    found = claims(**tables)
+    found = claims(tables)
     names = zip(found["claim"], found["mechanism"], found["projection"], strict=True)
     return dict(zip(names, found["verdict"], strict=True))
 
@@ -173,7 +173,7 @@ def test_every_claim_is_decided_for_both_mechanisms_and_three_projections() -> N
         for mechanism in (("any",) if claim in WITHOUT_MECHANISM else MECHANISMS)
         for projection in (("any",) if claim == "least_dependence_matters" else PROJECTIONS)
     }
-    found = claims(**full())
+    found = claims(full())
     assert list(found) == list(CLAIM_COLUMNS)
     names = list(zip(found["claim"], found["mechanism"], found["projection"], strict=True))
     assert set(names) == expected
@@ -184,7 +184,7 @@ def test_every_claim_is_decided_for_both_mechanisms_and_three_projections() -> N
 
 
 def test_every_claim_holds_where_every_claim_was_made_to_hold() -> None:
-    found = claims(**full())
+    found = claims(full())
     assert set(found["verdict"]) == {"holds"}
     assert set(found["contradict"]) == {0}
     supported = found[found["claim"] != "least_dependence_matters"]
@@ -192,7 +192,7 @@ def test_every_claim_holds_where_every_claim_was_made_to_hold() -> None:
 
 
 def test_the_words_are_those_of_the_claims() -> None:
-    found = claims(**full()).drop_duplicates("claim").set_index("claim")
+    found = claims(full()).drop_duplicates("claim").set_index("claim")
     for claim in CLAIMS:
         row = found.loc[claim.id]
         assert (row["section"], row["printed"], row["test"]) == (
@@ -232,7 +232,7 @@ def test_the_words_are_those_of_the_claims() -> None:
     ],
 )  # fmt: skip
 def test_the_figure_is_what_a_reader_wants_to_see(claim: str, figure: str) -> None:
-    found = claims(**one())
+    found = claims(one())
     assert set(found.loc[found["claim"] == claim, "figure"]) == {figure}
 
 
@@ -338,7 +338,7 @@ def test_runs_that_cannot_tell_leave_a_claim_undecided(claim: str) -> None:
 def test_one_exception_does_not_break_a_rule_but_breaks_other_claims() -> None:
     tables = full()
     once = changed(tables["thresholds"], 0.5, "dataset == 'adult' and t_v == 300 and p == .5")
-    found = claims(**dict(tables, thresholds=once))
+    found = claims(dict(tables, thresholds=once))
     rule = found[found["claim"] == "grows_with_t_v"]
     assert set(rule["verdict"]) == {"holds"}
     assert set(zip(rule["support"], rule["contradict"], strict=True)) == {(3, 1)}
@@ -349,7 +349,7 @@ def test_thresholds_that_change_no_cluster_change_nothing() -> None:
         [("A", t_v, t_d) for t_v in (50, 300) for t_d in (0.1, 0.3)],
         columns=["cluster", "t_v", "t_d"],
     ).assign(data_source="original")
-    row = claims(**full(clusters=same)).set_index("claim").loc["least_dependence_matters"]
+    row = claims(full(clusters=same)).set_index("claim").loc["least_dependence_matters"]
     assert (row["comparisons"], row["support"], row["contradict"]) == (2, 0, 2)
     assert row["verdict"] == "fails"
     assert row["figure"] == "clusterings over all T_d: T_v = 50: 1, T_v = 300: 1"
@@ -441,7 +441,7 @@ def test_a_trend_over_one_threshold_is_no_trend() -> None:
 
 def test_other_cells_beside_those_of_a_claim_change_nothing() -> None:
     tables = full()
-    expected = claims(**tables)
+    expected = claims(tables)
     keep = [
         changed(table, 7).assign(matrix="keep")
         for name, table in tables.items()
@@ -467,11 +467,11 @@ def test_other_cells_beside_those_of_a_claim_change_nothing() -> None:
         ),
         "clusters": tables["clusters"],
     }
-    pd.testing.assert_frame_equal(claims(**more), expected)
+    pd.testing.assert_frame_equal(claims(more), expected)
 
 
 def test_one_projection_and_one_mechanism_are_decided_alone() -> None:
-    found = claims(**one())
+    found = claims(one())
     assert set(found["claim"]) == set(IDS)
     assert set(found["projection"]) == {"likelihood", "any"}
     assert set(found["mechanism"]) == {"kronecker", "any"}
@@ -483,11 +483,11 @@ def test_one_projection_and_one_mechanism_are_decided_alone() -> None:
 def test_surrogate_data_give_no_verdict() -> None:
     every = full()
     surrogate = {name: table.assign(data_source="surrogate") for name, table in every.items()}
-    found = claims(**surrogate)
+    found = claims(surrogate)
     assert set(found["verdict"]) == set(found["data_source"]) == {"surrogate"}
     assert set(found["claim"]) == set(IDS)
     # Claim by claim, by the table that decides it.
-    mixed = claims(**full(gains=surrogate["gains"]))
+    mixed = claims(full(gains=surrogate["gains"]))
     assert set(mixed.loc[mixed["verdict"] == "surrogate", "claim"]) == set(OF_FIGURE_2)
     assert set(mixed.loc[mixed["verdict"] != "surrogate", "verdict"]) == {"holds"}
 
@@ -514,7 +514,7 @@ def test_medians_of_zero_are_compared_like_others(
     name: str, high: float, decided: set[str]
 ) -> None:
     zero = full()[name].assign(median=0.0, ci_low=0.0, ci_high=high)
-    found = claims(**full(**{name: zero}))
+    found = claims(full(**{name: zero}))
     assert set(found["claim"]) == set(IDS)
     undecided = set(found.loc[found["verdict"] == "undecided", "claim"])
     about = {"gains": set(OF_FIGURE_2), "methods": OF_FIGURE_3, "thresholds": TABLES_1_AND_2}

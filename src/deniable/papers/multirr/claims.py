@@ -45,27 +45,18 @@ figure_3 = partial(CLAIMS.claim, section="6.5, Figure 3", about="methods")
 table_2 = partial(CLAIMS.claim, section="6.5, Table 2", about="thresholds")
 
 
-def claims(
-    gains: pd.DataFrame,
-    methods: pd.DataFrame,
-    thresholds: pd.DataFrame,
-    attributes: pd.DataFrame,
-    clusters: pd.DataFrame,
-) -> pd.DataFrame:
+def claims(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Hold every claim of section 6.5 against the tables.
 
     Rows of another matrix than the printed one are passed over.
 
     Parameters
     ----------
-    gains : DataFrame
-        multirr_gains: Figure 2 under each projection.
-    methods : DataFrame
-        multirr_projections: Figure 3 under each projection, at the paper's best thresholds.
-    thresholds : DataFrame
-        Tables 1 and 2 and multirr_sensitivity, medians in a column ``median``.
-    attributes, clusters : DataFrame
-        multirr_attributes, multirr_clusters.
+    tables : mapping of name to DataFrame
+        ``gains`` (multirr_gains: Figure 2 under each projection), ``methods``
+        (multirr_projections: Figure 3 under each projection, at the paper's best thresholds),
+        ``thresholds`` (Tables 1 and 2 and multirr_sensitivity), ``attributes``
+        (multirr_attributes), ``clusters`` (multirr_clusters). Medians in a column ``median``.
 
     Returns
     -------
@@ -73,36 +64,29 @@ def claims(
         A row a claim, cluster mechanism and projection, as far as they make a difference:
         `CLAIM_COLUMNS`. Claims about cells that the tables lack are left out.
     """
-    adult = attributes[attributes["dataset"] == "adult"]
-    evidence = {
-        "gains": _parts(gains, gains["p"] == 0.7, "estimator", "measure", "sigma"),
-        "methods": _parts(methods, methods["best"] != "ours", "p", "sigma", "method"),
-        "thresholds": _parts(thresholds, _at_least_t_d(thresholds), "dataset", "p", "t_v"),
-        "attributes": _parts(adult, _at_least_t_d(adult), "p", "t_v", "attributes"),
-        "clusters": [Evidence(("any", "any"), source_of(clusters), clusters)],
+    clusters = tables["clusters"]
+    views = {
+        "gains": ("p == 0.7", "estimator", "measure", "sigma"),
+        "methods": ("best != 'ours'", "p", "sigma", "method"),
+        "thresholds": ("t_d == t_d.min()", "dataset", "p", "t_v"),
+        "attributes": ("dataset == 'adult' and t_d == t_d.min()", "p", "t_v", "attributes"),
     }
+    evidence = {name: _parts(tables[name], *view) for name, view in views.items()}
+    evidence["clusters"] = [Evidence(("any", "any"), source_of(clusters), clusters)]
     return decide_claims(CLAIMS, evidence, "mechanism", "projection")
 
 
-def _parts(table: pd.DataFrame, which: "pd.Series[bool]", *columns: str) -> list[Evidence]:
-    """Return some rows of each mechanism and projection, by columns."""
-    part = table[which & (table["matrix"] == "printed")] if "matrix" in table else table[which]
-    if "mechanism" not in part:
-        part = part.assign(mechanism="any")
-    return [
-        Evidence(
-            (str(mechanism), str(projection)),
-            source_of(table),
-            {tuple(row[name] for name in columns): row for row in of.to_dict("records")},
-        )
-        for (mechanism, projection), of in part.groupby(["mechanism", "projection"], sort=False)
-    ]
-
-
-def _at_least_t_d(table: pd.DataFrame) -> "pd.Series[bool]":
-    """Return which rows have the smallest T_d of their mechanism and projection."""
-    smallest = table.groupby(["mechanism", "projection"])["t_d"].transform("min")
-    return table["t_d"] == smallest
+def _parts(table: pd.DataFrame, which: str, *columns: str) -> list[Evidence]:
+    """Return some rows of each mechanism and projection by the values of columns."""
+    printed = table[table["matrix"] == "printed"] if "matrix" in table else table
+    if "mechanism" not in printed:
+        printed = printed.assign(mechanism="any")
+    found = []
+    for settings, part in printed.groupby(["mechanism", "projection"], sort=False):
+        rows = part.query(which).to_dict("records")
+        cells = {tuple(row[name] for name in columns): row for row in rows}
+        found.append(Evidence(tuple(map(str, settings)), source_of(table), cells))
+    return found
 
 
 def _share(first: Row, second: Row) -> float:
@@ -114,21 +98,16 @@ def _by_sigma(cells: Cells, estimator: str, measure: str) -> dict[float, Row]:
     return {sigma: row for (*of, sigma), row in cells.items() if of == [estimator, measure]}
 
 
-# -- Figure 2 --------------------------------------------------------------------------------------
-
-
 @figure_2(
     "Estimation cuts the absolute and the relative error of the raw randomized data clearly.",
     "p = .7: rr_independent below randomized at every sigma, both measures",
 )
 def _gain_of_estimation(cells: Cells) -> Outcome:
-    pairs = some(
-        [
-            (row, cells["randomized", measure, sigma])
-            for (estimator, measure, sigma), row in cells.items()
-            if estimator == "rr_independent" and measure in ("absolute_error", "relative_error")
-        ]
-    )
+    pairs = [
+        (row, cells["randomized", *at])
+        for (estimator, *at), row in cells.items()
+        if estimator == "rr_independent" and at[0] in ("absolute_error", "relative_error")
+    ]
     cuts = [_share(theirs, ours) for ours, theirs in pairs]
     return below(pairs, f"error cut by a factor of {range_of(cuts, '.2g')}")
 
@@ -173,14 +152,8 @@ def _mirrored_around_half(cells: Cells) -> Outcome:
 def _falls_with_coverage(cells: Cells) -> Outcome:
     relative = _by_sigma(cells, "rr_independent", "relative_error")
     pairs = some([(relative[b], relative[a]) for a, b in pairwise(sorted(relative))])
-    first, last = min(relative), max(relative)
-    return below(
-        pairs,
-        f"{relative[first]['median']:.3f} at {first:g}, {relative[last]['median']:.3f} at {last:g}",
-    )
-
-
-# -- Table 1 ---------------------------------------------------------------------------------------
+    ends = (min(relative), max(relative))
+    return below(pairs, ", ".join(f"{relative[s]['median']:.3f} at {s:g}" for s in ends))
 
 
 @table_1(
@@ -233,9 +206,6 @@ def _clustering_pays_more_at_weak_randomization(cells: Cells) -> Outcome:
         [(gain[p], gain[q]) for p in WEAK for q in STRONG],
         _said({f"p = {p:g}": row for p, row in gain.items()}),
     )
-
-
-# -- Figure 3 --------------------------------------------------------------------------------------
 
 
 @figure_3(
@@ -335,9 +305,6 @@ def _said(rows: Mapping[str, Row]) -> str:
     return listed({name: row["median"] for name, row in rows.items()})
 
 
-# -- Table 2 ---------------------------------------------------------------------------------------
-
-
 @table_2(
     "With six times the records the relative error is smaller at every setting.",
     "Adult6 below Adult, for each p and T_v",
@@ -354,8 +321,7 @@ def _falls_with_records(cells: Cells) -> Outcome:
     "p = .7: Adult6 / Adult at T_v = 300 below that at 50 and 100 (ratios of medians)",
 )
 def _small_gain_at_weak_randomization(cells: Cells) -> Outcome:
-    found = {t_v: _shrink(cells, WEAK[-1], t_v) for t_v in (*SMALLER, LARGEST)}
-    return _largest_below(found)
+    return _largest_below({t_v: _shrink(cells, WEAK[-1], t_v) for t_v in (*SMALLER, LARGEST)})
 
 
 @table_2(
@@ -409,9 +375,6 @@ def _largest_below(found: Mapping[int, Row]) -> Outcome:
     )
 
 
-# -- more attributes -------------------------------------------------------------------------------
-
-
 @table_1(
     "Queries of more than two attributes give results that do not differ significantly.",
     "sigma = .1: queries of 3 and of 4 attributes within a factor of 1.2 of queries of 2, each p, "
@@ -430,10 +393,7 @@ def decide(given: Given) -> dict[str, pd.DataFrame]:
     """Decide what the paper claims in words, from the tables of this run."""
     found = given.tables
     compared = [found[f"multirr_{name}"] for name in ("table1", "table2", "sensitivity")]
-    others = ("gains", "attributes", "clusters")
-    decided = claims(
-        methods=found["multirr_projections"],
-        thresholds=pd.concat(compared).rename(columns={"regenerated": "median"}),
-        **{name: found[f"multirr_{name}"] for name in others},
-    )
-    return {"multirr_claims": decided}
+    tables = {name: found[f"multirr_{name}"] for name in ("gains", "attributes", "clusters")}
+    tables["methods"] = found["multirr_projections"]
+    tables["thresholds"] = pd.concat(compared).rename(columns={"regenerated": "median"})
+    return {"multirr_claims": claims(tables)}

@@ -5,7 +5,7 @@ it names the reading. What the text claims of privacy is not decided here but by
 for its comparison with microaggregation (section 1), which takes no more than the clusters.
 
 Cells of two domain factors share the forest's seed, and cells of ``dp`` their runs: this makes
-tests between them conservative. For the tests see `deniable.study.claims`.
+tests between them conservative. For the tests see `deniable.study.comparisons`.
 """
 
 import numpy as np

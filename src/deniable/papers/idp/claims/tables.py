@@ -1,7 +1,7 @@
 """The tables that the claims of [idp] are held against, as rows to compare.
 
 A row is a mapping with ``median`` (the estimate, here a mean), ``ci_low`` and ``ci_high``: what the
-tests of `deniable.study.claims` take.
+tests of `deniable.study.comparisons` take.
 """
 
 from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 Claims of privacy and of expectations are decided exactly, without a run. Where the text leaves open
 what is meant, or where a claim about p alone ought to be one about privacy, a claim has several
-rows, told apart by ``reading``. For the tests see `deniable.study.claims`; they take means for
+rows, told apart by ``reading``. For the tests see `deniable.study.comparisons`; they take means for
 medians. Methods of one trial share their true tables: this makes tests between them conservative.
 """
 

@@ -12,7 +12,7 @@ Tests = Iterator[tuple[str, str, Decide]]
 
 
 def rows_of(table: pd.DataFrame, **where: Any) -> list[dict[Any, Any]]:
-    """Return the rows with the given values as what `deniable.study.claims` compares.
+    """Return the rows with the given values as what `deniable.study.comparisons` compares.
 
     The mean stands under ``median``, whatever the table calls it.
     """
