@@ -1,17 +1,23 @@
 """What all figures share: inks, fonts, the banner on surrogate data, whole files."""
 
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from deniable.files import written_whole
 
+Drawing = ParamSpec("Drawing")
 NARROWEST = 9.4
 """Inches: so that a heading and the banner on surrogate data stand side by side."""
 INK = "#1b1f24"
@@ -30,11 +36,107 @@ STYLE: dict[Any, Any] = {
 }
 
 
+def in_style(draw: Callable[Drawing, Figure]) -> Callable[Drawing, Figure]:
+    """Let a function draw in the style of all figures, with the banner if its data ask for it.
+
+    Whose data these are the first of its tables says.
+    """
+
+    @wraps(draw)
+    def styled(*args: Drawing.args, **options: Drawing.kwargs) -> Figure:
+        with mpl.rc_context(STYLE):
+            figure = draw(*args, **options)
+            tables = (each for each in args if isinstance(each, pd.DataFrame))
+            mark_surrogate(figure, next(tables))
+            return figure
+
+    return styled
+
+
 def canvas(width: float, height: float) -> Figure:
     """Return an empty figure of that size, in inches."""
     figure = Figure(figsize=(width, height))
     FigureCanvasAgg(figure)
     return figure
+
+
+def panels(
+    rows: int,
+    columns: int,
+    size: tuple[float, float],
+    around: tuple[float, float, float, float],
+    between: tuple[float, float] = (0.06, 0.22),
+    **shared: Any,
+) -> tuple[Figure, Any]:
+    """Return a figure with panels in rows and columns.
+
+    Parameters
+    ----------
+    rows, columns : int
+    size : tuple of float
+        Width and height, in inches; as wide as `NARROWEST` at least.
+    around : tuple of float
+        What is left free at the left, right, top and bottom, in inches.
+    between : tuple of float
+        What is left free between columns and between rows, as shares of a panel.
+    **shared
+        ``sharex``, ``sharey`` and the like, as `Figure.subplots` takes them.
+
+    Returns
+    -------
+    figure : Figure
+    axes : array of Axes, shape (rows, columns)
+    """
+    width, height = max(size[0], NARROWEST), size[1]
+    left, right, top, bottom = around
+    figure = canvas(width, height)
+    figure.subplots_adjust(
+        left=left / width,
+        right=1 - right / width,
+        top=1 - top / height,
+        bottom=bottom / height,
+        wspace=between[0],
+        hspace=between[1],
+    )
+    return figure, figure.subplots(rows, columns, squeeze=False, **shared)
+
+
+def gridded(axis: Axes, along: Any = "both", linewidth: float = 0.6) -> None:
+    """Draw a grid below what is drawn."""
+    axis.grid(axis=along, color=GRID, linewidth=linewidth)
+    axis.set_axisbelow(True)
+
+
+def plain_ticks(axis: Axis, ticks: Sequence[float], text: Callable[[float], str]) -> None:
+    """Mark some numbers of an axis and no others, whatever its scale."""
+    axis.set_major_locator(FixedLocator(list(ticks)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
+
+
+def as_number(value: float) -> str:
+    """Return a number as an axis shows it."""
+    return f"{value:,g}"
+
+
+def as_share(value: float) -> str:
+    """Return a share as an axis shows it, in percent."""
+    return f"{100 * value:g} %"
+
+
+def line_key(colour: str, line: Any, label: str) -> Line2D:
+    """Return the entry of a line in a legend."""
+    return Line2D([], [], color=colour, linestyle=line, linewidth=2, label=label)
+
+
+def mark_key(colour: str, marker: str, label: str, **style: Any) -> Line2D:
+    """Return the entry of a mark in a legend."""
+    return Line2D([], [], color=colour, marker=marker, linestyle="none", label=label, **style)
+
+
+def legend_below(figure: Figure, keys: Iterable[Line2D], columns: int) -> None:
+    """Write what lines and marks stand for, at the bottom."""
+    figure.legend(handles=[*keys], loc="lower center", ncols=columns, frameon=False)
 
 
 def heading(figure: Figure, title: str, below: str) -> None:

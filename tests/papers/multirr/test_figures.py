@@ -17,7 +17,7 @@ from tests.display.figure_checks import BANNER, Tables, cut_off, draw, extents, 
 from deniable.display.style import save
 from deniable.papers.catalog import FIGURES
 from deniable.papers.multirr.error_analysis import figure_1 as figure_1_table
-from deniable.papers.multirr.figures.printed import printed_against_regenerated
+from deniable.papers.multirr.figures.tables import printed_against_regenerated
 
 
 def results(**changes: object) -> pd.DataFrame:

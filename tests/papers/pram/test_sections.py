@@ -26,7 +26,6 @@ from deniable.papers.pram.sections.estimation import (
     METHODS,
     SECTIONS,
     WEIGHTED,
-    WITHIN,
     about,
     by,
     coverage,
@@ -58,16 +57,11 @@ def cell(mean: float, **keys: Any) -> dict[str, Any]:
 # -- the same names on the page and in the figures -------------------------------------------------
 
 
-def test_what_is_drawn_is_called_the_same_on_the_page() -> None:
-    assert drawn.CHANNELS == CHANNELS
-    assert drawn.INVARIANT_METHODS == INVARIANT_METHODS
-    assert {name: style[2] for name, style in drawn.METHODS.items()} == METHODS
-    assert {name: style[2] for name, style in drawn.CLAIMS.items()} == CLAIMS
-    named = {name: style[2] for name, style in drawn.MECHANISMS.items()}
-    assert named.items() <= MECHANISMS.items()
-    named = {name: style[2] for name, style in drawn.JOINT_ESTIMATORS.items()}
-    assert named == JOINT_ESTIMATORS | {"true": "true"}
-    assert drawn.WITHIN == WITHIN
+def test_what_is_drawn_has_a_name() -> None:
+    assert set(drawn.METHODS) == set(METHODS)
+    assert set(drawn.CLAIMS) == set(CLAIMS)
+    assert set(drawn.MECHANISMS) <= set(MECHANISMS)
+    assert set(drawn.JOINT_ESTIMATORS) == {*JOINT_ESTIMATORS, "true"}
 
 
 def test_nothing_that_a_study_can_have_lacks_a_name() -> None:

@@ -151,14 +151,14 @@ FIGURES = (
     ),
     Figure(
         "multirr_table1",
-        "papers.multirr.figures.printed:printed_against_regenerated",
+        "papers.multirr.figures.tables:printed_against_regenerated",
         ("multirr_table1",),
         "Table 1 as a picture: printed values beside ours",
         {"title": "Table 1: relative error of RR-Clusters on Adult"},
     ),
     Figure(
         "multirr_table2",
-        "papers.multirr.figures.printed:printed_against_regenerated",
+        "papers.multirr.figures.tables:printed_against_regenerated",
         ("multirr_table2",),
         "Table 2 as a picture: printed values beside ours",
         {"title": "Table 2: relative error of RR-Clusters on Adult6"},
@@ -177,7 +177,7 @@ FIGURES = (
     ),
     Figure(
         "multirr_sweep",
-        "papers.multirr.figures.sweep:thresholds",
+        "papers.multirr.figures.tables:thresholds",
         ("multirr_sweep",),
         "Relative errors over p and both thresholds, for several numbers of records",
     ),
@@ -291,7 +291,7 @@ SECTIONS = (
         "A sweep",
         "multirr/sweep",
         ("multirr_sweep",),
-        "papers.multirr.sections.sweep:sweep",
+        "papers.multirr.sections.tables:sweep",
     ),
 )
 

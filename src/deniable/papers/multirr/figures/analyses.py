@@ -3,61 +3,59 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, PercentFormatter
+from matplotlib.ticker import PercentFormatter
 
 from deniable.display import (
     GRID,
     INK,
     NARROWEST,
-    STYLE,
+    as_share,
     canvas,
+    gridded,
     heading,
+    in_style,
+    legend_below,
+    line_key,
     line_with_band,
-    mark_surrogate,
+    mark_key,
+    panels,
+    plain_ticks,
 )
+from deniable.papers.multirr.names import ASSESSMENTS, ESTIMATORS, METHODS
 
-LineStyle = tuple[str, Literal["-", "--", ":"], str]
+LineStyle = tuple[str, Literal["-", "--", ":"]]
 
 METHOD_STYLE: Mapping[str, LineStyle] = {
-    # colour (safe for colour-blind readers), line, label
-    "rr_independent": ("#1b1f24", "-", "RR-Independent"),
-    "rr_clusters": ("#d55e00", "-", "RR-Clusters"),
-    "rr_independent_adjustment": ("#0072b2", "--", "RR-Independent + Adjustment"),
-    "rr_clusters_adjustment": ("#009e73", "--", "RR-Clusters + Adjustment"),
+    # colour (safe for colour-blind readers), line
+    "rr_independent": ("#1b1f24", "-"),
+    "rr_clusters": ("#d55e00", "-"),
+    "rr_independent_adjustment": ("#0072b2", "--"),
+    "rr_clusters_adjustment": ("#009e73", "--"),
 }
 ESTIMATOR_STYLE: Mapping[str, LineStyle] = {
-    "randomized": ("#9aa1a9", "-", "Randomized: product of raw margins"),
-    "randomized_joint": ("#9aa1a9", ":", "Randomized: raw joint distribution"),
-    "rr_independent": ("#1b1f24", "-", "RR-Independent: product of margins"),
-    "pair_unbiased": ("#e69f00", "-", "pair, unbiased"),
-    "pair_clipped": ("#d55e00", "--", "pair, clipped"),
-    "pair_projected": ("#b14a9c", ":", "pair, projected"),
-    "pair_likelihood": ("#0072b2", "-", "pair, maximum likelihood"),
-    "pair_shrunk": ("#009e73", "-", "pair, shrunk to independence"),
+    "randomized": ("#9aa1a9", "-"),
+    "randomized_joint": ("#9aa1a9", ":"),
+    "rr_independent": ("#1b1f24", "-"),
+    "pair_unbiased": ("#e69f00", "-"),
+    "pair_clipped": ("#d55e00", "--"),
+    "pair_projected": ("#b14a9c", ":"),
+    "pair_likelihood": ("#0072b2", "-"),
+    "pair_shrunk": ("#009e73", "-"),
 }
-ASSESSMENT_STYLE: Mapping[str, tuple[str, str, str]] = {
-    "attributes": ("#1b1f24", "o", "4.1 RR on each attribute, as printed"),
-    "attributes_inverted": ("#0072b2", "s", "4.1, pairs inverted (ours)"),
-    "pairs_joint": ("#d55e00", "^", "4.3 RR on each pair, one matrix"),
-    "pairs_kronecker": ("#009e73", "v", "4.3 RR on each pair, by attribute"),
+ASSESSMENT_STYLE: Mapping[str, tuple[str, str]] = {
+    # colour, marker
+    "attributes": ("#1b1f24", "o"),
+    "attributes_inverted": ("#0072b2", "s"),
+    "pairs_joint": ("#d55e00", "^"),
+    "pairs_kronecker": ("#009e73", "v"),
 }
-ESTIMATOR_LETTERS = {
-    "randomized": "M",
-    "randomized_joint": "R",
-    "rr_independent": "I",
-    "pair_unbiased": "U",
-    "pair_clipped": "C",
-    "pair_projected": "P",
-    "pair_likelihood": "L",
-    "pair_shrunk": "S",
-}
+ESTIMATOR_LETTERS = dict(zip(ESTIMATOR_STYLE, "MRIUCPLS", strict=True))
 """So that who wins can be told without colours."""
 
 WINNER_INK = 0.75
@@ -69,6 +67,7 @@ PAPER_BEST: Mapping[str, tuple[Literal["*", "P"], str]] = {
 ERROR_TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0]
 
 
+@in_style
 def figure_1(table: pd.DataFrame) -> Figure:
     """Draw sqrt(B) over the number of categories (Figure 1).
 
@@ -77,38 +76,37 @@ def figure_1(table: pd.DataFrame) -> Figure:
     table : DataFrame
         Columns categories, root_b.
     """
-    with mpl.rc_context(STYLE):
-        figure = canvas(7.2, 4.0)
-        axis = figure.add_axes((0.08, 0.14, 0.86, 0.66))
-        axis.plot(table["categories"], table["root_b"], color="#0072b2", linewidth=1.8)
-        axis.set_xscale("log")
-        axis.set_xlabel("number of categories r")
-        axis.set_ylabel("$\\sqrt{B}$")
-        axis.grid(color=GRID, linewidth=0.8)
-        for categories, name, side in (
-            (16, "education: 16", "left"),
-            (1_814_400, "all cells of Adult: 1,814,400", "right"),
-        ):
-            marked = table[table["categories"] == categories]
-            if len(marked):
-                height = float(marked["root_b"].iloc[0])
-                axis.plot(categories, height, "o", color=INK, markersize=4)
-                axis.annotate(
-                    f"{name}\n{height:.2f}",
-                    (categories, height),
-                    (6, -22) if side == "left" else (-8, 4),
-                    textcoords="offset points",
-                    ha=side,
-                )
-        heading(
-            figure,
-            "Figure 1: how simultaneous errors grow with the number of categories",
-            "a bound on the errors of all r proportions at once (95 %) is $\\sqrt{B}$ standard "
-            "errors",
-        )
-        return figure
+    figure = canvas(7.2, 4.0)
+    axis = figure.add_axes((0.08, 0.14, 0.86, 0.66))
+    axis.plot(table["categories"], table["root_b"], color="#0072b2", linewidth=1.8)
+    axis.set_xscale("log")
+    axis.set_xlabel("number of categories r")
+    axis.set_ylabel("$\\sqrt{B}$")
+    axis.grid(color=GRID, linewidth=0.8)
+    for categories, name, side in (
+        (16, "education: 16", "left"),
+        (1_814_400, "all cells of Adult: 1,814,400", "right"),
+    ):
+        marked = table[table["categories"] == categories]
+        if len(marked):
+            height = float(marked["root_b"].iloc[0])
+            axis.plot(categories, height, "o", color=INK, markersize=4)
+            axis.annotate(
+                f"{name}\n{height:.2f}",
+                (categories, height),
+                (6, -22) if side == "left" else (-8, 4),
+                textcoords="offset points",
+                ha=side,
+            )
+    heading(
+        figure,
+        "Figure 1: how simultaneous errors grow with the number of categories",
+        "a bound on the errors of all r proportions at once (95 %) is $\\sqrt{B}$ standard errors",
+    )
+    return figure
 
 
+@in_style
 def figure_2(table: pd.DataFrame) -> Figure:
     """Draw absolute and relative errors of RR-Independent and of the raw data (Figure 2).
 
@@ -117,35 +115,29 @@ def figure_2(table: pd.DataFrame) -> Figure:
     table : DataFrame
         Columns estimator, sigma, measure, median, ci_low, ci_high, replicates, p, data_source.
     """
-    with mpl.rc_context(STYLE):
-        figure = canvas(8.6, 4.3)
-        axes = figure.subplots(1, 2)
-        for axis, measure, label in zip(
-            axes,
-            ("absolute_error", "relative_error"),
-            ("median absolute error, records", "median relative error"),
-            strict=True,
-        ):
-            part = table[table["measure"] == measure]
-            _lines(axis, part, "estimator", ESTIMATOR_STYLE, "sigma", 2.0)
-            axis.set_xlabel("coverage $\\sigma$: share of the cells that a query asks for")
-            axis.set_ylabel(label)
-            axis.set_ylim(bottom=0)
-        axes[1].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
-        named = [name for name in ESTIMATOR_STYLE if name in set(table["estimator"])]
-        figure.legend(
-            handles=_handles(ESTIMATOR_STYLE, named), loc="lower center", ncols=2, frameon=False
-        )
-        heading(
-            figure,
-            f"Figure 2: count queries at p = {table['p'].iloc[0]:g}, with and without estimation",
-            f"medians of {table['replicates'].max():,} runs with 95 % bands",
-        )
-        figure.subplots_adjust(left=0.08, right=0.99, top=0.82, bottom=0.22, wspace=0.22)
-        mark_surrogate(figure, table)
-        return figure
+    labels = {
+        "absolute_error": "median absolute error, records",
+        "relative_error": "median relative error",
+    }
+    figure, (axes,) = panels(1, 2, (NARROWEST, 4.3), (0.75, 0.09, 0.77, 0.95), (0.22, 0))
+    for axis, (measure, label) in zip(axes, labels.items(), strict=True):
+        part = table[table["measure"] == measure]
+        _lines(axis, part, "estimator", ESTIMATOR_STYLE, "sigma", 2.0)
+        axis.set_xlabel("coverage $\\sigma$: share of the cells that a query asks for")
+        axis.set_ylabel(label)
+        axis.set_ylim(bottom=0)
+    axes[1].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
+    named = [name for name in ESTIMATOR_STYLE if name in set(table["estimator"])]
+    legend_below(figure, (line_key(*ESTIMATOR_STYLE[name], ESTIMATORS[name]) for name in named), 2)
+    heading(
+        figure,
+        f"Figure 2: count queries at p = {table['p'].iloc[0]:g}, with and without estimation",
+        f"medians of {table['replicates'].max():,} runs with 95 % bands",
+    )
+    return figure
 
 
+@in_style
 def figure_3(table: pd.DataFrame, best: str) -> Figure:
     """Draw the four methods: a row a cluster mechanism, a panel a p (Figure 3).
 
@@ -161,54 +153,41 @@ def figure_3(table: pd.DataFrame, best: str) -> Figure:
     whose = "the paper found" if best == "paper" else "we found"
     title = f"Figure 3: the four methods, at the thresholds that {whose} best"
     if not len(chosen):
-        return _nothing(title, table)
+        return _nothing(title)
     mechanisms = list(dict.fromkeys(chosen["mechanism"]))
     probabilities = sorted(chosen["p"].unique())
-    with mpl.rc_context(STYLE):
-        # However few panels there are, title, banner and legend need their place.
-        width = max(2.7 * len(probabilities) + 0.6, NARROWEST)
-        figure = canvas(width, 2.55 * len(mechanisms) + 1.7)
-        axes = figure.subplots(
-            len(mechanisms), len(probabilities), sharey=True, sharex=True, squeeze=False
-        )
-        for row, mechanism in zip(axes, mechanisms, strict=True):
-            for axis, p in zip(row, probabilities, strict=True):
-                part = chosen[(chosen["mechanism"] == mechanism) & (chosen["p"] == p)]
-                _lines(axis, part, "method", METHOD_STYLE, "sigma", 1.5)
-                _percent_scale(axis)
-                if len(part):
-                    axis.set_title(
-                        f"p = {p:g}   (T$_v$ = {part['t_v'].iloc[0]}, T$_d$ = "
-                        f"{part['t_d'].iloc[0]:g})",
-                        fontsize=9,
-                    )
-            row[0].set_ylabel(f"clusters: {mechanism}\nmedian relative error")
-        figure.supxlabel(
-            "coverage $\\sigma$: share of the cells that a query asks for",
-            y=0.47 / figure.get_figheight(),
-            fontsize=9,
-        )
-        figure.legend(
-            handles=_handles(METHOD_STYLE, list(METHOD_STYLE)),
-            loc="lower center",
-            ncols=4,
-            frameon=False,
-        )
-        heading(
-            figure,
-            title,
-            f"medians of {table['replicates'].max():,} runs with 95 % bands; the further left, the "
-            "fewer cells a query asks for",
-        )
-        height = figure.get_figheight()
-        figure.subplots_adjust(
-            left=0.97 / width, right=0.99, top=1 - 0.95 / height, bottom=0.95 / height, wspace=0.07,
-            hspace=0.22,
-        )  # fmt: skip
-        mark_surrogate(figure, table)
-        return figure
+    size = (2.7 * len(probabilities) + 0.6, 2.55 * len(mechanisms) + 1.7)
+    around = (0.97, 0.1, 0.95, 0.95)
+    figure, axes = panels(
+        len(mechanisms), len(probabilities), size, around, (0.07, 0.22), sharex=True, sharey=True
+    )
+    for row, mechanism in zip(axes, mechanisms, strict=True):
+        for axis, p in zip(row, probabilities, strict=True):
+            part = chosen[(chosen["mechanism"] == mechanism) & (chosen["p"] == p)]
+            _lines(axis, part, "method", METHOD_STYLE, "sigma", 1.5)
+            _percent_scale(axis)
+            if len(part):
+                axis.set_title(
+                    f"p = {p:g}   (T$_v$ = {part['t_v'].iloc[0]}, T$_d$ = {part['t_d'].iloc[0]:g})",
+                    fontsize=9,
+                )
+        row[0].set_ylabel(f"clusters: {mechanism}\nmedian relative error")
+    figure.supxlabel(
+        "coverage $\\sigma$: share of the cells that a query asks for",
+        y=0.47 / figure.get_figheight(),
+        fontsize=9,
+    )
+    legend_below(figure, (line_key(*METHOD_STYLE[name], METHODS[name]) for name in METHODS), 4)
+    heading(
+        figure,
+        title,
+        f"medians of {table['replicates'].max():,} runs with 95 % bands; the further left, the "
+        "fewer cells a query asks for",
+    )
+    return figure
 
 
+@in_style
 def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
     """Draw when the joint distribution of a pair beats the product of its margins.
 
@@ -227,38 +206,33 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
     relative = table[table["measure"] == "relative_error"]
     sigmas = [sigma for sigma in (0.1, 0.3, 0.5) if sigma in set(relative["sigma"])]
     named = [name for name in ESTIMATOR_STYLE if name in set(relative["estimator"])]
-    with mpl.rc_context(STYLE):
-        figure = canvas(9.6, 7.9)
-        grid = figure.add_gridspec(2, max(len(sigmas), 1), height_ratios=(1.35, 1))
-        for number, sigma in enumerate(sigmas):
-            axis = figure.add_subplot(grid[0, number])
-            part = relative[relative["sigma"] == sigma]
-            _lines(axis, part, "estimator", ESTIMATOR_STYLE, "p", 1.4)
-            _paper_best(axis, methods[methods["sigma"] == sigma])
-            _percent_scale(axis)
-            axis.margins(x=0.08)
-            axis.set_title(f"coverage $\\sigma$ = {sigma:g}", fontsize=10)
-            axis.set_xlabel("p")
-            if not number:
-                axis.set_ylabel("median relative error")
-        _winners(figure.add_subplot(grid[1, :]), relative, named)
-        handles = _handles(ESTIMATOR_STYLE, named, ESTIMATOR_LETTERS)
-        handles += [
-            Line2D([], [], color=INK, marker=marker, linestyle="", label=label)
-            for marker, label in PAPER_BEST.values()
-        ]
-        figure.legend(handles=handles, loc="lower center", ncols=3, frameon=False)
-        heading(
-            figure,
-            "Beyond the paper: the joint distribution of a pair, from RR-Independent data",
-            f"pairs: same reports, same queries, same exact epsilon; medians of "
-            f"{table['replicates'].max():,} runs with 95 % bands",
-        )
-        figure.subplots_adjust(
-            left=0.075, right=0.99, top=0.88, bottom=0.17, hspace=0.33, wspace=0.16
-        )
-        mark_surrogate(figure, table)
-        return figure
+    figure = canvas(9.6, 7.9)
+    grid = figure.add_gridspec(2, max(len(sigmas), 1), height_ratios=(1.35, 1))
+    for number, sigma in enumerate(sigmas):
+        axis = figure.add_subplot(grid[0, number])
+        part = relative[relative["sigma"] == sigma]
+        _lines(axis, part, "estimator", ESTIMATOR_STYLE, "p", 1.4)
+        _paper_best(axis, methods[methods["sigma"] == sigma])
+        _percent_scale(axis)
+        axis.margins(x=0.08)
+        axis.set_title(f"coverage $\\sigma$ = {sigma:g}", fontsize=10)
+        axis.set_xlabel("p")
+        if not number:
+            axis.set_ylabel("median relative error")
+    _winners(figure.add_subplot(grid[1, :]), relative, named)
+    keys = [
+        line_key(*ESTIMATOR_STYLE[name], f"{ESTIMATORS[name]} ({ESTIMATOR_LETTERS[name]})")
+        for name in named
+    ]
+    legend_below(figure, [*keys, *(mark_key(INK, *best) for best in PAPER_BEST.values())], 3)
+    heading(
+        figure,
+        "Beyond the paper: the joint distribution of a pair, from RR-Independent data",
+        f"pairs: same reports, same queries, same exact epsilon; medians of "
+        f"{table['replicates'].max():,} runs with 95 % bands",
+    )
+    figure.subplots_adjust(left=0.075, right=0.99, top=0.88, bottom=0.17, hspace=0.33, wspace=0.16)
+    return figure
 
 
 def _paper_best(axis: Axes, methods: pd.DataFrame) -> None:
@@ -312,6 +286,7 @@ def _winners(axis: Axes, relative: pd.DataFrame, named: Sequence[str]) -> None:
     )
 
 
+@in_style
 def assessment(table: pd.DataFrame) -> Figure:
     """Draw how well dependences assessed without a trusted party keep ranks and clusters.
 
@@ -324,58 +299,47 @@ def assessment(table: pd.DataFrame) -> Figure:
     drawn = table[table["method"].isin(list(ASSESSMENT_STYLE))]
     title = "Dependences assessed without a trusted party"
     if not len(drawn):
-        return _nothing(title, table)
+        return _nothing(title)
     matrices = list(dict.fromkeys(drawn["matrix"]))
     clusters = drawn[drawn["measure"] == "adjusted_rand"]
     sizes = sorted(clusters["t_v"].unique())
     lowest = clusters["t_d"].min()
     columns = ["spearman", *sizes]
-    with mpl.rc_context(STYLE):
-        width = max(2.6 * len(columns) + 0.6, NARROWEST)
-        figure = canvas(width, 2.5 * len(matrices) + 1.9)
-        axes = figure.subplots(len(matrices), len(columns), sharex=True, sharey=True, squeeze=False)
-        for row, matrix in zip(axes, matrices, strict=True):
-            for axis, column in zip(row, columns, strict=True):
-                here = drawn[drawn["matrix"] == matrix]
-                if column == "spearman":
-                    part, title = here[here["measure"] == "spearman"], "ranks of the pairs"
-                else:
-                    at = (here["t_v"] == column) & (here["t_d"] == lowest)
-                    part, title = here[at], f"clusters, T$_v$ = {int(column)}"
-                _assessed(axis, part)
-                axis.set_title(title, fontsize=10)
-            row[0].set_ylabel(f"matrix: {matrix}\nagreement with the truth")
-        for axis in axes[-1]:
-            axis.set_xlabel("p")
-            axis.set_xticks(sorted(drawn["p"].unique()))
-        figure.legend(
-            handles=[
-                Line2D([], [], color=colour, marker=marker, markersize=4.5, label=label)
-                for colour, marker, label in ASSESSMENT_STYLE.values()
-            ],
-            loc="lower center",
-            ncols=2,
-            frameon=False,
-        )
-        heading(
-            figure,
-            title,
-            "1 is what exact tables (4.2, secure sum) give; means of "
-            f"{drawn['replicates'].max():,} runs with 95 % intervals\nranks: Spearman's "
-            "correlation with the true ones; clusters: adjusted Rand index with the true ones at "
-            f"T$_d$ = {lowest:g}",
-        )
-        height = figure.get_figheight()
-        figure.subplots_adjust(
-            left=0.88 / width, right=0.99, top=1 - 1.15 / height, bottom=1.05 / height, wspace=0.06,
-            hspace=0.22,
-        )  # fmt: skip
-        mark_surrogate(figure, table)
-        return figure
+    size = (2.6 * len(columns) + 0.6, 2.5 * len(matrices) + 1.9)
+    around = (0.88, 0.1, 1.15, 1.05)
+    figure, axes = panels(len(matrices), len(columns), size, around, sharex=True, sharey=True)
+    for row, matrix in zip(axes, matrices, strict=True):
+        for axis, column in zip(row, columns, strict=True):
+            here = drawn[drawn["matrix"] == matrix]
+            if column == "spearman":
+                part, title = here[here["measure"] == "spearman"], "ranks of the pairs"
+            else:
+                at = (here["t_v"] == column) & (here["t_d"] == lowest)
+                part, title = here[at], f"clusters, T$_v$ = {int(column)}"
+            _assessed(axis, part)
+            axis.set_title(title, fontsize=10)
+        row[0].set_ylabel(f"matrix: {matrix}\nagreement with the truth")
+    for axis in axes[-1]:
+        axis.set_xlabel("p")
+        axis.set_xticks(sorted(drawn["p"].unique()))
+    keys = [
+        Line2D([], [], color=colour, marker=marker, markersize=4.5, label=ASSESSMENTS[name])
+        for name, (colour, marker) in ASSESSMENT_STYLE.items()
+    ]
+    legend_below(figure, keys, 2)
+    heading(
+        figure,
+        title,
+        "1 is what exact tables (4.2, secure sum) give; means of "
+        f"{drawn['replicates'].max():,} runs with 95 % intervals\nranks: Spearman's "
+        "correlation with the true ones; clusters: adjusted Rand index with the true ones at "
+        f"T$_d$ = {lowest:g}",
+    )
+    return figure
 
 
 def _assessed(axis: Axes, part: pd.DataFrame) -> None:
-    for method, (colour, marker, _) in ASSESSMENT_STYLE.items():
+    for method, (colour, marker) in ASSESSMENT_STYLE.items():
         rows = part[part["method"] == method].sort_values("p")
         low, high = (rows["mean"] - rows["ci_low"]), (rows["ci_high"] - rows["mean"])
         axis.errorbar(
@@ -389,8 +353,7 @@ def _assessed(axis: Axes, part: pd.DataFrame) -> None:
         )
     axis.axhline(1, color=INK, linewidth=0.7, linestyle=":")
     axis.axhline(0, color=GRID, linewidth=0.8)
-    axis.grid(axis="y", color=GRID, linewidth=0.6)
-    axis.set_axisbelow(True)
+    gridded(axis, "y")
 
 
 def _lines(
@@ -402,36 +365,20 @@ def _lines(
     width: float,
 ) -> None:
     """Draw a line with its band for each value of a column."""
-    for name, (colour, line, _) in styles.items():
+    for name, (colour, line) in styles.items():
         part = table[table[column] == name]
         if len(part):
             line_with_band(axis, part, x, "median", color=colour, linestyle=line, linewidth=width)
-    axis.grid(color=GRID, linewidth=0.7)
-    axis.set_axisbelow(True)
+    gridded(axis, linewidth=0.7)
 
 
 def _percent_scale(axis: Axes) -> None:
     axis.set_yscale("log")
-    axis.yaxis.set_major_locator(FixedLocator(ERROR_TICKS))
-    axis.yaxis.set_minor_locator(NullLocator())
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
+    plain_ticks(axis.yaxis, ERROR_TICKS, as_share)
 
 
-def _handles(
-    styles: Mapping[str, LineStyle], names: Sequence[str], letters: Mapping[str, str] | None = None
-) -> list[Line2D]:
-    handles = []
-    for name in names:
-        colour, line, label = styles[name]
-        label = f"{label} ({letters[name]})" if letters else label
-        handles.append(Line2D([], [], color=colour, linestyle=line, linewidth=2, label=label))
-    return handles
-
-
-def _nothing(title: str, table: pd.DataFrame) -> Figure:
+def _nothing(title: str) -> Figure:
     """Say that nothing was asked for that this figure shows."""
-    with mpl.rc_context(STYLE):
-        figure = canvas(NARROWEST, 1.2)
-        heading(figure, title, "nothing to draw: the config asks for none of it")
-        mark_surrogate(figure, table)
-        return figure
+    figure = canvas(NARROWEST, 1.2)
+    heading(figure, title, "nothing to draw: the config asks for none of it")
+    return figure

@@ -6,15 +6,9 @@ from typing import Any
 import pandas as pd
 
 from deniable.display import Row, Tables, first_of, groups_of, rows_of
-from deniable.papers.multirr.sections.tables import ESTIMATORS, METHODS, lines_of
+from deniable.papers.multirr.names import ASSESSMENTS, ESTIMATORS, METHODS
+from deniable.papers.multirr.sections.tables import lines_of
 
-ASSESSMENTS = {
-    "attributes": "4.1 RR on each attribute, as printed",
-    "attributes_inverted": "4.1, pairs inverted (ours)",
-    "secure_sum": "4.2 secure sum",
-    "pairs_joint": "4.3 RR on each pair, one matrix",
-    "pairs_kronecker": "4.3 RR on each pair, by attribute",
-}
 MEASURES = {
     "cramers_v": "Cramér's V",
     "absolute_correlation": "|correlation| of codes",

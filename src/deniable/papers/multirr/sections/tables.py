@@ -8,25 +8,11 @@ import pandas as pd
 
 from deniable.display import Row, Tables, first_of, groups_of, rows_of
 from deniable.papers.multirr.catalog import CLUSTER_QUERY_KEYS
+from deniable.papers.multirr.names import ESTIMATORS, METHODS
 from deniable.study import FALSE_ALARMS, SIMILAR
 
-METHODS = {
-    "rr_independent": "RR-Independent",
-    "rr_clusters": "RR-Clusters",
-    "rr_independent_adjustment": "RR-Independent + Adjustment",
-    "rr_clusters_adjustment": "RR-Clusters + Adjustment",
-}
-ESTIMATORS = {
-    "randomized": "Randomized: product of raw margins",
-    "randomized_joint": "Randomized: raw joint distribution",
-    "rr_independent": "RR-Independent: product of margins",
-    "pair_unbiased": "pair, unbiased",
-    "pair_clipped": "pair, clipped",
-    "pair_projected": "pair, projected",
-    "pair_likelihood": "pair, maximum likelihood",
-    "pair_shrunk": "pair, shrunk to independence",
-}
 BEST = {"both": "the paper's and ours", "paper": "the paper's", "ours": "ours"}
+
 # -- what it is about ------------------------------------------------------------------------------
 
 
@@ -255,6 +241,26 @@ def clusters(tables: Tables) -> dict[str, Any]:
         for row, part in groups_of(tables["multirr_clusters"], "t_v", "t_d")
     ]
     return {"rows": rows, "trend": trend}
+
+
+def sweep(tables: Tables) -> dict[str, Any]:
+    """Prepare the sweep of RR-Clusters: the best thresholds at each p and number of records."""
+    whole = tables["multirr_sweep"]
+    table = first_of(whole, "matrix", "mechanism", "projection")
+    probabilities = sorted(table["p"].unique())
+    rows = []
+    for row, part in groups_of(table.sort_values(["records", "t_d", "t_v"]), "records"):
+        lowest = part.loc[part.groupby("p")["median_relative_error"].idxmin()]
+        best = {cell["p"]: cell for cell in rows_of(lowest)}
+        rows.append(row | {"best": [best.get(p) for p in probabilities]})
+    first = table.iloc[0]
+    return {
+        "cells": len(whole),
+        "sizes": sorted(table["records"].unique()),
+        "probabilities": probabilities,
+        "rows": rows,
+        **{name: first[name] for name in ("matrix", "mechanism", "projection")},
+    }
 
 
 # -- claims in words -------------------------------------------------------------------------------

@@ -6,16 +6,8 @@ from typing import Any
 import pandas as pd
 
 from deniable.display import Row, Tables, groups_of, rows_of
+from deniable.papers.pram.names import CHANNELS, EVERY, METHODS, WITHIN
 
-CHANNELS = {
-    "warner": "Warner, 2 categories",
-    "generalized": "generalized RR, 16",
-    "ordinal": "ordinal PRAM, 7",
-    "product": "product of two, 12 cells",
-    "near_singular": "near singular, 7",
-    "neighbours": "neighbours only, 16",
-}
-METHODS = {"score": "score", "wald": "Wald"}
 TARGETS = {"population": "population", "file": "these records"}
 WEIGHTED = {
     "hajek": "weighted, over the sum of weights",
@@ -29,8 +21,6 @@ SECTIONS = {
     "3": "Section 3: privacy",
     "4": "Section 4: item sets",
 }
-EVERY = "every category"
-WITHIN = (0.94, 0.96)
 
 
 # -- what it is about, and the numbered results ----------------------------------------------------

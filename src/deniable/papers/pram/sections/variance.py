@@ -5,34 +5,10 @@ from typing import Any
 import pandas as pd
 
 from deniable.display import Row, Tables, groups_of, rows_of
+from deniable.papers.pram.names import CLAIMS, INVARIANT_METHODS, JOINT_ESTIMATORS, MECHANISMS
 from deniable.papers.pram.sections.estimation import by, extremes
 
-MECHANISMS = {
-    "randomized_response": "randomized response, (1.3)",
-    "pram_given_parity": "PRAM with a fixed matrix of that parity, (1.3)",
-    "invariant_two_step": "invariant, two steps, shares",
-    "invariant_lazy": "invariant, keep or redraw, shares",
-    "invariant_two_step_inverted": "invariant, two steps, inverted",
-    "bound": "bound (2.6) of invariant PRAM",
-}
-INVARIANT_METHODS = {
-    "two_step": "two steps",
-    "lazy": "keep or redraw",
-    "resampling": "redraw all",
-    "two_step_fixed": "control: fixed matrix",
-}
 CONTROL = "two_step_fixed"
-CLAIMS = {
-    "multinomial": "reports taken for data",
-    "fixed_matrix": "(1.3), matrix taken as fixed",
-    "conditional": "owner's, (2.4) and sampling",
-    "bound": "bound (2.6), matrix unknown",
-}
-JOINT_ESTIMATORS = {
-    "separate": "each attribute made invariant",
-    "separate_inverted": "the same, inverted with the matrices",
-    "joint": "one invariant matrix for the pair",
-}
 SHORT_NAMES = {"separate": "one by one", "separate_inverted": "inverted", "joint": "together"}
 SHOWN_EPSILONS = (1.0, 4.0)  # those of a run that are nearest to these stand open
 
