@@ -12,20 +12,20 @@ from jinja2 import BytecodeCache, FileSystemBytecodeCache
 from tests.display.section_page import render_section
 from tests.papers.rrba.tables import all_tables
 
-from deniable.display.page import SIGN, Origin
+from deniable.display.page import SIGN
 from deniable.papers.rrba import (
     consistency as rrba_consistency,
     independence as rrba_independence,
     released_tables as rrba_tables,
 )
-from deniable.papers.rrba.catalog import TABLES
+from deniable.papers.rrba.catalog import ANALYSES, FIGURES, SECTIONS, STUDIES, TABLES
 from deniable.papers.rrba.figures import independence as drawn_tests, tables as drawn_tables
-from deniable.papers.rrba.report_sections import DRAWN_BY, MADE_BY, PICTURES, SECTIONS, SIMULATED_BY
 from deniable.papers.rrba.sections import (
     independence as independence_tests,
     privacy,
     tables as rrba,
 )
+from deniable.study.origin import Origin
 
 COMPILED: list[BytecodeCache] = []
 SECTION = {section.id: section for section in SECTIONS}
@@ -48,7 +48,7 @@ def render(name: str, tables: Tables) -> str:
     section = SECTION[name]
     assert section.possible(tables)
     origin = Origin("papers.rrba.epsilon:epsilon_table", "bound_blocks")
-    content = section.prepare(tables)
+    content = section.content(tables)
     return render_section(section.template, content, tables, origin, COMPILED[-1])
 
 
@@ -169,16 +169,15 @@ def test_tables_that_are_missing_leave_out_what_rests_on_them(name: str, tables:
         assert f"/{table}.csv" not in page
 
 
-def test_the_sections_name_code_that_is_there() -> None:
-    for origin in [*DRAWN_BY.values(), *MADE_BY.values()]:
-        assert origin.line > 0
-    for place in SIMULATED_BY.values():
-        assert Origin(place, "simulate").line > 0
-    assert PICTURES.keys() == DRAWN_BY.keys()
-    simulated = {name for name, table in TABLES.items() if table.study in SIMULATED_BY}
-    assert {table.study for table in TABLES.values()} == SIMULATED_BY.keys()
-    assert all_tables().keys() == MADE_BY.keys() | simulated
-    assert {table for section in SECTIONS for table in section.needs} <= all_tables().keys()
+def test_the_catalog_names_code_and_tables_that_are_there() -> None:
+    computed = {table.id: table.made_by for each in ANALYSES for table in each.tables}
+    simulated = {table.id: STUDIES[table.study].origin for table in TABLES}
+    for function in [*computed.values(), *simulated.values(), *(each.draw for each in FIGURES)]:
+        assert Origin(function, "rule").line > 0
+    assert {table.study for table in TABLES} == STUDIES.keys()
+    assert all_tables().keys() == computed.keys() | simulated.keys()
+    needed = [*(each.needs for each in SECTIONS), *(each.tables for each in FIGURES)]
+    assert {table for tables in needed for table in tables} <= all_tables().keys()
 
 
 def test_names_are_those_of_the_studies() -> None:
