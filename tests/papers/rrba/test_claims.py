@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from deniable.papers.rrba.claims.decided import CLAIM_COLUMNS, Tables, claims
-from deniable.papers.rrba.claims.independence import accuracies
-from deniable.papers.rrba.claims.texts import CLAIMS
+from deniable.papers.rrba.claims.decided import CLAIMS, Tables, claims
+from deniable.papers.rrba.claims.tables import accuracies
+from deniable.study.claims import claim_columns
 
 # What exact values say, whatever the tables.
 EXACT = {
@@ -131,8 +131,8 @@ def decided(tables: Tables) -> dict[tuple[str, str], str]:
 
 def test_every_claim_has_a_row_in_the_order_of_the_text() -> None:
     found = claims(holding())
-    assert tuple(found.columns) == CLAIM_COLUMNS
-    assert list(dict.fromkeys(found["claim"])) == list(CLAIMS)
+    assert tuple(found.columns) == claim_columns("reading")
+    assert list(dict.fromkeys(found["claim"])) == [each.id for each in CLAIMS]
     assert not found.duplicated(["claim", "reading"]).any()
     assert found["figure"].str.len().min() > 0
     assert (found["support"] + found["contradict"] <= found["comparisons"]).all()
@@ -267,7 +267,7 @@ def test_claims_about_missing_cells_are_left_out() -> None:
         power=tables.power.iloc[:0],
         table_3=tables.table_3[tables.table_3["n"] == 5000],
     )
-    left_out = set(CLAIMS) - set(claims(less)["claim"])
+    left_out = {each.id for each in CLAIMS} - set(claims(less)["claim"])
     assert left_out == {
         "wins_everywhere_at_half", "none_at_small_p", "some_at_0.139", "large_blocks_at_0.295",
         "as_powerful_at_equal_epsilon", "robust_in_sparse_data", "smaller_p_larger_blocks",
