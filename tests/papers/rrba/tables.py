@@ -10,8 +10,8 @@ import pandas as pd
 
 from deniable.papers.rrba.consistency import COLUMNS as CONSISTENCY_COLUMNS
 from deniable.papers.rrba.epsilon import COLUMNS as EPSILON_COLUMNS
+from deniable.papers.rrba.examples import COLUMNS as WORKED_COLUMNS
 from deniable.papers.rrba.table_results import EQUAL_COLUMNS, FIGURE_7_COLUMNS, TABLE_COLUMNS
-from deniable.papers.rrba.worked_cases import COLUMNS as WORKED_COLUMNS
 
 PROBABILITIES, FLOORS = (0.1, 0.5), (0.1, 0.5)
 BLOCKS, FOLLOWED = (18, 250), (0.072, 0.356)

@@ -148,11 +148,11 @@ TABLES = (
 ANALYSES = (
     Analysis(
         "work_cases",
-        "papers.rrba.worked_cases:worked",
+        "papers.rrba.examples:worked",
         (
             AnalysisTable(
                 "rrba_examples",
-                "papers.rrba.worked_cases:worked_cases",
+                "papers.rrba.examples:worked_cases",
                 Columns(("case", "quantity")),
             ),
             AnalysisTable(
