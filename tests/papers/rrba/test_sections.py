@@ -265,8 +265,8 @@ def test_printed_cells_are_counted(tables: Tables) -> None:
         "of": 16, "agrees": 8, "some": 8, "below": 8, "within": 8, "above": 0,
     }  # fmt: skip
     assert found["tally"]["laplace_honest"] is None
-    assert found["wins"]["laplace"]["l2"] == {"of": 8, "below": 8, "range": (0.5, 0.5)}
-    assert found["wins"]["laplace_honest"]["l2"]["below"] == 0
+    assert found["wins"]["laplace"]["l2"] == {"of": 8, "lower": 8, "range": (0.5, 0.5)}
+    assert found["wins"]["laplace_honest"]["l2"]["lower"] == 0
     page = render("rrba_tables", tables)
     (row, *_) = cells(page, "RRBA")
     assert row == ["RRBA", *["100", "100 ✓80.0 – 120", "50.0", "100 ✗80.0 – 120"] * 2]

@@ -189,8 +189,8 @@ def _two_step() -> Iterator[Row]:
         apart = float(np.abs(program - closed).max())
         text = f"{named}: program with gamma = {gamma:g} apart from the closed form"
         # The digits of a solver's rounding are not the same on all machines.
-        exact, value = ("below 10⁻⁶", 0.0) if apart < SAME else (f"{apart:.2g}", apart)
-        yield _row(case, place, text, exact, value=value)
+        exact, number = ("below 10⁻⁶", 0.0) if apart < SAME else (f"{apart:.2g}", apart)
+        yield _row(case, place, text, exact, value=number)
 
 
 def projected(noisy: Sequence[int], total: int) -> list[Fraction]:
