@@ -22,7 +22,7 @@ from deniable.contingency import (
 from deniable.errors import DeniableError
 from deniable.files import read_table
 from deniable.release.collection.design import BETWEEN, CollectionDesign, cell_names
-from deniable.rrba import Combination
+from deniable.rrba import Combination, printed_estimate
 
 IN_FULL = ("p", "fake", "epsilon", "probability")
 """Columns that files have with all digits."""
@@ -66,10 +66,9 @@ class Answers:
     def estimate(self) -> Floats:
         """Return the unbiased estimate of the true proportions, shape (cells,).
 
-        Equation (4) over all blocks, with the tables q in force: the sum of o - n (1 - p) q,
-        divided by n p in all.
+        Equation (4) over all blocks, with the average of the tables q in force.
         """
-        return (self.reported - (1 - self.keep) * self.average_fake) / self.keep
+        return printed_estimate(self.reports.sum(axis=0), self.average_fake, self.keep)
 
     def standard_errors(self, clients: int | None = None) -> Floats:
         """Return the standard errors of the estimate, shape (cells,).
