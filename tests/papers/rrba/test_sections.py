@@ -16,6 +16,7 @@ from deniable.display.page import SIGN
 from deniable.papers.rrba import (
     consistency as rrba_consistency,
     independence as rrba_independence,
+    names,
     released_tables as rrba_tables,
 )
 from deniable.papers.rrba.catalog import ANALYSES, FIGURES, SECTIONS, STUDIES, TABLES
@@ -183,18 +184,18 @@ def test_the_catalog_names_code_and_tables_that_are_there() -> None:
 def test_names_are_those_of_the_studies() -> None:
     """The page imports nothing that computes: what it repeats is held against the original."""
     files = importlib.import_module("deniable.datasets.networks").FILES
-    assert rrba.FILES.keys() == files.keys()
+    assert names.FILES.keys() == files.keys()
     simulators = (rrba_tables.PrintedTables({}), rrba_tables.EqualEpsilon({}))
-    for simulator, names in zip(simulators, (rrba.METHODS, rrba.EQUAL_METHODS), strict=True):
-        assert {method.name for method in simulator.methods()} == names.keys()
-    assert set(rrba_tables.MEASURES) == rrba.METRICS.keys()
-    assert set(rrba_independence.TABLE_3_METHODS) == independence_tests.TESTS.keys()
-    assert set(rrba_independence.HYPOTHESES) == independence_tests.HYPOTHESES.keys()
-    assert set(rrba_consistency.METHODS) == independence_tests.CONSISTENCY_METHODS.keys()
-    assert drawn_tables.METHOD_STYLE.keys() == rrba.METHODS.keys()
-    assert drawn_tests.TABLE_3_NAMES.keys() == independence_tests.TESTS.keys()
+    for simulator, titles in zip(simulators, (names.METHODS, names.EQUAL_METHODS), strict=True):
+        assert {method.name for method in simulator.methods()} == titles.keys()
+    assert set(rrba_tables.MEASURES) == names.METRICS.keys()
+    assert set(rrba_independence.TABLE_3_METHODS) == names.TESTS.keys()
+    assert set(rrba_independence.HYPOTHESES) == names.HYPOTHESES.keys()
+    assert set(rrba_consistency.METHODS) == names.CONSISTENCY_METHODS.keys()
+    assert drawn_tables.METHOD_STYLE.keys() == names.METHODS.keys()
+    assert drawn_tests.TABLE_3_NAMES.keys() == names.TESTS.keys()
     updates = importlib.import_module("deniable.papers.rrba.convergence").UPDATES
-    assert updates.keys() == rrba.UPDATES.keys()
+    assert updates.keys() == names.UPDATES.keys()
 
 
 # -- promised and delivered ------------------------------------------------------------------------

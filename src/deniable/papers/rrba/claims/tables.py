@@ -54,7 +54,7 @@ distances = partial(CLAIMS.claim, section="7.4, Tables 4 and 5", about="distance
 
 
 def rows_of(table: pd.DataFrame, **where: Any) -> list[dict[Any, Any]]:
-    """Return the rows with the given values as what `deniable.study.claims` compares.
+    """Return the rows with the given values as what `deniable.study.comparisons` compares.
 
     The mean stands under ``median``, whatever the table calls it.
     """

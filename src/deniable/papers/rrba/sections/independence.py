@@ -7,40 +7,25 @@ import pandas as pd
 
 from deniable.display import Row, Tables, groups_of, rows_of
 from deniable.estimation import Z_95
-from deniable.papers.rrba.sections.tables import FILES, OURS, Range, ends, in_order, tally
+from deniable.papers.rrba.names import (
+    CONSISTENCY_METHODS,
+    FILES,
+    HYPOTHESES,
+    KINDS,
+    RULES,
+    TESTS,
+)
+from deniable.papers.rrba.sections.tables import OURS, Range, ends, in_order, tally
 
-TESTS = {
-    "rrba": "RRBA",
-    "channel_aware": "channel-aware",
-    "mcindep": "MCIndep",
-    "laplace": "Laplace, honest scale",
-    "laplace_printed_scale": "Laplace, scale as printed",
-}
 PRINTED_TESTS = ("rrba", "mcindep", "laplace")
 """The methods of Table 3."""
 SETTING = ("small_cells", "sampled_tables", "k", "n", "effect")
-HYPOTHESES = {"H0": "independent, rejected", "H1": "dependent, rejected"}
-RULES = {
-    "table": "accepted if a cell of the table is below 5",
-    "fitted": "accepted if an expected cell is below 5",
-    "ignore": "no rule for small cells",
-}
 POPULATION = ("k", "margins", "pattern", "n")
 SHOWN_RULE = "ignore"
 NOMINAL, PERCENT = 5.0, 100.0
 SIZE_HELD = (4.0, 6.0)
 ERRORS = 2.0
 """Powers differ if they do by more than so many Monte Carlo errors."""
-CONSISTENCY_METHODS = {
-    "nearest": "each table by itself",
-    "l2": "all together, l2",
-    "l1": "all together, l1",
-}
-KINDS = {
-    "observed": "the views' own tables",
-    "in several": "smaller tables, in several views",
-    "in none": "larger tables, in no view",
-}
 
 
 # -- Table 3, size and power -----------------------------------------------------------------------

@@ -7,10 +7,9 @@ import pandas as pd
 
 from deniable.display import Row, Tables, groups_of, rows_of
 from deniable.papers.idp.sections.utility import nearest
+from deniable.papers.rrba.names import DATASETS, FILES
 from deniable.papers.rrba.sections.tables import (
-    DATASETS,
     EQUAL_KEYS,
-    FILES,
     MEASURED,
     ends,
     in_order,

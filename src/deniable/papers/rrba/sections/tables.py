@@ -8,47 +8,18 @@ import pandas as pd
 
 from deniable.display import Row, Tables, groups_of, rows_of
 from deniable.papers.rrba.catalog import CONVERGENCE_KEYS
+from deniable.papers.rrba.names import (
+    CRITERIA,
+    DATASETS,
+    EQUAL_METHODS,
+    FILES,
+    METHODS,
+    METRICS,
+    PRINTED_TABLES,
+    UPDATES,
+)
 from deniable.study import FALSE_ALARMS
 
-DATASETS = {"survey": "Survey", "alarm": "Alarm", "child": "Child"}
-FILES = DATASETS | {
-    "survey_8000": "Survey",
-    "survey_8000_resampled": "Survey, resampled",
-    "alarm_8000": "Alarm",
-    "child_8000": "Child",
-}
-PRINTED_TABLES = {"rrba_table4": "Table 4", "rrba_table5": "Table 5"}
-METHODS = {
-    "rrba": "RRBA",
-    "laplace": "Laplace, scale as printed",
-    "laplace_honest": "Laplace, honest scale",
-}
-EQUAL_METHODS = {
-    "rrba": "RRBA, floor .1 / m",
-    "rrba_half_floor": "RRBA, floor .5 / m",
-    "rrba_at_truth": "RRBA, p that the true table allows",
-    "rrba_uniform": "table stays uniform",
-    "randomized_response": "generalized randomized response",
-    "laplace_honest": "Laplace, 2 / ε, trusted curator",
-}
-METRICS = {
-    "l2": "l2 distance, records",
-    "jensen_shannon": "Jensen-Shannon distance",
-    "squared_error": "squared error",
-    "chi_squared": "chi-squared",
-}
-CRITERIA = {
-    ("printed", "first"): "printed rule, first time",
-    ("printed", "lasting"): "printed rule, for good",
-    ("pooled", "precise"): "pooled, as precise as 500 true answers",
-}
-UPDATES = {
-    "printed": "as printed, blocks",
-    "printed_first_version": "as printed, Algorithm 1",
-    "projected": "each block, projected",
-    "pooled": "pooled, projected",
-    "uniform": "table stays uniform",
-}
 MEASURED = ("l2", "jensen_shannon")
 """The measures that the paper prints, and the page shows at equal epsilon."""
 EQUAL_KEYS = ("metric", "file", "k", "epsilon")
