@@ -249,8 +249,11 @@ def test_what_converges_is_counted(tables: Tables) -> None:
     rows = {(row["dataset"], row["p"]): row["cells"] for row in found["rows"]}
     assert rows["alarm", 0.1]["pooled", "precise", 18]["converged"] == 0
     assert rows["survey", 0.5]["printed", "first", 250] == {
-        "converged": 2, "of": 2, "within": 0.25, "tuples": 750,
-    }  # fmt: skip
+        "converged": 2,
+        "of": 2,
+        "within": 0.25,
+        "tuples": 750,
+    }
     text = words(render("rrba_convergence", tables))
     assert "is met by half of the runs in none of 16 settings" in text
     assert "(a cell falls below 0) in 75.0 % to 75.0 % of runs" in text
@@ -263,8 +266,13 @@ def test_printed_cells_are_counted(tables: Tables) -> None:
     found = rrba.released(tables)
     # Two tables, two data sets, two measures, k = 2 agrees and k = 3 does not.
     assert found["tally"]["rrba"] == {
-        "of": 16, "agrees": 8, "some": 8, "below": 8, "within": 8, "above": 0,
-    }  # fmt: skip
+        "of": 16,
+        "agrees": 8,
+        "some": 8,
+        "below": 8,
+        "within": 8,
+        "above": 0,
+    }
     assert found["tally"]["laplace_honest"] is None
     assert found["wins"]["laplace"]["l2"] == {"of": 8, "lower": 8, "range": (0.5, 0.5)}
     assert found["wins"]["laplace_honest"]["l2"]["lower"] == 0
@@ -347,8 +355,11 @@ def test_agreement_and_distance_are_summed_up(tables: Tables) -> None:
 def test_a_claim_whose_readings_differ_depends(tables: Tables) -> None:
     found = rrba.claims(tables)
     assert [claim["overall"] for claim in found["claims"]] == [
-        "holds", "depends", "fails", "undecided",
-    ]  # fmt: skip
+        "holds",
+        "depends",
+        "fails",
+        "undecided",
+    ]
     assert found["claims"][1]["readings"] == {"holds": ["equal p"], "fails": ["equal epsilon"]}
     assert "Of 4 claims 1 holds, 1 fails, 1 is undecided, 1 depends on the reading." in words(
         render("rrba_claims", tables)
