@@ -18,6 +18,7 @@ from deniable.rrba.tables import (
     Rule,
     TableState,
     drawn_distribution,
+    pooled_estimate,
     refuse_bad_keep,
 )
 from deniable.sampling import multinomial
@@ -51,7 +52,7 @@ class Collection:
     def running_estimates(self) -> Floats:
         """Return the unbiased estimate from all blocks up to each, shape (runs, blocks, cells)."""
         counts, exposure, total = self._sums()
-        return np.asarray((counts - (1 - self.keep) * exposure) / (self.keep * total))
+        return pooled_estimate(counts, exposure, total, self.keep)
 
     def running_standard_errors(self) -> Floats:
         """Return the standard errors of `running_estimates`, sampling of clients included.

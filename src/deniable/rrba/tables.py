@@ -139,16 +139,10 @@ class TableState:
         return replace(after, table=np.where(moves, _made_table(estimate, rule), self.table))
 
     def estimate(self, keep: float) -> Floats:
-        """Return the unbiased estimate from all reports so far.
-
-        (O - (1 - p) sum of n q) / (p N), with the tables q that were in force. Blocks may depend on
-        those before them: the error is a martingale. Uniform where there are no reports.
-        """
+        """Return the unbiased estimate from all reports so far; uniform where there are none."""
         total = self.counts.sum(axis=-1, keepdims=True)
-        cells = self.counts.shape[-1]
-        explained = (1 - keep) * self.exposure
-        truth = (self.counts - explained) / (keep * np.maximum(total, 1))
-        return np.asarray(np.where(total > 0, truth, 1 / cells))
+        truth = pooled_estimate(self.counts, self.exposure, total, keep)
+        return np.asarray(np.where(total > 0, truth, 1 / self.counts.shape[-1]))
 
 
 def _made_table(estimate: Floats, rule: Rule) -> Floats:
@@ -182,6 +176,27 @@ def printed_estimate(reported: npt.ArrayLike, table: npt.ArrayLike, keep: float)
     n = counts.sum(axis=-1, keepdims=True)
     solved = (counts / np.maximum(n, 1) - (1 - keep) * T) / keep
     return np.asarray(np.where(n > 0, solved, T))
+
+
+def pooled_estimate(
+    counts: Counts | Floats, exposure: Floats, total: Counts | Floats, keep: float
+) -> Floats:
+    """Return (O - (1 - p) sum of n q) / (p N): (4) over blocks, with the tables in force.
+
+    Unbiased. Blocks may depend on those before them: the error is a martingale.
+
+    Parameters
+    ----------
+    counts : shape (..., cells)
+        O, all reports.
+    exposure : array, shape (..., cells)
+        The sum of n q over blocks, see `TableState`.
+    total : shape (..., 1)
+        N.
+    keep : float, in (0, 1)
+        p.
+    """
+    return np.asarray((counts - (1 - keep) * exposure) / (keep * np.maximum(total, 1)))
 
 
 def floored_projection(estimate: npt.ArrayLike, floor: float) -> Floats:

@@ -10,8 +10,8 @@ import pandas as pd
 
 from deniable.papers.rrba.consistency import COLUMNS as CONSISTENCY_COLUMNS
 from deniable.papers.rrba.epsilon import COLUMNS as EPSILON_COLUMNS
+from deniable.papers.rrba.examples import COLUMNS as WORKED_COLUMNS
 from deniable.papers.rrba.table_results import EQUAL_COLUMNS, FIGURE_7_COLUMNS, TABLE_COLUMNS
-from deniable.papers.rrba.worked_cases import COLUMNS as WORKED_COLUMNS
 
 PROBABILITIES, FLOORS = (0.1, 0.5), (0.1, 0.5)
 BLOCKS, FOLLOWED = (18, 250), (0.072, 0.356)
@@ -72,8 +72,11 @@ def convergence_table(datasets: tuple[str, ...], probabilities: tuple[float, ...
         none = {"error_last": 1.0, "error_average": 0.5, "error_pooled": 0.0625}
         none["invalid"] = 0.75 if update == "printed" else 0.0
         for criterion, measures in (
-            ("first", first), ("lasting", lasting), ("precise", precise), ("none", none)
-        ):  # fmt: skip
+            ("first", first),
+            ("lasting", lasting),
+            ("precise", precise),
+            ("none", none),
+        ):
             rows += [
                 at | {"criterion": criterion, "measure": name, "mean": value}
                 for name, value in measures.items()
@@ -101,20 +104,33 @@ def released_table(p: float = 0.4, epsilon: float = 0.35) -> pd.DataFrame:
         exact = {"rrba": 4.11, "laplace": epsilon / 9, "laplace_honest": epsilon}[method]
         rows.append(
             {
-                "metric": metric, "dataset": dataset, "k": k, "method": method, "p": p,
-                "epsilon_claimed": epsilon, "epsilon_exact": exact, "published": published,
-                "regenerated": scale * value, "subset_min": 0.8 * scale * value,
-                "subset_max": 1.2 * scale * value, "ci_low": 0.95 * scale * value,
-                "ci_high": 1.05 * scale * value, "replicates": 100, "data_source": "network",
+                "metric": metric,
+                "dataset": dataset,
+                "k": k,
+                "method": method,
+                "p": p,
+                "epsilon_claimed": epsilon,
+                "epsilon_exact": exact,
+                "published": published,
+                "regenerated": scale * value,
+                "subset_min": 0.8 * scale * value,
+                "subset_max": 1.2 * scale * value,
+                "ci_low": 0.95 * scale * value,
+                "ci_high": 1.05 * scale * value,
+                "replicates": 100,
+                "data_source": "network",
                 "verdict": "not printed" if not printed else "agrees" if agrees else "differs",
-                "main": not file.endswith("resampled"), "file": file,
+                "main": not file.endswith("resampled"),
+                "file": file,
                 "reading": "noisy" if metric == "l2" else "projected",
                 "trust": "local" if local else "central",
-                "epsilon_theorem": -math.log1p(-p) if local else np.nan, "cells": 9, "subsets": 15,
+                "epsilon_theorem": -math.log1p(-p) if local else np.nan,
+                "cells": 9,
+                "subsets": 15,
                 "subsets_agreeing": 7 if printed and agrees else 0,
                 "printed_is": "not printed" if not printed else "within" if agrees else "below",
             }
-        )  # fmt: skip
+        )
     return pd.DataFrame(rows, columns=list(TABLE_COLUMNS))
 
 
@@ -133,10 +149,13 @@ def figure_7_table() -> pd.DataFrame:
 def equal_table() -> pd.DataFrame:
     """RRBA at twice and .9 times the distance of a uniform table, by floor; Laplace at a tenth."""
     times = {
-        "rrba": ("local", 2.0), "rrba_half_floor": ("local", 1.5),
-        "rrba_uniform": ("local", 1.0), "randomized_response": ("local", 1.0),
-        "rrba_at_truth": ("oracle", 0.9), "laplace_honest": ("central", 0.1),
-    }  # fmt: skip
+        "rrba": ("local", 2.0),
+        "rrba_half_floor": ("local", 1.5),
+        "rrba_uniform": ("local", 1.0),
+        "randomized_response": ("local", 1.0),
+        "rrba_at_truth": ("oracle", 0.9),
+        "laplace_honest": ("central", 0.1),
+    }
     rows = []
     for metric, k, epsilon, reading, (method, (trust, factor)) in itertools.product(
         ("l2", "jensen_shannon"), (2, 3), (0.5, 2.0), ("noisy", "projected"), times.items()
@@ -146,14 +165,27 @@ def equal_table() -> pd.DataFrame:
         mean = 100 * factor / epsilon
         rows.append(
             {
-                "metric": metric, "dataset": "survey", "k": k, "epsilon": epsilon,
-                "method": method, "reading": reading, "trust": trust, "epsilon_exact": epsilon,
-                "mean": mean, "subset_min": mean, "subset_max": mean, "ci_low": 0.99 * mean,
-                "ci_high": 1.01 * mean, "replicates": 100, "subsets": 15, "subsets_lowest": 0,
-                "verdict": "beaten" if factor > 1 else "unbeaten", "data_source": "network",
+                "metric": metric,
+                "dataset": "survey",
+                "k": k,
+                "epsilon": epsilon,
+                "method": method,
+                "reading": reading,
+                "trust": trust,
+                "epsilon_exact": epsilon,
+                "mean": mean,
+                "subset_min": mean,
+                "subset_max": mean,
+                "ci_low": 0.99 * mean,
+                "ci_high": 1.01 * mean,
+                "replicates": 100,
+                "subsets": 15,
+                "subsets_lowest": 0,
+                "verdict": "beaten" if factor > 1 else "unbeaten",
+                "data_source": "network",
                 "file": "survey_8000",
             }
-        )  # fmt: skip
+        )
     return pd.DataFrame(rows, columns=list(EQUAL_COLUMNS))
 
 
@@ -161,25 +193,37 @@ def table_3() -> pd.DataFrame:
     """RRBA agrees in both printed cells at n = 4,000, k = 2, in one elsewhere."""
     rows = []
     for k, (n, effect), rule, method, hypothesis in itertools.product(
-        (2, 3), SETTINGS, ("table", "ignore"),
-        ("laplace", "mcindep", "rrba", "channel_aware", "laplace_printed_scale"), ("H0", "H1"),
-    ):  # fmt: skip
+        (2, 3),
+        SETTINGS,
+        ("table", "ignore"),
+        ("laplace", "mcindep", "rrba", "channel_aware", "laplace_printed_scale"),
+        ("H0", "H1"),
+    ):
         printed = method in ("laplace", "mcindep", "rrba")
         rate = 5.0 if hypothesis == "H0" else 96.0 if n == 4000 else 40.0
         local = method in ("rrba", "channel_aware")
         agrees = hypothesis == "H0" or (n == 4000 and k == 2)
         rows.append(
             {
-                "method": method, "k": k, "n": n, "effect": effect,
-                "epsilon_exact": math.log(1 + 2**k) if local else 0.25, "hypothesis": hypothesis,
-                "rejected": 2 * rate, "trials": 200,
+                "method": method,
+                "k": k,
+                "n": n,
+                "effect": effect,
+                "epsilon_exact": math.log(1 + 2**k) if local else 0.25,
+                "hypothesis": hypothesis,
+                "rejected": 2 * rate,
+                "trials": 200,
                 "published": (3.0 if hypothesis == "H0" else 96.0) if printed else np.nan,
-                "regenerated": rate, "ci_low": rate - 2, "ci_high": rate + 2, "replicates": 200,
+                "regenerated": rate,
+                "ci_low": rate - 2,
+                "ci_high": rate + 2,
+                "replicates": 200,
                 "data_source": "model",
                 "verdict": "not printed" if not printed else "agrees" if agrees else "differs",
-                "sampled_tables": 99, "small_cells": rule,
+                "sampled_tables": 99,
+                "small_cells": rule,
             }
-        )  # fmt: skip
+        )
     return pd.DataFrame(rows)
 
 
@@ -224,16 +268,28 @@ def consistency_table() -> pd.DataFrame:
         change = np.nan if unobserved else 0.0 if alone else -0.1
         rows.append(
             {
-                "file": "survey", "records": 500, "p": 0.5, "views_of": views_of,
-                "views": 5, "tables": tables, "number": 15, "method": method,
-                "closed_form": 0.25, "printed_feasible": 0.0, "disagreement_before": 0.3,
+                "file": "survey",
+                "records": 500,
+                "p": 0.5,
+                "views_of": views_of,
+                "views": 5,
+                "tables": tables,
+                "number": 15,
+                "method": method,
+                "closed_form": 0.25,
+                "printed_feasible": 0.0,
+                "disagreement_before": 0.3,
                 "disagreement_after": 0.25 if alone else 2e-16,
-                "negative_before": np.nan if unobserved else 0.1, "negative_after": 0.0,
-                "distance_before": before, "distance_after": 0.2 if alone else 0.1,
-                "change": change, "ci_low": change - 0.01, "ci_high": change + 0.01,
+                "negative_before": np.nan if unobserved else 0.1,
+                "negative_after": 0.0,
+                "distance_before": before,
+                "distance_after": 0.2 if alone else 0.1,
+                "change": change,
+                "ci_low": change - 0.01,
+                "ci_high": change + 0.01,
                 "replicates": 10,
             }
-        )  # fmt: skip
+        )
     return pd.DataFrame(rows, columns=list(CONSISTENCY_COLUMNS)).assign(data_source="network")
 
 
@@ -241,9 +297,16 @@ def worked_table() -> pd.DataFrame:
     rows = [
         ("two coins", "section 1", "chance of a correct <b> response", "3/4", 0.75, 0.75, "agrees"),
         ("Example 3.1", "Table 1b", "records big, uni", "1", 1.0, 2.0, "differs"),
-        ("equation (4)", "section 4.1", "a cell that nobody reports", "-1/4", -0.25, np.nan,
-         "not printed"),
-    ]  # fmt: skip
+        (
+            "equation (4)",
+            "section 4.1",
+            "a cell that nobody reports",
+            "-1/4",
+            -0.25,
+            np.nan,
+            "not printed",
+        ),
+    ]
     return pd.DataFrame(rows, columns=list(WORKED_COLUMNS)).assign(data_source="exact")
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from deniable.papers.rrba.claims.decided import CLAIM_COLUMNS, Tables, claims
-from deniable.papers.rrba.claims.independence import accuracies
-from deniable.papers.rrba.claims.texts import CLAIMS
+from deniable.papers.rrba.claims.decided import CLAIMS, Tables, claims
+from deniable.papers.rrba.claims.tables import accuracies
+from deniable.study.claims import claim_columns
 
 # What exact values say, whatever the tables.
 EXACT = {
@@ -73,21 +73,38 @@ def rejected(method: str, hypothesis: str, k: int, **_: Any) -> float:
 def holding() -> Tables:
     distances = table_of(
         "metric reading file k p method",
-        product(("l2", "jensen_shannon"), ("noisy", "projected"), FILES, (2, 3, 4), (0.4, 0.5),
-                ("rrba", "laplace", "laplace_honest")),
-        "regenerated", distance,
-    )  # fmt: skip
+        product(
+            ("l2", "jensen_shannon"),
+            ("noisy", "projected"),
+            FILES,
+            (2, 3, 4),
+            (0.4, 0.5),
+            ("rrba", "laplace", "laplace_honest"),
+        ),
+        "regenerated",
+        distance,
+    )
     distances = distances.assign(
-        dataset=distances["file"].str.split("_").str[0], published=distances["regenerated"],
-        verdict="agrees", subsets_agreeing=3, printed_is="within",
-    )  # fmt: skip
+        dataset=distances["file"].str.split("_").str[0],
+        published=distances["regenerated"],
+        verdict="agrees",
+        subsets_agreeing=3,
+        printed_is="within",
+    )
     order = {"rrba": 1.0, "rrba_half_floor": 2.0, "rrba_at_truth": 3.0, "rrba_uniform": 4.0}
     equal = table_of(
         "metric reading file k epsilon method",
-        product(("l2", "jensen_shannon"), ("projected",), FILES, (2,), (1.0, 2.0),
-                (*order, "laplace_honest")),
-        "mean", lambda method, epsilon, **_: order.get(method, 9.0) / epsilon,
-    )  # fmt: skip
+        product(
+            ("l2", "jensen_shannon"),
+            ("projected",),
+            FILES,
+            (2,),
+            (1.0, 2.0),
+            (*order, "laplace_honest"),
+        ),
+        "mean",
+        lambda method, epsilon, **_: order.get(method, 9.0) / epsilon,
+    )
     names = "update criterion dataset probability block_size p measure"
     rules = (("printed", "first"), ("printed", "lasting"), ("pooled", "precise"))
 
@@ -95,23 +112,41 @@ def holding() -> Tables:
         rows = [
             (*rule, *rest)
             for rule in rules
-            for rest in product(datasets, CELLS, BLOCKS, keeps,
-                                ("converged", "tuples", "within"))
-        ]  # fmt: skip
+            for rest in product(datasets, CELLS, BLOCKS, keeps, ("converged", "tuples", "within"))
+        ]
         return table_of(names, rows, "mean", run)
 
     table_3 = table_of(
         "small_cells k n effect sampled_tables method hypothesis",
-        product(("ignore",), (2, 3, 4), (80, 5000), (0.2,), (99,),
-                ("rrba", "mcindep", "laplace", "laplace_printed_scale"), ("H0", "H1")),
-        "regenerated", rejected,
-    )  # fmt: skip
+        product(
+            ("ignore",),
+            (2, 3, 4),
+            (80, 5000),
+            (0.2,),
+            (99,),
+            ("rrba", "mcindep", "laplace", "laplace_printed_scale"),
+            ("H0", "H1"),
+        ),
+        "regenerated",
+        rejected,
+    )
     power = table_of(
         "small_cells k n effect sampled_tables margins pattern epsilon measure method",
-        product(("ignore",), (2, 3), (2000,), (0.0, 0.1), (99,), ("uniform",), ("all",), (1.0,),
-                ("rejected",), ("rrba", "mcindep", "channel_aware")),
-        "mean", lambda method, **_: 80.0 if method == "rrba" else 60.0,
-    )  # fmt: skip
+        product(
+            ("ignore",),
+            (2, 3),
+            (2000,),
+            (0.0, 0.1),
+            (99,),
+            ("uniform",),
+            ("all",),
+            (1.0,),
+            ("rejected",),
+            ("rrba", "mcindep", "channel_aware"),
+        ),
+        "mean",
+        lambda method, **_: 80.0 if method == "rrba" else 60.0,
+    )
     return Tables(
         distances,
         equal,
@@ -131,8 +166,8 @@ def decided(tables: Tables) -> dict[tuple[str, str], str]:
 
 def test_every_claim_has_a_row_in_the_order_of_the_text() -> None:
     found = claims(holding())
-    assert tuple(found.columns) == CLAIM_COLUMNS
-    assert list(dict.fromkeys(found["claim"])) == list(CLAIMS)
+    assert tuple(found.columns) == claim_columns("reading")
+    assert list(dict.fromkeys(found["claim"])) == [each.id for each in CLAIMS]
     assert not found.duplicated(["claim", "reading"]).any()
     assert found["figure"].str.len().min() > 0
     assert (found["support"] + found["contradict"] <= found["comparisons"]).all()
@@ -165,9 +200,13 @@ def verdicts_of(tables: Tables, name: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "name",
-    ["lowest_l2_survey_child", "wins_in_high_dimensions", "wins_everywhere_at_half",
-     "lower_jensen_shannon"],
-)  # fmt: skip
+    [
+        "lowest_l2_survey_child",
+        "wins_in_high_dimensions",
+        "wins_everywhere_at_half",
+        "lower_jensen_shannon",
+    ],
+)
 def test_claims_of_distances_fail(name: str) -> None:
     table = holding().distances
     worse = scaled(table, table["method"] == "rrba", 2.0)
@@ -227,9 +266,13 @@ def test_claims_of_figure_5_fail() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["more_accurate_than_mcindep", "more_accurate_than_laplace", "robust_as_values_grow",
-     "robust_in_sparse_data"],
-)  # fmt: skip
+    [
+        "more_accurate_than_mcindep",
+        "more_accurate_than_laplace",
+        "robust_as_values_grow",
+        "robust_in_sparse_data",
+    ],
+)
 def test_claims_of_tests_fail(name: str) -> None:
     table = holding().table_3
     worse = table.copy()
@@ -267,11 +310,16 @@ def test_claims_about_missing_cells_are_left_out() -> None:
         power=tables.power.iloc[:0],
         table_3=tables.table_3[tables.table_3["n"] == 5000],
     )
-    left_out = set(CLAIMS) - set(claims(less)["claim"])
+    left_out = {each.id for each in CLAIMS} - set(claims(less)["claim"])
     assert left_out == {
-        "wins_everywhere_at_half", "none_at_small_p", "some_at_0.139", "large_blocks_at_0.295",
-        "as_powerful_at_equal_epsilon", "robust_in_sparse_data", "smaller_p_larger_blocks",
-    }  # fmt: skip
+        "wins_everywhere_at_half",
+        "none_at_small_p",
+        "some_at_0.139",
+        "large_blocks_at_0.295",
+        "as_powerful_at_equal_epsilon",
+        "robust_in_sparse_data",
+        "smaller_p_larger_blocks",
+    }
 
 
 def test_nothing_is_decided_on_surrogates() -> None:
@@ -286,11 +334,19 @@ def test_nothing_is_decided_on_surrogates() -> None:
 
 def test_accuracy_by_hand() -> None:
     rows = [
-        {"k": 2, "n": 100, "effect": 0.1, "sampled_tables": 99, "method": "rrba",
-         "hypothesis": hypothesis, "regenerated": value, "ci_low": value - reach,
-         "ci_high": value + reach}
+        {
+            "k": 2,
+            "n": 100,
+            "effect": 0.1,
+            "sampled_tables": 99,
+            "method": "rrba",
+            "hypothesis": hypothesis,
+            "regenerated": value,
+            "ci_low": value - reach,
+            "ci_high": value + reach,
+        }
         for hypothesis, value, reach in (("H0", 4.0, 3.0), ("H1", 90.0, 4.0))
-    ]  # fmt: skip
+    ]
     found = accuracies(pd.DataFrame(rows)).iloc[0]
     assert (found["mean"], found["ci_low"], found["ci_high"]) == (93.0, 90.5, 95.5)
     assert accuracies(pd.DataFrame(rows[:1])).empty

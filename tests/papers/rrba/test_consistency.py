@@ -1,17 +1,12 @@
-"""Views made consistent with real noise, and the worked cases of [rrba]."""
-
-from fractions import Fraction
+"""Views made consistent with real noise."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from deniable.contingency.consistency import largest_disagreement
-from deniable.contingency.log_linear import LogLinearModel
-from deniable.contingency.two_step import nearest_tables, two_step_estimate
 from deniable.errors import DeniableError
 from deniable.papers.rrba.consistency import COLUMNS, collected, consistency_table
-from deniable.papers.rrba.worked_cases import independent, projected, worked_cases
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 from deniable.rrba.views import make_views
@@ -70,33 +65,3 @@ def test_almost_no_noise_leaves_only_sampling_of_views() -> None:
 def test_bad_settings_are_refused(arguments: dict[str, object]) -> None:
     with pytest.raises(DeniableError, match=r"trials|views of 4"):
         consistency_table({"file": file_of(20)}, [0.5], seed=1, **arguments)  # type: ignore[arg-type]
-
-
-def test_worked_cases_differ_where_the_text_does_not_add_up() -> None:
-    table = worked_cases()
-    differs = table.loc[table["verdict"] == "differs", ["case", "quantity"]]
-    assert list(differs["quantity"]) == [
-        "exp of the epsilon claimed at p = 1/2",
-        "records big, uni",
-        "records small, high",
-        "records big",
-        "records small",
-        "records in all",
-        "views of 6 attributes, as Algorithm 1 makes them",
-    ]
-    exact = table[table["exact"].str.fullmatch(r"-?\d+(/\d+)?")]
-    values = [float(Fraction(text)) for text in exact["exact"]]
-    np.testing.assert_allclose(exact["value"], values, atol=1e-12)
-    assert (table.loc[table["quantity"].str.contains("gamma"), "value"] == 0).all()
-
-
-def test_fractions_of_the_two_steps_are_those_of_the_library() -> None:
-    for noisy, total in (((6, -2, 2, 2), 8), ((5, 5, -1, -1), 8), ((1, 2, 3, 4), 4)):
-        nearest = projected(noisy, total)
-        assert sum(nearest) == total
-        np.testing.assert_allclose(
-            nearest_tables(list(noisy), total), [float(x) for x in nearest], atol=1e-12
-        )
-        model = LogLinearModel.independence((2, 2))
-        fitted = two_step_estimate(list(noisy), total, model).fitted
-        np.testing.assert_allclose(fitted, [float(x) for x in independent(nearest)], atol=1e-9)

@@ -22,8 +22,12 @@ from deniable.rrba.views import make_views
 from deniable.study.engine import replicate
 
 CELL: dict[str, Any] = {
-    "dataset": "small", "probability": 0.3, "block_size": 50, "p": 0.5, "update": "pooled",
-}  # fmt: skip
+    "dataset": "small",
+    "probability": 0.3,
+    "block_size": 50,
+    "p": 0.5,
+    "update": "pooled",
+}
 
 
 @pytest.fixture

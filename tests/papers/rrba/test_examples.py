@@ -2,16 +2,21 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from deniable.channels import KeepOrReplace
+from deniable.contingency import LogLinearModel, nearest_tables, two_step_estimate
 from deniable.papers.rrba.examples import (
     EXAMPLE_DOMAIN,
     PRINTED_TABLE_B,
     PRINTED_TABLE_C,
     example_records,
+    independent,
+    projected,
     two_coins,
     two_coins_estimate,
+    worked_cases,
 )
 from deniable.rrba.privacy import answer_epsilon, claimed_epsilon
 from deniable.rrba.views import make_views
@@ -50,3 +55,33 @@ def test_two_coins_are_the_channel_with_p_one_half_and_a_uniform_table() -> None
     assert channel.parity == 3.0  # the text's own ln 3, which Theorem 4.1 would make ln 2
     assert answer_epsilon([0.5, 0.5], 0.5) == pytest.approx(1.0986122886681098, abs=1e-15)
     assert claimed_epsilon(0.5) == pytest.approx(0.6931471805599453, abs=1e-15)
+
+
+def test_worked_cases_differ_where_the_text_does_not_add_up() -> None:
+    table = worked_cases()
+    differs = table.loc[table["verdict"] == "differs", ["case", "quantity"]]
+    assert list(differs["quantity"]) == [
+        "exp of the epsilon claimed at p = 1/2",
+        "records big, uni",
+        "records small, high",
+        "records big",
+        "records small",
+        "records in all",
+        "views of 6 attributes, as Algorithm 1 makes them",
+    ]
+    exact = table[table["exact"].str.fullmatch(r"-?\d+(/\d+)?")]
+    values = [float(Fraction(text)) for text in exact["exact"]]
+    np.testing.assert_allclose(exact["value"], values, atol=1e-12)
+    assert (table.loc[table["quantity"].str.contains("gamma"), "value"] == 0).all()
+
+
+def test_fractions_of_the_two_steps_are_those_of_the_library() -> None:
+    for noisy, total in (((6, -2, 2, 2), 8), ((5, 5, -1, -1), 8), ((1, 2, 3, 4), 4)):
+        nearest = projected(noisy, total)
+        assert sum(nearest) == total
+        np.testing.assert_allclose(
+            nearest_tables(list(noisy), total), [float(x) for x in nearest], atol=1e-12
+        )
+        model = LogLinearModel.independence((2, 2))
+        fitted = two_step_estimate(list(noisy), total, model).fitted
+        np.testing.assert_allclose(fitted, [float(x) for x in independent(nearest)], atol=1e-9)

@@ -25,9 +25,16 @@ def simulated(data: Microdata, names: list[str], keeps: list[float]) -> pd.DataF
         "update": ["printed", "pooled"],
     }
     results = simulate_chunk(
-        Convergence(dict.fromkeys(names, data), blocks=20), "rrba", [grid], chunk=0, chunks=1,
-        replicates=6, block=6, root_seed=1, summary="mean",
-    ).assign(data_source="network")  # fmt: skip
+        Convergence(dict.fromkeys(names, data), blocks=20),
+        "rrba",
+        [grid],
+        chunk=0,
+        chunks=1,
+        replicates=6,
+        block=6,
+        root_seed=1,
+        summary="mean",
+    ).assign(data_source="network")
     return plotted(results, KEYS, "mean")
 
 

@@ -17,8 +17,14 @@ from deniable.study.published import read_published
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "resources" / "published"
 FILES = ["survey_8000", "survey_8000_resampled", "alarm_8000", "child_8000"]
-RUNS: dict[str, Any] = {"chunk": 0, "chunks": 1, "replicates": 6, "block": 6, "root_seed": 1,
-                        "summary": "mean"}  # fmt: skip
+RUNS: dict[str, Any] = {
+    "chunk": 0,
+    "chunks": 1,
+    "replicates": 6,
+    "block": 6,
+    "root_seed": 1,
+    "summary": "mean",
+}
 
 
 @pytest.fixture(scope="module")
@@ -79,8 +85,11 @@ def test_figures_stay_on_their_canvas(
 def test_headings_do_not_overlap_titles(tables: pd.DataFrame, equal: pd.DataFrame) -> None:
     for figure in (rrba_tables.tables_4_and_5(tables), rrba_tables.equal_epsilon(equal)):
         found = extents(figure)
-        above = [box for text, box in found.items() if text.startswith(
-            ("Distances", "bars", "means", "p =", "Survey,", "Alarm,"))]  # fmt: skip
+        above = [
+            box
+            for text, box in found.items()
+            if text.startswith(("Distances", "bars", "means", "p =", "Survey,", "Alarm,"))
+        ]
         assert len(above) > 3
         for a, b in itertools.combinations(above, 2):
             assert not a.overlaps(b)

@@ -74,8 +74,12 @@ def test_of_many_sets_some_are_drawn_with_the_seed() -> None:
 
 def test_sets_are_drawn_alike() -> None:
     # 20 of 45 pairs, 400 seeds: each of 10 attributes 400 * 20 * 2 / 10 times on average.
-    drawn = [name for seed in range(400) for pair in Subsets(20, seed).of("abcdefghij", 2)
-             for name in pair]  # fmt: skip
+    drawn = [
+        name
+        for seed in range(400)
+        for pair in Subsets(20, seed).of("abcdefghij", 2)
+        for name in pair
+    ]
     counts = np.array([drawn.count(name) for name in "abcdefghij"])
     # Of the 9 pairs with an attribute a draw has a hypergeometric number.
     assert np.abs(counts - 1600).max() < Z * math.sqrt(400 * 20 * 0.2 * 0.8 * 25 / 44)
@@ -93,8 +97,9 @@ def test_means_over_sets_are_means(printed: PrintedTables) -> None:
     found = values_by_name(printed, CELL, 5)
     for metric, method, reading, subset in found:
         if subset == "all":
-            own = [v for k, v in found.items() if k[:3] == (metric, method, reading) and
-                   k[3] != "all"]  # fmt: skip
+            own = [
+                v for k, v in found.items() if k[:3] == (metric, method, reading) and k[3] != "all"
+            ]
             assert len(own) == 6
             np.testing.assert_allclose(found[metric, method, reading, "all"], np.mean(own, axis=0))
 
@@ -189,22 +194,41 @@ def test_the_p_of_the_truth_gives_epsilon_there(small_data: Microdata) -> None:
 def results(cells: list[tuple[str, str, str, float]], **more: Any) -> pd.DataFrame:
     """Return results of (method, subset, trust, mean), known to one percent."""
     rows = [
-        {"file": "survey_8000", "k": 2, **more, "metric": "l2", "method": method, "trust": trust,
-         "reading": "noisy", "subset": subset, "cells": 4, "epsilon_exact": 1.0,
-         "regenerated": mean, "ci_low": 0.99 * mean, "ci_high": 1.01 * mean, "replicates": 100,
-         "data_source": "network"}
+        {
+            "file": "survey_8000",
+            "k": 2,
+            **more,
+            "metric": "l2",
+            "method": method,
+            "trust": trust,
+            "reading": "noisy",
+            "subset": subset,
+            "cells": 4,
+            "epsilon_exact": 1.0,
+            "regenerated": mean,
+            "ci_low": 0.99 * mean,
+            "ci_high": 1.01 * mean,
+            "replicates": 100,
+            "data_source": "network",
+        }
         for method, subset, trust, mean in cells
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(rows)
 
 
 def test_printed_numbers_stand_beside_means_and_ranges() -> None:
     found = results(
-        [("rrba", "all", "local", 100.0), ("rrba", "a", "local", 80.0),
-         ("rrba", "b", "local", 120.0), ("laplace", "all", "central", 60.0),
-         ("laplace", "a", "central", 59.0), ("laplace", "b", "central", 61.0)],
-        p=0.4, epsilon_claimed=0.35,
-    )  # fmt: skip
+        [
+            ("rrba", "all", "local", 100.0),
+            ("rrba", "a", "local", 80.0),
+            ("rrba", "b", "local", 120.0),
+            ("laplace", "all", "central", 60.0),
+            ("laplace", "a", "central", 59.0),
+            ("laplace", "b", "central", 61.0),
+        ],
+        p=0.4,
+        epsilon_claimed=0.35,
+    )
     published = read_published(PUBLISHED / "rrba_table4.csv", "value")
     table = printed_table(found, published)
     assert tuple(table.columns) == TABLE_COLUMNS
@@ -227,9 +251,16 @@ def test_one_main_row_a_printed_cell(printed: PrintedTables, small_data: Microda
     files = dict.fromkeys(("survey_8000", "survey_8000_resampled"), small_data)
     grid = {"file": list(files), "k": [2], "p": [0.4], "epsilon_claimed": [0.35]}
     found = simulate_chunk(
-        PrintedTables(files, block_size=50), "s", [grid], chunk=0, chunks=1, replicates=6,
-        block=6, root_seed=1, summary="mean",
-    ).assign(data_source="network")  # fmt: skip
+        PrintedTables(files, block_size=50),
+        "s",
+        [grid],
+        chunk=0,
+        chunks=1,
+        replicates=6,
+        block=6,
+        root_seed=1,
+        summary="mean",
+    ).assign(data_source="network")
     table = printed_table(found, read_published(PUBLISHED / "rrba_table4.csv", "value"))
     main = table[table["main"]]
     keys = ["metric", "dataset", "k", "method", "p"]
@@ -261,33 +292,47 @@ def test_printed_files_hold_every_cell() -> None:
 
 def test_who_wins_at_equal_epsilon() -> None:
     found = results(
-        [("rrba", "all", "local", 100.0), ("rrba", "a", "local", 40.0),
-         ("rrba", "b", "local", 160.0), ("rrba_uniform", "all", "local", 60.0),
-         ("rrba_uniform", "a", "local", 50.0), ("rrba_uniform", "b", "local", 70.0),
-         ("randomized_response", "all", "local", 60.5),
-         ("randomized_response", "a", "local", 51.0), ("randomized_response", "b", "local", 70.0),
-         ("laplace_honest", "all", "central", 10.0), ("laplace_honest", "a", "central", 45.0),
-         ("laplace_honest", "b", "central", 5.0)],
+        [
+            ("rrba", "all", "local", 100.0),
+            ("rrba", "a", "local", 40.0),
+            ("rrba", "b", "local", 160.0),
+            ("rrba_uniform", "all", "local", 60.0),
+            ("rrba_uniform", "a", "local", 50.0),
+            ("rrba_uniform", "b", "local", 70.0),
+            ("randomized_response", "all", "local", 60.5),
+            ("randomized_response", "a", "local", 51.0),
+            ("randomized_response", "b", "local", 70.0),
+            ("laplace_honest", "all", "central", 10.0),
+            ("laplace_honest", "a", "central", 45.0),
+            ("laplace_honest", "b", "central", 5.0),
+        ],
         epsilon=1.0,
-    )  # fmt: skip
+    )
     table = equal_table(found)
     assert tuple(table.columns) == EQUAL_COLUMNS
     verdicts = dict(zip(table["method"], table["verdict"], strict=True))
     assert verdicts == {
-        "rrba": "beaten", "rrba_uniform": "unbeaten", "randomized_response": "unbeaten",
+        "rrba": "beaten",
+        "rrba_uniform": "unbeaten",
+        "randomized_response": "unbeaten",
         "laplace_honest": "unbeaten",
-    }  # fmt: skip
+    }
     lowest = dict(zip(table["method"], table["subsets_lowest"], strict=True))
-    assert lowest == {
-        "rrba": 1, "rrba_uniform": 1, "randomized_response": 1, "laplace_honest": 1
-    }  # fmt: skip
+    assert lowest == {"rrba": 1, "rrba_uniform": 1, "randomized_response": 1, "laplace_honest": 1}
 
 
 def test_adapting_loses_at_equal_epsilon(equal: EqualEpsilon) -> None:
     found = simulate_chunk(
-        equal, "s", [{key: [value] for key, value in EQUAL_CELL.items()}], chunk=0, chunks=1,
-        replicates=60, block=60, root_seed=1, summary="mean",
-    ).assign(data_source="network")  # fmt: skip
+        equal,
+        "s",
+        [{key: [value] for key, value in EQUAL_CELL.items()}],
+        chunk=0,
+        chunks=1,
+        replicates=60,
+        block=60,
+        root_seed=1,
+        summary="mean",
+    ).assign(data_source="network")
     table = equal_table(found)
     shown = table[(table["metric"] == "l2") & (table["reading"] == "projected")]
     verdicts = dict(zip(shown["method"], shown["verdict"], strict=True))
@@ -313,9 +358,16 @@ def test_figure_7_counts_the_trials_of_the_table(printed: PrintedTables) -> None
     assert set(table["published"].dropna()) == {59.58, 68.27, 0.0104, 0.0142}
     grid = {key: [value] for key, value in CELL.items()}
     means = simulate_chunk(
-        printed, "s", [grid], chunk=0, chunks=1, replicates=30, block=20, root_seed=1,
+        printed,
+        "s",
+        [grid],
+        chunk=0,
+        chunks=1,
+        replicates=30,
+        block=20,
+        root_seed=1,
         summary="mean",
-    )  # fmt: skip
+    )
     shown = means[(means["subset"] == "all") & (means["metric"] == "l2")]
     noisy = shown[shown["reading"] == "noisy"].set_index("method")["regenerated"]
     drawn = table[table["metric"] == "l2"].groupby("method")["mean"].first()
@@ -323,8 +375,11 @@ def test_figure_7_counts_the_trials_of_the_table(printed: PrintedTables) -> None
 
 
 def test_figure_7_shows_the_cells_of_the_text() -> None:
-    cells = [{"file": file, "p": p} for file in ("survey_8000", "alarm_8000", "child_8000")
-             for p in (0.4, 0.5)]  # fmt: skip
+    cells = [
+        {"file": file, "p": p}
+        for file in ("survey_8000", "alarm_8000", "child_8000")
+        for p in (0.4, 0.5)
+    ]
     assert figure_7_cells(cells) == [cells[0], cells[1], cells[3]]
 
 

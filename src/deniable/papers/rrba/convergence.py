@@ -24,7 +24,7 @@ and from none far outside. That agreement is therefore no confirmation of the te
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -124,13 +124,8 @@ class Convergence:
         """
         _refuse_bad(cell)
         names = [
-            (criterion, measure)
-            for criterion in CRITERIA
-            for measure in ("converged", "tuples", "error", "within")
-        ]
-        names += [
-            ("none", measure)
-            for measure in ("error_last", "error_average", "error_pooled", "invalid")
+            *product(CRITERIA, ("converged", "tuples", "error", "within")),
+            *product(("none",), ("error_last", "error_average", "error_pooled", "invalid")),
         ]
         return [{"criterion": criterion, "measure": measure} for criterion, measure in names]
 

@@ -25,7 +25,7 @@ model test the same tables: differences between methods have less error than the
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -242,9 +242,15 @@ def _decisions(
         ("rrba", local.estimated(reports), local),
     ):
         found = monte_carlo_test(
-            released, records, release, model, generator, tables=tables, level=LEVEL,
+            released,
+            records,
+            release,
+            model,
+            generator,
+            tables=tables,
+            level=LEVEL,
             small_cells=small_cells,
-        )  # fmt: skip
+        )
         yield method, found.rejected
     aware: ChannelTest = channel_test(
         reports, local.channel, model, generator=generator, tables=FALLBACK_TABLES
@@ -280,24 +286,3 @@ def counted(results: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
     table.insert(place, "rejected", rejected)
     table.insert(place + 1, "trials", trials)
     return table
-
-
-def accuracies(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Return the accuracy of [rrba], Table 3: right decisions per cent, half of trials a null.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Columns `keys`, hypothesis, regenerated, published.
-
-    Returns
-    -------
-    DataFrame
-        `keys`, ``published``, ``regenerated``.
-    """
-    right = table.copy()
-    null = right["hypothesis"] == "H0"
-    for column in ("published", "regenerated"):
-        right.loc[null, column] = PERCENT - right.loc[null, column]
-    means = right.groupby(list(keys), sort=False)[["published", "regenerated"]].mean()
-    return means.reset_index()

@@ -164,26 +164,18 @@ class _Simulation:
         cells = {"+".join(s): t.size for s, t in self.true_tables(cell["file"], cell["k"]).items()}
         rows = []
         for method, reading, metric in self._measured():
-            about = {
-                "metric": metric,
-                "method": method.name,
-                "reading": reading,
-                "trust": method.trust,
-            }
-            epsilons = {
-                s: self.epsilon_exact(cell, method.name, reading, m) for s, m in cells.items()
-            }
-            rows.append(
-                about
-                | {
-                    "subset": EVERY,
-                    "cells": max(cells.values()),
-                    "epsilon_exact": max(epsilons.values()),
+            about = {"metric": metric, "method": method.name, "reading": reading}
+            each: list[dict[str, Any]] = [
+                {
+                    "subset": subset,
+                    "cells": m,
+                    "epsilon_exact": self.epsilon_exact(cell, method.name, reading, m),
                 }
-            )
+                for subset, m in cells.items()
+            ]
+            of_all = {key: max(one[key] for one in each) for key in ("cells", "epsilon_exact")}
             rows += [
-                about | {"subset": s, "cells": m, "epsilon_exact": epsilons[s]}
-                for s, m in cells.items()
+                about | {"trust": method.trust} | one for one in ({"subset": EVERY} | of_all, *each)
             ]
         return rows
 

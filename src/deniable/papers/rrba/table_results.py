@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from deniable.arrays import Floats
 from deniable.errors import DeniableError
+from deniable.papers.rrba.catalog import PRINTED_TRIALS
 from deniable.papers.rrba.released_tables import EVERY, PrintedTables
 from deniable.rrba import claimed_epsilon
 from deniable.study import (
@@ -21,71 +23,21 @@ from deniable.study import (
     z_score,
 )
 
-PRINTED_TRIALS = 100  # [rrba], 7.4
+INTERVAL = ("ci_low", "ci_high", "replicates")
 TABLE_COLUMNS = (
-    "metric",
-    "dataset",
-    "k",
-    "method",
-    "p",
-    "epsilon_claimed",
-    "epsilon_exact",
-    "published",
-    "regenerated",
-    "subset_min",
-    "subset_max",
-    "ci_low",
-    "ci_high",
-    "replicates",
-    "data_source",
-    "verdict",
-    "main",
-    "file",
-    "reading",
-    "trust",
-    "epsilon_theorem",
-    "cells",
-    "subsets",
-    "subsets_agreeing",
-    "printed_is",
+    *("metric", "dataset", "k", "method", "p", "epsilon_claimed", "epsilon_exact"),
+    *("published", "regenerated", "subset_min", "subset_max", *INTERVAL, "data_source", "verdict"),
+    *("main", "file", "reading", "trust", "epsilon_theorem", "cells"),
+    *("subsets", "subsets_agreeing", "printed_is"),
 )
 EQUAL_COLUMNS = (
-    "metric",
-    "dataset",
-    "k",
-    "epsilon",
-    "method",
-    "reading",
-    "trust",
-    "epsilon_exact",
-    "mean",
-    "subset_min",
-    "subset_max",
-    "ci_low",
-    "ci_high",
-    "replicates",
-    "subsets",
-    "subsets_lowest",
-    "verdict",
-    "data_source",
-    "file",
+    *("metric", "dataset", "k", "epsilon", "method", "reading", "trust", "epsilon_exact"),
+    *("mean", "subset_min", "subset_max", *INTERVAL),
+    *("subsets", "subsets_lowest", "verdict", "data_source", "file"),
 )
 FIGURE_7_COLUMNS = (
-    "dataset",
-    "file",
-    "k",
-    "p",
-    "epsilon_claimed",
-    "metric",
-    "method",
-    "bin_low",
-    "bin_high",
-    "count",
-    "share",
-    "trials",
-    "subsets",
-    "mean",
-    "published",
+    *("dataset", "file", "k", "p", "epsilon_claimed", "metric", "method"),
+    *("bin_low", "bin_high", "count", "share", "trials", "subsets", "mean", "published"),
 )
 MAIN_READINGS = {
     "l2": "noisy",
@@ -275,12 +227,11 @@ def figure_7_table(
         outputs = simulator.outputs(cell)
         about = {"dataset": dataset_of(cell["file"]), **cell}
         for metric, reading in FIGURE_7:
-            columns: dict[str, list[int]] = {}
+            shown: dict[str, list[Floats]] = {}
             for place, output in enumerate(outputs):
                 named = output["metric"], output["reading"]
                 if named == (metric, reading) and output["subset"] != EVERY:
-                    columns.setdefault(output["method"], []).append(place)
-            shown = {method: values[:, places] for method, places in columns.items()}
+                    shown.setdefault(output["method"], []).append(values[:, place])
             rows += [about | {"metric": metric} | row for row in _histograms(shown, bins)]
     table = pd.DataFrame(rows, columns=list(FIGURE_7_COLUMNS))
     if published is None:
@@ -290,24 +241,22 @@ def figure_7_table(
     return beside[list(FIGURE_7_COLUMNS)]
 
 
-def _histograms(shown: Mapping[str, Any], bins: int) -> list[dict[str, Any]]:
-    everything = np.concatenate([values.reshape(-1) for values in shown.values()])
+def _histograms(shown: Mapping[str, Sequence[Floats]], bins: int) -> list[dict[str, Any]]:
+    """Return the bins that hold a distance, by method; of each a column a set of attributes."""
+    everything = np.concatenate([column for columns in shown.values() for column in columns])
     # A distance of 0 has no logarithm: it goes into the first bin.
     low, high = everything[everything > 0].min() / 1.01, everything.max() * 1.01
     edges = np.geomspace(low, high, bins + 1)
     rows = []
-    for method, values in shown.items():
+    for method, columns in shown.items():
+        values = np.stack(columns, axis=1)
         counts, _ = np.histogram(np.maximum(values, edges[0]), edges)
         about = {"method": method, "trials": len(values), "subsets": values.shape[1]}
         about["mean"] = float(values.mean())
         rows += [
             about
-            | {
-                "bin_low": edges[place],
-                "bin_high": edges[place + 1],
-                "count": int(counts[place]),
-                "share": counts[place] / values.size,
-            }
+            | {"bin_low": edges[place], "bin_high": edges[place + 1]}
+            | {"count": int(counts[place]), "share": counts[place] / values.size}
             for place in np.flatnonzero(counts)
         ]
     return rows

@@ -23,7 +23,7 @@ from deniable.contingency import (
 from deniable.errors import DeniableError
 from deniable.release import CollectionRelease, marked_as
 from deniable.release.collection.design import BETWEEN, CollectionDesign, cell_names
-from deniable.rrba import Combination
+from deniable.rrba import Combination, printed_estimate
 
 AGREEMENT = 1e-9
 """Largest difference of shared margins that counts as agreement."""
@@ -65,10 +65,9 @@ class Answers:
     def estimate(self) -> Floats:
         """Return the unbiased estimate of the true proportions, shape (cells,).
 
-        Equation (4) over all blocks, with the tables q in force: the sum of o - n (1 - p) q,
-        divided by n p in all.
+        Equation (4) over all blocks, with the average of the tables q in force.
         """
-        return (self.reported - (1 - self.keep) * self.average_fake) / self.keep
+        return printed_estimate(self.reports.sum(axis=0), self.average_fake, self.keep)
 
     def standard_errors(self, clients: int | None = None) -> Floats:
         """Return the standard errors of the estimate, shape (cells,).

@@ -10,15 +10,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from deniable.papers.rrba.claims.convergence import about_convergence
-from deniable.papers.rrba.claims.distances import about_distances, about_equal_epsilon
-from deniable.papers.rrba.claims.exact import about_privacy, about_the_coins
-from deniable.papers.rrba.claims.independence import about_power, about_table_3
-from deniable.papers.rrba.claims.rows import Tests
-from deniable.papers.rrba.claims.texts import CLAIMS
-from deniable.study import Given, claim_columns, claim_row, decided, in_order_of_text
+from deniable.papers.rrba.claims import convergence, promises, tables as of_tables
+from deniable.study import Evidence, Given, decide_claims, source_of
 
-CLAIM_COLUMNS = claim_columns("reading")
+CLAIMS = (*promises.CLAIMS, *convergence.CLAIMS, *of_tables.CLAIMS)
+"""In the order of the text."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,17 +24,19 @@ class Tables:
     Attributes
     ----------
     distances : DataFrame
-        rrba_table4 and rrba_table5, one below the other.
+        rrba_table4 and rrba_table5, one below the other:
+        `deniable.papers.rrba.released_tables.TABLE_COLUMNS`.
     equal : DataFrame
-        rrba_equal.
+        rrba_equal: `deniable.papers.rrba.released_tables.EQUAL_COLUMNS`.
     figure_5, figure_6 : DataFrame
-        rrba_fig5 and rrba_fig6.
+        rrba_fig5 and rrba_fig6: dataset, probability, block_size, p, update, criterion, measure,
+        mean, ci_low, ci_high, replicates, data_source.
     table_3 : DataFrame
-        rrba_table3: k, n, effect, method, hypothesis, small_cells, regenerated, ci_low, ci_high,
-        published, verdict, data_source.
+        rrba_table3: k, n, effect, sampled_tables, method, hypothesis, small_cells, regenerated (per
+        cent), ci_low, ci_high, published, verdict, data_source.
     power : DataFrame
         Rates of rejection at equal exact epsilon: k, margins, pattern, n, effect, epsilon, method,
-        measure, small_cells, mean (or regenerated), ci_low, ci_high, data_source.
+        measure, sampled_tables, small_cells, mean (or regenerated), ci_low, ci_high, data_source.
     """
 
     distances: pd.DataFrame
@@ -55,28 +53,22 @@ def claims(tables: Tables) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a claim and reading: `CLAIM_COLUMNS`, in the order of the text. Claims about cells
-        that the tables lack are left out.
+        A row a claim and reading: `deniable.study.claims.claim_columns`, in the order of the text.
+        Claims about cells that the tables lack are left out.
     """
-    parts: list[tuple[str, Tests]] = [
-        ("exact", about_the_coins()),
-        ("exact", about_privacy()),
-        (_source(tables.distances), about_distances(tables.distances)),
-        (_source(tables.equal), about_equal_epsilon(tables.equal)),
-        (_source(tables.figure_6), about_convergence(tables.figure_5, tables.figure_6)),
-        (_source(tables.table_3), about_table_3(tables.table_3)),
-        (_source(tables.power), about_power(tables.power)),
-    ]
-    rows = [
-        claim_row(CLAIMS[name], (reading,), outcome, source)
-        for source, tests in parts
-        for (name, reading), outcome in decided(((test[0], test[1]), test[2]) for test in tests)
-    ]
-    return in_order_of_text(rows, CLAIM_COLUMNS, CLAIMS)
-
-
-def _source(table: pd.DataFrame) -> str:
-    return str(table["data_source"].iloc[0]) if len(table) else "none"
+    evidence = {
+        about: [Evidence((reading,), "exact", reading) for reading in about.split(", ")]
+        for about in {claim.about for claim in promises.CLAIMS} - {"equal"}
+    }
+    for name, table in (("distances", tables.distances), ("equal", tables.equal)):
+        evidence[name] = [Evidence((), source_of(table), table)]
+    for name, table in (("figure_5", tables.figure_5), ("figure_6", tables.figure_6)):
+        evidence[name] = [
+            Evidence((reading,), source_of(table), part)
+            for reading, part in convergence.under_rules(table).items()
+        ]
+    evidence |= of_tables.evidence_on_tests(tables.table_3, tables.power)
+    return decide_claims(CLAIMS, evidence, "reading")
 
 
 def decide(given: Given) -> dict[str, pd.DataFrame]:

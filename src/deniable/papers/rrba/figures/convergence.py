@@ -1,6 +1,6 @@
 """Figures of [rrba]: the claimed epsilon beside the exact one, and when RRBA has converged."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -9,9 +9,20 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, MultipleLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, MultipleLocator
 
-from deniable.display import GRID, INK, NARROWEST, STYLE, canvas, heading, mark_surrogate
+from deniable.display import (
+    GRID,
+    INK,
+    NARROWEST,
+    gridded,
+    heading,
+    in_style,
+    legend_below,
+    panels,
+    plain_ticks,
+)
+from deniable.papers.rrba.names import DATASETS
 
 CELL_COLOURS = {2: "#56b4e9", 4: "#0072b2", 8: "#009e73", 16: "#e69f00"}
 CRITERIA = (
@@ -20,11 +31,11 @@ CRITERIA = (
     ("printed", "lasting", "as printed,\nfor good"),
     ("pooled", "precise", "pooled, as precise\nas 500 true answers"),
 )
-DATASETS = {"survey": "Survey", "alarm": "Alarm", "child": "Child"}
 MOSTLY = 0.5
 """Share of the runs that must have converged for a point to count as convergence."""
 
 
+@in_style
 def figure_4(table: pd.DataFrame) -> Figure:
     """Draw epsilon over p, claimed by (6) and exact.
 
@@ -33,31 +44,27 @@ def figure_4(table: pd.DataFrame) -> Figure:
     table : DataFrame
         Columns curve, cells, floor, p, epsilon.
     """
-    with mpl.rc_context(STYLE):
-        figure = canvas(NARROWEST, 4.6)
-        axis = figure.subplots()
-        for _, part in table.groupby(["curve", "cells", "floor"], dropna=False, sort=False):
-            kind = part.iloc[0]
-            style = _curve(str(kind["curve"]), int(kind["cells"]), float(kind["floor"]))
-            axis.plot(part["p"], part["epsilon"], **style)
-        axis.set_xlim(0, 1)
-        axis.set_ylim(0, 8)
-        axis.set_xlabel("p, the probability that the first coin gives “Head”")
-        axis.set_ylabel("epsilon of one answer")
-        axis.xaxis.set_major_locator(MultipleLocator(0.1))
-        axis.grid(color=GRID, linewidth=0.6)
-        handles, labels = axis.get_legend_handles_labels()
-        order = np.argsort([_rank(label) for label in labels], kind="stable")
-        axis.legend([handles[i] for i in order], [labels[i] for i in order], frameon=False)
-        heading(
-            figure,
-            "Figure 4: the epsilon that Theorem 4.1 claims, and the exact one",
-            "one answer about one table; a client answers every combination of its view, and their "
-            "epsilons add",
-        )
-        figure.subplots_adjust(left=0.08, right=0.98, top=0.84, bottom=0.12)
-        mark_surrogate(figure, table)
-        return figure
+    figure, ((axis,),) = panels(1, 1, (0, 4.6), (0.752, 0.188, 0.736, 0.552))
+    for _, part in table.groupby(["curve", "cells", "floor"], dropna=False, sort=False):
+        kind = part.iloc[0]
+        style = _curve(str(kind["curve"]), int(kind["cells"]), float(kind["floor"]))
+        axis.plot(part["p"], part["epsilon"], **style)
+    axis.set_xlim(0, 1)
+    axis.set_ylim(0, 8)
+    axis.set_xlabel("p, the probability that the first coin gives “Head”")
+    axis.set_ylabel("epsilon of one answer")
+    axis.xaxis.set_major_locator(MultipleLocator(0.1))
+    axis.grid(color=GRID, linewidth=0.6)
+    handles, labels = axis.get_legend_handles_labels()
+    order = np.argsort([_rank(label) for label in labels], kind="stable")
+    axis.legend([handles[i] for i in order], [labels[i] for i in order], frameon=False)
+    heading(
+        figure,
+        "Figure 4: the epsilon that Theorem 4.1 claims, and the exact one",
+        "one answer about one table; a client answers every combination of its view, and their "
+        "epsilons add",
+    )
+    return figure
 
 
 def _curve(curve: str, cells: int, floor: float) -> dict[str, Any]:
@@ -74,6 +81,7 @@ def _rank(label: str) -> int:
     return 2 if label.startswith("claimed") else 0 if "floor" in label else 1
 
 
+@in_style
 def figure_5(table: pd.DataFrame) -> Figure:
     """Draw the answers until convergence over the block size, by data set.
 
@@ -84,16 +92,12 @@ def figure_5(table: pd.DataFrame) -> Figure:
         ci_high, replicates, data_source. Of several p the largest is drawn.
     """
     shown = table[table["p"] == table["p"].max()]
-    names = list(dict.fromkeys(shown["dataset"]))
-    return _convergence(
-        shown,
-        "dataset",
-        names,
-        [DATASETS.get(name, name) for name in names],
-        f"Figure 5: answers until convergence, p = {shown['p'].iloc[0]:g}",
-    )
+    titles = {name: DATASETS.get(name, name) for name in dict.fromkeys(shown["dataset"])}
+    title = f"Figure 5: answers until convergence, p = {shown['p'].iloc[0]:g}"
+    return _convergence(shown, "dataset", titles, title)
 
 
+@in_style
 def figure_6(table: pd.DataFrame) -> Figure:
     """Draw the answers until convergence over the block size, by p.
 
@@ -103,60 +107,49 @@ def figure_6(table: pd.DataFrame) -> Figure:
         As for `figure_5`; of several data sets the first is drawn.
     """
     shown = table[table["dataset"] == table["dataset"].iloc[0]]
-    values = sorted(set(shown["p"]))
     name = str(shown["dataset"].iloc[0])
-    return _convergence(
-        shown,
-        "p",
-        values,
-        [f"p = {value:g}" for value in values],
-        f"Figure 6: answers until convergence, {DATASETS.get(name, name)}",
-    )
+    title = f"Figure 6: answers until convergence, {DATASETS.get(name, name)}"
+    return _convergence(shown, "p", {p: f"p = {p:g}" for p in sorted(set(shown["p"]))}, title)
 
 
-def _convergence(
-    table: pd.DataFrame, column: str, values: Sequence[Any], titles: Sequence[str], title: str
-) -> Figure:
+def _convergence(table: pd.DataFrame, column: str, titles: Mapping[Any, str], title: str) -> Figure:
+    """Draw a row of panels for each criterion, a column for each value that has a title."""
     probabilities = sorted(set(table["probability"]))
     colours = mpl.colormaps["viridis"](np.linspace(0, 0.92, len(probabilities)))
     sizes = sorted(set(table["block_size"]))
-    with mpl.rc_context(STYLE):
-        figure = canvas(max(NARROWEST, 1.75 * len(values) + 1.6), 7.2)
-        axes = figure.subplots(len(CRITERIA), len(values), sharex=True, sharey=True, squeeze=False)
-        for row, (update, criterion, label) in zip(axes, CRITERIA, strict=True):
-            ours = table[(table["update"] == update) & (table["criterion"] == criterion)]
-            for axis, value in zip(row, values, strict=True):
-                part = ours[ours[column] == value]
-                _all_answers(axis, part, sizes)
-                for probability, colour in zip(probabilities, colours, strict=True):
-                    _answers(axis, part[part["probability"] == probability], colour)
-                _say_how_close(axis, part)
-            row[0].set_ylabel(f"{label}\nanswers")
-        for axis, text in zip(axes[0], titles, strict=True):
-            axis.set_title(text, fontsize=10)
-        _scales(axes, sizes)
-        figure.legend(
-            handles=_legend(probabilities, colours), loc="lower center", ncols=6, frameon=False
-        )
-        heading(
-            figure,
-            title,
-            f"means of {table['replicates'].max():,} runs of at most 200 blocks; hollow: fewer "
-            "than half of the runs converge;\nclose: share of runs that end within the 95 % "
-            "interval of 500 true answers around the truth",
-        )
-        height = figure.get_figheight()
-        width = figure.get_figwidth()
-        figure.subplots_adjust(
-            left=1.3 / width,
-            right=0.985,
-            top=1 - 1.15 / height,
-            bottom=1.15 / height,
-            wspace=0.08,
-            hspace=0.1,
-        )
-        mark_surrogate(figure, table)
-        return figure
+    size = max(NARROWEST, 1.75 * len(titles) + 1.6), 7.2
+    around = (1.3, 0.015 * size[0], 1.15, 1.15)
+    figure, axes = panels(
+        len(CRITERIA), len(titles), size, around, (0.08, 0.1), sharex=True, sharey=True
+    )
+    for row, (update, criterion, label) in zip(axes, CRITERIA, strict=True):
+        ours = table[(table["update"] == update) & (table["criterion"] == criterion)]
+        for axis, value in zip(row, titles, strict=True):
+            part = ours[ours[column] == value]
+            if len(part):
+                every = [200 * blocks for blocks in sizes]
+                axis.plot(sizes, every, color=GRID, linewidth=5, zorder=0)
+            for probability, colour in zip(probabilities, colours, strict=True):
+                _answers(axis, part[part["probability"] == probability], colour)
+            _say_how_close(axis, part)
+        row[0].set_ylabel(f"{label}\nanswers")
+    for axis, text in zip(axes[0], titles.values(), strict=True):
+        axis.set_title(text, fontsize=10)
+    _scales(axes, sizes)
+    lines = [
+        Line2D([], [], color=colour, marker="o", markersize=4.5, label=f"cell of {probability:g}")
+        for probability, colour in zip(probabilities, colours, strict=True)
+    ]
+    band = Line2D([], [], color=GRID, linewidth=5, label="all answers of 200 blocks")
+    legend_below(figure, [*lines, band], 6)
+    heading(
+        figure,
+        title,
+        f"means of {table['replicates'].max():,} runs of at most 200 blocks; hollow: fewer "
+        "than half of the runs converge;\nclose: share of runs that end within the 95 % "
+        "interval of 500 true answers around the truth",
+    )
+    return figure
 
 
 def _answers(axis: Axes, part: pd.DataFrame, colour: Any) -> None:
@@ -167,14 +160,8 @@ def _answers(axis: Axes, part: pd.DataFrame, colour: Any) -> None:
     tuples = by_size["tuples"]
     axis.plot(tuples.index, tuples, color=colour, linewidth=1.1)
     axis.plot(tuples.index[reached], tuples[reached], "o", color=colour, markersize=4.5)
-    axis.plot(
-        tuples.index[~reached],
-        tuples[~reached],
-        "o",
-        color=colour,
-        markerfacecolor="white",
-        markersize=4.5,
-    )
+    hollow = tuples[~reached]
+    axis.plot(hollow.index, hollow, "o", color=colour, markerfacecolor="white", markersize=4.5)
 
 
 def _say_how_close(axis: Axes, part: pd.DataFrame) -> None:
@@ -184,28 +171,12 @@ def _say_how_close(axis: Axes, part: pd.DataFrame) -> None:
         axis.text(0.97, 0.05, text, ha="right", va="bottom", transform=axis.transAxes, fontsize=8)
 
 
-def _all_answers(axis: Axes, part: pd.DataFrame, sizes: Sequence[int]) -> None:
-    if len(part):
-        axis.plot(sizes, [200 * size for size in sizes], color=GRID, linewidth=5, zorder=0)
-
-
 def _scales(axes: Any, sizes: Sequence[int]) -> None:
     for axis in axes.flat:
         axis.set_yscale("log")
         axis.set_xscale("log")
-        axis.xaxis.set_major_locator(FixedLocator(sizes))
-        axis.xaxis.set_minor_locator(NullLocator())
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        plain_ticks(axis.xaxis, sizes, "{:g}".format)
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-        axis.grid(color=GRID, linewidth=0.5)
-        axis.set_axisbelow(True)
+        gridded(axis, linewidth=0.5)
     for axis in axes[-1]:
         axis.set_xlabel("block size")
-
-
-def _legend(probabilities: Sequence[float], colours: Any) -> list[Line2D]:
-    lines = [
-        Line2D([], [], color=colour, marker="o", markersize=4.5, label=f"cell of {probability:g}")
-        for probability, colour in zip(probabilities, colours, strict=True)
-    ]
-    return [*lines, Line2D([], [], color=GRID, linewidth=5, label="all answers of 200 blocks")]

@@ -1,44 +1,31 @@
 """The report's sections about RRBA's tests of independence, consistency and worked cases."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 
 from deniable.display import Row, Tables, groups_of, rows_of
 from deniable.estimation import Z_95
-from deniable.papers.rrba.sections.tables import FILES, Range, ends, in_order
+from deniable.papers.rrba.names import (
+    CONSISTENCY_METHODS,
+    FILES,
+    HYPOTHESES,
+    KINDS,
+    RULES,
+    TESTS,
+)
+from deniable.papers.rrba.sections.tables import OURS, Range, ends, in_order, tally
 
-TESTS = {
-    "rrba": "RRBA",
-    "channel_aware": "channel-aware",
-    "mcindep": "MCIndep",
-    "laplace": "Laplace, honest scale",
-    "laplace_printed_scale": "Laplace, scale as printed",
-}
 PRINTED_TESTS = ("rrba", "mcindep", "laplace")
 """The methods of Table 3."""
-HYPOTHESES = {"H0": "independent, rejected", "H1": "dependent, rejected"}
-RULES = {
-    "table": "accepted if a cell of the table is below 5",
-    "fitted": "accepted if an expected cell is below 5",
-    "ignore": "no rule for small cells",
-}
+SETTING = ("small_cells", "sampled_tables", "k", "n", "effect")
+POPULATION = ("k", "margins", "pattern", "n")
 SHOWN_RULE = "ignore"
 NOMINAL, PERCENT = 5.0, 100.0
 SIZE_HELD = (4.0, 6.0)
 ERRORS = 2.0
 """Powers differ if they do by more than so many Monte Carlo errors."""
-CONSISTENCY_METHODS = {
-    "nearest": "each table by itself",
-    "l2": "all together, l2",
-    "l1": "all together, l1",
-}
-KINDS = {
-    "observed": "the views' own tables",
-    "in several": "smaller tables, in several views",
-    "in none": "larger tables, in no view",
-}
 
 
 # -- Table 3, size and power -----------------------------------------------------------------------
@@ -63,23 +50,24 @@ def table_3(table: pd.DataFrame) -> dict[str, Any]:
     shown = table[table["small_cells"] == rule]
     shown = shown[shown["sampled_tables"] == shown["sampled_tables"].max()]
     settings = {
-        k: [(n, effect) for n, effect in dict.fromkeys(zip(at_k["n"], at_k["effect"], strict=True))]
+        k: list(dict.fromkeys(zip(at_k["n"], at_k["effect"], strict=True)))
         for k, at_k in shown.groupby("k")
     }
     rows = []
     for name in in_order(TESTS, shown["method"]):
-        own = shown[shown["method"] == name]
-        cells = {(r["hypothesis"], r["k"], r["n"], r["effect"]): r for r in rows_of(own)}
-        printed = {(key[0], key[1]): row["published"] for key, row in cells.items()}
+        own = rows_of(shown[shown["method"] == name])
+        cells = {(r["hypothesis"], r["k"], r["n"], r["effect"]): r for r in own}
         rows.append(
             {
                 "method": name,
                 "cells": cells,
-                "printed": printed,
-                "accuracy": _accuracies(cells, "regenerated"),
+                "printed": {(row["hypothesis"], row["k"]): row["published"] for row in own},
+                "accuracy": _accuracies(cells, OURS),
                 "accuracy_printed": _accuracies(cells, "published"),
             }
         )
+    agreement = _agreement(table)
+    printed = table.loc[table["published"].notna(), "method"]
     return {
         "rows": rows,
         "settings": settings,
@@ -87,8 +75,8 @@ def table_3(table: pd.DataFrame) -> dict[str, Any]:
         "sampled": int(shown["sampled_tables"].max()),
         "trials": int(shown["trials"].max()),
         "epsilons": _epsilons(shown),
-        "agreement": _agreement(table),
-        "best": _best(table),
+        "agreement": agreement,
+        "best": _best(agreement, in_order(PRINTED_TESTS, printed)),
     }
 
 
@@ -110,38 +98,34 @@ def _epsilons(table: pd.DataFrame) -> dict[str, Range]:
 def _agreement(table: pd.DataFrame) -> list[Row]:
     """Return how many printed cells agree: a row a setting, a column a method."""
     printed = table[table["published"].notna()]
-    return [
-        of
-        | {
-            "cells": {
-                name: (int((own["verdict"] == "agrees").sum()), len(own))
-                for name in in_order(PRINTED_TESTS, part["method"])
-                if len(own := part[part["method"] == name])
-            }
+    rows = []
+    for of, part in groups_of(printed, *SETTING):
+        verdicts = {
+            name: part.loc[part["method"] == name, "verdict"]
+            for name in in_order(PRINTED_TESTS, part["method"])
         }
-        for of, part in groups_of(printed, "small_cells", "sampled_tables", "k", "n", "effect")
-    ]
+        counts = {
+            name: (int((found == "agrees").sum()), len(found)) for name, found in verdicts.items()
+        }
+        rows.append(of | {"cells": counts})
+    return rows
 
 
-def _best(table: pd.DataFrame) -> dict[str, list[Row]]:
+def _best(agreement: list[Row], names: Iterable[str]) -> dict[str, list[Row]]:
     """Return by method and k the most printed cells that agree in one setting."""
-    found: dict[str, list[Row]] = {}
-    printed = table[table["published"].notna()]
-    for name in in_order(PRINTED_TESTS, printed["method"]):
-        own = printed[printed["method"] == name]
-        found[name] = []
-        for k, at_k in own.groupby("k"):
-            keys = ["small_cells", "sampled_tables", "n", "effect"]
-            counts = at_k.assign(agrees=at_k["verdict"] == "agrees").groupby(keys)["agrees"]
-            sums = counts.agg(["sum", "size"])
-            most = int(sums["sum"].max())
-            found[name].append(
+    found: dict[str, list[Row]] = {name: [] for name in names}
+    for name, best in found.items():
+        own = [row for row in agreement if name in row["cells"]]
+        for k in sorted({row["k"] for row in own}):
+            counts = [row["cells"][name] for row in own if row["k"] == k]
+            most = max(agree for agree, _ in counts)
+            best.append(
                 {
                     "k": k,
                     "most": most,
-                    "of": int(sums["size"].max()),
-                    "settings": int((sums["sum"] == most).sum()),
-                    "settings_of": len(sums),
+                    "of": max(of for _, of in counts),
+                    "settings": sum(agree == most for agree, _ in counts),
+                    "settings_of": len(counts),
                 }
             )
     return found
@@ -152,22 +136,17 @@ def power(table: pd.DataFrame) -> dict[str, Any]:
     rejected = table[table["measure"] == "rejected"]
     epsilon = rejected["epsilon"].max()
     shown = rejected[rejected["epsilon"] == epsilon]
-    keys = ["k", "margins", "pattern", "n"]
     valid = table[(table["measure"] == "valid") & (table["epsilon"] == epsilon)]
     rows = []
-    for of, part in groups_of(
-        shown.sort_values(["k", "margins", "pattern", "n"], kind="stable"), *keys
-    ):
+    for of, part in groups_of(shown.sort_values(list(POPULATION), kind="stable"), *POPULATION):
         effect = float(part["effect"].max())
         cells = {
             (row["method"], "size" if row["effect"] == 0 else "power"): row | judged_size(row)
             for row in rows_of(part)
             if row["effect"] in (0, effect)
         }
-        where = (valid[keys] == pd.Series(of)).all(axis=1)
-        rows.append(
-            of | {"effect": effect, "cells": cells, "valid": ends(valid.loc[where, "regenerated"])}
-        )
+        here = valid.loc[(valid[list(POPULATION)] == pd.Series(of)).all(axis=1), OURS]
+        rows.append(of | {"effect": effect, "cells": cells, "valid": ends(here)})
     names = in_order(("channel_aware", "rrba", "mcindep", "laplace"), rejected["method"])
     return {
         "rows": rows,
@@ -175,9 +154,7 @@ def power(table: pd.DataFrame) -> dict[str, Any]:
         "methods": names,
         "trials": int(rejected["trials"].max()),
         "sizes": {name: _sizes(rejected[rejected["method"] == name]) for name in names},
-        "against": {
-            name: _compared(rejected, "channel_aware", name) for name in names[1:] if names
-        },
+        "against": {name: _compared(rejected, "channel_aware", name) for name in names[1:]},
         "valid_sizes": _valid_sizes(table),
         "all": rows_of(rejected),
     }
@@ -193,18 +170,16 @@ def judged_size(row: Row) -> Row:
 
 def _sizes(rows: pd.DataFrame) -> Row:
     """Count the sizes of a method by whether they are outside 4 to 6 per cent."""
-    found = [judged_size(row)["size"] for row in rows_of(rows[rows["effect"] == 0])]
-    return {name: found.count(name) for name in ("held", "too small", "too large")} | {
-        "of": len(found)
-    }
+    judged = [judged_size(row)["size"] for row in rows_of(rows[rows["effect"] == 0])]
+    return tally(judged, ("held", "too small", "too large")) | {"of": len(judged)}
 
 
 def _compared(table: pd.DataFrame, one: str, other: str) -> Row | None:
     """Count the powers in which one method is above or below another by over two errors."""
-    keys = ["k", "margins", "pattern", "n", "effect", "epsilon", "sampled_tables", "small_cells"]
+    keys = [*POPULATION, "effect", "epsilon", "sampled_tables", "small_cells"]
     positive = table[table["effect"] > 0]
-    first, second = (positive[positive["method"] == name].set_index(keys) for name in (one, other))
-    both = first.reset_index().merge(second.reset_index(), on=keys, suffixes=("_one", "_other"))
+    first, second = (positive[positive["method"] == name] for name in (one, other))
+    both = first.merge(second, on=keys, suffixes=("_one", "_other"))
     if not len(both):
         return None
     apart = both["regenerated_one"] - both["regenerated_other"]
@@ -224,8 +199,7 @@ def _error(both: pd.DataFrame, which: str) -> "pd.Series[float]":
 def _valid_sizes(table: pd.DataFrame) -> Row | None:
     """Return the sizes of the chi-squared test where its rule holds in nearly all trials."""
     null = table[(table["effect"] == 0) & (table["method"] == "channel_aware")]
-    keys = ["k", "margins", "pattern", "n", "epsilon"]
-    wide = null.pivot_table(index=keys, columns="measure", values="regenerated")
+    wide = null.pivot_table(index=[*POPULATION, "epsilon"], columns="measure", values="regenerated")
     if not {"valid", "valid_and_rejected"} <= set(wide.columns):
         return None
     always = wide[wide["valid"] == PERCENT]
@@ -266,7 +240,7 @@ def consistency(tables: Tables) -> dict[str, Any]:
         "gains": {
             name: _gains(observed[observed["method"] == name]) for name in CONSISTENCY_METHODS
         },
-        "cases": worked_cases(tables["rrba_examples"]) if "rrba_examples" in tables else None,
+        "cases": worked_cases(tables["rrba_examples"]),
     }
 
 
@@ -285,9 +259,5 @@ def _gains(rows: pd.DataFrame) -> Row | None:
 def worked_cases(table: pd.DataFrame) -> dict[str, Any]:
     """Arrange the worked cases by case, and count what differs."""
     cases = [of | {"rows": rows_of(part)} for of, part in groups_of(table, "case")]
-    return {"cases": cases, "tally": _verdicts(table["verdict"])}
-
-
-def _verdicts(verdicts: "Sequence[str] | pd.Series[str]") -> dict[str, int]:
-    found = list(verdicts)
-    return {name: found.count(name) for name in ("agrees", "differs", "not printed")}
+    verdicts = ("agrees", "differs", "not printed")
+    return {"cases": cases, "tally": tally(table["verdict"], verdicts)}

@@ -7,10 +7,10 @@ import pandas as pd
 
 from deniable.display import Row, Tables, groups_of, rows_of
 from deniable.papers.idp.sections.utility import nearest
+from deniable.papers.rrba.names import DATASETS, FILES
 from deniable.papers.rrba.sections.tables import (
-    DATASETS,
-    EQUAL_METRICS,
-    FILES,
+    EQUAL_KEYS,
+    MEASURED,
     ends,
     in_order,
     ratios,
@@ -121,8 +121,8 @@ def _adapting(table: pd.DataFrame | None) -> Row | None:
     """Count the settings in which RRBA is better than a table that stays uniform."""
     if table is None:
         return None
-    shown = table[(table["reading"] == "projected") & table["metric"].isin(EQUAL_METRICS)]
-    return ratios(shown, "rrba", "rrba_uniform")
+    shown = table[(table["reading"] == "projected") & table["metric"].isin(MEASURED)]
+    return ratios(shown, "rrba", "rrba_uniform", EQUAL_KEYS)
 
 
 def _certain(p: float | None, answers: pd.DataFrame) -> list[Row]:

@@ -1,63 +1,36 @@
 """The report's sections about RRBA ([rrba]): convergence, released tables, claims."""
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from deniable.display import Row, Tables, groups_of, rows_of
+from deniable.papers.rrba.catalog import CONVERGENCE_KEYS
+from deniable.papers.rrba.names import (
+    CRITERIA,
+    DATASETS,
+    EQUAL_METHODS,
+    FILES,
+    METHODS,
+    METRICS,
+    PRINTED_TABLES,
+    UPDATES,
+)
 from deniable.study import FALSE_ALARMS
 
-DATASETS = {"survey": "Survey", "alarm": "Alarm", "child": "Child"}
-FILES = {
-    "survey": "Survey",
-    "alarm": "Alarm",
-    "child": "Child",
-    "survey_8000": "Survey",
-    "survey_8000_resampled": "Survey, resampled",
-    "alarm_8000": "Alarm",
-    "child_8000": "Child",
-}
-PRINTED_TABLES = {"rrba_table4": "Table 4", "rrba_table5": "Table 5"}
-METHODS = {
-    "rrba": "RRBA",
-    "laplace": "Laplace, scale as printed",
-    "laplace_honest": "Laplace, honest scale",
-}
-EQUAL_METHODS = {
-    "rrba": "RRBA, floor .1 / m",
-    "rrba_half_floor": "RRBA, floor .5 / m",
-    "rrba_at_truth": "RRBA, p that the true table allows",
-    "rrba_uniform": "table stays uniform",
-    "randomized_response": "generalized randomized response",
-    "laplace_honest": "Laplace, 2 / ε, trusted curator",
-}
-METRICS = {
-    "l2": "l2 distance, records",
-    "jensen_shannon": "Jensen-Shannon distance",
-    "squared_error": "squared error",
-    "chi_squared": "chi-squared",
-}
-CRITERIA = {
-    ("printed", "first"): "printed rule, first time",
-    ("printed", "lasting"): "printed rule, for good",
-    ("pooled", "precise"): "pooled, as precise as 500 true answers",
-}
-UPDATES = {
-    "printed": "as printed, blocks",
-    "printed_first_version": "as printed, Algorithm 1",
-    "projected": "each block, projected",
-    "pooled": "pooled, projected",
-    "uniform": "table stays uniform",
-}
-EQUAL_METRICS = ("l2", "jensen_shannon")
-"""The measures that the page shows at equal epsilon."""
+MEASURED = ("l2", "jensen_shannon")
+"""The measures that the paper prints, and the page shows at equal epsilon."""
+EQUAL_KEYS = ("metric", "file", "k", "epsilon")
+OURS = "regenerated"
 MOSTLY = 0.5
 """Share of the runs that must have converged for a cell to count as converged."""
 ALWAYS = 1.0
 
 Range = tuple[float, float]
+Wide = Mapping[tuple[str, str], pd.DataFrame]
+"""By update and criterion: a row a cell that was followed, its measures in columns."""
 
 
 def ends(values: Iterable[float]) -> Range | None:
@@ -78,51 +51,70 @@ def in_order(names: Iterable[str], found: Iterable[str]) -> list[str]:
     return [name for name in first if name in there] + [n for n in there if n not in first]
 
 
+def tally(found: Iterable[Any], names: Iterable[str]) -> dict[str, int]:
+    """Return how often each of some names was found."""
+    every = list(found)
+    return {name: every.count(name) for name in names}
+
+
+def ratios(
+    table: pd.DataFrame, one: str, other: str, keys: Sequence[str], value: str = "mean"
+) -> Row | None:
+    """Compare two methods' means: their ratios, and in how many settings the first is lower."""
+    first, second = (
+        table[table["method"] == name].set_index(list(keys))[value] for name in (one, other)
+    )
+    found = (first / second).dropna()
+    if not len(found):
+        return None
+    return {"of": len(found), "lower": int((found < 1).sum()), "range": ends(found)}
+
+
 # -- Figures 5 and 6 -------------------------------------------------------------------------------
 
 
 def convergence(tables: Tables) -> dict[str, Any]:
     """Prepare when runs converge: by data set and p, by criterion and block size."""
-    shown = {name: tables[name] for name in ("rrba_fig5", "rrba_fig6") if name in tables}
-    both = pd.concat(shown.values(), ignore_index=True)
-    every = both.drop_duplicates(["dataset", "probability", "block_size", "p", "update",
-                                  "criterion", "measure"])  # fmt: skip
+    both = pd.concat([tables["rrba_fig5"], tables["rrba_fig6"]], ignore_index=True)
+    every = both.drop_duplicates(list(CONVERGENCE_KEYS))
+    wide = _wide(every)
     return {
-        "rows": _convergence_rows(every),
-        "criteria": {key: title for key, title in CRITERIA.items() if _has(every, *key)},
+        "rows": _convergence_rows(every, wide),
+        "criteria": {key: CRITERIA[key] for key in wide},
         "sizes": sorted(every["block_size"].unique()),
         "names": FILES,
         "runs": int(every["replicates"].max()),
-        "first": _criterion(every, "printed", "first"),
-        "lasting": _criterion(every, "printed", "lasting"),
-        "precise": _criterion(every, "pooled", "precise"),
-        "spread": _spread(every),
+        "first": _criterion(wide.get(("printed", "first"))),
+        "lasting": _criterion(wide.get(("printed", "lasting"))),
+        "precise": _criterion(wide.get(("pooled", "precise"))),
+        "spread": _spread(wide.get(("pooled", "precise"))),
         "updates": _updates(every),
         "update_names": UPDATES,
     }
 
 
-def _has(table: pd.DataFrame, update: str, criterion: str) -> bool:
-    return bool(((table["update"] == update) & (table["criterion"] == criterion)).any())
-
-
-def _wide(table: pd.DataFrame, update: str, criterion: str) -> pd.DataFrame:
-    """Return a row a cell that was followed, its measures in columns."""
-    part = table[(table["update"] == update) & (table["criterion"] == criterion)]
+def _wide(table: pd.DataFrame) -> Wide:
     keys = ["dataset", "p", "probability", "block_size"]
-    return part.pivot_table(index=keys, columns="measure", values="mean").reset_index()
+    parts = {
+        (update, criterion): table[(table["update"] == update) & (table["criterion"] == criterion)]
+        for update, criterion in CRITERIA
+    }
+    return {
+        key: part.pivot_table(index=keys, columns="measure", values="mean").reset_index()
+        for key, part in parts.items()
+        if len(part)
+    }
 
 
-def _convergence_rows(table: pd.DataFrame) -> list[Row]:
-    found: dict[tuple[str, float], Row] = {}
-    for name in in_order(DATASETS, table["dataset"]):
-        for p in sorted(table.loc[table["dataset"] == name, "p"].unique()):
-            found[name, p] = {"dataset": name, "p": p, "cells": {}}
-    for update, criterion in CRITERIA:
-        if not _has(table, update, criterion):
-            continue
-        for of, part in groups_of(_wide(table, update, criterion), "dataset", "p", "block_size"):
-            found[of["dataset"], of["p"]]["cells"][update, criterion, of["block_size"]] = {
+def _convergence_rows(table: pd.DataFrame, wide: Wide) -> list[Row]:
+    found: dict[tuple[str, float], Row] = {
+        (name, p): {"dataset": name, "p": p, "cells": {}}
+        for name in in_order(DATASETS, table["dataset"])
+        for p in sorted(table.loc[table["dataset"] == name, "p"].unique())
+    }
+    for key, cells in wide.items():
+        for of, part in groups_of(cells, "dataset", "p", "block_size"):
+            found[of["dataset"], of["p"]]["cells"][*key, of["block_size"]] = {
                 "converged": int((part["converged"] >= MOSTLY).sum()),
                 "of": len(part),
                 "within": float(part["within"].mean()),
@@ -131,11 +123,10 @@ def _convergence_rows(table: pd.DataFrame) -> list[Row]:
     return list(found.values())
 
 
-def _criterion(table: pd.DataFrame, update: str, criterion: str) -> Row | None:
+def _criterion(cells: pd.DataFrame | None) -> Row | None:
     """Return the range of answers and of blocks, and how often what is returned is close."""
-    if not _has(table, update, criterion):
+    if cells is None:
         return None
-    cells = _wide(table, update, criterion)
     reached = cells[cells["converged"] >= MOSTLY]
     return {
         "cells": len(cells),
@@ -147,19 +138,17 @@ def _criterion(table: pd.DataFrame, update: str, criterion: str) -> Row | None:
     }
 
 
-def _spread(table: pd.DataFrame) -> Range | None:
+def _spread(cells: pd.DataFrame | None) -> Range | None:
     """Return by how much answers of the precise criterion differ between block sizes.
 
     Only where all runs converge: else means are those of runs that were cut off.
     """
-    if not _has(table, "pooled", "precise"):
-        return None
-    cells = _wide(table, "pooled", "precise")
-    ratios = []
-    for _, part in groups_of(cells, "dataset", "p", "probability"):
-        if len(part) > 1 and (part["converged"] >= ALWAYS).all():
-            ratios.append(part["tuples"].max() / part["tuples"].min())
-    return ends(ratios)
+    groups = [] if cells is None else groups_of(cells, "dataset", "p", "probability")
+    return ends(
+        part["tuples"].max() / part["tuples"].min()
+        for _, part in groups
+        if len(part) > 1 and (part["converged"] >= ALWAYS).all()
+    )
 
 
 def _updates(table: pd.DataFrame) -> list[Row]:
@@ -178,89 +167,78 @@ def _updates(table: pd.DataFrame) -> list[Row]:
 
 def released(tables: Tables) -> dict[str, Any]:
     """Prepare Tables 4 and 5: printed values beside ours, and what is private about them."""
-    found = {name: _printed_table(tables[name]) for name in PRINTED_TABLES if name in tables}
-    every = [row for table in found.values() for row in table["main"]]
+    found = {name: tables[name] for name in PRINTED_TABLES}
+    main = pd.concat([table[table["main"].astype(bool)] for table in found.values()])
+    keys = ("dataset", "k", "p", "epsilon_claimed")
     return {
-        "printed_tables": found,
+        "printed_tables": {name: _printed_table(table) for name, table in found.items()},
         "titles_of": PRINTED_TABLES,
         "methods": METHODS,
         "metrics": METRICS,
         "names": FILES,
-        "tally": {name: _tally(every, name) for name in METHODS},
-        "wins": {name: _wins(every, name) for name in ("laplace", "laplace_honest")},
+        "tally": {name: _agreement(main[main["method"] == name]) for name in METHODS},
+        "wins": {
+            name: {
+                metric: each
+                for metric in MEASURED
+                if (each := ratios(main[main["metric"] == metric], "rrba", name, keys, OURS))
+            }
+            for name in ("laplace", "laplace_honest")
+        },
         "figure_7": _figure_7(tables.get("rrba_fig7")),
     }
 
 
 def _printed_table(table: pd.DataFrame) -> dict[str, Any]:
-    main = rows_of(table[table["main"].astype(bool)])
     columns = [
         (name, k)
         for name in in_order(DATASETS, table["dataset"])
         for k in sorted(table.loc[table["dataset"] == name, "k"].unique())
     ]
-    settings = []
-    for of, part in groups_of(table[table["main"].astype(bool)], "p", "epsilon_claimed"):
-        rows = rows_of(part)
-        grids = {}
-        for metric in ("l2", "jensen_shannon"):
-            cells = {
-                (row["method"], row["dataset"], row["k"]): row
-                for row in rows
-                if row["metric"] == metric
-            }
-            if cells:
-                grids[metric] = cells
-        epsilons = {
-            name: ends(row["epsilon_exact"] for row in rows if row["method"] == name)
-            for name in METHODS
-        }
-        theorem = next((row["epsilon_theorem"] for row in rows if row["method"] == "rrba"), None)
-        settings.append(of | {"grids": grids, "epsilons": epsilons, "theorem": theorem})
+    main = table[table["main"].astype(bool)]
     return {
-        "main": main,
         "columns": columns,
-        "spans": [(name, len(list(group))) for name, group in itertools.groupby(
-            columns, lambda column: column[0])],
+        "spans": [
+            (name, len(list(group)))
+            for name, group in itertools.groupby(columns, lambda column: column[0])
+        ],
         "methods": in_order(METHODS, table["method"]),
-        "settings": settings,
+        "settings": [
+            of | _printed_setting(part) for of, part in groups_of(main, "p", "epsilon_claimed")
+        ],
         "rows": rows_of(table),
         "runs": int(table["replicates"].max()),
-    }  # fmt: skip
-
-
-def _tally(rows: Sequence[Row], method: str) -> Row | None:
-    """Count how printed cells of a method stand to ours."""
-    own = [row for row in rows if row["method"] == method and row["published"] == row["published"]]
-    if not own:
-        return None
-    place = {name: sum(row["printed_is"] == name for row in own) for name in
-             ("below", "within", "above")}  # fmt: skip
-    return place | {
-        "of": len(own),
-        "agrees": sum(row["verdict"] == "agrees" for row in own),
-        "some": sum(row["subsets_agreeing"] > 0 for row in own),
     }
 
 
-def _wins(rows: Sequence[Row], other: str) -> Row | None:
-    """Count the cells in which RRBA's mean is below another method's, by measure."""
-    keys = ("dataset", "k", "p", "epsilon_claimed", "metric")
-    means = {(row["method"], *(row[key] for key in keys)): row["regenerated"] for row in rows}
-    found: Row = {}
-    for metric in ("l2", "jensen_shannon"):
-        ratios = [
-            value / means[other, *key[1:]]
-            for key, value in means.items()
-            if key[0] == "rrba" and key[-1] == metric and (other, *key[1:]) in means
-        ]
-        if ratios:
-            found[metric] = {
-                "of": len(ratios),
-                "below": sum(ratio < 1 for ratio in ratios),
-                "range": ends(ratios),
-            }
-    return found or None
+def _printed_setting(main: pd.DataFrame) -> Row:
+    """Return the cells of each measure, the exact epsilons by method, that of Theorem 4.1."""
+    by_metric = {
+        of["metric"]: {(row["method"], row["dataset"], row["k"]): row for row in rows_of(part)}
+        for of, part in groups_of(main, "metric")
+    }
+    epsilons = {of["method"]: part for of, part in groups_of(main, "method")}
+    theorem = epsilons["rrba"]["epsilon_theorem"].tolist()[0] if "rrba" in epsilons else None
+    return {
+        "grids": {name: by_metric[name] for name in MEASURED if name in by_metric},
+        "epsilons": {
+            name: ends(epsilons[name]["epsilon_exact"]) if name in epsilons else None
+            for name in METHODS
+        },
+        "theorem": theorem,
+    }
+
+
+def _agreement(rows: pd.DataFrame) -> Row | None:
+    """Count how printed cells of a method stand to ours."""
+    own = rows[rows["published"].notna()]
+    if not len(own):
+        return None
+    return tally(own["printed_is"], ("below", "within", "above")) | {
+        "of": len(own),
+        "agrees": int((own["verdict"] == "agrees").sum()),
+        "some": int((own["subsets_agreeing"] > 0).sum()),
+    }
 
 
 def _figure_7(table: pd.DataFrame | None) -> dict[str, Any] | None:
@@ -294,7 +272,7 @@ def equal(tables: Tables) -> dict[str, Any]:
     """Prepare the distances at the same exact epsilon, and what adapting the table gains."""
     table = tables["rrba_equal"]
     shown = table[table["reading"] == "projected"]
-    metrics = [name for name in EQUAL_METRICS if name in set(shown["metric"])]
+    metrics = [name for name in MEASURED if name in set(shown["metric"])]
     return {
         "grids": {name: _equal_grid(shown[shown["metric"] == name]) for name in metrics},
         "epsilons": sorted(shown["epsilon"].unique()),
@@ -303,7 +281,7 @@ def equal(tables: Tables) -> dict[str, Any]:
         "names": FILES,
         "runs": int(table["replicates"].max()),
         "ratios": {
-            (one, other): ratios(shown[shown["metric"].isin(metrics)], one, other)
+            (one, other): ratios(shown[shown["metric"].isin(metrics)], one, other, EQUAL_KEYS)
             for one, other in (
                 ("rrba", "rrba_uniform"),
                 ("rrba_half_floor", "rrba_uniform"),
@@ -328,18 +306,6 @@ def _equal_grid(table: pd.DataFrame) -> list[Row]:
     return rows
 
 
-def ratios(table: pd.DataFrame, one: str, other: str) -> Row | None:
-    """Compare two methods' means: their ratios, and in how many settings the first is lower."""
-    keys = ["metric", "file", "k", "epsilon"]
-    first, second = (
-        table[table["method"] == name].set_index(keys)["mean"] for name in (one, other)
-    )
-    found = (first / second).dropna()
-    if not len(found):
-        return None
-    return {"of": len(found), "lower": int((found < 1).sum()), "range": ends(found)}
-
-
 # -- claims ----------------------------------------------------------------------------------------
 
 
@@ -351,8 +317,8 @@ def claims(tables: Tables) -> dict[str, Any]:
         verdicts = {row["verdict"] for row in rows}
         overall = verdicts.pop() if len(verdicts) == 1 else "depends"
         by_verdict = {
-            verdict: [row["reading"] for row in rows if row["verdict"] == verdict]
-            for verdict in ("holds", "fails", "undecided", "surrogate")
+            name: [row["reading"] for row in rows if row["verdict"] == name]
+            for name in ("holds", "fails", "undecided", "surrogate")
         }
         found.append(
             of
@@ -360,12 +326,10 @@ def claims(tables: Tables) -> dict[str, Any]:
             | {"rows": rows, "overall": overall}
             | {"readings": {name: each for name, each in by_verdict.items() if each}}
         )
-    tally: dict[str, int] = {}
-    for claim in found:
-        tally[claim["overall"]] = tally.get(claim["overall"], 0) + 1
     order = ("holds", "fails", "undecided", "depends", "surrogate")
+    counts = tally((claim["overall"] for claim in found), order)
     return {
         "claims": found,
-        "tally": {name: tally[name] for name in order if name in tally},
+        "tally": {name: count for name, count in counts.items() if count},
         "false_alarms": FALSE_ALARMS,
     }

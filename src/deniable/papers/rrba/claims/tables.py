@@ -1,0 +1,356 @@
+"""What [rrba] says of tests and of distances, in 7.3 and 7.4, held against Tables 3, 4 and 5.
+
+And what becomes of it at equal exact epsilon.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from deniable.papers.rrba.independence import HYPOTHESES
+from deniable.study import (
+    Claims,
+    Decide,
+    Evidence,
+    Outcome,
+    Pair,
+    Row,
+    below,
+    counted,
+    known,
+    range_of,
+    ratios_of,
+    source_of,
+)
+
+SETTING = ("k", "n", "effect", "sampled_tables")
+SPARSE = 25
+"""Records a cell below which a table counts as sparse: five times the text's least count."""
+RIGHT = 75.0
+"""Per cent right, halfway between guessing and certainty, that a valid test must reach."""
+SCALES = (("printed scale", "laplace"), ("honest scale", "laplace_honest"))
+HIGHER_K = (3, 4)
+LOWER_P, HALF = 0.4, 0.5
+VARIANTS = (
+    ("floor .1 / m", "rrba"),
+    ("floor .5 / m", "rrba_half_floor"),
+    ("p that the true table allows", "rrba_at_truth"),
+)
+
+Readings = Iterator[tuple[str, Decide]]
+"""How a claim may be read, and what decides it then."""
+Against = tuple[pd.DataFrame, str]
+"""Rows of all methods, and the one that RRBA is held against."""
+
+CLAIMS = Claims()
+tests = partial(CLAIMS.claim, section="7.3, Table 3", about="accuracies")
+distances = partial(CLAIMS.claim, section="7.4, Tables 4 and 5", about="distances")
+
+
+# -- rows to compare -------------------------------------------------------------------------------
+
+
+def rows_of(table: pd.DataFrame, **where: Any) -> list[dict[Any, Any]]:
+    """Return the rows with the given values as what `deniable.study.comparisons` compares.
+
+    The mean stands under ``median``, whatever the table calls it.
+    """
+    for column, value in where.items():
+        table = table[table[column] == value]
+    value = "mean" if "mean" in table else "regenerated"
+    return [row | {"median": row[value]} for row in table.to_dict("records")]
+
+
+def paired(
+    table: pd.DataFrame, keys: Sequence[str], column: str, first: Any, second: Any
+) -> list[Pair]:
+    """Return pairs of rows that differ in a column and agree in the keys.
+
+    Raises
+    ------
+    LookupError
+        If there are none.
+    """
+    seconds = {tuple(row[key] for key in keys): row for row in rows_of(table, **{column: second})}
+    pairs: list[Pair] = [
+        (row, seconds[tuple(row[key] for key in keys)])
+        for row in rows_of(table, **{column: first})
+        if tuple(row[key] for key in keys) in seconds
+    ]
+    if not pairs:
+        raise LookupError(f"nothing to compare {first} with {second}")
+    return pairs
+
+
+# -- 7.3: tests of independence --------------------------------------------------------------------
+
+
+def evidence_on_tests(table_3: pd.DataFrame, power: pd.DataFrame) -> dict[str, list[Evidence]]:
+    """Return what the claims on tests are about, for each reading of the rule about small cells."""
+    rules = [(f"small cells: {rule}", part) for rule, part in _by_rule(table_3)]
+    right = [(reading, accuracies(part)) for reading, part in rules]
+    noise = {"honest": "laplace", "printed": "laplace_printed_scale"}
+    scales = [
+        (f"{reading}, {scale} scale", (part, method))
+        for reading, part in right
+        for scale, method in noise.items()
+    ]
+    powers = [
+        (f"against {other}, small cells: {rule}", (part, other))
+        for rule, part in _by_rule(power)
+        for other in ("mcindep", "channel_aware")
+    ]
+    return {
+        about: [Evidence((reading,), source_of(of), given) for reading, given in readings]
+        for about, of, readings in (
+            ("rates", table_3, rules),
+            ("accuracies", table_3, right),
+            ("noise", table_3, scales),
+            ("powers", power, powers),
+        )
+    }
+
+
+def _by_rule(table: pd.DataFrame) -> Iterator[tuple[Any, pd.DataFrame]]:
+    if len(table):
+        yield from table.groupby("small_cells", sort=False)
+
+
+def accuracies(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the share of right decisions, half of the trials a null, in per cent.
+
+    Errors of the two halves add as those of independent means.
+
+    Returns
+    -------
+    DataFrame
+        k, n, effect, sampled_tables, method, ``mean``, ``ci_low``, ``ci_high``.
+    """
+    rows: list[dict[str, Any]] = []
+    for key, part in table.groupby([*SETTING, "method"], sort=False):
+        halves = {row["hypothesis"]: row for row in part.to_dict("records")}
+        if set(halves) != set(HYPOTHESES):
+            continue
+        null, alternative = (halves[hypothesis] for hypothesis in HYPOTHESES)
+        mean = (alternative["regenerated"] + 100 - null["regenerated"]) / 2
+        reach = [(row["ci_high"] - row["ci_low"]) / 4 for row in (null, alternative)]
+        row = dict(zip((*SETTING, "method"), key, strict=True))
+        ends = {"ci_low": mean - math.hypot(*reach), "ci_high": mean + math.hypot(*reach)}
+        rows.append(row | {"mean": mean} | ends)
+    return pd.DataFrame(rows, columns=[*SETTING, "method", "mean", "ci_low", "ci_high"])
+
+
+@tests(
+    "RRBA's tests are right in 96.5, 94 and 93.5 % of trials (k = 2, 3, 4).",
+    "each k: under some n and effect both printed rates of rejection agree",
+    about="rates",
+)
+def _accuracy_printed(table: pd.DataFrame) -> Outcome:
+    ours = table[(table["method"] == "rrba") & table["published"].notna()]
+    found = {}
+    for k, part in ours.groupby("k"):
+        settings = part.groupby(["n", "effect", "sampled_tables"])["verdict"]
+        found[k] = bool(settings.agg(lambda verdicts: bool((verdicts == "agrees").all())).any())
+    names = ", ".join(f"k = {k} {'yes' if agrees else 'no'}" for k, agrees in found.items())
+    return counted(found.values(), f"some setting agrees: {names}")
+
+
+@tests(
+    "RRBA's accuracy is better than MCIndep's.",
+    "accuracy (half of the trials a null) above, each k, n, effect",
+)
+def _more_accurate_than_mcindep(right: pd.DataFrame) -> Outcome:
+    return _better(right, "mcindep")
+
+
+@tests(
+    "RRBA's accuracy is better than that of Laplace noise.",
+    "accuracy above, each k, n, effect; both scales of the noise",
+    about="noise",
+)
+def _more_accurate_than_laplace(against: Against) -> Outcome:
+    return _better(*against)
+
+
+def _better(right: pd.DataFrame, other: str) -> Outcome:
+    pairs = paired(right, SETTING, "method", other, "rrba")
+    gains = [ours["median"] - theirs["median"] for theirs, ours in pairs]
+    return below(pairs, f"accuracy above by {range_of(gains)} points")
+
+
+@tests(
+    "As the number of values increases, the protocol is more robust than the others.",
+    "accuracy lost between the smallest and the largest k below MCIndep's loss, each n, effect",
+)
+def _robust_as_values_grow(right: pd.DataFrame) -> Outcome:
+    pairs = []
+    for _, part in right.groupby([*SETTING[1:]], sort=False):
+        lost = {method: _lost(rows_of(part, method=method)) for method in ("rrba", "mcindep")}
+        pairs.append((lost["rrba"], lost["mcindep"]))
+    if not pairs:
+        raise LookupError("no settings")
+    figure = "; ".join(
+        f"lost {ours['median']:.3g}, MCIndep {theirs['median']:.3g}" for ours, theirs in pairs[:4]
+    )
+    return below(pairs, figure)
+
+
+def _lost(rows: Sequence[Row]) -> Row:
+    """Return the accuracy lost from the smallest to the largest k, with its interval."""
+    ordered = sorted(rows, key=lambda row: row["k"])
+    if len(ordered) < 2:
+        raise LookupError("one k")
+    first, last = ordered[0], ordered[-1]
+    value = first["median"] - last["median"]
+    reach = math.hypot(*((row["ci_high"] - row["ci_low"]) / 2 for row in (first, last)))
+    return {"median": value, "ci_low": value - reach, "ci_high": value + reach}
+
+
+@tests(
+    "It is robust in sparse data, where Laplace and MCIndep give no valid results.",
+    "fewer than 25 records a cell: accuracy above 75 % and above MCIndep's",
+)
+def _robust_in_sparse_data(right: pd.DataFrame) -> Outcome:
+    sparse = right[right["n"] < SPARSE * 2.0 ** right["k"]]
+    pairs: list[Pair] = list(paired(sparse, SETTING, "method", "mcindep", "rrba"))
+    ours = rows_of(sparse, method="rrba")
+    pairs += [(known(RIGHT), row) for row in ours]
+    shares = [row["median"] for row in ours]
+    return below(pairs, f"right in {range_of(shares)} % of trials")
+
+
+@tests(
+    "RRBA's test is better than MCIndep's.",
+    "equal exact epsilon: power above MCIndep's (which has a trusted curator) and above that of "
+    "the channel-aware test",
+    about="powers",
+)
+def _as_powerful_at_equal_epsilon(against: Against) -> Outcome:
+    table, other = against
+    shown = table[(table["measure"] == "rejected") & (table["effect"] > 0)]
+    pairs = paired(shown, [*SETTING, "margins", "pattern", "epsilon"], "method", other, "rrba")
+    inverse: list[Pair] = [(ours, theirs) for theirs, ours in pairs]
+    return below(pairs, f"power over that of {other}: {ratios_of(inverse)}")
+
+
+# -- 7.4: distances --------------------------------------------------------------------------------
+
+
+@distances(
+    "RRBA has the lowest mean l2 on Survey and Child (Tables 4 and 5 are of Survey and Alarm).",
+    "mean l2 below that of Laplace noise: Survey and Child, each k, p",
+)
+def _lowest_l2_survey_child(table: pd.DataFrame) -> Readings:
+    return _below_laplace(table[table["dataset"].isin(["survey", "child"])])
+
+
+@distances(
+    "With p = .4 and epsilon = .35 it has the lowest distance on tables of higher dimension.",
+    "mean l2 below that of Laplace noise at p = .4, k = 3, 4, each data set",
+)
+def _wins_in_high_dimensions(table: pd.DataFrame) -> Readings:
+    return _below_laplace(table[(table["p"] == LOWER_P) & table["k"].isin(HIGHER_K)])
+
+
+@distances(
+    "With p = .5 and epsilon = .5 it wins on all contingency tables.",
+    "mean l2 below that of Laplace noise at p = .5, each data set and k",
+)
+def _wins_everywhere_at_half(table: pd.DataFrame) -> Readings:
+    return _below_laplace(table[table["p"] == HALF])
+
+
+def _below_laplace(table: pd.DataFrame) -> Readings:
+    """Yield whether RRBA's l2 is below that of Laplace noise, by scale and kind of table."""
+    for scale, laplace in SCALES:
+        for reading in ("noisy", "projected"):
+            l2 = table[(table["metric"] == "l2") & (table["reading"] == reading)]
+            yield f"{scale}, {reading} tables", partial(_below, l2, laplace)
+
+
+@distances(
+    "It has a lower Jensen-Shannon distance than Laplace noise.",
+    "mean of projected tables below, each data set, k, p",
+)
+def _lower_jensen_shannon(table: pd.DataFrame) -> Readings:
+    js = table[(table["metric"] == "jensen_shannon") & (table["reading"] == "projected")]
+    for scale, laplace in SCALES:
+        yield scale, partial(_below, js, laplace)
+
+
+def _below(table: pd.DataFrame, laplace: str) -> Outcome:
+    pairs = paired(table, ["file", "k", "p"], "method", "rrba", laplace)
+    lost = [
+        f"{row['file']} k = {row['k']} p = {row['p']:g}"
+        for row, other in pairs
+        if row["median"] >= other["median"]
+    ]
+    return below(pairs, f"RRBA over Laplace: {ratios_of(pairs)}; not below: {_some(lost)}")
+
+
+def _some(names: Sequence[str], most: int = 6) -> str:
+    if len(names) > most:
+        return f"{len(names)} cells"
+    return "; ".join(names) or "none"
+
+
+@distances(
+    "RRBA wins over Laplace noise while it ensures epsilon-differential privacy.",
+    "equal exact epsilon, honest scale: l2 and Jensen-Shannon below, each file, k, epsilon",
+    about="equal",
+)
+def _wins_over_laplace(table: pd.DataFrame) -> Readings:
+    methods = (*VARIANTS, ("uniform table", "rrba_uniform"))
+    return at_equal_epsilon(table, methods, "laplace_honest")
+
+
+def at_equal_epsilon(
+    table: pd.DataFrame, methods: Sequence[tuple[str, str]], other: str
+) -> Readings:
+    """Yield for methods, by reading, whether they are below another at equal exact epsilon.
+
+    Parameters
+    ----------
+    table : DataFrame
+        `deniable.papers.rrba.released_tables.EQUAL_COLUMNS`.
+    """
+    measured = table["metric"].isin(["l2", "jensen_shannon"])
+    shown = table[(table["reading"] == "projected") & measured]
+    for reading, method in methods:
+        yield reading, partial(_against, shown, method, other)
+
+
+def _against(table: pd.DataFrame, method: str, other: str) -> Outcome:
+    pairs = paired(table, ["metric", "file", "k", "epsilon"], "method", method, other)
+    return below(pairs, f"over {other}: {ratios_of(pairs)}")
+
+
+@distances(
+    "The numbers of Tables 4 and 5.",
+    "each printed cell agrees with the mean over sets of attributes; any set: with that of at "
+    "least one set",
+)
+def _printed_numbers(table: pd.DataFrame) -> Readings:
+    for method in ("rrba", "laplace"):
+        printed = table[(table["method"] == method) & table["published"].notna()]
+        for (reading, file), part in printed.groupby(["reading", "file"], sort=False):
+            what = f"{method}, {reading} tables, {file}"
+            yield what, partial(_agrees, part)
+            yield f"{what}, any set", partial(_any_agrees, part)
+
+
+def _agrees(table: pd.DataFrame) -> Outcome:
+    rows = rows_of(table)
+    found = [row["regenerated"] / row["published"] for row in rows]
+    figure = f"regenerated over printed: {range_of(found)}"
+    return counted((row["verdict"] == "agrees" for row in rows), figure)
+
+
+def _any_agrees(table: pd.DataFrame) -> Outcome:
+    printed = table["printed_is"].tolist()
+    places = (f"{printed.count(place)} {place}" for place in ("below", "within", "above"))
+    figure = f"printed against the range of sets: {', '.join(places)}"
+    return counted((count > 0 for count in table["subsets_agreeing"]), figure)
