@@ -18,7 +18,7 @@ from tests.papers.idp.tables import (
     sse_table,
 )
 
-from deniable.display.page import SIGN, Origin, short
+from deniable.display.page import SIGN, short
 from deniable.idp.audit import report as idp_audit
 from deniable.papers.idp import (
     attacks as idp_attacks,
@@ -49,6 +49,7 @@ from deniable.papers.idp.sections.utility import (
     shown_epsilons,
     sse,
 )
+from deniable.study.origin import Origin
 
 COMPILED: list[BytecodeCache] = []
 PREPARE = {
