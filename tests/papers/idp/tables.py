@@ -10,7 +10,7 @@ import pandas as pd
 from deniable.papers.idp.attacks import ATTACK_COLUMNS, PROTECTION_COLUMNS
 from deniable.papers.idp.audit import CLUSTER_COLUMNS
 from deniable.papers.idp.claims.decided import CLAIM_COLUMNS
-from deniable.papers.idp.sections.utility import FOREST_TITLES, MASKED, SSE_TITLES
+from deniable.papers.idp.names import FOREST_TITLES, MASKED, SSE_TITLES
 
 EPSILONS, FACTORS, SIZES = (0.01, 0.1, 1.0), (1.5, 10.0), (3, 10)
 CLUSTERED = ("dp_um", "idp_ls", "idp_cbls")
