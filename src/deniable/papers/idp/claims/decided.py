@@ -42,6 +42,7 @@ from deniable.study import (
     range_of,
     ratios_of,
     some,
+    source_of,
 )
 
 Floats = npt.NDArray[np.float64]
@@ -77,9 +78,8 @@ def claims(tables: Tables) -> pd.DataFrame:
         A row a claim: `CLAIM_COLUMNS`. Claims about cells that the
         tables lack are left out.
     """
-    source = str(tables.sse["data_source"].iloc[0])
-    evidence = {"": [Evidence((tables.dataset,), source, tables)]}
-    return decide_claims(every_claim(), evidence, "dataset")
+    own = [Evidence((tables.dataset,), source_of(tables.sse), tables)]
+    return decide_claims(every_claim(), {"": own, tables.dataset: own}, "dataset")
 
 
 # -- section 1: groups -----------------------------------------------------------------------------

@@ -31,7 +31,7 @@ CLAIMS = Claims()
 _of_sse = partial(CLAIMS.claim, section="4.1, Figures 3 and 4")
 _of_forests = partial(CLAIMS.claim, section="4.2, Figures 5 and 6")
 _of_census = partial(CLAIMS.claim, section="4.2.1, Figure 5")
-_of_wine = partial(CLAIMS.claim, section="4.2.2, Figure 6")
+_of_wine = partial(CLAIMS.claim, section="4.2.2, Figure 6", about="wine")
 
 LOCAL = ("dp_um", "idp_ls")
 BEST_K = (5, 15)
@@ -43,11 +43,6 @@ ORDERS = 100.0
 SIMILAR_SSE = 2.0
 SIMILAR_F = 0.05
 SHORTFALL_TOLERANCE = 0.03
-
-
-def _only_of(tables: Tables, dataset: str) -> None:
-    if tables.dataset != dataset:
-        raise LookupError(f"a claim about {dataset}")
 
 
 # -- Figures 3 and 4: plain noise, and sensitivities of attributes ---------------------------------
@@ -269,6 +264,7 @@ def _forests_of_local_better_in_small_domains(tables: Tables) -> Outcome:
     "At epsilon {epsilon:g} (order of the list; symbols lost) the best results of {title} are "
     "{words} the upper bound.",
     "1 - F / F of the original, best k, smallest factor, within 3 points of {percent} %",
+    about="census",
     name="forests_{method}_shortfall_{epsilon:g}",
     cases=(
         dict(zip(("method", "title", "epsilon", "words", "percent"), case, strict=True))
@@ -285,7 +281,6 @@ def _forests_of_local_better_in_small_domains(tables: Tables) -> Outcome:
 def _forests_shortfall(
     tables: Tables, method: str, epsilon: float, percent: float, **_: str
 ) -> Outcome:
-    _only_of(tables, "census")
     found = ratio(tables.best([method], epsilon, tables.forest_factors[0]), tables.bound())
     return near(
         [(found, known(1 - percent / 100))],
@@ -324,7 +319,6 @@ def _forests_cluster_based_degrade_with_k(tables: Tables) -> Outcome:
     "original and idp_cbls: the rarer class below the other",
 )
 def _forests_classes_differ(tables: Tables) -> Outcome:
-    _only_of(tables, "wine")
     frequent, rare = (tables.of_class(name) for name in tables.data.classes)
     pairs = [(rare[key], frequent[key]) for key in rare if key[0] in ("original", "idp_cbls")]
     return below(some(pairs), f"the rarer class over the other: {ratios_of(pairs)}")
@@ -340,7 +334,6 @@ def _forests_classes_differ(tables: Tables) -> Outcome:
     ),
 )
 def _forests_improve_on_bound(tables: Tables, epsilon: float, **_: str) -> Outcome:
-    _only_of(tables, "wine")
     bound, factors = tables.bound(), tables.forest_factors
     every = product(["idp_cbls"], [epsilon], factors, tables.forest_k)
     pairs = [(bound, tables.measures[at]) for at in every]

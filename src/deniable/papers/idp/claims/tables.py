@@ -26,7 +26,7 @@ class Tables:
     Attributes
     ----------
     dataset : str
-        "census" or "wine": some claims are made of one of them.
+        "census" or "wine": some claims are ``about`` one of them.
     data : NumericMicrodata
     sse : DataFrame
         idp_fig3 or idp_fig4: method, epsilon, domain_factor, k, mean_sse, ci_low, ci_high.
@@ -90,7 +90,9 @@ class Tables:
     def least(self, epsilon: float, factor: float, among: Iterable[int]) -> tuple[int, Row]:
         """Return the k at which iDP-CBLS has the least mean SSE, and that."""
         of = [(k, self.errors["idp_cbls", epsilon, factor, k]) for k in among]
-        return min(some(of), key=lambda found: float(found[1]["median"]))
+        if not of:
+            raise LookupError("no k to choose from")
+        return min(of, key=lambda found: float(found[1]["median"]))
 
     @property
     def forest_k(self) -> list[int]:
@@ -102,8 +104,11 @@ class Tables:
         """The domain factors of forests on iDP-CBLS records, in order."""
         return sorted({factor for _, _, factor, _ in self._forests()})
 
-    def _forests(self) -> Sequence[Key]:
-        return some([key for key in self.measures if key[0] == "idp_cbls"])
+    def _forests(self) -> list[Key]:
+        found = [key for key in self.measures if key[0] == "idp_cbls"]
+        if not found:
+            raise LookupError("no forests on iDP-CBLS records")
+        return found
 
     def bound(self) -> Row:
         """Return the mean F of forests on the original records."""
