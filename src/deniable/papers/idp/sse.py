@@ -109,15 +109,9 @@ class IdpSse:
 
     def _runs(self, found: Masking, generator: np.random.Generator, replicates: int) -> Floats:
         noise, at_once = SeededNoise(generator), max(DRAWS_AT_ONCE // found.centres.size, 1)
-        parts = [
-            masking_sse(
-                found,
-                found.noisy_centroids(noise, min(at_once, replicates - start)),
-                self.variances,
-            )
-            for start in range(0, replicates, at_once)
-        ]
-        return np.concatenate(parts)
+        parts = (min(at_once, replicates - start) for start in range(0, replicates, at_once))
+        drawn = (found.noisy_centroids(noise, runs) for runs in parts)
+        return np.concatenate([masking_sse(found, each, self.variances) for each in drawn])
 
     def _medians(
         self, upper: Floats, epsilon: float, generator: np.random.Generator, replicates: int
@@ -142,10 +136,8 @@ class IdpSse:
         bins = bins_of_domain(upper, data.values)
         found = np.empty(replicates)
         for run in range(replicates):
-            tables = noisy_histograms(
-                data.values, data.labels, len(data.classes), upper,
-                bins=bins, epsilon=epsilon, noise=noise,
-            )  # fmt: skip
+            records = data.values, data.labels, len(data.classes), upper
+            tables = noisy_histograms(*records, bins=bins, epsilon=epsilon, noise=noise)
             found[run] = mean_sse(data.values, tables.synthesize(data.labels, generator))
         return found
 
