@@ -13,14 +13,13 @@ Beside the four methods of the text:
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from deniable.errors import DeniableError
 from deniable.idp import (
@@ -29,7 +28,6 @@ from deniable.idp import (
     Ranking,
     class_medians,
     domain_bounds,
-    expected_sse,
     masking,
     masking_sse,
     mean_sse,
@@ -185,32 +183,6 @@ def bins_of_domain(upper: Floats, values: Floats) -> int:
     """Return how many bins cut [0, U_j], so that `BINS_TO_MAXIMUM` of them reach the maximum."""
     factor = float(np.max(upper / values.max(axis=0)))
     return math.ceil(round(BINS_TO_MAXIMUM * factor, 6))
-
-
-def expected_table(
-    data: NumericMicrodata,
-    k: Sequence[int],
-    epsilons: Sequence[float],
-    factors: Sequence[float],
-) -> pd.DataFrame:
-    """Return the expectation of the mean SSE in closed form, for the four methods of the text.
-
-    Returns
-    -------
-    DataFrame
-        ``method``, ``epsilon``, ``domain_factor``, ``k``, ``expected_sse``.
-    """
-    study = IdpSse(data, tuple(k))
-    rows = []
-    for method in METHODS:
-        for epsilon in epsilons:
-            for factor in factors:
-                upper = domain_bounds(data.values, factor)
-                for size in k:
-                    found = study.masking(method, size, upper, epsilon)
-                    expected = expected_sse(found, study.variances)
-                    rows.append((method, epsilon, factor, size, expected))
-    return pd.DataFrame(rows, columns=["method", "epsilon", "domain_factor", "k", "expected_sse"])
 
 
 Competitor = Callable[[IdpSse, Floats, float, np.random.Generator, int], Floats]
