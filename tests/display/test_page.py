@@ -12,6 +12,7 @@ from deniable.display.page import (
     groups_of,
     inline_svg,
     markdown,
+    nearest,
     percent,
     short,
     typeset,
@@ -101,3 +102,8 @@ def test_findings_become_a_part_of_the_page() -> None:
     assert 'href="#d"' in page
     assert 'href="https://f.example"' in page
     assert "&lt;b&gt;" in page
+
+
+def test_the_nearest_is_so_by_ratio() -> None:
+    assert nearest([1, 30, 200], 10) == 30
+    assert nearest([], 10) is None

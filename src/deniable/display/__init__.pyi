@@ -10,6 +10,7 @@ from .page import (
     joined as joined,
     living_links as living_links,
     markdown as markdown,
+    nearest as nearest,
     percent as percent,
     plain as plain,
     read_folders as read_folders,

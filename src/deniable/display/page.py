@@ -80,6 +80,18 @@ def groups_of(table: pd.DataFrame, *columns: str) -> list[tuple[Row, pd.DataFram
     return groups
 
 
+def nearest(values: Iterable[float], target: float) -> float | None:
+    """Return the positive value that is nearest to a target as a ratio; None if there is none.
+
+    Examples
+    --------
+    >>> nearest([3, 9, 100], 10), nearest([0], 10)
+    (9, None)
+    """
+    found = [value for value in values if value > 0]
+    return min(found, key=lambda value: abs(math.log(value / target)), default=None)
+
+
 # -- text ------------------------------------------------------------------------------------------
 
 

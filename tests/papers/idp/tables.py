@@ -7,12 +7,55 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.papers.idp.attacks import ATTACK_COLUMNS, PROTECTION_COLUMNS
-from deniable.papers.idp.audit import CLUSTER_COLUMNS
 from deniable.papers.idp.claims.decided import CLAIM_COLUMNS
-from deniable.papers.idp.sections.utility import FOREST_TITLES, MASKED, SSE_TITLES
+from deniable.papers.idp.names import FOREST_TITLES, MASKED, SSE_TITLES
 
 EPSILONS, FACTORS, SIZES = (0.01, 0.1, 1.0), (1.5, 10.0), (3, 10)
+ATTACK_COLUMNS = [
+    "dataset",
+    "attack",
+    "neighbour",
+    "method",
+    "reading",
+    "unit",
+    "k",
+    "claimed_epsilon",
+    "accuracy",
+    "ci_low",
+    "ci_high",
+    "replicates",
+    "allowed",
+    "epsilon_at_least",
+    "holds",
+]
+PROTECTION_COLUMNS = [
+    "dataset",
+    "measure",
+    "method",
+    "k",
+    "epsilon",
+    "value",
+    "microaggregation",
+    "less_protection",
+    "replicates",
+]
+CLUSTER_COLUMNS = [
+    "dataset",
+    "attribute",
+    "method",
+    "k",
+    "domain_factor",
+    "clusters",
+    "tightness_fixed",
+    "tightness_fixed_median",
+    "tightness_anew",
+    "attribute_times_claimed",
+    "records_beyond",
+    "clusters_without_noise",
+    "values_without_noise",
+    "values_certain_from_means",
+]
+"""What the tables of the audit have, in order."""
 CLUSTERED = ("dp_um", "idp_ls", "idp_cbls")
 
 

@@ -7,20 +7,18 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 import pytest
+from tests.papers.idp.tables import ATTACK_COLUMNS, CLUSTER_COLUMNS, PROTECTION_COLUMNS
 
 from deniable.display.style import save
 from deniable.idp.audit.losses import Method
 from deniable.idp.audit.report import COLUMNS, AuditedFile, ClusteredFile, audit_file, holds
 from deniable.idp.microaggregation import Ranking
 from deniable.papers.idp.attacks import (
-    ATTACK_COLUMNS,
-    PROTECTION_COLUMNS,
     AttackGrid,
     attack_table,
     protection_table,
 )
 from deniable.papers.idp.audit import (
-    CLUSTER_COLUMNS,
     AuditGrid,
     audit_table,
     cluster_table,

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from tests.display.figure_checks import BANNER, cut_off, extents, saved
 
 from deniable.papers.idp.figures import utility as idp
+from deniable.papers.idp.names import FOREST_TITLES, SSE_TITLES
 
 EPSILONS, FACTORS, SIZES = (0.01, 0.1, 1.0), (1.5, 10.0), (3, 10, 100, 400)
 DRAW = {"fig3": idp.fig3, "fig4": idp.fig4, "fig5": idp.fig5, "fig6": idp.fig6}
@@ -85,8 +86,7 @@ def test_texts_stay_on_the_canvas_and_apart(figure: str) -> None:
     labels = {
         text: box
         for text, box in found.items()
-        if text in {line.label for line in (idp.SSE_LINES | dict(idp.FOREST_LINES)).values()}
-        or text.endswith("xaxis")
+        if text in {*SSE_TITLES.values(), *FOREST_TITLES.values()} or text.endswith("xaxis")
     }
     for (one, first), (other, second) in itertools.combinations(labels.items(), 2):
         assert not first.overlaps(second), f"{one!r} on {other!r}"

@@ -9,12 +9,11 @@ from scipy import optimize
 
 from deniable.errors import DeniableError
 from deniable.idp.methods import METHODS, domain_bounds, masking
-from deniable.idp.utility import mean_sse, sample_variances
+from deniable.idp.utility import expected_sse, mean_sse, sample_variances
 from deniable.papers.idp.sse import (
     COMPETITORS,
     IdpSse,
     bins_of_domain,
-    expected_table,
     least_dp_sse,
 )
 from deniable.records.numeric import NumericMicrodata
@@ -38,8 +37,8 @@ def records() -> NumericMicrodata:
 def test_runs_agree_with_the_expectation(records: NumericMicrodata, method: str) -> None:
     study = IdpSse(records, (3, 10))
     found = study(CELL | {"method": method}, np.random.default_rng(2), 3000)
-    table = expected_table(records, (3, 10), (1.0,), (1.5,))
-    expected = table[table["method"] == method]["expected_sse"].to_numpy()
+    maskings = [study.masking(method, k, domain_bounds(records.values, 1.5), 1.0) for k in study.k]
+    expected = np.array([expected_sse(each, study.variances) for each in maskings])
     error = found.std(axis=0, ddof=1) / math.sqrt(3000)
     assert np.all(np.abs(found.mean(axis=0) - expected) < 5.5 * error)  # 4e-8 each
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Flags, Floats
-from deniable.idp import Masking, Ranking, domain_bounds, microaggregate
+from deniable.idp import Masking, Ranking, microaggregate
 from deniable.idp.audit import (
     ANEW,
     AS_IT_RUNS,
@@ -32,39 +32,12 @@ from deniable.idp.audit import (
     partition_attack,
     told_beyond_means,
 )
+from deniable.papers.idp.audit import file_of
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise, generator_for
 from deniable.study import Given
 
 ATTACKED: tuple[Method, ...] = ("dp_um", "idp_ls", "idp_cbls")
-ATTACK_COLUMNS = (
-    "dataset",
-    "attack",
-    "neighbour",
-    "method",
-    "reading",
-    "unit",
-    "k",
-    "claimed_epsilon",
-    "accuracy",
-    "ci_low",
-    "ci_high",
-    "replicates",
-    "allowed",
-    "epsilon_at_least",
-    "holds",
-)
-PROTECTION_COLUMNS = (
-    "dataset",
-    "measure",
-    "method",
-    "k",
-    "epsilon",
-    "value",
-    "microaggregation",
-    "less_protection",
-    "replicates",
-)
 LINKED_TARGETS = 1000
 RANDOM_CHANGES = 200
 FALSE_ALARM = 1e-4  # of a single attack that is said to refute a claim
@@ -106,18 +79,10 @@ def attack_table(
         allows), ``epsilon_at_least`` (which the interval's lower end proves) and ``holds``: False
         if a 99.98 % interval lies above what is allowed, else empty, for no attack proves a claim.
     """
-    file = AuditedFile(
-        name,
-        data.names,
-        Ranking.of(data.values),
-        domain_bounds(data.values, grid.domain_factor),
-        grid.domain_factor,
-    )
+    file = file_of(name, data, grid.domain_factor)
     rows = [_Attacks(file, data.values, epsilon, grid.runs, root_seed) for epsilon in grid.epsilons]
     found = [row for attacks in rows for row in attacks.rows(grid.k)]
-    return pd.DataFrame(found, columns=list(ATTACK_COLUMNS)).astype(
-        {"holds": "boolean", "k": "Int64"}
-    )
+    return pd.DataFrame(found).astype({"holds": "boolean", "k": "Int64"})
 
 
 def _together(masked: Masking, scales: Floats) -> NoisyCentroids:
@@ -238,15 +203,12 @@ class _Attacks:
         record = self._most_exposed(clustered, method)
         scales = clustered.shipped(method, self.epsilon).scales
         centres = clustered.shipped(method, self.epsilon).centres
-        tried, told = [], []
-        for end in (np.zeros(self.file.upper.size), self.file.upper):
-            masked = self._masked_with(clustered, method, record, end)
-            moved = np.abs(masked.centres - centres)
+        ends, told = (np.zeros(self.file.upper.size), self.file.upper), []
+        for end in ends:
+            moved = np.abs(self._masked_with(clustered, method, record, end).centres - centres)
             told.append(np.divide(moved, scales, out=np.zeros_like(moved), where=scales > 0).sum(1))
-            tried.append(end)
-        return self._masked_with(
-            clustered, method, record, np.where(told[0] > told[1], tried[0], tried[1])
-        )
+        worst = np.where(told[0] > told[1], *ends)
+        return self._masked_with(clustered, method, record, worst)
 
     def _masked_with(
         self, clustered: ClusteredFile, method: Method, record: int, values: Floats
@@ -314,8 +276,9 @@ def protection_table(
         - "records linked": share of records whose released values are the nearest to their own.
     """
     rows = [*_twins(grid), *_certain(name, data, grid), *_linked(name, data, grid, root_seed)]
-    table = pd.DataFrame(rows, columns=list(PROTECTION_COLUMNS))
-    table["less_protection"] = table["value"] > table["microaggregation"]
+    table = pd.DataFrame(rows)
+    less = table["value"] > table["microaggregation"]
+    table.insert(list(table.columns).index("replicates"), "less_protection", less)
     return table.astype({"k": "Int64", "replicates": "Int64"})
 
 
@@ -323,23 +286,15 @@ def _twins(grid: AttackGrid) -> Iterator[dict[str, Any]]:
     for method in ATTACKED:
         for epsilon in grid.epsilons:
             told = told_beyond_means(method, *TWIN_CLUSTERS, TWIN_DOMAIN, epsilon)
-            yield {
-                "dataset": "none",
-                "measure": "loss between clusters with one mean",
-                "method": method,
-                "k": len(TWIN_CLUSTERS[0]),
-                "epsilon": epsilon,
-                "value": told,
-                "microaggregation": 0.0,
-            }
+            of = {"dataset": "none", "measure": "loss between clusters with one mean"}
+            at = {"method": method, "k": len(TWIN_CLUSTERS[0]), "epsilon": epsilon}
+            yield of | at | {"value": told, "microaggregation": 0.0}
 
 
 def _certain(name: str, data: NumericMicrodata, grid: AttackGrid) -> Iterator[dict[str, Any]]:
-    ranking = Ranking.of(data.values)
-    upper = domain_bounds(data.values, grid.domain_factor)
+    file = file_of(name, data, grid.domain_factor)
     for k in grid.k:
-        clustered = ClusteredFile(AuditedFile(name, data.names, ranking, upper, 0.0), k)
-        found = [certain_values(moves.cut) for moves in clustered.moves("idp_cbls")]
+        found = [certain_values(moves.cut) for moves in ClusteredFile(file, k).moves("idp_cbls")]
         yield {
             "dataset": name,
             "measure": "values known for certain",
@@ -353,9 +308,7 @@ def _certain(name: str, data: NumericMicrodata, grid: AttackGrid) -> Iterator[di
 def _linked(
     name: str, data: NumericMicrodata, grid: AttackGrid, root_seed: int
 ) -> Iterator[dict[str, Any]]:
-    ranking = Ranking.of(data.values)
-    upper = domain_bounds(data.values, grid.domain_factor)
-    file = AuditedFile(name, data.names, ranking, upper, grid.domain_factor)
+    file = file_of(name, data, grid.domain_factor)
     generator = generator_for(root_seed, {"audit": "linked", "data": name})
     targets = generator.permutation(len(data))[:LINKED_TARGETS]
     for k in grid.k:

@@ -34,6 +34,7 @@ from deniable.sampling import SeededNoise, generator_for
 from deniable.study import Given
 
 DATASETS = ("census", "wine")
+INDEPENDENTLY = "attributes released independently"
 CERTIFIED: tuple[Method, ...] = ("dp", "dp_um", "idp_ls", "idp_cbls")
 
 
@@ -97,39 +98,14 @@ def certificate_rows(
                 page = Page(clustered, method, epsilon)
                 note = f"released numbers, {grid.releases} releases, upper 99.9 % of the error"
                 worst = int(np.argmax(found.of_attributes))
-                for unit, claimed, bound, attribute, more in (
-                    ("attribute", page.of_attribute, found.largest, data.names[worst], ""),
-                    ("record", epsilon, found.largest, data.names[worst], ""),
-                    ("record", epsilon, found.summed, ALL, "; attributes released independently"),
+                for unit, claimed, bound, attribute, said in (
+                    ("attribute", page.of_attribute, found.largest, data.names[worst], note),
+                    ("record", epsilon, found.largest, data.names[worst], note),
+                    ("record", epsilon, found.summed, ALL, f"{note}; {INDEPENDENTLY}"),
                 ):
                     yield page.row(
-                        AS_IT_RUNS,
-                        unit,
-                        claimed,
-                        bound,
-                        "lower bound",
-                        ANEW,
-                        attribute,
-                        note=note + more,
+                        AS_IT_RUNS, unit, claimed, bound, "lower bound", ANEW, attribute, note=said
                     )
-
-
-CLUSTER_COLUMNS = (
-    "dataset",
-    "attribute",
-    "method",
-    "k",
-    "domain_factor",
-    "clusters",
-    "tightness_fixed",
-    "tightness_fixed_median",
-    "tightness_anew",
-    "attribute_times_claimed",
-    "records_beyond",
-    "clusters_without_noise",
-    "values_without_noise",
-    "values_certain_from_means",
-)
 
 
 def cluster_table(name: str, data: NumericMicrodata, grid: AuditGrid) -> pd.DataFrame:
@@ -148,18 +124,19 @@ def cluster_table(name: str, data: NumericMicrodata, grid: AuditGrid) -> pd.Data
         ``values_certain_from_means``, the share of values that the means of the clusters alone
         give away.
     """
-    rows = []
-    for factor in grid.domain_factors:
-        file = file_of(name, data, factor)
-        for k in grid.k:
-            clustered = ClusteredFile(file, k)
-            for method in METHODS:
-                if method != "dp":
-                    rows += list(_cluster_rows(clustered, method))
-    return pd.DataFrame(rows, columns=list(CLUSTER_COLUMNS))
+    files = [file_of(name, data, factor) for factor in grid.domain_factors]
+    return pd.DataFrame(
+        row for file in files for k in grid.k for row in _cluster_rows(ClusteredFile(file, k))
+    )
 
 
-def _cluster_rows(clustered: ClusteredFile, method: Method) -> Iterator[dict[str, Any]]:
+def _cluster_rows(clustered: ClusteredFile) -> Iterator[dict[str, Any]]:
+    for method in METHODS:
+        if method != "dp":
+            yield from _rows_of_method(clustered, method)
+
+
+def _rows_of_method(clustered: ClusteredFile, method: Method) -> Iterator[dict[str, Any]]:
     file = clustered.file
     attributes = file.ranking.attributes  # losses at epsilon 1, of which each claims a share
     scales = clustered.shipped(method, 1.0).scales

@@ -14,103 +14,78 @@ from deniable.study.catalog import (
 )
 
 SSE_KEYS = ("method", "epsilon", "domain_factor", "k")
-FOREST_KEYS = ("method", "epsilon", "domain_factor", "k", "class")
+FOREST_KEYS = (*SSE_KEYS, "class")
+AUDIT_KEYS = (
+    *("dataset", "method", "reading", "unit", "k", "epsilon"),
+    *("domain_factor", "domain", "clusters", "note"),
+)
+ATTACK_KEYS = ("dataset", "attack", "neighbour", "method", "reading", "unit", "k")
+
+DATASETS = {"census": "Census", "wine": "Wine"}
+FIGURES_OF = {"idp_fig3": "census", "idp_fig4": "wine", "idp_fig5": "census", "idp_fig6": "wine"}
+SSE, FORESTS = ("idp_fig3", "idp_fig4"), ("idp_fig5", "idp_fig6")
+SPLIT = ("", "_clusters", "_attacks", "_protection")
+"""Ends of the names of what audits and attacks find on each data set."""
 
 STUDIES = {
-    "idp_fig3": Study("papers.idp.sse:IdpSse", ("k",), summary="mean", datasets=("census",)),
-    "idp_fig4": Study("papers.idp.sse:IdpSse", ("k",), summary="mean", datasets=("wine",)),
-    "idp_fig5": Study(
-        "papers.idp.forests:IdpForests",
-        ("domain_factors", "attribute"),
-        summary="mean",
-        datasets=("census",),
-    ),
-    "idp_fig6": Study(
-        "papers.idp.forests:IdpForests",
-        ("domain_factors", "attribute"),
-        summary="mean",
-        datasets=("wine",),
-    ),
+    **{
+        name: Study("papers.idp.sse:IdpSse", ("k",), summary="mean", datasets=(FIGURES_OF[name],))
+        for name in SSE
+    },
+    **{
+        name: Study(
+            "papers.idp.forests:IdpForests",
+            ("domain_factors", "attribute"),
+            summary="mean",
+            datasets=(FIGURES_OF[name],),
+        )
+        for name in FORESTS
+    },
 }
-TABLES = (
+TABLES = tuple(
     StudyTable(
-        "idp_fig3",
-        "idp_fig3",
-        "Figure 3 of [idp]: error of masked records, Census",
-        SSE_KEYS,
-        value="mean_sse",
-    ),
-    StudyTable(
-        "idp_fig4",
-        "idp_fig4",
-        "Figure 4 of [idp]: error of masked records, Wine",
-        SSE_KEYS,
-        value="mean_sse",
-    ),
-    StudyTable(
-        "idp_fig5",
-        "idp_fig5",
-        "Figure 5 of [idp]: classifiers trained on masked records, Census",
-        FOREST_KEYS,
-        value="f_measure",
-    ),
-    StudyTable(
-        "idp_fig6",
-        "idp_fig6",
-        "Figure 6 of [idp]: classifiers trained on masked records, Wine",
-        FOREST_KEYS,
-        value="f_measure",
-    ),
+        name,
+        name,
+        f"Figure {name[-1]} of [idp]: {what}, {DATASETS[FIGURES_OF[name]]}",
+        keys,
+        value=value,
+    )
+    for names, what, keys, value in (
+        (SSE, "error of masked records", SSE_KEYS, "mean_sse"),
+        (FORESTS, "classifiers trained on masked records", FOREST_KEYS, "f_measure"),
+    )
+    for name in names
 )
+
+
+def _on(name: str) -> tuple[Analysis, Analysis]:
+    """Return the audit of a data set and the attacks on it, whose tables are joined below."""
+    found = [AnalysisTable(f"{name}{end}", "", None, "audit/idp") for end in SPLIT]
+    return (
+        Analysis(
+            f"audit_{name}",
+            "papers.idp.audit:audited",
+            tuple(found[:2]),
+            f"Auditing individual differential privacy on {name}",
+            data=(name,),
+            settings="analyses.idp_audit",
+            resources=MINUTES,
+        ),
+        Analysis(
+            f"attack_{name}",
+            "papers.idp.attacks:attacked",
+            tuple(found[2:]),
+            f"Attacking individual differential privacy on {name}",
+            data=(name,),
+            settings="analyses.idp_attacks",
+            resources=MINUTES,
+        ),
+    )
+
+
 ANALYSES = (
-    Analysis(
-        "audit_census",
-        "papers.idp.audit:audited",
-        (
-            AnalysisTable("census", "", None, "audit/idp"),
-            AnalysisTable("census_clusters", "", None, "audit/idp"),
-        ),
-        "Auditing individual differential privacy on census",
-        data=("census",),
-        settings="analyses.idp_audit",
-        resources=MINUTES,
-    ),
-    Analysis(
-        "attack_census",
-        "papers.idp.attacks:attacked",
-        (
-            AnalysisTable("census_attacks", "", None, "audit/idp"),
-            AnalysisTable("census_protection", "", None, "audit/idp"),
-        ),
-        "Attacking individual differential privacy on census",
-        data=("census",),
-        settings="analyses.idp_attacks",
-        resources=MINUTES,
-    ),
-    Analysis(
-        "audit_wine",
-        "papers.idp.audit:audited",
-        (
-            AnalysisTable("wine", "", None, "audit/idp"),
-            AnalysisTable("wine_clusters", "", None, "audit/idp"),
-        ),
-        "Auditing individual differential privacy on wine",
-        data=("wine",),
-        settings="analyses.idp_audit",
-        resources=MINUTES,
-    ),
-    Analysis(
-        "attack_wine",
-        "papers.idp.attacks:attacked",
-        (
-            AnalysisTable("wine_attacks", "", None, "audit/idp"),
-            AnalysisTable("wine_protection", "", None, "audit/idp"),
-        ),
-        "Attacking individual differential privacy on wine",
-        data=("wine",),
-        settings="analyses.idp_attacks",
-        resources=MINUTES,
-    ),
+    *_on("census"),
+    *_on("wine"),
     Analysis(
         "join_individual",
         "papers.idp.audit:joined",
@@ -119,18 +94,7 @@ ANALYSES = (
                 "idp_audit",
                 "papers.idp.audit:audit_table",
                 Columns(
-                    (
-                        "dataset",
-                        "method",
-                        "reading",
-                        "unit",
-                        "k",
-                        "epsilon",
-                        "domain_factor",
-                        "domain",
-                        "clusters",
-                        "note",
-                    ),
+                    AUDIT_KEYS,
                     verdict="holds",
                     rows_by_chance=("note", "released numbers"),
                 ),
@@ -144,16 +108,7 @@ ANALYSES = (
                 "idp_attacks",
                 "papers.idp.attacks:attack_table",
                 Columns(
-                    (
-                        "dataset",
-                        "attack",
-                        "neighbour",
-                        "method",
-                        "reading",
-                        "unit",
-                        "k",
-                        "claimed_epsilon",
-                    ),
+                    (*ATTACK_KEYS, "claimed_epsilon"),
                     "accuracy",
                     verdict="holds",
                     by_chance=("epsilon_at_least",),
@@ -169,17 +124,8 @@ ANALYSES = (
             ),
         ),
         "Joining the audits of individual differential privacy",
-        data=("census", "wine"),
-        needs=(
-            "census",
-            "census_clusters",
-            "census_attacks",
-            "census_protection",
-            "wine",
-            "wine_clusters",
-            "wine_attacks",
-            "wine_protection",
-        ),
+        data=tuple(DATASETS),
+        needs=tuple(f"{name}{end}" for name in DATASETS for end in SPLIT),
     ),
     Analysis(
         "decide_individual_claims",
@@ -190,34 +136,23 @@ ANALYSES = (
             ),
         ),
         "Deciding what [idp] claims in words",
-        data=("census", "wine"),
-        needs=("idp_fig3", "idp_fig4", "idp_fig5", "idp_fig6"),
+        data=tuple(DATASETS),
+        needs=tuple(FIGURES_OF),
     ),
 )
 FIGURES = (
-    Figure(
-        "idp_fig3",
-        "papers.idp.figures.utility:fig3",
-        ("idp_fig3",),
-        "Figure 3: mean SSE of masked Census records over k, by epsilon and domain",
-    ),
-    Figure(
-        "idp_fig4",
-        "papers.idp.figures.utility:fig4",
-        ("idp_fig4",),
-        "Figure 4: mean SSE of masked Wine records over k, by epsilon and domain",
-    ),
-    Figure(
-        "idp_fig5",
-        "papers.idp.figures.utility:fig5",
-        ("idp_fig5",),
-        "Figure 5: F-measures of classifiers trained on protected Census records, over k",
-    ),
-    Figure(
-        "idp_fig6",
-        "papers.idp.figures.utility:fig6",
-        ("idp_fig6",),
-        "Figure 6: F-measures of classifiers trained on protected Wine records, over k",
+    *(
+        Figure(
+            name,
+            f"papers.idp.figures.utility:{name.removeprefix('idp_')}",
+            (name,),
+            f"Figure {name[-1]}: {what.format(DATASETS[FIGURES_OF[name]])}, {over}",
+        )
+        for names, what, over in (
+            (SSE, "mean SSE of masked {} records over k", "by epsilon and domain"),
+            (FORESTS, "F-measures of classifiers trained on protected {} records", "over k"),
+        )
+        for name in names
     ),
     Figure(
         "idp_audit",

@@ -35,6 +35,7 @@ from deniable.idp import (
     METHODS,
     Method,
     NaiveBayes,
+    NoisyHistograms,
     Ranking,
     domain_bounds,
     f_measures,
@@ -131,12 +132,21 @@ class IdpForests:
         return np.asarray(found.mask(SeededNoise(generator))[0][: len(self._training)])
 
     def _synthetic(self, upper: Floats, epsilon: float, generator: np.random.Generator) -> Floats:
-        tables = noisy_histograms(
-            self._training.values, self._training.labels, len(self.data.classes), upper,
-            bins=bins_of_domain(upper, self.data.values), epsilon=epsilon,
-            noise=SeededNoise(generator),
-        )  # fmt: skip
+        tables = self._histograms(slice(None), upper, epsilon, generator)
         return tables.synthesize(self._training.labels, generator)
+
+    def _histograms(
+        self,
+        columns: slice | list[int],
+        upper: Floats,
+        epsilon: float,
+        generator: np.random.Generator,
+    ) -> NoisyHistograms:
+        """Return noisy histograms of some attributes of the training records, by class."""
+        training, bins = self._training, bins_of_domain(upper, self.data.values)
+        records = training.values[:, columns], training.labels, len(self.data.classes)
+        noise = SeededNoise(generator)
+        return noisy_histograms(*records, upper[columns], bins=bins, epsilon=epsilon, noise=noise)
 
     def _forest(self, training: Floats, seed: int) -> Floats:
         # What is left out are checks of parameters and values: the forest is the same.
@@ -147,11 +157,7 @@ class IdpForests:
 
     def _naive_bayes(self, upper: Floats, epsilon: float, generator: np.random.Generator) -> Floats:
         column = [self.data.position(self.attribute)]
-        tables = noisy_histograms(
-            self._training.values[:, column], self._training.labels, len(self.data.classes),
-            upper[column], bins=bins_of_domain(upper, self.data.values), epsilon=epsilon,
-            noise=SeededNoise(generator),
-        )  # fmt: skip
+        tables = self._histograms(column, upper, epsilon, generator)
         return self._measured(NaiveBayes(tables).predict(self._test.values[:, column]))
 
     def _rule(self, upper: Floats, epsilon: float, generator: np.random.Generator) -> Floats:

@@ -13,13 +13,12 @@ Beside the four methods of the text:
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
@@ -29,7 +28,6 @@ from deniable.idp import (
     Ranking,
     class_medians,
     domain_bounds,
-    expected_sse,
     masking,
     masking_sse,
     mean_sse,
@@ -107,15 +105,9 @@ class IdpSse:
 
     def _runs(self, found: Masking, generator: np.random.Generator, replicates: int) -> Floats:
         noise, at_once = SeededNoise(generator), max(DRAWS_AT_ONCE // found.centres.size, 1)
-        parts = [
-            masking_sse(
-                found,
-                found.noisy_centroids(noise, min(at_once, replicates - start)),
-                self.variances,
-            )
-            for start in range(0, replicates, at_once)
-        ]
-        return np.concatenate(parts)
+        parts = (min(at_once, replicates - start) for start in range(0, replicates, at_once))
+        drawn = (found.noisy_centroids(noise, runs) for runs in parts)
+        return np.concatenate([masking_sse(found, each, self.variances) for each in drawn])
 
     def _medians(
         self, upper: Floats, epsilon: float, generator: np.random.Generator, replicates: int
@@ -140,10 +132,8 @@ class IdpSse:
         bins = bins_of_domain(upper, data.values)
         found = np.empty(replicates)
         for run in range(replicates):
-            tables = noisy_histograms(
-                data.values, data.labels, len(data.classes), upper,
-                bins=bins, epsilon=epsilon, noise=noise,
-            )  # fmt: skip
+            records = data.values, data.labels, len(data.classes), upper
+            tables = noisy_histograms(*records, bins=bins, epsilon=epsilon, noise=noise)
             found[run] = mean_sse(data.values, tables.synthesize(data.labels, generator))
         return found
 
@@ -191,32 +181,6 @@ def bins_of_domain(upper: Floats, values: Floats) -> int:
     """Return how many bins cut [0, U_j], so that `BINS_TO_MAXIMUM` of them reach the maximum."""
     factor = float(np.max(upper / values.max(axis=0)))
     return math.ceil(round(BINS_TO_MAXIMUM * factor, 6))
-
-
-def expected_table(
-    data: NumericMicrodata,
-    k: Sequence[int],
-    epsilons: Sequence[float],
-    factors: Sequence[float],
-) -> pd.DataFrame:
-    """Return the expectation of the mean SSE in closed form, for the four methods of the text.
-
-    Returns
-    -------
-    DataFrame
-        ``method``, ``epsilon``, ``domain_factor``, ``k``, ``expected_sse``.
-    """
-    study = IdpSse(data, tuple(k))
-    rows = []
-    for method in METHODS:
-        for epsilon in epsilons:
-            for factor in factors:
-                upper = domain_bounds(data.values, factor)
-                for size in k:
-                    found = study.masking(method, size, upper, epsilon)
-                    expected = expected_sse(found, study.variances)
-                    rows.append((method, epsilon, factor, size, expected))
-    return pd.DataFrame(rows, columns=["method", "epsilon", "domain_factor", "k", "expected_sse"])
 
 
 Competitor = Callable[[IdpSse, Floats, float, np.random.Generator, int], Floats]

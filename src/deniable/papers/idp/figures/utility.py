@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Literal
 
 import matplotlib as mpl
@@ -22,45 +23,48 @@ from deniable.display import (
     line_with_band,
     mark_surrogate,
 )
+from deniable.papers.idp.names import FOREST_TITLES, NOT_APPLICABLE, SSE_TITLES
 
-NOT_APPLICABLE = 0
 K_TICKS = (3, 5, 10, 25, 50, 100, 200, 400)
 
 
 @dataclass(frozen=True)
 class Line:
-    """How a method is drawn: colour (safe for colour-blind readers), line, marker, label."""
+    """How a method is drawn: colour (safe for colour-blind readers), line, marker."""
 
     colour: str
-    style: Literal["-", "--", ":"]
-    marker: str
-    label: str
+    style: Literal["-", "--", ":"] = "-"
+    marker: str = ""
+
+    def drawn(self, markersize: float, **more: Any) -> dict[str, Any]:
+        """Return it as matplotlib takes it."""
+        style = {"color": self.colour, "linestyle": self.style, "marker": self.marker or None}
+        return style | {"markersize": markersize} | more
 
 
-CLAIMED: dict[str, Line] = {
-    "dp": Line("#1b1f24", "-", "", "DP: Laplace noise on each value"),
-    "dp_um": Line("#e69f00", "-", "s", "DP-UM"),
-    "idp_ls": Line("#0072b2", "-", "o", "iDP-LS"),
-    "idp_cbls": Line("#d55e00", "-", "^", "iDP-CBLS"),
+_CLUSTERED = {
+    "dp_um": Line("#e69f00", marker="s"),
+    "idp_ls": Line("#0072b2", marker="o"),
+    "idp_cbls": Line("#d55e00", marker="^"),
 }
-"""The methods of the text."""
-SSE_LINES: Mapping[str, Line] = CLAIMED | {
-    "dp_synthetic": Line("#009e73", "--", "", "true DP: synthetic records"),
-    "dp_median": Line("#009e73", "-", "", "true DP: median of the class"),
-    "no_data": Line("#9aa1a9", "--", "", "no data: 0 for every value"),
-    "least_dp": Line("#cc79a7", ":", "", "least SSE that true DP allows"),
-}
+SSE_LINES: Mapping[str, Line] = (
+    {"dp": Line("#1b1f24")}
+    | _CLUSTERED
+    | {
+        "dp_synthetic": Line("#009e73", "--"),
+        "dp_median": Line("#009e73"),
+        "no_data": Line("#9aa1a9", "--"),
+        "least_dp": Line("#cc79a7", ":"),
+    }
+)
 FOREST_LINES: Mapping[str, Line] = {
-    "original": Line(INK, "--", "", "original records (upper bound)"),
-    "majority": Line("#9aa1a9", "--", "", "majority class always"),
-    "dp_rule": Line("#009e73", "-", "", "true DP: threshold rule"),
-    "dp_naive_bayes": Line("#56b4e9", "-", "", "true DP: naive Bayes, one attribute"),
-    "dp_synthetic": Line("#009e73", ":", "", "true DP: forest on synthetic records"),
-    "dp": Line("#cc79a7", "-", "", "DP: Laplace noise on each value"),
-    "dp_um": CLAIMED["dp_um"],
-    "idp_ls": CLAIMED["idp_ls"],
-    "idp_cbls": CLAIMED["idp_cbls"],
-}
+    "original": Line(INK, "--"),
+    "majority": Line("#9aa1a9", "--"),
+    "dp_rule": Line("#009e73"),
+    "dp_naive_bayes": Line("#56b4e9"),
+    "dp_synthetic": Line("#009e73", ":"),
+    "dp": Line("#cc79a7"),
+} | _CLUSTERED
 
 
 def fig3(table: pd.DataFrame) -> Figure:
@@ -101,75 +105,64 @@ def _sse(table: pd.DataFrame, title: str) -> Figure:
     epsilons, factors = _values(table, "epsilon"), _values(table, "domain_factor")
     with mpl.rc_context(STYLE):
         figure, axes = _panels(len(factors), len(epsilons), 2.9, 2.75)
-        for row, factor in enumerate(factors):
-            for column, epsilon in enumerate(epsilons):
-                axis = axes[row, column]
-                part = table[(table["epsilon"] == epsilon) & (table["domain_factor"] == factor)]
-                _draw(axis, part, SSE_LINES, "mean_sse")
-                axis.set_yscale("log")
-                axis.yaxis.set_major_locator(LogLocator(10, numticks=12))
-                axis.yaxis.set_minor_locator(NullLocator())
-                axis.set_title(f"ε = {epsilon:g}, domain to {factor:g} × maximum", fontsize=9.5)
+        for (row, factor), (column, epsilon) in product(enumerate(factors), enumerate(epsilons)):
+            axis = axes[row, column]
+            part = table[(table["epsilon"] == epsilon) & (table["domain_factor"] == factor)]
+            _draw(axis, part, SSE_LINES, "mean_sse")
+            axis.set_yscale("log")
+            axis.yaxis.set_major_locator(LogLocator(10, numticks=12))
+            axis.yaxis.set_minor_locator(NullLocator())
+            axis.set_title(f"ε = {epsilon:g}, domain to {factor:g} × maximum", fontsize=9.5)
             axes[row, 0].set_ylabel("mean SSE (log scale)")
-        _finish(
-            figure,
-            axes,
-            table,
-            SSE_LINES,
-            title,
+        below = (
             "in variances of an attribute: 1 is the error of everybody's mean; "
-            f"means of {table['replicates'].max():,} runs, bands: 95 % intervals",
+            f"means of {table['replicates'].max():,} runs, bands: 95 % intervals"
         )
+        _finish(figure, axes, table, _handles(table, SSE_LINES, SSE_TITLES), title, below)
         return figure
 
 
 def _forests(table: pd.DataFrame, title: str) -> Figure:
-    epsilons = [e for e in _values(table, "epsilon") if e != NOT_APPLICABLE]
-    factors = [c for c in _values(table, "domain_factor") if c != NOT_APPLICABLE]
-    classes = list(dict.fromkeys(table["class"]))
+    epsilons, factors = _values(table, "epsilon"), _values(table, "domain_factor")
+    panels = list(product(factors, dict.fromkeys(table["class"])))
     with mpl.rc_context(STYLE):
-        figure, axes = _panels(len(epsilons), len(factors) * len(classes), 2.65, 2.35)
-        for row, epsilon in enumerate(epsilons):
-            panels = [(factor, name) for factor in factors for name in classes]
-            for column, (factor, name) in enumerate(panels):
-                axis = axes[row, column]
-                part = table[
-                    table["epsilon"].isin([epsilon, NOT_APPLICABLE])
-                    & table["domain_factor"].isin([factor, NOT_APPLICABLE])
-                    & (table["class"] == name)
-                ]
-                _draw(axis, part, FOREST_LINES, "f_measure")
-                axis.set_ylim(-0.02, 1.02)
-                if row == 0:
-                    axis.set_title(f"{name}\ndomain to {factor:g} × maximum", fontsize=9.5)
+        figure, axes = _panels(len(epsilons), len(panels), 2.65, 2.35)
+        for (row, epsilon), (column, (factor, name)) in product(
+            enumerate(epsilons), enumerate(panels)
+        ):
+            axis = axes[row, column]
+            part = table[
+                table["epsilon"].isin([epsilon, NOT_APPLICABLE])
+                & table["domain_factor"].isin([factor, NOT_APPLICABLE])
+                & (table["class"] == name)
+            ]
+            _draw(axis, part, FOREST_LINES, "f_measure")
+            axis.set_ylim(-0.02, 1.02)
+            if row == 0:
+                axis.set_title(f"{name}\ndomain to {factor:g} × maximum", fontsize=9.5)
             axes[row, 0].set_ylabel(f"ε = {epsilon:g}\nF-measure")
-        _finish(
-            figure,
-            axes,
-            table,
-            FOREST_LINES,
-            title,
+        below = (
             f"means of {table['replicates'].max():,} runs, bands: 95 % intervals; lines without "
-            "markers do not depend on k",
+            "markers do not depend on k"
         )
+        _finish(figure, axes, table, _handles(table, FOREST_LINES, FOREST_TITLES), title, below)
         return figure
 
 
 def _draw(axis: Axes, part: pd.DataFrame, lines: Mapping[str, Line], value: str) -> None:
     for method, line in lines.items():
         rows = part[part["method"] == method]
-        style: dict[str, Any] = {"color": line.colour, "linestyle": line.style, "linewidth": 1.5}
         flat = rows[rows["k"] == NOT_APPLICABLE]
         if len(flat):
-            axis.axhline(float(flat[value].iloc[0]), **style)
+            axis.axhline(
+                float(flat[value].iloc[0]), color=line.colour, linestyle=line.style, linewidth=1.5
+            )
             low, high = float(flat["ci_low"].iloc[0]), float(flat["ci_high"].iloc[0])
             if np.isfinite(low) and np.isfinite(high) and low < high:
                 axis.axhspan(low, high, color=line.colour, alpha=0.10, linewidth=0)
         clustered = rows[rows["k"] != NOT_APPLICABLE]
         if len(clustered):
-            line_with_band(
-                axis, clustered, "k", value, marker=line.marker or None, markersize=3.5, **style
-            )
+            line_with_band(axis, clustered, "k", value, **line.drawn(3.5, linewidth=1.5))
 
 
 def _panels(rows: int, columns: int, width: float, height: float) -> tuple[Figure, np.ndarray]:
@@ -177,46 +170,46 @@ def _panels(rows: int, columns: int, width: float, height: float) -> tuple[Figur
     return figure, figure.subplots(rows, columns, sharex=True, sharey="row", squeeze=False)
 
 
+def _handles(
+    table: pd.DataFrame, lines: Mapping[str, Line], titles: Mapping[str, str]
+) -> list[Line2D]:
+    known = set(table["method"])
+    return [
+        Line2D([], [], label=titles[method], **line.drawn(4, linewidth=1.8))
+        for method, line in lines.items()
+        if method in known
+    ]
+
+
 def _finish(
     figure: Figure,
     axes: np.ndarray,
     table: pd.DataFrame,
-    lines: Mapping[str, Line],
+    handles: Sequence[Line2D],
     title: str,
     below: str,
 ) -> None:
-    known = set(table["method"])
     sizes = table.loc[table["k"] != NOT_APPLICABLE, "k"]
     for axis in axes.reshape(-1):
         axis.set_xscale("log")
-        _plain_ticks(axis, [tick for tick in K_TICKS if sizes.min() <= tick <= sizes.max()])
+        ticks = [tick for tick in K_TICKS if sizes.min() <= tick <= sizes.max()]
+        axis.xaxis.set_major_locator(FixedLocator(ticks))
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
         axis.set_xlim(sizes.min() / 1.12, sizes.max() * 1.12)
         axis.grid(color=GRID, linewidth=0.6)
         axis.set_axisbelow(True)
     for axis in axes[-1]:
         axis.set_xlabel("k")
-    figure.legend(
-        handles=[
-            Line2D([], [], color=line.colour, linestyle=line.style, linewidth=1.8,
-                   marker=line.marker or None, markersize=4, label=line.label)
-            for method, line in lines.items() if method in known
-        ],
-        loc="lower center", ncols=3 if len(known) > 8 else 4, frameon=False,
-    )  # fmt: skip
+    columns = 3 if len(handles) > 8 else 4
+    figure.legend(handles=handles, loc="lower center", ncols=columns, frameon=False)
     heading(figure, title, below)
     width, height = figure.get_figwidth(), figure.get_figheight()
-    figure.subplots_adjust(
-        left=0.8 / width, right=1 - 0.12 / width, top=1 - 1.1 / height, bottom=1.15 / height,
-        wspace=0.08, hspace=0.22,
-    )  # fmt: skip
+    margins = {"left": 0.8 / width, "right": 1 - 0.12 / width}
+    margins |= {"top": 1 - 1.1 / height, "bottom": 1.15 / height}
+    figure.subplots_adjust(**margins, wspace=0.08, hspace=0.22)
     mark_surrogate(figure, table)
 
 
-def _plain_ticks(axis: Axes, ticks: Sequence[float]) -> None:
-    axis.xaxis.set_major_locator(FixedLocator(list(ticks)))
-    axis.xaxis.set_minor_locator(NullLocator())
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-
-
 def _values(table: pd.DataFrame, column: str) -> list[float]:
-    return sorted(table[column].unique().tolist())
+    return sorted(set(table[column]) - {NOT_APPLICABLE})

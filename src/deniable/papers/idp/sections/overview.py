@@ -4,41 +4,42 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
 from deniable.display import Row, Tables, rows_of
-from deniable.papers.idp.sections.privacy import (
+from deniable.papers.idp.names import (
     ALL,
     AS_IT_RUNS,
     ATTACKS,
+    CERTAIN,
     CERTIFICATE,
-    Shown,
-    data_driven,
-    judged,
-    noted,
-    shown,
-)
-from deniable.papers.idp.sections.utility import (
     CLUSTERED,
     DATASETS,
     FOREST_TABLES,
     FOREST_TITLES,
     HONEST,
+    LINKED,
     MASKED,
     SSE_TABLES,
     SSE_TITLES,
-    forests_of,
-    line_at,
+    UNITS,
 )
+from deniable.papers.idp.sections.privacy import (
+    Shown,
+    at_k,
+    data_driven,
+    judged,
+    noted,
+    of_attack,
+    shown,
+    where,
+)
+from deniable.papers.idp.sections.utility import forests_of, line_at
 
 NAMES = {name: title.split(": ")[-1] for name, title in (FOREST_TITLES | SSE_TITLES).items()}
-UNITS = {
-    "centroid": "one centroid",
-    "attribute": "all centroids of an attribute",
-    "record": "the released records",
-}
 
 
 def overview(tables: Tables) -> dict[str, Any]:
@@ -67,7 +68,7 @@ def overview(tables: Tables) -> dict[str, Any]:
         "helps": _noise_helps(datasets),
         "domain": data_driven(audit, at),
         "other_epsilons": _by_epsilon(pages, sorted(audit["epsilon"].unique())),
-        "allowed": _allowed(at),
+        "allowed": None if at.epsilon is None else 1 / (1 + math.exp(-at.epsilon)),
     }
 
 
@@ -88,25 +89,14 @@ def _noise_helps(datasets: Mapping[str, Any]) -> bool:
     return bool(pairs) and all(share < alone for share, alone in pairs)
 
 
-def _allowed(at: Shown) -> float | None:
-    """Return how often an intruder may be right at the epsilon that is shown."""
-    return None if at.epsilon is None else 1 / (1 + math.exp(-at.epsilon))
-
-
 def _deliveries(audit: pd.DataFrame, at: Shown) -> dict[tuple[str, str, float, str], Row]:
     """Return by data set, method, epsilon and unit what the algorithm spends as it runs.
 
     In a public domain; of attributes the worst one.
     """
-    part = audit[
-        (audit["reading"] == AS_IT_RUNS)
-        & (audit["domain"] == "public")
-        & (audit["domain_factor"] == at.factor)
-        & ((audit["method"] == "dp") | (audit["k"] == at.k))
-        & ((audit["unit"] != "attribute") | (audit["attribute"] != ALL))
-        & ~noted(audit, CERTIFICATE)
-    ]
-    rows = [judged(row) for row in rows_of(part)]
+    part = at_k(where(audit, reading=AS_IT_RUNS, domain="public", domain_factor=at.factor), at)
+    together = (part["unit"] == "attribute") & (part["attribute"] == ALL)
+    rows = [judged(row) for row in rows_of(part[~together & ~noted(part, CERTIFICATE)])]
     return {(row["dataset"], row["method"], row["epsilon"], row["unit"]): row for row in rows}
 
 
@@ -130,7 +120,6 @@ class _Page:
     deliveries: Mapping[tuple[Any, ...], Row]
 
     def whole(self) -> dict[str, Any]:
-        forests = self._forests()
         rows = [
             {
                 "method": name,
@@ -140,20 +129,21 @@ class _Page:
                 "certain": self.certain(name),
                 "told": self.told(name),
             }
-            | self.useful(name, forests)
+            | self.useful(name)
             for name, title in MASKED.items()
         ]
-        honest = [
-            {"method": name, "name": NAMES[name]} | self.useful(name, forests) for name in HONEST
-        ]
+        honest = [{"method": name, "name": NAMES[name]} | self.useful(name) for name in HONEST]
         return {
             "rows": rows,
             "by": {row["method"]: row for row in rows},
             "honest": [row for row in honest if row["sse"] or row["f"]],
-            "classes": forests["classes"] if forests else [],
-            "microaggregation": self.microaggregation(),
-            "original": self._ends("original", forests),
-            "no_data": self._ends("majority", forests) | {"sse": self.sse("no_data")},
+            "classes": self.forests["classes"] if self.forests else [],
+            "microaggregation": {
+                "linked": _first(self.protection(LINKED, "idp_cbls"), "microaggregation"),
+                "certain": _first(self.protection(CERTAIN, "idp_cbls"), "microaggregation"),
+            },
+            "original": self.useful("original"),
+            "no_data": {"f": self.useful("majority")["f"], "sse": self.sse("no_data")},
             "best": self._best_honest(honest),
         }
 
@@ -162,77 +152,53 @@ class _Page:
         at = (self.dataset, method, self.at.epsilon)
         return {unit: self.deliveries.get((*at, unit)) for unit in UNITS}
 
+    def protection(self, measure: str, method: str) -> pd.DataFrame:
+        """Return what a measure says of a method at the k that is shown."""
+        table = self.tables.get("idp_protection")
+        return where(table, dataset=self.dataset, measure=measure, method=method, k=self.at.k)
+
     def linked(self, method: str, epsilon: float) -> float | None:
         """Return the share of records that are linked to their own released record."""
-        part = self._protection("records linked", method)
-        part = part[part["epsilon"] == epsilon]
-        return float(part["value"].iloc[0]) if len(part) else None
+        part = self.protection(LINKED, method)
+        return _first(where(part, epsilon=epsilon), "value") if len(part) else None
 
     def certain(self, method: str) -> float | None:
         """Return the share of values that a release gives away for certain."""
         if method == "dp":  # every value has noise of its own
             return 0.0
-        part = self._protection("values known for certain", method)
-        if len(part):
-            return float(part["value"].iloc[0])
+        found = _first(self.protection(CERTAIN, method), "value")
+        if found is not None:
+            return found
+        at = {"k": self.at.k, "domain_factor": self.at.factor}
         clusters = self.tables.get("idp_audit_clusters")
-        if clusters is None:
-            return None
-        own = clusters[(clusters["dataset"] == self.dataset) & (clusters["method"] == method)]
-        own = own[(own["k"] == self.at.k) & (own["domain_factor"] == self.at.factor)]
+        own = where(clusters, dataset=self.dataset, method=method, **at)
         return 0.0 if len(own) and (own["clusters_without_noise"] == 0).all() else None
 
     def told(self, method: str) -> Row | None:
         """Return how often an intruder tells the file from a neighbour, by released records."""
-        attacks = self.tables.get("idp_attacks")
-        if attacks is None:
-            return None
         kind = ATTACKS["frozen" if method == "dp" else "partition"]
-        part = attacks[
-            (attacks["dataset"] == self.dataset)
-            & (attacks["method"] == method)
-            & (attacks["attack"] == kind[0])
-            & (attacks["reading"] == kind[1])
-            & attacks["neighbour"].str.contains(kind[2], regex=False)
-            & (attacks["claimed_epsilon"] == self.at.epsilon)
-        ]
-        if method != "dp":
-            part = part[part["k"] == self.at.k]
+        own = {"dataset": self.dataset, "method": method, "claimed_epsilon": self.at.epsilon}
+        part = where(self.tables.get("idp_attacks"), **own)
+        part = of_attack(at_k(part, self.at), kind) if len(part) else part
         return judged(rows_of(part)[0]) if len(part) else None
 
-    def microaggregation(self) -> Row:
-        """Return what microaggregation alone protects."""
-        found: Row = {}
-        measures = {"linked": "records linked", "certain": "values known for certain"}
-        for name, measure in measures.items():
-            part = self._protection(measure, "idp_cbls")
-            found[name] = float(part["microaggregation"].iloc[0]) if len(part) else None
-        return found
-
-    def useful(self, method: str, forests: Mapping[str, Any] | None) -> Row:
+    def useful(self, method: str) -> Row:
         """Return the mean SSE and the F-measures of a method, by epsilon."""
-        lines = {} if forests is None else {
-            epsilon: line_at(forests, method, epsilon, self.at.factor or 0)
-            for epsilon in self.at.epsilons
-        }  # fmt: skip
+        epsilons, factor = self.at.epsilons if self.forests else [], self.at.factor or 0
+        lines = {each: line_at(self.forests, method, each, factor) for each in epsilons}
         return {"sse": self.sse(method), "f": {e: line for e, line in lines.items() if line}}
 
     def sse(self, method: str) -> dict[float, float]:
         """Return the mean SSE of a method, by epsilon."""
-        table = self.tables.get(SSE_TABLES[self.dataset])
-        if table is None:
-            return {}
-        part = table[(table["method"] == method) & (table["domain_factor"] == self.at.factor)]
-        part = part[(part["k"] == self.at.k) & part["epsilon"].isin(self.at.epsilons)]
-        return dict(zip(part["epsilon"], part["mean_sse"], strict=True))
+        at = {"domain_factor": self.at.factor, "k": self.at.k, "epsilon": (*self.at.epsilons,)}
+        part = where(self.tables.get(SSE_TABLES[self.dataset]), method=method, **at)
+        return dict(zip(part["epsilon"], part["mean_sse"], strict=True)) if len(part) else {}
 
-    def _forests(self) -> dict[str, Any] | None:
+    @cached_property
+    def forests(self) -> dict[str, Any]:
+        """The F-measures, at the k that is shown; nothing without a table of them."""
         table = self.tables.get(FOREST_TABLES[self.dataset])
-        return None if table is None else forests_of(table) | {"k": self.at.k}
-
-    def _ends(self, method: str, forests: Mapping[str, Any] | None) -> Row:
-        """Return the line that has no epsilon, at each of those that are shown."""
-        return {"f": self.useful(method, forests)["f"]}
+        return {} if table is None else forests_of(table) | {"k": self.at.k}
 
     def _best_honest(self, honest: Sequence[Row]) -> dict[float, Row]:
         """Return by epsilon which classifier with true DP has the largest mean F."""
@@ -243,13 +209,6 @@ class _Page:
                 found[epsilon] = max(lines, key=lambda line: line["mean"])
         return found
 
-    def _protection(self, measure: str, method: str) -> pd.DataFrame:
-        table = self.tables.get("idp_protection")
-        if table is None:
-            return pd.DataFrame({"value": [], "microaggregation": [], "epsilon": []})
-        return table[
-            (table["dataset"] == self.dataset)
-            & (table["measure"] == measure)
-            & (table["method"] == method)
-            & (table["k"] == self.at.k)
-        ]
+
+def _first(part: pd.DataFrame, column: str) -> float | None:
+    return float(part[column].iloc[0]) if len(part) else None

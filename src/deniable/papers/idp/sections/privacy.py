@@ -1,35 +1,33 @@
 """The report's section about the audit of individual differential privacy ([idp])."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from deniable.display import Row, Tables, groups_of, rows_of
-from deniable.papers.idp.sections.utility import (
+from deniable.papers.idp.names import (
+    ALL,
+    ANEW,
+    AS_IT_RUNS,
+    ATTACKS,
+    AUDITED,
+    CERTAIN,
+    CERTIFICATE,
     CLUSTERED,
     DATASETS,
     FOREST_TABLES,
+    FROZEN,
+    LINKED,
     MASKED,
-    SHOWN_K,
+    SHUFFLED,
     SSE_TABLES,
-    common,
-    shown_epsilons,
+    Attack,
 )
+from deniable.papers.idp.sections.utility import SHOWN_K, common, shown_epsilons
 
-FROZEN, AS_IT_RUNS = "scale frozen", "as it runs"
-ANEW, ALL = "formed anew", "all attributes"
-CERTIFICATE, SHUFFLED = "released numbers", "random order"
-AUDITED = MASKED | {"idp_cbls_prose": "iDP-CBLS as in the prose"}
-RANDOM = "random record"
-ATTACKS = {
-    "frozen": ("likelihood", FROZEN, "all attributes", "centroids, scale frozen"),
-    "runs": ("likelihood", AS_IT_RUNS, "all attributes", "centroids, as it runs"),
-    "partition": ("partition", AS_IT_RUNS, RANDOM, "records, a random change"),
-}
-"""Attack, reading, part of what is changed, and what the page calls it."""
 HOLDS_WITHIN = 1e-9
 
 
@@ -61,16 +59,34 @@ def shown(tables: Tables) -> Shown:
     """Return the k that most tables have, the narrowest domain and the epsilons of one page."""
     audit = tables["idp_audit"]
     with_k = ("idp_audit", "idp_attacks", "idp_protection")
-    clustered = {
-        name: table[table["method"].isin(CLUSTERED)]
-        for name in (*with_k, *SSE_TABLES.values(), *FOREST_TABLES.values())
-        if (table := tables.get(name)) is not None
-    }
+    names = (*with_k, *SSE_TABLES.values(), *FOREST_TABLES.values())
+    clustered = [where(tables[name], method=CLUSTERED) for name in names if name in tables]
     return Shown(
-        common(clustered, list(clustered), "k", SHOWN_K),
+        common(clustered, "k", SHOWN_K),
         audit["domain_factor"].min(),
         shown_epsilons(audit["epsilon"].unique()),
     )
+
+
+def where(table: pd.DataFrame | None, **values: Any) -> pd.DataFrame:
+    """Return the rows that have a value in each column, or one of several; none without a table."""
+    if table is None:
+        return pd.DataFrame()
+    for column, value in values.items():
+        found = table[column].isin(value) if isinstance(value, tuple) else table[column] == value
+        table = table[found]
+    return table
+
+
+def at_k(table: pd.DataFrame, at: Shown) -> pd.DataFrame:
+    """Return the rows of the k that is shown, and of plain noise, which has none."""
+    return table[(table["method"] == "dp") | (table["k"] == at.k)]
+
+
+def of_attack(table: pd.DataFrame, kind: Attack) -> pd.DataFrame:
+    """Return the rows of one kind of attack."""
+    part = where(table, attack=kind.attack, reading=kind.reading)
+    return part[part["neighbour"].str.contains(kind.neighbour, regex=False)]
 
 
 def judged(row: Row) -> Row:
@@ -82,17 +98,15 @@ def judged(row: Row) -> Row:
 
 def data_driven(audit: pd.DataFrame, at: Shown) -> Row | None:
     """Count the methods without a finite epsilon if the domain is made from the data."""
-    part = audit[(audit["domain"] == "from the data") & (audit["epsilon"] == at.epsilon)]
-    part = part[part["domain_factor"] == at.factor]
+    part = where(audit, domain="from the data", epsilon=at.epsilon, domain_factor=at.factor)
     if not len(part):
         return None
     endless = part[part["exact_or_lower_bound"].map(math.isinf)]
-    methods = [name for name in MASKED if name in set(part["method"])]
-    return {
-        "methods": [MASKED[name] for name in methods],
-        "all": len(endless) == len(part),
-        "endless": [MASKED[name] for name in methods if name in set(endless["method"])],
-    }
+    of, at_all = (
+        [title for name, title in MASKED.items() if name in set(each["method"])]
+        for each in (part, endless)
+    )
+    return {"methods": of, "all": len(endless) == len(part), "endless": at_all}
 
 
 def noted(table: pd.DataFrame, note: str) -> pd.Series:
@@ -106,22 +120,42 @@ def noted(table: pd.DataFrame, note: str) -> pd.Series:
 def audit(tables: Tables) -> dict[str, Any]:
     """Prepare the audit in detail: one centroid, all of them, records, as it runs, attacks."""
     at, table = shown(tables), tables["idp_audit"]
-    first = table[(table["domain_factor"] == at.factor) & (table["domain"] == "public")]
+    first = where(table, domain_factor=at.factor, domain="public")
+    clusters = tables.get("idp_audit_clusters")
+    narrowest = where(clusters, domain_factor=at.factor)
+    together = where(
+        first, unit="attribute", attribute=ALL, reading=FROZEN, clusters=ANEW, epsilon=at.epsilon
+    )
+    alone = where(first, unit="centroid", reading=AS_IT_RUNS, method=CLUSTERED)
+    own = where(narrowest, method="idp_cbls") if len(narrowest) else narrowest
     return {
         "at": at,
         "names": DATASETS,
         "methods": AUDITED,
-        "tightness": _tightness(tables.get("idp_audit_clusters")),
-        "composition": _composition(tables.get("idp_audit_clusters"), at),
-        "together": _together(first, at),
-        "records": _records(table),
-        "runs": _as_it_runs(first),
+        "tightness": _tightness(clusters),
+        "composition": _composition(narrowest),
+        "together": _by_k(together, lambda cell: judged(rows_of(cell)[-1])),
+        "records": _records(where(table, unit="record", reading=FROZEN, clusters=ANEW)),
+        "runs": _by_k(alone, _over_epsilons),
         "domain": data_driven(table, at),
-        "noiseless": _noiseless(tables.get("idp_audit_clusters"), at),
+        "noiseless": _by_k(own, _without_noise, "dataset"),
         "certificate": _certificate(first, at),
         "attacks": _attacks(tables.get("idp_attacks"), at),
         "protection": _protection(tables.get("idp_protection")),
     }
+
+
+def _by_k(
+    part: pd.DataFrame, cell: Callable[[pd.DataFrame], Row], *of: str
+) -> dict[str, Any] | None:
+    """Return a cell for each k, a row a method of a data set, or a row for what else it is of."""
+    if not len(part):
+        return None
+    rows = [
+        named | {"cells": {k: cell(at_it) for k, at_it in own.groupby("k")}}
+        for named, own in groups_of(part, *(of or ("dataset", "method")))
+    ]
+    return {"rows": rows, "sizes": sorted(part["k"].unique())}
 
 
 def _ends(values: Iterable[float]) -> tuple[float, float]:
@@ -142,65 +176,30 @@ def _tightness(table: pd.DataFrame | None) -> list[Row] | None:
     return rows
 
 
-def _composition(table: pd.DataFrame | None, at: Shown) -> dict[str, Any] | None:
+def _composition(part: pd.DataFrame) -> dict[str, Any] | None:
     """Return how often the worst attribute spends its claim: a row a method, a column a k."""
-    part = None if table is None else table[table["domain_factor"] == at.factor]
-    if part is None or not len(part):
+
+    def worst(cell: pd.DataFrame) -> Row:
+        value = cell["attribute_times_claimed"].max()
+        everyone = bool(cell["records_beyond"].min() == 1)
+        return judged({"value": value, "holds": value <= 1 + HOLDS_WITHIN, "everyone": everyone})
+
+    found = _by_k(part, worst)
+    if found is None:
         return None
-    rows = []
-    for of, own in groups_of(part, "dataset", "method"):
-        by_k = own.groupby("k")["attribute_times_claimed"].max()
-        every = own.groupby("k")["records_beyond"].min()
-        cells = {
-            k: judged({"value": value, "holds": value <= 1 + HOLDS_WITHIN})
-            for k, value in by_k.items()
-        }
-        rows.append(of | {"cells": cells, "everyone": bool((every == 1).all())})
-    verdicts = {
-        name: {
-            cell["verdict"]
-            for row in rows
-            if row["method"] == name
-            for cell in row["cells"].values()
-        }
-        for name in CLUSTERED
-    }
-    return {
-        "rows": rows,
-        "sizes": sorted(part["k"].unique()),
-        "fails": any("fails" in found for found in verdicts.values()),
-        "kept": verdicts["dp_um"] == {"holds"},
-    }
+    verdicts: dict[str, set[str]] = {name: set() for name in AUDITED}
+    for row in found["rows"]:
+        row["everyone"] = all(cell["everyone"] for cell in row["cells"].values())
+        verdicts[row["method"]] |= {cell["verdict"] for cell in row["cells"].values()}
+    fails = any("fails" in verdicts[name] for name in CLUSTERED)
+    return found | {"fails": fails, "kept": verdicts["dp_um"] == {"holds"}}
 
 
-def _together(first: pd.DataFrame, at: Shown) -> dict[str, Any] | None:
-    """Return what all attributes together spend with the scale frozen, by k."""
-    part = first[
-        (first["unit"] == "attribute")
-        & (first["attribute"] == ALL)
-        & (first["reading"] == FROZEN)
-        & (first["clusters"] == ANEW)
-        & (first["epsilon"] == at.epsilon)
-    ]
-    if not len(part):
-        return None
-    rows = [
-        of | {"cells": {row["k"]: judged(row) for row in rows_of(own)}}
-        for of, own in groups_of(part, "dataset", "method")
-    ]
-    return {"rows": rows, "sizes": sorted(part["k"].unique())}
-
-
-def _records(table: pd.DataFrame) -> Row | None:
+def _records(part: pd.DataFrame) -> Row | None:
     """Count the releases of records that no finite epsilon describes, scale frozen."""
-    part = table[
-        (table["unit"] == "record")
-        & (table["reading"] == FROZEN)
-        & (table["clusters"] == ANEW)
-        & (table["domain"] == "public")
-    ]
-    shuffled = part[noted(part, SHUFFLED)]
-    kept = part[~noted(part, SHUFFLED)]
+    public = where(part, domain="public")
+    in_order = ~noted(public, SHUFFLED)
+    kept, shuffled = public[in_order], public[~in_order]
     if not len(kept):
         return None
     delta = float(kept["delta"].min())
@@ -213,62 +212,38 @@ def _records(table: pd.DataFrame) -> Row | None:
     }
 
 
-def _as_it_runs(first: pd.DataFrame) -> dict[str, Any] | None:
-    """Return how often one centroid spends its claim as it runs, over epsilons, by k."""
-    part = first[
-        (first["unit"] == "centroid")
-        & (first["reading"] == AS_IT_RUNS)
-        & first["method"].isin(CLUSTERED)
-    ]
-    if not len(part):
-        return None
-    rows = [
-        of | {"cells": {k: _over_epsilons(at_k) for k, at_k in own.groupby("k")}}
-        for of, own in groups_of(part, "dataset", "method")
-    ]
-    return {"rows": rows, "sizes": sorted(part["k"].unique())}
-
-
 def _over_epsilons(part: pd.DataFrame) -> Row:
-    """Return the range of the factors over the claim; it holds if it does at every epsilon."""
+    """Return how often one centroid spends its claim as it runs, over epsilons.
+
+    It holds if it does at every epsilon.
+    """
     verdicts = {judged(row)["verdict"] for row in rows_of(part)}
     low, high = _ends(part["times_claimed"])
     verdict = next(each for each in ("fails", "undecided", "holds") if each in verdicts)
     return {"low": low, "high": high, "verdict": verdict}
 
 
-def _noiseless(table: pd.DataFrame | None, at: Shown) -> dict[str, Any] | None:
-    """Return the clusters of iDP-CBLS that are released without noise, by k."""
-    part = None if table is None else table[table["domain_factor"] == at.factor]
-    if part is None or "idp_cbls" not in set(part["method"]):
-        return None
-    part = part[part["method"] == "idp_cbls"]
-    rows = []
-    for of, own in groups_of(part, "dataset"):
-        cells = {
-            k: {
-                "mean": float(at_k["clusters_without_noise"].mean()),
-                "worst": rows_of(at_k.loc[[at_k["values_without_noise"].idxmax()]])[0],
-            }
-            for k, at_k in own.groupby("k")
-        }
-        rows.append(of | {"cells": cells})
-    return {"rows": rows, "sizes": sorted(part["k"].unique())}
+def _without_noise(part: pd.DataFrame) -> Row:
+    """Return the clusters that are released without noise, and the attribute with most of them."""
+    worst = part.loc[[part["values_without_noise"].idxmax()]]
+    return {"mean": float(part["clusters_without_noise"].mean()), "worst": rows_of(worst)[0]}
 
 
 def _certificate(first: pd.DataFrame, at: Shown) -> dict[str, Any] | None:
     """Return what the released numbers alone prove of each method, by epsilon."""
-    part = first[noted(first, CERTIFICATE) & (first["unit"] == "record")]
-    part = part[(part["method"] == "dp") | (part["k"] == at.k)]
+    part = at_k(where(first[noted(first, CERTIFICATE)], unit="record"), at)
     if not len(part):
         return None
-    rows = []
-    for of, own in groups_of(part, "dataset", "method"):
-        cells = {
-            (row["epsilon"], "all" if row["attribute"] == ALL else "one"): judged(row)
-            for row in rows_of(own)
+    rows = [
+        of
+        | {
+            "cells": {
+                (row["epsilon"], "all" if row["attribute"] == ALL else "one"): judged(row)
+                for row in rows_of(own)
+            }
         }
-        rows.append(of | {"cells": cells})
+        for of, own in groups_of(part, "dataset", "method")
+    ]
     return {"rows": rows, "epsilons": sorted(part["epsilon"].unique())}
 
 
@@ -276,22 +251,23 @@ def _attacks(table: pd.DataFrame | None, at: Shown) -> dict[str, Any] | None:
     """Return how often attacks are right at the k that is shown, by kind and epsilon."""
     if table is None or not len(table):
         return None
-    epsilons = sorted(table["claimed_epsilon"].unique())
     part = table[(table["k"] == at.k) | table["k"].isna()]
-    rows = []
-    for of, own in groups_of(part, "dataset", "method"):
-        cells: dict[tuple[str, float], Row] = {}
-        for kind, (attack, reading, neighbour, _) in ATTACKS.items():
-            which = own[(own["attack"] == attack) & (own["reading"] == reading)]
-            which = which[which["neighbour"].str.contains(neighbour, regex=False)]
-            cells |= {(kind, row["claimed_epsilon"]): judged(row) for row in rows_of(which)}
-        rows.append(of | {"cells": cells})
-    allowed = table.drop_duplicates("claimed_epsilon").set_index("claimed_epsilon")["allowed"]
+    rows = [
+        of
+        | {
+            "cells": {
+                (name, row["claimed_epsilon"]): judged(row)
+                for name, kind in ATTACKS.items()
+                for row in rows_of(of_attack(own, kind))
+            }
+        }
+        for of, own in groups_of(part, "dataset", "method")
+    ]
     return {
         "rows": rows,
-        "epsilons": epsilons,
-        "kinds": {name: kind[-1] for name, kind in ATTACKS.items()},
-        "allowed": allowed.to_dict(),
+        "epsilons": sorted(table["claimed_epsilon"].unique()),
+        "kinds": {name: kind.title for name, kind in ATTACKS.items()},
+        "allowed": dict(zip(table["claimed_epsilon"], table["allowed"], strict=True)),
         "all": [judged(row) for row in rows_of(table)],
     }
 
@@ -300,16 +276,15 @@ def _protection(table: pd.DataFrame | None) -> dict[str, Any] | None:
     """Return what noise protects beside microaggregation alone: twins, certain values, links."""
     if table is None or not len(table):
         return None
-    twins = table[table["dataset"] == "none"].drop_duplicates(["method", "epsilon"])
-    linked = table[table["measure"] == "records linked"]
-    certain = table[table["measure"] == "values known for certain"]
+    twins = where(table, dataset="none").drop_duplicates(["method", "epsilon"])
+    linked = where(table, measure=LINKED)
     return {
         "epsilons": sorted(table["epsilon"].dropna().unique()),
         "twins": [
             of | {"cells": {row["epsilon"]: row for row in rows_of(own)}}
             for of, own in groups_of(twins, "method")
         ],
-        "certain": rows_of(certain),
+        "certain": rows_of(where(table, measure=CERTAIN)),
         "linked": [
             of
             | {"cells": {(row["method"], row["epsilon"]): row for row in rows_of(own)}}

@@ -5,8 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display import Row, Tables, groups_of, rows_of
-from deniable.papers.idp.sections.utility import nearest
+from deniable.display import Row, Tables, groups_of, nearest, rows_of
 from deniable.papers.rrba.names import DATASETS, FILES
 from deniable.papers.rrba.sections.tables import (
     EQUAL_KEYS,
