@@ -13,7 +13,6 @@ from .page import (
     nearest as nearest,
     percent as percent,
     plain as plain,
-    read_folders as read_folders,
     rows_of as rows_of,
     short as short,
     thousands as thousands,

@@ -4,14 +4,11 @@ import html
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
-
-from deniable.files import read_json, read_table
 
 Tables = Mapping[str, pd.DataFrame]
 Row = dict[str, Any]
@@ -35,25 +32,6 @@ POINTS_AN_INCH = 72
 PIXELS_AN_INCH = (80, 112)
 """How small and how large a figure may be shown."""
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def read_folders(paths: Iterable[str], tables: Collection[str]) -> list[dict[str, Any]]:
-    """Read what releases left behind, each in a folder of its own.
-
-    Returns
-    -------
-    list of dict
-        For each release ``description``, its release.json, and of the named tables those that it
-        has.
-    """
-    folders: dict[Path, dict[str, Path]] = {}
-    for path in map(Path, paths):
-        folders.setdefault(path.parent, {})[path.stem] = path
-    return [
-        {"description": read_json(files["release"])}
-        | {name: read_table(files[name]) for name in tables if name in files}
-        for files in folders.values()
-    ]
 
 
 def rows_of(table: pd.DataFrame) -> list[Row]:

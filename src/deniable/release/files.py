@@ -6,8 +6,9 @@ and only the one that takes a step imports its module.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
+
+from deniable.study import resolve
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,7 @@ class Step:
 
     def __call__(self, *given: Any) -> Mapping[str, Any]:
         """Carry out the step."""
-        module, _, name = self.run.partition(":")
-        made: Mapping[str, Any] = getattr(import_module(f"deniable.{module}"), name)(*given)
+        made: Mapping[str, Any] = resolve(self.run)(*given)
         return made
 
 

@@ -18,7 +18,6 @@ from .claims import (
     claim_row as claim_row,
     decide_claims as decide_claims,
     decided as decided,
-    in_order_of_text as in_order_of_text,
     source_of as source_of,
 )
 from .comparisons import (

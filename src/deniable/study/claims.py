@@ -214,13 +214,3 @@ def claim_row(
         verdict,
         source,
     )
-
-
-def in_order_of_text(
-    rows: Sequence[tuple[Any, ...]], columns: Sequence[str], ids: Iterable[str]
-) -> pd.DataFrame:
-    """Return rows of claims as a table, in the order of the claims' ids."""
-    place = {name: number for number, name in enumerate(ids)}
-    table = pd.DataFrame(rows, columns=list(columns))
-    ordered = table.sort_values("claim", key=lambda names: names.map(place), kind="stable")
-    return ordered.reset_index(drop=True)
