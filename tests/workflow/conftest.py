@@ -4,6 +4,7 @@ Nothing here needs a network or the published data: the manifest names a file of
 numeric ones, that are made here; its surrogates are the committed ones.
 """
 
+import compileall
 import fcntl
 import hashlib
 import os
@@ -314,8 +315,23 @@ def shared_folder(factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a project in which nothing was run, its library compiled: to be copied."""
+    shared = shared_folder(tmp_path_factory)
+    done = shared / "template.done"
+    with locked(shared / "template.lock"):
+        if not done.exists():
+            set_up(shared / "template")
+            # Once here, rather than by the first job of each copy.
+            compileall.compile_dir(shared / "template" / "src", quiet=1)
+            done.touch()
+    return shared / "template"
+
+
+@pytest.fixture(scope="session")
 def finished(
     tmp_path_factory: pytest.TempPathFactory,
+    template: Path,
     snakemake: Callable[..., Any],
     environment: Callable[..., Any],
 ) -> tuple[Project, str]:
@@ -328,7 +344,7 @@ def finished(
     log = shared / "finished.log"
     with locked(shared / "finished.lock"):
         if not log.exists():
-            set_up(project.folder)
+            shutil.copytree(template, project.folder)
             said = project.made("--cores", "2")
             log.write_text(said, encoding="utf-8")
     return project, log.read_text(encoding="utf-8")
@@ -343,8 +359,11 @@ def project(finished: tuple[Project, str], tmp_path: Path) -> Project:
 
 @pytest.fixture
 def untouched(
-    tmp_path: Path, snakemake: Callable[..., Any], environment: Callable[..., Any]
+    tmp_path: Path,
+    template: Path,
+    snakemake: Callable[..., Any],
+    environment: Callable[..., Any],
 ) -> Project:
     """Give a project in which nothing was run yet."""
-    set_up(tmp_path / "project")
+    shutil.copytree(template, tmp_path / "project")
     return Project(tmp_path / "project", snakemake, environment)
