@@ -246,9 +246,10 @@ TINY_FILE = "tiny.yaml"
 def set_up(folder: Path) -> None:
     """Copy the workflow into `folder`, with a manifest of its own and the file that it names."""
     folder.mkdir(parents=True)
+    # With what Python and numba have compiled; not with what another process is just writing.
+    ignore = shutil.ignore_patterns("*.pyc.*", "*.tmp.*")
     for part in COPIED:
         if (ROOT / part).is_dir():
-            ignore = shutil.ignore_patterns("__pycache__")
             shutil.copytree(ROOT / part, folder / part, ignore=ignore)
         else:
             shutil.copy2(ROOT / part, folder)
