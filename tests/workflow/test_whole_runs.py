@@ -15,7 +15,7 @@ from deniable.pipeline.config import validate
 from deniable.pipeline.plan import Plan
 from deniable.pram.protocol import StratifiedProtocol
 from deniable.records.categorical import read_parquet
-from deniable.release.categorical.design import PRODUCTION_MARK, REHEARSAL_MARK
+from deniable.release.lane import PRODUCTION_MARK, REHEARSAL_MARK
 
 pytestmark = pytest.mark.workflow
 

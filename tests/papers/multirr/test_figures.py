@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from deniable.papers.drawing import DRAWN, draw, printed_against_regenerated, save
 from matplotlib.axes import Axes
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from deniable.papers.drawing import DRAWN, draw
 from matplotlib.transforms import Bbox
 from tests.display.figure_checks import BANNER, Tables, cut_off, draw, extents, marked, saved
 from tests.slow_variants import all_but_first
