@@ -9,6 +9,7 @@ endif
 BIN := .venv/bin
 ENVIRONMENT := .venv/.complete
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
+PYTEST := $(BIN)/python -m pytest -n $(CORES) --dist worksteal
 # Which config `make report` is to report on.
 LAST := .snakemake/last_config
 LOCK_FLAGS :=
@@ -28,7 +29,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce quick report check baseline compare test test-kills test-slurm bench lint lock surrogates environment clean distclean
+.PHONY: help reproduce quick report check baseline compare test test-all test-kills test-slurm bench lint lock surrogates environment clean distclean
 .PHONY: plan sweep costs times container
 
 help: ## list the targets
@@ -69,8 +70,11 @@ times: $(ENVIRONMENT) ## where the time of the last run went (or of CONFIG's): r
 baseline: $(ENVIRONMENT) ## make the last quick run the baseline: rewrites tests/baseline
 	$(BIN)/python tools/compare_baseline.py --write
 
-test: $(ENVIRONMENT) ## the tests, on all cores
-	$(BIN)/python -m pytest -n $(CORES) --dist worksteal
+test: $(ENVIRONMENT) ## the tests, on all cores: of each behaviour, all but the slow variants
+	$(PYTEST) -m "not slow"
+
+test-all: test ## make test, then the tests marked slow
+	$(PYTEST) -m slow
 
 test-slurm: $(ENVIRONMENT) ## the quick study on a Slurm of its own, same bytes, faults too; as root; INSTALL=1 installs Slurm, PART=1: less of the study
 	$(BIN)/python tools/slurm/check.py $(if $(INSTALL),--install) $(if $(PART),--part)

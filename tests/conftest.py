@@ -107,7 +107,7 @@ def snakemake(environment: Environment) -> Callable[..., subprocess.CompletedPro
             capture_output=True,
             text=True,
             check=False,
-            timeout=1200,
+            timeout=3600,  # of a whole run on a machine that is busy
         )
 
     return run

@@ -44,6 +44,22 @@ def test_a_job_runs_make_targets(job: str) -> None:
         assert re.search(rf"^{found[1]}:", targets, re.MULTILINE), found[1]
 
 
+def test_all_tests_are_run_here_and_there() -> None:
+    assert "make test-all" in scripts("test")
+    # README's own command first; the other goes on where it ends.
+    assert "\nmake test test-all 2>&1" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    done = subprocess.run(
+        ["make", "--dry-run", "test", "test-all"],
+        cwd=ROOT,
+        env={name: text for name, text in os.environ.items() if not name.startswith("MAKE")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    calls = [line for line in done.stdout.splitlines() if "-m pytest" in line]
+    assert [re.split(" -m ", call)[-1] for call in calls] == ['"not slow"', "slow"]
+
+
 def test_only_the_comment_may_write_and_it_runs_no_code_of_the_pull_request() -> None:
     workflow = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))
     assert workflow["permissions"] == {"contents": "read"}

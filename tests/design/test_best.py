@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 from tests.design.design_cases import LOSSES, check, loss_by_definition, loss_of_design
+from tests.slow_variants import slow
 
 from deniable.design import Cost, Requirements, design
 
@@ -25,7 +26,7 @@ def losses_of_pairs(a, b, pi, loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("share", [0.5, 0.7, 0.98])
+@pytest.mark.parametrize("share", [slow(0.5), 0.7, slow(0.98)])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_two_categories_on_a_grid(share, epsilon, loss):
     pi = np.array([share, 1 - share])
@@ -52,7 +53,7 @@ def test_two_categories_on_a_grid(share, epsilon, loss):
 
 @pytest.mark.parametrize("estimator", ["reports", "inverse"])
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("share", [0.5, 0.7, 0.98])
+@pytest.mark.parametrize("share", [slow(0.5), 0.7, slow(0.98)])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_two_categories_invariant(share, epsilon, loss, estimator):
     pi = np.array([share, 1 - share])
@@ -117,7 +118,7 @@ def local_searches(pi, asked, loss, *, starts, **options):
     return best
 
 
-@pytest.mark.parametrize("pi", [[1 / 3] * 3, [0.6, 0.3, 0.1]])
+@pytest.mark.parametrize("pi", [slow([1 / 3] * 3), [0.6, 0.3, 0.1]])
 @pytest.mark.parametrize("epsilon", [0.4, 2.0])
 @pytest.mark.parametrize("invariant", [False, True])
 @pytest.mark.parametrize("loss", LOSSES)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings, strategies as st
 from tests.design.design_cases import LOSSES, MARGINS, check, check_not_worse
+from tests.slow_variants import slow
 
 from deniable.design import Cost, Requirements, design
 from deniable.pram.matrices import channel_of_epsilon
@@ -49,7 +50,7 @@ def test_random_proportions_with_floors(counts, epsilon, loss, share):
 @pytest.mark.parametrize("invariant", [False, True])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
-@pytest.mark.parametrize("attribute", ["sex", "race", "workclass"])
+@pytest.mark.parametrize("attribute", ["sex", "race", slow("workclass")])
 def test_margins_of_adult(attribute, epsilon, loss, invariant):
     pi = MARGINS[attribute]
     asked = Requirements(epsilon=epsilon, invariant=invariant, cost=Cost(power=1))
@@ -59,7 +60,7 @@ def test_margins_of_adult(attribute, epsilon, loss, invariant):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("epsilon", [15.0, 30.0])
+@pytest.mark.parametrize("epsilon", [slow(15.0), 30.0])
 @pytest.mark.parametrize("invariant", [False, True])
 def test_losses_as_small_as_the_tolerance_of_solvers(epsilon, loss, invariant):
     rare = np.array([0.0039, 0.0877, 6.7e-12, 0.556, 0.3524])

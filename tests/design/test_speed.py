@@ -24,6 +24,7 @@ def test_sixteen_categories(loss, invariant):
     assert used < LIMIT
 
 
+@pytest.mark.slow
 def test_sixteen_categories_by_inversion_of_an_invariant_matrix():
     pi = MARGINS["education"]
     asked = Requirements(epsilon=2.0, invariant=True)

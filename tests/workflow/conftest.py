@@ -4,6 +4,7 @@ Nothing here needs a network or the published data: the manifest names a file of
 numeric ones, that are made here; its surrogates are the committed ones.
 """
 
+import compileall
 import fcntl
 import hashlib
 import os
@@ -245,9 +246,10 @@ TINY_FILE = "tiny.yaml"
 def set_up(folder: Path) -> None:
     """Copy the workflow into `folder`, with a manifest of its own and the file that it names."""
     folder.mkdir(parents=True)
+    # With what Python and numba have compiled; not with what another process is just writing.
+    ignore = shutil.ignore_patterns("*.pyc.*", "*.tmp.*")
     for part in COPIED:
         if (ROOT / part).is_dir():
-            ignore = shutil.ignore_patterns("__pycache__")
             shutil.copytree(ROOT / part, folder / part, ignore=ignore)
         else:
             shutil.copy2(ROOT / part, folder)
@@ -314,8 +316,23 @@ def shared_folder(factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a project in which nothing was run, its library compiled: to be copied."""
+    shared = shared_folder(tmp_path_factory)
+    done = shared / "template.done"
+    with locked(shared / "template.lock"):
+        if not done.exists():
+            set_up(shared / "template")
+            # Once here, rather than by the first job of each copy.
+            compileall.compile_dir(shared / "template" / "src", quiet=1)
+            done.touch()
+    return shared / "template"
+
+
+@pytest.fixture(scope="session")
 def finished(
     tmp_path_factory: pytest.TempPathFactory,
+    template: Path,
     snakemake: Callable[..., Any],
     environment: Callable[..., Any],
 ) -> tuple[Project, str]:
@@ -328,7 +345,7 @@ def finished(
     log = shared / "finished.log"
     with locked(shared / "finished.lock"):
         if not log.exists():
-            set_up(project.folder)
+            shutil.copytree(template, project.folder)
             said = project.made("--cores", "2")
             log.write_text(said, encoding="utf-8")
     return project, log.read_text(encoding="utf-8")
@@ -343,8 +360,11 @@ def project(finished: tuple[Project, str], tmp_path: Path) -> Project:
 
 @pytest.fixture
 def untouched(
-    tmp_path: Path, snakemake: Callable[..., Any], environment: Callable[..., Any]
+    tmp_path: Path,
+    template: Path,
+    snakemake: Callable[..., Any],
+    environment: Callable[..., Any],
 ) -> Project:
     """Give a project in which nothing was run yet."""
-    set_up(tmp_path / "project")
+    shutil.copytree(template, tmp_path / "project")
     return Project(tmp_path / "project", snakemake, environment)

@@ -1,7 +1,6 @@
 """What changed is made again, with all that rests on it; nothing else is."""
 
 import csv
-import os
 import re
 from typing import Any
 
@@ -25,13 +24,22 @@ def verdicts(project: Any) -> set[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("module", "again", "kept"),
     [
-        ("figures/multirr.py", {"draw", "report"},
-         {"prepare_data", "simulate", "collect", "audit_privacy", "audit_samplers"} | RELEASE_LANE),
-        ("utility.py", STUDY_LANE, {"prepare_data", "audit_privacy"} | RELEASE_LANE),
-        ("release.py", RELEASE_LANE | {"audit_samplers", "audit_privacy", "report"},
-         {"prepare_data", "simulate", "collect", "draw"}),
+        pytest.param(
+            "papers/multirr/figures/analyses.py",
+            {"draw", "report"},
+            RELEASE_LANE
+            | {"prepare_data", "simulate", "collect", "audit_privacy", "audit_samplers"},
+            marks=pytest.mark.slow,
+        ),
+        ("estimation/metrics.py", STUDY_LANE, {"prepare_data", "audit_privacy"} | RELEASE_LANE),
+        pytest.param(
+            "release/categorical/design.py",
+            RELEASE_LANE | {"audit_samplers", "audit_privacy", "report"},
+            {"prepare_data", "simulate", "collect", "draw"},
+            marks=pytest.mark.slow,
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_changed_module_makes_again_what_imports_it(
     project: Any, module: str, again: set[str], kept: set[str]
 ) -> None:
@@ -63,20 +71,34 @@ def test_a_corrected_printed_number_simulates_nothing(project: Any) -> None:
     assert "simulate" not in jobs
 
 
-def test_data_that_arrive_are_used_for_everything(project: Any, finished: Any) -> None:
-    (project.folder / "mirror.yaml").write_text(yaml.safe_dump({"data": {"source": "mirror"}}))
-    arguments = ("--configfile", "tiny.yaml", "mirror.yaml")
-    variables = {"DENIABLE_DATA_MIRROR": str(project.mirror)}
-    assert verdicts(project) == {("surrogate", "surrogate")}
-    table = finished[1].split("Job stats:")[1].split("\n\n")[0]
+def rules_with_data(said: str) -> set[str]:
+    """Return the rules of a whole run that make anew what rests on other data."""
+    table = said.split("Job stats:")[1].split("\n\n", maxsplit=1)[0]
     everything = set(re.findall(r"^(\w+) +\d+$", table, re.MULTILINE)) - {"all", "total"}
     # What is no rehearsal is drawn once; worked examples and numbered results have no data, and
     # networks are models, as is what is collected from them.
     everything -= {"draw_categorical", "draw_numeric"}
     everything -= {"work_example", "work_cases", "check_numbered_results", "draw_network"}
     everything -= {"price_answers", "spread_distances", "decide_block_claims"}
-    everything -= {rule for rule in everything if rule.endswith("_collection")}
-    assert set(project.would_run(*arguments, **variables)) == everything
+    return {rule for rule in everything if not rule.endswith("_collection")}
+
+
+def told_of_the_mirror(project: Any) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return arguments and variables with which a run takes its data from the project's mirror."""
+    (project.folder / "mirror.yaml").write_text(yaml.safe_dump({"data": {"source": "mirror"}}))
+    variables = {"DENIABLE_DATA_MIRROR": str(project.mirror)}
+    return ("--configfile", "tiny.yaml", "mirror.yaml"), variables
+
+
+def test_data_that_arrive_are_used_for_everything(project: Any, finished: Any) -> None:
+    arguments, variables = told_of_the_mirror(project)
+    assert set(project.would_run(*arguments, **variables)) == rules_with_data(finished[1])
+
+
+@pytest.mark.slow
+def test_data_that_arrive_and_leave_again_change_the_verdicts(project: Any, finished: Any) -> None:
+    arguments, variables = told_of_the_mirror(project)
+    assert verdicts(project) == {("surrogate", "surrogate")}
     data = [f"results/data/{name}.parquet" for name in ("adult", "adult_numeric", "census")]
     targets = ["results/tables/multirr_table1.csv", *data]
     project.made("--cores", "2", *targets, *arguments, **variables)
@@ -86,28 +108,7 @@ def test_data_that_arrive_are_used_for_everything(project: Any, finished: Any) -
     (project.folder / "mirror.yaml").write_text(yaml.safe_dump({"data": {"source": "auto"}}))
     assert project.made("-n", *targets, *arguments).count("Nothing to be done") == 1
     # And back.
-    assert set(project.would_run()) == everything
-
-
-def test_a_release_that_is_no_rehearsal_is_drawn_once(project: Any) -> None:
-    drawn = project.results("releases/real/protected.*", "releases/real/channels.json")
-    assert len(drawn) == 3
-    # Other records, another seed, other code: the draw stays what it is.
-    with (project.folder / "src" / "deniable" / "release.py").open("a") as stream:
-        stream.write("\n# changed\n")
-    os.utime(project.folder / "results" / "data" / "adult.parquet")
-    project.made("--cores", "2", "results/releases/real/estimates.csv", "--config", "seed=5")
-    assert "draw_categorical" not in project.would_run("--config", "seed=5")
-    assert project.results("releases/real/protected.*", "releases/real/channels.json") == drawn
-    # Other settings under its name are refused, and so is a rehearsal in its place.
-    for old, new in (("p: 0.7", "p: 0.6"), ("rehearsal: false", "rehearsal: true")):
-        tiny = project.folder / "tiny.yaml"
-        text = tiny.read_text(encoding="utf-8")
-        assert old in text
-        tiny.write_text(text.replace(old, new), encoding="utf-8")
-        if new == "p: 0.6":
-            assert "'real' is in results/releases/real already" in project.refused("-n")
-        tiny.write_text(text, encoding="utf-8")
+    assert set(project.would_run()) == rules_with_data(finished[1])
 
 
 def test_synthetic_records_are_made_otherwise_without_a_second_draw(project: Any) -> None:

@@ -1,8 +1,7 @@
-"""Collections by RRBA in the workflow: marked, drawn once, audited, shown."""
+"""Collections by RRBA in the workflow: marked, audited, shown."""
 
 import csv
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -49,31 +48,3 @@ def test_the_report_shows_collections(finished: Any) -> None:
     assert "Collections by RRBA" in page
     for name in ("asked", "answered"):
         assert f"results/releases/{name}/" in page
-
-
-def test_a_collection_is_drawn_once(project: Any) -> None:
-    kept = ("releases/answered/collection.csv", "releases/answered/clients.csv")
-    drawn = project.results(*kept)
-    assert len(drawn) == 2
-    for module in ("release_rrba.py", "rrba.py", "views.py"):
-        with (project.folder / "src" / "deniable" / module).open("a") as stream:
-            stream.write("\n# changed\n")
-    os.utime(project.folder / "results/data/adult.parquet")
-    project.made("--cores", "2", "results/releases/answered/tables.csv", "--config", "seed=5")
-    assert "draw_collection" not in project.would_run("--config", "seed=5")
-    assert project.results(*kept) == drawn
-    project.edit("tiny.yaml", "epsilon: 1.0\n  mechanism: rrba", "epsilon: 2.0\n  mechanism: rrba")
-    assert "'answered' is in results/releases/answered already" in project.refused("-n")
-
-
-def test_a_rehearsed_collection_is_repeated_and_a_drawn_one_is_not(
-    project: Any, finished: Any
-) -> None:
-    paths = [f"results/releases/{name}/collection.csv" for name in ("asked", "answered")]
-    before = finished[0].results("releases/*/collection.csv")
-    for path in paths:
-        (project.folder / path).unlink()
-    project.made("--cores", "2", *paths)
-    after = project.results("releases/*/collection.csv")
-    assert after[paths[0]] == before[paths[0]]
-    assert after[paths[1]] != before[paths[1]]

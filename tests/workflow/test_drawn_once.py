@@ -4,6 +4,11 @@ import os
 from typing import Any
 
 import pytest
+import yaml
+
+from deniable.errors import ConfigError
+from deniable.pipeline.plan import Plan
+from workflow_config import merged
 
 pytestmark = pytest.mark.workflow
 
@@ -17,9 +22,18 @@ DRAWN = tuple(
     for file in files
 )
 DRAWS = {"draw_categorical", "draw_numeric", "draw_collection"}
-LAST = ("estimates.csv", "estimates.csv", "tables.csv")
-TARGETS = [f"results/releases/{name}/{file}" for name, file in
-           zip(("real", "counted", "answered"), LAST, strict=True)]  # fmt: skip
+LAST = ("real/estimates.csv", "counted/estimates.csv", "answered/tables.csv")
+TARGETS = [f"results/releases/{file}" for file in LAST]
+# The first of each pair is a rehearsal.
+PAIRS = {
+    "protected.csv": (("tried", "real"), ("masked", "counted")),
+    "collection.csv": (("asked", "answered"),),
+}
+BEHIND_DRAWS = (
+    *("release/categorical/design.py", "release/numeric/design.py"),
+    *("release/collection/design.py", "idp/histograms.py", "idp/audit/report.py"),
+    *("rrba/tables.py", "rrba/views.py"),
+)
 
 
 def test_newer_scripts_draw_nothing_again(project: Any) -> None:
@@ -47,3 +61,64 @@ def test_what_is_not_all_there_is_drawn(project: Any) -> None:
     (project.folder / "results/releases/real/protected.csv").unlink()
     jobs = project.would_run("results/releases/real/protected.csv", *TARGETS)
     assert DRAWS & set(jobs) == {"draw_categorical"}
+
+
+def test_other_code_records_and_seed_draw_nothing_again(project: Any) -> None:
+    before = project.results(*DRAWN)
+    assert len(before) == len(DRAWN)
+    for module in BEHIND_DRAWS:
+        with (project.folder / "src" / "deniable" / module).open("a") as stream:
+            stream.write("\n# changed\n")
+    for file in ("results/data/adult.parquet", "results/data/census.parquet"):
+        os.utime(project.folder / file)
+    os.utime(project.folder / "resources" / "datasets.yaml")
+    project.made("--cores", "2", *TARGETS, "--config", "seed=5")
+    jobs = set(project.would_run("--config", "seed=5"))
+    assert jobs
+    assert not DRAWS & jobs
+    assert project.results(*DRAWN) == before
+
+
+@pytest.mark.parametrize(
+    ("release", "setting", "other"),
+    [("real", "p", 0.6), ("counted", "bins", 6), ("answered", "epsilon", 2.0)],
+)
+def test_other_settings_under_the_name_of_a_draw_are_refused(
+    finished: Any,
+    config_values: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    release: str,
+    setting: str,
+    other: float,
+) -> None:
+    monkeypatch.chdir(finished[0].folder)
+    text = (finished[0].folder / "tiny.yaml").read_text(encoding="utf-8")
+    values = merged(config_values, yaml.safe_load(text))
+    (told,) = (one for one in values["releases"] if one["name"] == release)
+    assert setting in told
+    told[setting] = other
+    with pytest.raises(ConfigError, match=f"'{release}' is in results/releases/{release} already"):
+        Plan.prepare(values, finished[0].folder)
+
+
+def test_snakemake_says_that_another_draw_is_refused(project: Any) -> None:
+    project.edit("tiny.yaml", "bins: 5", "bins: 6")
+    assert "'counted' is in results/releases/counted already" in project.refused("-n")
+
+
+def test_a_rehearsal_is_repeated_and_a_release_is_drawn_anew(project: Any, finished: Any) -> None:
+    patterns = [f"releases/*/{file}" for file in PAIRS]
+    before = finished[0].results(*patterns)
+    pairs = [
+        tuple(f"results/releases/{name}/{file}" for name in pair)
+        for file, of_lanes in PAIRS.items()
+        for pair in of_lanes
+    ]
+    paths = [path for pair in pairs for path in pair]
+    for path in paths:
+        (project.folder / path).unlink()
+    project.made("--cores", "2", *paths)
+    after = project.results(*patterns)
+    for rehearsal, drawn in pairs:
+        assert after[rehearsal] == before[rehearsal]
+        assert after[drawn] != before[drawn]

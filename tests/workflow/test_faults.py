@@ -20,6 +20,7 @@ def test_a_wrong_file_in_the_mirror_is_refused_before_anything_starts(project: A
     assert len(list((project.folder / "results/data/raw/refused").iterdir())) == 1
 
 
+@pytest.mark.slow
 def test_a_damaged_copy_of_the_published_file_is_obtained_anew(project: Any) -> None:
     arguments = ("results/data/adult.parquet", "--config", "data={source: auto}")
     mirror = {"DENIABLE_DATA_MIRROR": str(project.mirror)}
@@ -61,6 +62,7 @@ def test_a_damaged_draw_is_to_be_restored(project: Any) -> None:
     assert "drawn once: restore it from a copy" in said
 
 
+@pytest.mark.slow
 def test_a_file_without_a_record_is_still_read_with_care(project: Any) -> None:
     file = project.folder / "results/data/adult.parquet"
     file.write_bytes(b"PAR1 no more")
@@ -72,6 +74,7 @@ def test_a_file_without_a_record_is_still_read_with_care(project: Any) -> None:
     assert not (project.folder / target).exists()
 
 
+@pytest.mark.slow
 def test_a_malformed_table_of_printed_numbers_is_named(project: Any) -> None:
     project.edit("resources/published/multirr_table1.csv", "0.335", "O.335")
     said = project.refused("--cores", "1", "results/tables/multirr_table1.csv")

@@ -61,16 +61,22 @@ def test_a_disk_that_fills_up_is_named_and_leaves_nothing_half_written(
 @pytest.mark.parametrize(
     ("mount", "words"),
     [
-        ("mount -t tmpfs -o size=1M tmpfs results", "results: 1.0 MB are free on this disk"),
+        pytest.param(
+            "mount -t tmpfs -o size=1M tmpfs results",
+            "results: 1.0 MB are free on this disk",
+            id="full disk",
+            marks=pytest.mark.slow,
+        ),
         *(
-            (
+            pytest.param(
                 f"mount --bind {folder} {folder} && mount -o remount,ro,bind {folder}",
                 f"{folder}: nothing can be written there",
+                id=f"read-only {folder}",
+                marks=marks,
             )
-            for folder in ("results", "results/tables")
+            for folder, marks in (("results", pytest.mark.slow), ("results/tables", ()))
         ),
     ],
-    ids=["full disk", "read-only results", "read-only tables"],
 )
 def test_where_nothing_can_be_written_nothing_starts(
     project: Any, finished: Any, mount: str, words: str

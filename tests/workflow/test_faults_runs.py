@@ -56,6 +56,7 @@ def test_results_of_a_clock_that_was_slow_are_kept(project: Any) -> None:
     assert project.would_run() == {}
 
 
+@pytest.mark.slow
 def test_a_clock_that_was_fast_is_named_and_its_files_are_set_right(
     project: Any, finished: Any
 ) -> None:

@@ -1,6 +1,7 @@
 """What is killed in mid-run is mended by the next run, to the same bytes.
 
-``make test-kills`` kills the whole run twenty times; ``make test`` a small one three times.
+``make test`` kills one simulation, or the run around it; ``make test-all`` a small run three times;
+``make test-kills`` the whole one twenty times.
 """
 
 import json
@@ -62,6 +63,7 @@ def records_of_what_is_seeded(project: Any) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_again_and_again_ends_with_the_same_bytes(
     untouched: Any, finished: Any
 ) -> None:

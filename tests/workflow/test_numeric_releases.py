@@ -1,8 +1,7 @@
-"""Releases of numbers in the workflow: marked, drawn once, silent about what is for the owner."""
+"""Releases of numbers in the workflow: marked, silent about what is for the owner."""
 
 import csv
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -51,35 +50,6 @@ def test_the_report_shows_releases_of_numbers(finished: Any) -> None:
     assert "Releases of numbers" in page
     for name in ("masked", "counted"):
         assert f"results/releases/{name}/" in page
-
-
-def test_a_release_of_numbers_is_drawn_once(project: Any) -> None:
-    kept = ("releases/counted/protected.*", "releases/counted/release.json")
-    drawn = project.results(*kept)
-    assert len(drawn) == 3
-    for module in ("release_numeric.py", "numeric_dp.py", "idp_audit.py"):
-        with (project.folder / "src" / "deniable" / module).open("a") as stream:
-            stream.write("\n# changed\n")
-    for file in ("results/data/census.parquet", "resources/datasets.yaml"):
-        os.utime(project.folder / file)
-    project.made("--cores", "2", "results/releases/counted/estimates.csv", "--config", "seed=5")
-    assert "draw_numeric" not in project.would_run("--config", "seed=5")
-    assert project.results(*kept) == drawn
-    project.edit("tiny.yaml", "bins: 5", "bins: 6")
-    assert "'counted' is in results/releases/counted already" in project.refused("-n")
-
-
-def test_a_rehearsal_of_numbers_is_repeated_and_a_release_is_not(
-    project: Any, finished: Any
-) -> None:
-    before = finished[0].results("releases/*/protected.csv")
-    paths = [f"results/releases/{name}/protected.csv" for name in ("masked", "counted")]
-    for path in paths:
-        (project.folder / path).unlink()
-    project.made("--cores", "2", *paths)
-    after = project.results("releases/*/protected.csv")
-    assert after[paths[0]] == before[paths[0]]
-    assert after[paths[1]] != before[paths[1]]
 
 
 def test_other_bounds_make_rehearsals_anew(project: Any) -> None:

@@ -112,7 +112,9 @@ def scheduler(folder: Path, **programs: str) -> Path:
 
 
 @pytest.mark.workflow
-def test_the_generic_profile_submits_again_what_failed_and_what_was_ended(untouched: Any) -> None:
+def test_the_generic_profile_submits_again_what_failed_and_what_was_ended(
+    untouched: Any, finished: Any
+) -> None:
     # A job that fails, in its first attempt only.
     untouched.edit(
         "workflow/scripts/work_example.py",
@@ -121,11 +123,6 @@ def test_the_generic_profile_submits_again_what_failed_and_what_was_ended(untouc
         "    open('failed', 'w').close()\n    raise SystemExit(1)\nwith job(snakemake):",
     )
     target = "results/tables/multirr_example1.csv"
-    (untouched.folder / "failed").touch()
-    untouched.made("--cores", "1", "--configfile", "tiny.yaml", "--", target)
-    made_here = (untouched.folder / target).read_bytes()
-    (untouched.folder / "failed").unlink()
-    (untouched.folder / target).unlink()
     programs = scheduler(untouched.folder / "pbs", qsub=QSUB, qstat=QSTAT)
     path = f"{programs}{os.pathsep}{untouched.environment()['PATH']}"
     untouched.made(
@@ -136,7 +133,7 @@ def test_the_generic_profile_submits_again_what_failed_and_what_was_ended(untouc
     submitted = (untouched.folder / "submitted").read_text(encoding="utf-8")
     asked = re.findall(r"ncpus=(\d+):mem=(\d+)mb -l walltime=(\d+):00", submitted)
     assert asked == [("1", "1000", "3"), ("1", "2000", "6"), ("1", "3000", "9")]
-    assert (untouched.folder / target).read_bytes() == made_here
+    assert (untouched.folder / target).read_bytes() == (finished[0].folder / target).read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ def mirror() -> Path:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.workflow
 @pytest.mark.real_data
 def test_the_data_stage_finds_the_clusters_of_the_published_file(

@@ -15,7 +15,7 @@ from deniable.pipeline.config import validate
 from deniable.pipeline.plan import Plan
 from deniable.pram.protocol import StratifiedProtocol
 from deniable.records.categorical import read_parquet
-from deniable.release.categorical.design import PRODUCTION_MARK, REHEARSAL_MARK
+from deniable.release.lane import PRODUCTION_MARK, REHEARSAL_MARK
 
 pytestmark = pytest.mark.workflow
 
@@ -75,14 +75,25 @@ def test_a_project_that_was_moved_does_not_run_again(project: Any) -> None:
     assert project.would_run() == {}
 
 
-def test_cores_chunks_and_a_resumed_run_change_no_byte(project: Any, finished: Any) -> None:
-    numbers = {"tables": 3, "sensitivity": 2, "fig3": 1}
+@pytest.mark.parametrize(
+    ("numbers", "every"),
+    [
+        pytest.param({"sensitivity": 2}, 40, id="one study"),
+        pytest.param(
+            {"tables": 3, "sensitivity": 2, "fig3": 1}, 4, id="a quarter", marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_cores_chunks_and_a_resumed_run_change_no_byte(
+    project: Any, finished: Any, numbers: dict[str, int], every: int
+) -> None:
     chunks = {"studies": {f"multirr_{name}": {"chunks": n} for name, n in numbers.items()}}
     (project.folder / "chunks.yaml").write_text(yaml.safe_dump(chunks), encoding="utf-8")
-    # What other chunks change is gone, and every fourth file of the rest.
-    changed = re.compile(r"results/\w+/multirr_(table|sensitivity|fig3)")
+    # What other chunks change is gone, and some files of the rest.
+    names = "|".join(name.removesuffix("s") for name in numbers)
+    changed = re.compile(rf"results/\w+/multirr_({names})")
     files = [path for path in project.results("**/*.*") if REPEATED.match(path)]
-    gone = [path for n, path in enumerate(files) if changed.match(path) or n % 4 == 1]
+    gone = [path for n, path in enumerate(files) if changed.match(path) or n % every == 1]
     for path in {*gone, "results/data/adult.parquet"}:
         (project.folder / path).unlink()
     # Chunks of other numbers have other names.
@@ -198,14 +209,3 @@ def test_a_pram_release_leaves_the_matrix_of_every_stratum_and_block(finished: A
     page = (finished[0].folder / "results" / "report.html").read_text("utf-8")
     assert "releases/blurred/matrices.csv" in page
     assert "the stratum attribute sex, released unchanged" in page
-
-
-def test_a_release_is_drawn_anew_and_a_rehearsal_is_repeated(project: Any, finished: Any) -> None:
-    before = finished[0].results("releases/*/protected.csv")
-    real, tried = (f"results/releases/{name}/protected.csv" for name in ("real", "tried"))
-    for path in (real, tried):
-        (project.folder / path).unlink()
-    project.made("--cores", "2", real, tried)
-    after = project.results("releases/*/protected.csv")
-    assert after[tried] == before[tried]
-    assert after[real] != before[real]

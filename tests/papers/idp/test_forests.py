@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 from sklearn.ensemble import RandomForestClassifier
+from tests.slow_variants import slow
 
 from deniable.errors import DeniableError
 from deniable.idp.methods import domain_bounds, masking
@@ -71,7 +72,7 @@ def test_one_forest_serves_both_domains_where_nothing_is_clipped(
     assert len(trained) == 2 + 4
 
 
-@pytest.mark.parametrize("method", ["dp", "dp_synthetic", "dp_naive_bayes", "dp_rule"])
+@pytest.mark.parametrize("method", ["dp", slow("dp_synthetic"), "dp_naive_bayes", "dp_rule"])
 def test_true_dp_learns_with_budget_and_not_without(records: NumericMicrodata, method: str) -> None:
     with_budget = run(records, method, 30.0, 0, runs=6).mean()
     without = run(records, method, 1e-4, 0, runs=6).mean()

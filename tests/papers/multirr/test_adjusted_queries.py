@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from tests.slow_variants import slow
 
 from deniable.papers.multirr.adjusted_queries import METHODS, WORK, AdjustedQueries
 from deniable.papers.multirr.cluster_queries import ClusterQueries
@@ -215,7 +216,7 @@ def tiny_data() -> Microdata:
 
 OF_TINY = ({"colour", "region"},)
 SETTINGS = [
-    ("small", "joint", "keep", 0.5),
+    slow("small", "joint", "keep", 0.5),
     ("small", "kronecker", "keep", 0.5),
     ("small", "joint", "printed", 0.1),
     ("small", "kronecker", "printed", 0.1),

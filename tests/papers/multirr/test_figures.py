@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 from tests.display.figure_checks import BANNER, Tables, cut_off, draw, extents, marked, saved
+from tests.slow_variants import all_but_first
 
 from deniable.display.style import save
 from deniable.papers.catalog import FIGURES
@@ -268,7 +269,7 @@ def test_every_figure_is_drawn_here() -> None:
         assert len(tables()) == len(FIGURES[figure].tables)
 
 
-@pytest.mark.parametrize("figure", FUNCTIONS)
+@pytest.mark.parametrize("figure", all_but_first(FUNCTIONS))
 def test_every_figure_is_the_same_bytes_each_time(tmp_path: Path, figure: str) -> None:
     tables = SMALL[figure]()
     before = [table.copy() for table in tables]

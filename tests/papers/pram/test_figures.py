@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from matplotlib.transforms import Bbox
 from tests.display.figure_checks import BANNER, Tables, cut_off, draw, extents, marked, saved
+from tests.slow_variants import all_but_first
 
 from deniable.papers.catalog import FIGURES, TABLES
 from deniable.papers.pram import breaches as pram_breaches
@@ -149,7 +150,7 @@ def test_every_figure_is_drawn_here(tables_of: Callable[..., Tables]) -> None:
         assert len(tables_of(figure)) == len(FIGURES[figure].tables)
 
 
-@pytest.mark.parametrize("figure", PRAM)
+@pytest.mark.parametrize("figure", all_but_first(PRAM))
 def test_the_same_tables_give_the_same_bytes(
     tmp_path: Path, tables_of: Callable[..., Tables], figure: str
 ) -> None:
