@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from deniable.channels.ratios import rounded_up
 from hypothesis import given, strategies as st
 from scipy import integrate
 
+from deniable.channels.exact import rounded_up
 from deniable.errors import DeniableError
 from deniable.idp.audit.report import AS_IT_RUNS, FROZEN
 from deniable.pipeline.config import release_from
