@@ -26,6 +26,7 @@ rule all:
 
 
 include: "workflow/rules/data.smk"
+include: "workflow/rules/common.smk"
 include: "workflow/rules/release.smk"
 include: "workflow/rules/studies.smk"
 include: "workflow/rules/analyses.smk"
