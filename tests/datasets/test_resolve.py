@@ -25,13 +25,7 @@ from deniable.datasets import resolve as datasets
 from deniable.datasets.download import DownloadError
 from deniable.datasets.manifest import Dataset, load_manifest
 from deniable.datasets.published import read_published
-from deniable.datasets.resolve import (
-    NotInMirror,
-    Source,
-    from_mirror,
-    read_source,
-    resolve_all,
-)
+from deniable.datasets.resolve import NotInMirror, Source, from_mirror, read_source, resolve_all
 from deniable.errors import DataError
 from deniable.files import read_json, write_json
 

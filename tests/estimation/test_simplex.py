@@ -9,10 +9,7 @@ from hypothesis import given, settings, strategies as st
 from scipy import optimize
 
 from deniable.errors import DeniableError
-from deniable.estimation.simplex import (
-    clip_and_rescale,
-    euclidean_projection,
-)
+from deniable.estimation.simplex import clip_and_rescale, euclidean_projection
 
 SEEDED = settings(deadline=None, max_examples=150, derandomize=True)
 vectors = st.lists(st.floats(-3, 3), min_size=1, max_size=6).map(np.array)

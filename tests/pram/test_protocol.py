@@ -11,11 +11,7 @@ from hypothesis import given, settings, strategies as st
 from deniable.channels import Channel, DenseChannel, KeepOrReplace
 from deniable.channels.invariant import invariance_gap, two_step
 from deniable.errors import DataError, DeniableError
-from deniable.pram.protocol import (
-    StratifiedProtocol,
-    parts_by_stratum,
-    shares,
-)
+from deniable.pram.protocol import StratifiedProtocol, parts_by_stratum, shares
 from deniable.privacy.audit import audit_sampler
 from deniable.randomized_response.protocols import Protocol
 from deniable.records.categorical import Microdata

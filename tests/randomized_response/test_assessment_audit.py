@@ -10,11 +10,7 @@ import pandas as pd
 import pytest
 
 from deniable.errors import DeniableError
-from deniable.privacy.audit import (
-    Matrix,
-    constant_matrix,
-    exact_epsilon,
-)
+from deniable.privacy.audit import Matrix, constant_matrix, exact_epsilon
 from deniable.randomized_response.assessment import AttributeReports, PairReports
 from deniable.randomized_response.assessment_audit import (
     ASSESSMENTS,

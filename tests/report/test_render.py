@@ -75,12 +75,7 @@ from deniable.release.numeric.estimates import estimate_numbers
 from deniable.release.numeric.promises import describe as describe_numbers, with_figures
 from deniable.report import render as report
 from deniable.report.releases import ReleaseFiles, distances
-from deniable.report.render import (
-    Contents,
-    gather,
-    is_run_of_findings,
-    render,
-)
+from deniable.report.render import Contents, gather, is_run_of_findings, render
 from deniable.study.catalog import resolve
 from deniable.study.claims import CLAIM_COLUMNS
 from deniable.study.engine import agreement

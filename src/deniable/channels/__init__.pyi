@@ -1,8 +1,4 @@
-from .base import (
-    Channel as Channel,
-    Target as Target,
-    distribution as distribution,
-)
+from .base import Channel as Channel, Target as Target, distribution as distribution
 from .csv import (
     NamedChannel as NamedChannel,
     read_channel as read_channel,

@@ -1,6 +1,5 @@
 from .code_digest import (
     COMPUTING_PACKAGES as COMPUTING_PACKAGES,
-    PACKAGE as PACKAGE,
     run_facts as run_facts,
     versions as versions,
 )

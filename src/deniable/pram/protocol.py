@@ -14,9 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats, Positions
-from deniable.channels import (
-    log_rounded_up,
-)
+from deniable.channels import log_rounded_up
 from deniable.errors import DeniableError
 from deniable.randomized_response import Clusters, Protocol
 from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json

@@ -17,13 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
-from deniable.channels import (
-    Channel,
-    Number,
-    exact_distribution,
-    proportion,
-    thresholds,
-)
+from deniable.channels import Channel, Number, exact_distribution, proportion, thresholds
 from deniable.errors import ChannelError, DeniableError
 from deniable.privacy.worst_sets import largest_posterior_below
 

@@ -22,6 +22,5 @@ from .domain import (
 from .numeric import (
     ClassCodes as ClassCodes,
     NumericMicrodata as NumericMicrodata,
-    read_numeric_parquet as read_numeric_parquet,
     read_true_records as read_true_records,
 )

@@ -13,11 +13,8 @@ from .claims import (
     Claims as Claims,
     Decide as Decide,
     Evidence as Evidence,
-    by as by,
     claim_columns as claim_columns,
-    claim_row as claim_row,
     decide_claims as decide_claims,
-    decided as decided,
     source_of as source_of,
 )
 from .comparisons import (

@@ -13,17 +13,8 @@ from deniable.display.style import save
 from deniable.idp.audit.losses import Method
 from deniable.idp.audit.report import COLUMNS, AuditedFile, ClusteredFile, audit_file, holds
 from deniable.idp.microaggregation import Ranking
-from deniable.papers.idp.attacks import (
-    AttackGrid,
-    attack_table,
-    protection_table,
-)
-from deniable.papers.idp.audit import (
-    AuditGrid,
-    audit_table,
-    cluster_table,
-    of_datasets,
-)
+from deniable.papers.idp.attacks import AttackGrid, attack_table, protection_table
+from deniable.papers.idp.audit import AuditGrid, audit_table, cluster_table, of_datasets
 from deniable.papers.idp.figures import privacy as figures
 from deniable.records.numeric import NumericMicrodata
 

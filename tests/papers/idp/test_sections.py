@@ -28,14 +28,7 @@ from deniable.papers.idp import (
     sse as idp_sse,
 )
 from deniable.papers.idp.figures import privacy as drawn_audit, utility as drawn
-from deniable.papers.idp.names import (
-    AUDITED,
-    CLUSTERED,
-    FOREST_TITLES,
-    HONEST,
-    MASKED,
-    SSE_TITLES,
-)
+from deniable.papers.idp.names import AUDITED, CLUSTERED, FOREST_TITLES, HONEST, MASKED, SSE_TITLES
 from deniable.papers.idp.sections.overview import overview
 from deniable.papers.idp.sections.privacy import audit, judged, shown
 from deniable.papers.idp.sections.utility import (

@@ -26,13 +26,7 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import Counts, Floats
-from deniable.channels import (
-    Channel,
-    DenseChannel,
-    KeepOrReplace,
-    ProductChannel,
-    Target,
-)
+from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel, Target
 from deniable.errors import DeniableError
 from deniable.estimation import Intervals, Method, Simultaneous, confidence_intervals
 from deniable.records import Attribute, Microdata

@@ -1,7 +1,4 @@
-from .audit import (
-    audit_release as audit_release,
-    audit_release_samplers as audit_release_samplers,
-)
+from .audit import audit_release as audit_release, audit_release_samplers as audit_release_samplers
 from .matrices import matrices_table as matrices_table, write_matrices as write_matrices
 from .synthesis import (
     adjust_reports as adjust_reports,

@@ -15,12 +15,7 @@ from deniable.estimation import Part, combined
 from deniable.pram import StratifiedProtocol
 from deniable.records import Microdata
 from deniable.release import CategoricalRelease, marked
-from deniable.release.categorical.estimates import (
-    StratumReports,
-    groups,
-    margins,
-    reports_by_block,
-)
+from deniable.release.categorical.estimates import StratumReports, groups, margins, reports_by_block
 from deniable.release.categorical.synthesis import SYNTHETIC_MARKS
 from deniable.sampling import generator_for
 

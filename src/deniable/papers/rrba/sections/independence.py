@@ -7,14 +7,7 @@ import pandas as pd
 
 from deniable.display import Row, Tables, groups_of, rows_of
 from deniable.estimation import Z_95
-from deniable.papers.rrba.names import (
-    CONSISTENCY_METHODS,
-    FILES,
-    HYPOTHESES,
-    KINDS,
-    RULES,
-    TESTS,
-)
+from deniable.papers.rrba.names import CONSISTENCY_METHODS, FILES, HYPOTHESES, KINDS, RULES, TESTS
 from deniable.papers.rrba.sections.tables import OURS, Range, ends, in_order, tally
 
 PRINTED_TESTS = ("rrba", "mcindep", "laplace")

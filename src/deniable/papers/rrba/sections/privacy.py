@@ -7,13 +7,7 @@ import pandas as pd
 
 from deniable.display import Row, Tables, groups_of, nearest, rows_of
 from deniable.papers.rrba.names import DATASETS, FILES
-from deniable.papers.rrba.sections.tables import (
-    EQUAL_KEYS,
-    MEASURED,
-    ends,
-    in_order,
-    ratios,
-)
+from deniable.papers.rrba.sections.tables import EQUAL_KEYS, MEASURED, ends, in_order, ratios
 
 SHOWN_P, SHOWN_FLOOR = 0.5, 0.1
 
