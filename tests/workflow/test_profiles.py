@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.workflow.rules import rules_of_the_workflow
 
 from deniable.papers import ANALYSES
 from deniable.release import LANES
@@ -17,7 +18,6 @@ CLUSTERS = ("slurm", "generic", "kubernetes")
 # They run nothing.
 TARGETS = {"all", "fit_surrogates"}
 # Rules that each lane of releases has.
-STEPS = ("design", "protect", "draw", "estimate", "check")
 # A release that is no rehearsal is drawn once: no other job's failure may take it away.
 DRAWN_ONCE = {f"draw_{lane}" for lane in LANES}
 
@@ -28,18 +28,11 @@ def profile(name: str) -> dict[str, Any]:
     return values
 
 
-def rules() -> set[str]:
-    text = "\n".join(file.read_text("utf-8") for file in sorted(ROOT.glob("workflow/rules/*.smk")))
-    text += (ROOT / "Snakefile").read_text(encoding="utf-8")
-    pattern = r"^rule (\w+):|^use rule \w+ as (\w+) with:"
-    of_lanes = {f"{step}_{lane}" for step in STEPS for lane in LANES}
-    named = {one or other for one, other in re.findall(pattern, text, re.MULTILINE)}
-    return named | of_lanes | set(ANALYSES)
-
-
 def test_each_rule_has_its_resources_and_no_line_is_left_over() -> None:
     of_catalogs = {"simulate", *ANALYSES}
-    assert set(profile("default")["set-resources"]) == rules() - TARGETS - of_catalogs
+    assert (
+        set(profile("default")["set-resources"]) == rules_of_the_workflow() - TARGETS - of_catalogs
+    )
 
 
 def test_each_attempt_asks_for_more() -> None:
@@ -60,10 +53,10 @@ def test_no_key_stands_in_two_profiles_that_apply_together(name: str) -> None:
 def test_groups_hold_rules_that_may_be_made_again() -> None:
     slurm = profile("slurm")
     grouped = set(slurm["groups"])
-    assert grouped <= rules()
+    assert grouped <= rules_of_the_workflow()
     assert not grouped & DRAWN_ONCE
     # What is forgotten here would go to the queue one by one.
-    assert rules() - TARGETS - DRAWN_ONCE - grouped == {"fit_surrogate"}
+    assert rules_of_the_workflow() - TARGETS - DRAWN_ONCE - grouped == {"fit_surrogate"}
     assert set(slurm["group-components"]) == set(slurm["groups"].values())
 
 
@@ -117,7 +110,7 @@ def test_the_generic_profile_submits_again_what_failed_and_what_was_ended(
 ) -> None:
     # A job that fails, in its first attempt only.
     untouched.edit(
-        "workflow/scripts/work_example.py",
+        "workflow/scripts/analyse.py",
         "with job(snakemake):",
         "import os\nif not os.path.exists('failed'):\n"
         "    open('failed', 'w').close()\n    raise SystemExit(1)\nwith job(snakemake):",

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.workflow.rules import rules_of_the_workflow
 
 from deniable.channels.csv import read_channel
 from deniable.papers.catalog import ANALYSES, COMPUTED_TABLES, FIGURES, STUDIES, TABLES
@@ -35,12 +36,6 @@ CONTRACT = [
 def rows(path: Path) -> list[dict[str, str]]:
     with path.open(newline="", encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
-
-
-def rules_of_the_workflow() -> set[str]:
-    files = [ROOT / "Snakefile", *(ROOT / "workflow" / "rules").glob("*.smk")]
-    named = re.compile(r"^(?:rule|use rule \w+ as) (\w+)(?: with)?:", re.MULTILINE)
-    return {rule for file in files for rule in named.findall(file.read_text("utf-8"))}
 
 
 def test_a_bare_call_runs_every_rule(finished: Any) -> None:

@@ -52,6 +52,7 @@ class Claims(list[Claim]):
 
     Examples
     --------
+    >>> from deniable.study.comparisons import counted
     >>> claims = Claims()
     >>> @claims.claim("Large.", "above {n}", section="1", name="above_{n}", cases=[{"n": 2}])
     ... def _above(numbers, n):

@@ -76,7 +76,7 @@ def is_whole(text: str) -> bool:
 def test_a_section_is_whole(name: str, tables: Tables) -> None:
     page = render(name, tables)
     for tag in ("table", "tr", "td", "th", "p", "div", "details", "dl", "dd", "ul", "li", "b"):
-        assert len(re.findall(rf"<{tag}[ >]", page)) == page.count(f"</{tag}>"), tag
+        assert len(re.findall(rf"<{tag}[\s>]", page)) == page.count(f"</{tag}>"), tag
     assert is_whole(words(page))
     for table in SECTION[name].needs:
         assert f'href="tables/{table}.csv"' in page
