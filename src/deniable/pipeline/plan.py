@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +143,7 @@ class Plan:
 
     def analyses(self) -> list[Analysis]:
         """Return the analyses whose tables are made, in the catalogs' order."""
-        lacking, studied = self._lacking(), studied_data(self.config)
+        lacking, studied = self._lacking, studied_data(self.config)
         return [
             analysis
             for analysis in ANALYSES.values()
@@ -158,7 +159,7 @@ class Plan:
     def read_by(self, analysis: Analysis) -> list[str]:
         """Return the files of the tables that an analysis reads."""
         parts = {table.id: table.path for each in ANALYSES.values() for table in each.tables}
-        asked = [name for name in analysis.needs if name not in self._lacking()]
+        asked = [name for name in analysis.needs if name not in self._lacking]
         return [parts.get(name, f"results/tables/{name}.csv") for name in asked]
 
     def asked_of(self, analysis: Analysis) -> dict[str, Any]:
@@ -166,6 +167,7 @@ class Plan:
         section, _, name = analysis.settings.partition(".")
         return self.settings(section, name) if name else {}
 
+    @cached_property
     def _lacking(self) -> set[str]:
         """Return the tables for which the config asks for no cells."""
         return set(TABLES) - set(self.tables())
