@@ -54,7 +54,7 @@ PARTS: Mapping[str, tuple[Section, ...]] = {
             "about",
             "What this is about",
             "In plain words",
-            "papers.multirr.sections.tables:about",
+            "papers.multirr.sections:about",
             template="multirr/about",
             needs=(),
         ),

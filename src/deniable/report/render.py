@@ -50,7 +50,7 @@ from deniable.papers import (
     TABLES,
     by_kind,
 )
-from deniable.papers.multirr.sections.tables import is_as_printed, tally
+from deniable.papers.multirr.verdicts import is_as_printed, tally
 from deniable.pipeline import run_facts
 from deniable.report.releases import ReleaseFiles, read_releases, releases
 from deniable.study import Section

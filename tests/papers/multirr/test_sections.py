@@ -6,25 +6,23 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from deniable.papers.multirr import adjusted_queries
+from deniable.papers.multirr import adjusted_queries, figures as drawn
 from deniable.papers.multirr.error_analysis import propagation_table
 from deniable.papers.multirr.example_1 import example_1
-from deniable.papers.multirr.figures import analyses as drawn
 from deniable.papers.multirr.names import ASSESSMENTS, ESTIMATORS, METHODS
-from deniable.papers.multirr.sections.analyses import adjustment, assessment, pairs
-from deniable.papers.multirr.sections.tables import (
+from deniable.papers.multirr.sections import (
     about,
-    claims_grid,
+    adjustment,
+    assessment,
     compared,
     figure_1,
     figure_2,
-    layout,
     lines_of,
     more_attributes,
-    overall,
+    pairs,
     panels,
-    tally,
 )
+from deniable.papers.multirr.verdicts import claims, overall, printed_table, tally
 from deniable.randomized_response.readings import Assessment, PairEstimator
 
 
@@ -147,7 +145,7 @@ def test_layout_is_that_of_the_paper() -> None:
     grid = [(0.1, 0.3), (0.1, 0.2, 0.3), (50, 100, 300), ("joint", "kronecker")]
     keys = ["p", "t_d", "t_v", "mechanism"]
     table = pd.DataFrame(list(itertools.product(*grid)), columns=keys)
-    found = layout(table)
+    found = printed_table({"t": table}, "t")
     assert found["sizes"] == [50, 100, 300]
     assert found["mechanisms"] == ["joint", "kronecker"]
     assert [(row["p"], row["t_d"]) for row in found["rows"]] == list(
@@ -156,7 +154,7 @@ def test_layout_is_that_of_the_paper() -> None:
     assert [row["first"] for row in found["rows"]] == [True, False, False] * 2
     shown = found["rows"][4]["cells"][2][1]
     assert [shown[key] for key in keys] == [0.3, 0.2, 300, "kronecker"]
-    assert layout(table.drop(index=1))["rows"][0]["cells"][0][1] is None
+    assert printed_table({"t": table.drop(index=1)}, "t")["rows"][0]["cells"][0][1] is None
 
 
 def claim(name: str, mechanism: str, projection: str, verdict: str) -> dict[str, Any]:
@@ -175,7 +173,7 @@ def test_claims_span_what_makes_no_difference_to_them() -> None:
             claim("c", "any", "any", "undecided"),
         ]
     )
-    grid = claims_grid(table)
+    grid = claims({"multirr_claims": table})
     assert (grid["projections"], grid["mechanisms"]) == (
         ["clip", "simplex"],
         ["joint", "kronecker"],
@@ -194,7 +192,7 @@ def test_claims_span_what_makes_no_difference_to_them() -> None:
 
 
 def test_a_claim_about_neither_mechanism_nor_projection_stands_alone() -> None:
-    grid = claims_grid(pd.DataFrame([claim("c", "any", "any", "fails")]))
+    grid = claims({"multirr_claims": pd.DataFrame([claim("c", "any", "any", "fails")])})
     assert grid["claims"][0]["cells"][0]["span"] == 1
 
 

@@ -16,19 +16,15 @@ from deniable.study.catalog import (
 PRINTED_RUNS = 1000  # [multirr], 6.5: medians over 1000 runs
 CLUSTER_QUERY_KEYS = ("dataset", "matrix", "mechanism", "projection", "p", "t_d", "t_v")
 
+PRINTED = Study(
+    ".cluster_queries:ClusterQueries",
+    ("coverage", "ordinal"),
+    published_column="median_relative_error",
+    published_replicates=PRINTED_RUNS,
+)
 STUDIES = {
-    "multirr_tables": Study(
-        ".cluster_queries:ClusterQueries",
-        ("coverage", "ordinal"),
-        published_column="median_relative_error",
-        published_replicates=PRINTED_RUNS,
-    ),
-    "multirr_sensitivity": Study(
-        ".cluster_queries:ClusterQueries",
-        ("coverage", "ordinal"),
-        published_column="median_relative_error",
-        published_replicates=PRINTED_RUNS,
-    ),
+    "multirr_tables": PRINTED,
+    "multirr_sensitivity": PRINTED,
     "multirr_attributes": Study(".cluster_queries:ClusterQueries", ("coverage", "ordinal")),
     "multirr_fig2": Study(".pair_queries:PairQueries", ("coverages", "estimators")),
     "multirr_fig3": Study(
@@ -348,20 +344,15 @@ FIGURES = (
 )
 SECTIONS = (
     Section(
-        "multirr_fig1",
-        "Figure 1: the price of many categories",
-        "Figure 1",
-        ".sections.tables:figure_1",
+        "multirr_fig1", "Figure 1: the price of many categories", "Figure 1", ".sections:figure_1"
     ),
-    Section(
-        "multirr_fig2", "Figure 2: what estimation gains", "Figure 2", ".sections.tables:figure_2"
-    ),
-    Section("multirr_fig3", "Figure 3: the four methods", "Figure 3", ".sections.tables:figure_3"),
+    Section("multirr_fig2", "Figure 2: what estimation gains", "Figure 2", ".sections:figure_2"),
+    Section("multirr_fig3", "Figure 3: the four methods", "Figure 3", ".sections:figure_3"),
     Section(
         "attributes",
         "Queries of more than two attributes",
         "More attributes",
-        ".sections.tables:more_attributes",
+        ".sections:more_attributes",
         template="multirr/attributes",
         needs=("multirr_attributes",),
     ),
@@ -369,70 +360,70 @@ SECTIONS = (
         "multirr_table1",
         "Table 1: relative error of RR-Clusters on Adult",
         "Table 1",
-        ".sections.tables:printed_table",
+        ".verdicts:printed_table",
         options={"name": "multirr_table1"},
     ),
     Section(
         "multirr_table2",
         "Table 2: relative error of RR-Clusters on Adult6",
         "Table 2",
-        ".sections.tables:printed_table",
+        ".verdicts:printed_table",
         options={"name": "multirr_table2"},
     ),
     Section(
         "readings",
         "Other readings of the matrix, other projections",
         "Other readings",
-        ".sections.tables:readings",
+        ".verdicts:readings",
         needs=("multirr_agreement",),
     ),
     Section(
         "clusters",
         "Clusters of attributes",
         "Clusters",
-        ".sections.tables:clusters",
+        ".sections:clusters",
         needs=("multirr_clusters",),
     ),
     Section(
         "claims",
         "What the paper says in words",
         "Claims in words",
-        ".sections.tables:claims",
+        ".verdicts:claims",
         needs=("multirr_claims",),
     ),
     Section(
         "bounds",
         "Error bounds, and what randomization does to errors",
         "Error bounds",
-        ".sections.analyses:bounds",
+        ".sections:bounds",
         needs=("multirr_accuracy",),
     ),
     Section(
         "adjustment",
         "RR-Adjustment: weighting reports to estimated margins",
         "RR-Adjustment",
-        ".sections.analyses:adjustment",
+        ".sections:adjustment",
         needs=("multirr_example1",),
     ),
     Section(
         "assessment",
         "Dependences without a trusted party",
         "Without a trusted party",
-        ".sections.analyses:assessment",
+        ".sections:assessment",
         needs=("multirr_secure_sum",),
     ),
     Section(
         "pairs",
         "Beyond the paper: pairs from RR-Independent data",
         "Beyond the paper",
-        ".sections.analyses:pairs",
+        ".sections:pairs",
         needs=("multirr_pairs",),
     ),
     Section(
         "sweep",
         "Beyond the paper: thresholds, p and the number of records",
         "A sweep",
-        ".sections.tables:sweep",
+        ".sections:sweep",
         needs=("multirr_sweep",),
     ),
 )
