@@ -1,4 +1,8 @@
-"""Figures 1 to 3 of [multirr], and what goes beyond them."""
+"""Figures 1 to 3 of [multirr], and what goes beyond them.
+
+Tables have columns ci_low, ci_high, replicates and data_source besides those that are named, but
+for Figure 1, of no data.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -17,6 +21,7 @@ from deniable.display import (
     NARROWEST,
     as_share,
     canvas,
+    first_of,
     gridded,
     heading,
     in_style,
@@ -29,10 +34,9 @@ from deniable.display import (
 )
 from deniable.papers.multirr.names import ASSESSMENTS, ESTIMATORS, METHODS
 
+# Colours are safe for colour-blind readers.
 LineStyle = tuple[str, Literal["-", "--", ":"]]
-
 METHOD_STYLE: Mapping[str, LineStyle] = {
-    # colour (safe for colour-blind readers), line
     "rr_independent": ("#1b1f24", "-"),
     "rr_clusters": ("#d55e00", "-"),
     "rr_independent_adjustment": ("#0072b2", "--"),
@@ -48,56 +52,70 @@ ESTIMATOR_STYLE: Mapping[str, LineStyle] = {
     "pair_likelihood": ("#0072b2", "-"),
     "pair_shrunk": ("#009e73", "-"),
 }
-ASSESSMENT_STYLE: Mapping[str, tuple[str, str]] = {
+ESTIMATOR_LETTERS = dict(zip(ESTIMATOR_STYLE, "MRIUCPLS", strict=True))
+"""So that who wins can be told without colours."""
+ASSESSMENT_STYLE = {
     # colour, marker
     "attributes": ("#1b1f24", "o"),
     "attributes_inverted": ("#0072b2", "s"),
     "pairs_joint": ("#d55e00", "^"),
     "pairs_kronecker": ("#009e73", "v"),
 }
-ESTIMATOR_LETTERS = dict(zip(ESTIMATOR_STYLE, "MRIUCPLS", strict=True))
-"""So that who wins can be told without colours."""
-
-WINNER_INK = 0.75
-
-PAPER_BEST: Mapping[str, tuple[Literal["*", "P"], str]] = {
+PAPER_BEST = {
     "joint": ("*", "best of the paper's four (Figure 3), joint"),
     "kronecker": ("P", "best of the paper's four (Figure 3), kronecker"),
 }
 ERROR_TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0]
+COVERAGE = "coverage $\\sigma$: share of the cells that a query asks for"
+
+
+def _lines(
+    axis: Axes,
+    table: pd.DataFrame,
+    column: str,
+    styles: Mapping[str, LineStyle],
+    x: str,
+    width: float,
+) -> None:
+    """Draw a line with its band for each value of a column."""
+    for name, (colour, line) in styles.items():
+        part = table[table[column] == name]
+        if len(part):
+            line_with_band(axis, part, x, "median", color=colour, linestyle=line, linewidth=width)
+    gridded(axis, linewidth=0.7)
+
+
+def _percent_scale(axis: Axes) -> None:
+    axis.set_yscale("log")
+    plain_ticks(axis.yaxis, ERROR_TICKS, as_share)
+
+
+def _nothing(title: str) -> Figure:
+    """Say that nothing was asked for that this figure shows."""
+    figure = canvas(NARROWEST, 1.2)
+    heading(figure, title, "nothing to draw: the config asks for none of it")
+    return figure
+
+
+# -- Figures 1 to 3 --------------------------------------------------------------------------------
 
 
 @in_style
 def figure_1(table: pd.DataFrame) -> Figure:
-    """Draw sqrt(B) over the number of categories (Figure 1).
-
-    Parameters
-    ----------
-    table : DataFrame
-        Columns categories, root_b.
-    """
+    """Draw sqrt(B) over the number of categories (Figure 1): columns categories, root_b."""
     figure = canvas(7.2, 4.0)
     axis = figure.add_axes((0.08, 0.14, 0.86, 0.66))
     axis.plot(table["categories"], table["root_b"], color="#0072b2", linewidth=1.8)
-    axis.set_xscale("log")
-    axis.set_xlabel("number of categories r")
-    axis.set_ylabel("$\\sqrt{B}$")
+    axis.set(xscale="log", xlabel="number of categories r", ylabel="$\\sqrt{B}$")
     axis.grid(color=GRID, linewidth=0.8)
-    for categories, name, side in (
-        (16, "education: 16", "left"),
-        (1_814_400, "all cells of Adult: 1,814,400", "right"),
+    for categories, name, offset, side in (
+        (16, "education: 16", (6, -22), "left"),
+        (1_814_400, "all cells of Adult: 1,814,400", (-8, 4), "right"),
     ):
-        marked = table[table["categories"] == categories]
-        if len(marked):
-            height = float(marked["root_b"].iloc[0])
+        for height in table.loc[table["categories"] == categories, "root_b"]:
             axis.plot(categories, height, "o", color=INK, markersize=4)
-            axis.annotate(
-                f"{name}\n{height:.2f}",
-                (categories, height),
-                (6, -22) if side == "left" else (-8, 4),
-                textcoords="offset points",
-                ha=side,
-            )
+            text, place = f"{name}\n{height:.2f}", (categories, height)
+            axis.annotate(text, place, offset, textcoords="offset points", ha=side)
     heading(
         figure,
         "Figure 1: how simultaneous errors grow with the number of categories",
@@ -110,10 +128,7 @@ def figure_1(table: pd.DataFrame) -> Figure:
 def figure_2(table: pd.DataFrame) -> Figure:
     """Draw absolute and relative errors of RR-Independent and of the raw data (Figure 2).
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns estimator, sigma, measure, median, ci_low, ci_high, replicates, p, data_source.
+    Columns estimator, sigma, measure, median, p.
     """
     labels = {
         "absolute_error": "median absolute error, records",
@@ -123,9 +138,7 @@ def figure_2(table: pd.DataFrame) -> Figure:
     for axis, (measure, label) in zip(axes, labels.items(), strict=True):
         part = table[table["measure"] == measure]
         _lines(axis, part, "estimator", ESTIMATOR_STYLE, "sigma", 2.0)
-        axis.set_xlabel("coverage $\\sigma$: share of the cells that a query asks for")
-        axis.set_ylabel(label)
-        axis.set_ylim(bottom=0)
+        axis.set(xlabel=COVERAGE, ylabel=label, ylim=(0, None))
     axes[1].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
     named = [name for name in ESTIMATOR_STYLE if name in set(table["estimator"])]
     legend_below(figure, (line_key(*ESTIMATOR_STYLE[name], ESTIMATORS[name]) for name in named), 2)
@@ -144,8 +157,7 @@ def figure_3(table: pd.DataFrame, best: str) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        Columns mechanism, t_v, t_d, p, sigma, method, median, ci_low, ci_high, replicates, best,
-        data_source.
+        Columns mechanism, t_v, t_d, p, sigma, method, median, best.
     best : "paper" or "ours"
         Whose best thresholds to draw.
     """
@@ -156,27 +168,20 @@ def figure_3(table: pd.DataFrame, best: str) -> Figure:
         return _nothing(title)
     mechanisms = list(dict.fromkeys(chosen["mechanism"]))
     probabilities = sorted(chosen["p"].unique())
-    size = (2.7 * len(probabilities) + 0.6, 2.55 * len(mechanisms) + 1.7)
+    shape = (len(mechanisms), len(probabilities))
+    size = (2.7 * shape[1] + 0.6, 2.55 * shape[0] + 1.7)
     around = (0.97, 0.1, 0.95, 0.95)
-    figure, axes = panels(
-        len(mechanisms), len(probabilities), size, around, (0.07, 0.22), sharex=True, sharey=True
-    )
+    figure, axes = panels(*shape, size, around, (0.07, 0.22), sharex=True, sharey=True)
     for row, mechanism in zip(axes, mechanisms, strict=True):
         for axis, p in zip(row, probabilities, strict=True):
             part = chosen[(chosen["mechanism"] == mechanism) & (chosen["p"] == p)]
             _lines(axis, part, "method", METHOD_STYLE, "sigma", 1.5)
             _percent_scale(axis)
             if len(part):
-                axis.set_title(
-                    f"p = {p:g}   (T$_v$ = {part['t_v'].iloc[0]}, T$_d$ = {part['t_d'].iloc[0]:g})",
-                    fontsize=9,
-                )
+                t_v, t_d = part["t_v"].iloc[0], part["t_d"].iloc[0]
+                axis.set_title(f"p = {p:g}   (T$_v$ = {t_v}, T$_d$ = {t_d:g})", fontsize=9)
         row[0].set_ylabel(f"clusters: {mechanism}\nmedian relative error")
-    figure.supxlabel(
-        "coverage $\\sigma$: share of the cells that a query asks for",
-        y=0.47 / figure.get_figheight(),
-        fontsize=9,
-    )
+    figure.supxlabel(COVERAGE, y=0.47 / figure.get_figheight(), fontsize=9)
     legend_below(figure, (line_key(*METHOD_STYLE[name], METHODS[name]) for name in METHODS), 4)
     heading(
         figure,
@@ -185,6 +190,9 @@ def figure_3(table: pd.DataFrame, best: str) -> Figure:
         "fewer cells a query asks for",
     )
     return figure
+
+
+# -- beyond the paper ------------------------------------------------------------------------------
 
 
 @in_style
@@ -197,12 +205,12 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        Columns matrix, estimator, p, sigma, measure, median, ci_low, ci_high, replicates,
-        data_source. Of several matrices the first is drawn.
+        Columns matrix, estimator, p, sigma, measure, median. Of several matrices the first is
+        drawn.
     methods : DataFrame
         Figure 3's columns.
     """
-    table = table[table["matrix"] == table["matrix"].iloc[0]]
+    table = first_of(table, "matrix")
     relative = table[table["measure"] == "relative_error"]
     sigmas = [sigma for sigma in (0.1, 0.3, 0.5) if sigma in set(relative["sigma"])]
     named = [name for name in ESTIMATOR_STYLE if name in set(relative["estimator"])]
@@ -216,9 +224,7 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
         _percent_scale(axis)
         axis.margins(x=0.08)
         axis.set_title(f"coverage $\\sigma$ = {sigma:g}", fontsize=10)
-        axis.set_xlabel("p")
-        if not number:
-            axis.set_ylabel("median relative error")
+        axis.set(xlabel="p", ylabel="" if number else "median relative error")
     _winners(figure.add_subplot(grid[1, :]), relative, named)
     keys = [
         line_key(*ESTIMATOR_STYLE[name], f"{ESTIMATORS[name]} ({ESTIMATOR_LETTERS[name]})")
@@ -245,10 +251,8 @@ def _paper_best(axis: Axes, methods: pd.DataFrame) -> None:
 def _winners(axis: Axes, relative: pd.DataFrame, named: Sequence[str]) -> None:
     """Colour each p and coverage by the estimator with the lowest median."""
     lowest = relative.loc[relative.groupby(["p", "sigma"])["median"].idxmin()]
-    codes = {name: number for number, name in enumerate(named)}
-    won = lowest.assign(code=lowest["estimator"].map(codes)).pivot_table(
-        index="sigma", columns="p", values="code"
-    )
+    lowest = lowest.assign(code=lowest["estimator"].map(named.index))
+    won = lowest.pivot_table(index="sigma", columns="p", values="code")
     axis.imshow(
         won.to_numpy(),
         cmap=ListedColormap([ESTIMATOR_STYLE[name][0] for name in named]),
@@ -256,30 +260,27 @@ def _winners(axis: Axes, relative: pd.DataFrame, named: Sequence[str]) -> None:
         vmax=len(named) - 0.5,
         origin="lower",
         aspect="auto",
-        alpha=WINNER_INK,
+        alpha=0.75,
     )
-    base = relative[relative["estimator"] == "rr_independent"].set_index(["p", "sigma"])
-    known = base[["median", "ci_low"]].to_dict("index")
-    for row in lowest.to_dict("records"):
-        other = known.get((row["p"], row["sigma"]))
-        sure = other is not None and row["ci_high"] < other["ci_low"]
+    base = relative[relative["estimator"] == "rr_independent"]
+    told = lowest.merge(base, "left", on=["p", "sigma"], suffixes=("", "_of_base"))
+    for row in told.to_dict("records"):
         own = row["estimator"] == "rr_independent"
-        letter = ESTIMATOR_LETTERS[row["estimator"]]
-        gain = "" if own or other is None else f"  {row['median'] / other['median']:.2f}"
+        share = row["median"] / row["median_of_base"]
         axis.text(
-            list(won.columns).index(row["p"]),
-            list(won.index).index(row["sigma"]),
-            f"{letter}{gain}",
+            won.columns.get_loc(row["p"]),
+            won.index.get_loc(row["sigma"]),
+            ESTIMATOR_LETTERS[row["estimator"]]
+            + ("" if own or np.isnan(share) else f"  {share:.2f}"),
             ha="center",
             va="center",
             color="white" if own else "black",
-            weight="bold" if sure else "normal",
+            weight="bold" if row["ci_high"] < row["ci_low_of_base"] else "normal",
             fontsize=8,
         )
     axis.set_xticks(range(len(won.columns)), [f"{p:g}" for p in won.columns])
     axis.set_yticks(range(len(won.index)), [f"{sigma:g}" for sigma in won.index])
-    axis.set_xlabel("p")
-    axis.set_ylabel("coverage $\\sigma$")
+    axis.set(xlabel="p", ylabel="coverage $\\sigma$")
     axis.set_title(
         "who wins, and its error as a share of RR-Independent's (bold: intervals apart)",
         fontsize=10,
@@ -290,11 +291,7 @@ def _winners(axis: Axes, relative: pd.DataFrame, named: Sequence[str]) -> None:
 def assessment(table: pd.DataFrame) -> Figure:
     """Draw how well dependences assessed without a trusted party keep ranks and clusters.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns method, matrix, p, measure, t_v, t_d, mean, ci_low, ci_high, replicates,
-        data_source.
+    Columns method, matrix, p, measure, t_v, t_d, mean.
     """
     drawn = table[table["method"].isin(list(ASSESSMENT_STYLE))]
     title = "Dependences assessed without a trusted party"
@@ -302,26 +299,22 @@ def assessment(table: pd.DataFrame) -> Figure:
         return _nothing(title)
     matrices = list(dict.fromkeys(drawn["matrix"]))
     clusters = drawn[drawn["measure"] == "adjusted_rand"]
-    sizes = sorted(clusters["t_v"].unique())
     lowest = clusters["t_d"].min()
-    columns = ["spearman", *sizes]
-    size = (2.6 * len(columns) + 0.6, 2.5 * len(matrices) + 1.9)
-    around = (0.88, 0.1, 1.15, 1.05)
-    figure, axes = panels(len(matrices), len(columns), size, around, sharex=True, sharey=True)
+    sizes = sorted(clusters["t_v"].unique())
+    parts = {"ranks of the pairs": drawn[drawn["measure"] == "spearman"]} | {
+        f"clusters, T$_v$ = {int(t_v)}": drawn[(drawn["t_v"] == t_v) & (drawn["t_d"] == lowest)]
+        for t_v in sizes
+    }
+    shape = (len(matrices), len(parts))
+    size = (2.6 * shape[1] + 0.6, 2.5 * shape[0] + 1.9)
+    figure, axes = panels(*shape, size, (0.88, 0.1, 1.15, 1.05), sharex=True, sharey=True)
     for row, matrix in zip(axes, matrices, strict=True):
-        for axis, column in zip(row, columns, strict=True):
-            here = drawn[drawn["matrix"] == matrix]
-            if column == "spearman":
-                part, title = here[here["measure"] == "spearman"], "ranks of the pairs"
-            else:
-                at = (here["t_v"] == column) & (here["t_d"] == lowest)
-                part, title = here[at], f"clusters, T$_v$ = {int(column)}"
-            _assessed(axis, part)
+        for axis, (title, part) in zip(row, parts.items(), strict=True):
+            _assessed(axis, part[part["matrix"] == matrix])
             axis.set_title(title, fontsize=10)
         row[0].set_ylabel(f"matrix: {matrix}\nagreement with the truth")
     for axis in axes[-1]:
-        axis.set_xlabel("p")
-        axis.set_xticks(sorted(drawn["p"].unique()))
+        axis.set(xlabel="p", xticks=sorted(drawn["p"].unique()))
     keys = [
         Line2D([], [], color=colour, marker=marker, markersize=4.5, label=ASSESSMENTS[name])
         for name, (colour, marker) in ASSESSMENT_STYLE.items()
@@ -354,31 +347,3 @@ def _assessed(axis: Axes, part: pd.DataFrame) -> None:
     axis.axhline(1, color=INK, linewidth=0.7, linestyle=":")
     axis.axhline(0, color=GRID, linewidth=0.8)
     gridded(axis, "y")
-
-
-def _lines(
-    axis: Axes,
-    table: pd.DataFrame,
-    column: str,
-    styles: Mapping[str, LineStyle],
-    x: str,
-    width: float,
-) -> None:
-    """Draw a line with its band for each value of a column."""
-    for name, (colour, line) in styles.items():
-        part = table[table[column] == name]
-        if len(part):
-            line_with_band(axis, part, x, "median", color=colour, linestyle=line, linewidth=width)
-    gridded(axis, linewidth=0.7)
-
-
-def _percent_scale(axis: Axes) -> None:
-    axis.set_yscale("log")
-    plain_ticks(axis.yaxis, ERROR_TICKS, as_share)
-
-
-def _nothing(title: str) -> Figure:
-    """Say that nothing was asked for that this figure shows."""
-    figure = canvas(NARROWEST, 1.2)
-    heading(figure, title, "nothing to draw: the config asks for none of it")
-    return figure

@@ -1,6 +1,8 @@
-"""Tables 1 and 2 of [multirr], printed beside regenerated, and a sweep beyond them."""
+"""Tables 1 and 2 of [multirr] as pictures, printed beside regenerated, and a sweep beyond them.
 
-from collections.abc import Mapping
+All tables have columns ci_low, ci_high, replicates and data_source besides those that are named.
+"""
+
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from matplotlib.lines import Line2D
 
 from deniable.display import (
     INK,
+    first_of,
     gridded,
     heading,
     in_style,
@@ -22,16 +25,13 @@ from deniable.display import (
     plain_ticks,
 )
 
-VALUE = "median_relative_error"
-SETTINGS = ("matrix", "mechanism", "projection")
-PALETTE = "viridis_r"
-TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0]
-PRINTED_TICKS = [0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0]
-MECHANISM_STYLE: Mapping[str, tuple[str, str, str]] = {
-    # colour (safe for colour-blind readers), marker, label
-    "joint": ("#d55e00", "s", "regenerated, one matrix a cluster (joint)"),
-    "kronecker": ("#0072b2", "o", "regenerated, attribute by attribute (kronecker)"),
+REGENERATED_STYLE = {
+    # colour, marker, label, where beside the printed value
+    "joint": ("#d55e00", "s", "regenerated, one matrix a cluster (joint)", -0.055),
+    "kronecker": ("#0072b2", "o", "regenerated, attribute by attribute (kronecker)", 0.055),
 }
+PRINTED_TICKS = [0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0]
+SWEEP_TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0]
 
 
 @in_style
@@ -44,30 +44,39 @@ def printed_against_regenerated(table: pd.DataFrame, title: str) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        Columns p, t_d, t_v, mechanism, published, regenerated, ci_low, ci_high, verdict,
-        replicates, data_source.
+        Columns p, t_d, t_v, mechanism, published, regenerated, verdict.
     title : str
+        The heading.
     """
     probabilities = sorted(table["p"].unique())
     size = (2.6 * len(probabilities) + 1.2, 4.9)
     around = (0.87, 0.12, 0.92, 1.08)
     figure, (axes,) = panels(1, len(probabilities), size, around, (0.08, 0), sharey=True)
     for axis, p in zip(axes, probabilities, strict=True):
-        _panel(axis, table[table["p"] == p], f"p = {p:g}")
+        _cells(axis, table[table["p"] == p])
+        axis.set_title(f"p = {p:g}", fontsize=10)
     axes[0].set_ylabel("median relative error of a count query")
     least = ", ".join(f"{t_d:g}" for t_d in sorted(table["t_d"].unique()))
     figure.supxlabel(f"largest cluster T$_v$ (side by side: T$_d$ = {least})", y=0.115)
-    replicates = int(table["replicates"].max())
-    runs = f"printed values beside medians of {replicates} runs with 95 % intervals"
-    heading(figure, title, runs)
-    legend_below(figure, _marks(table), 4)
+    runs = f"medians of {int(table['replicates'].max())} runs with 95 % intervals"
+    heading(figure, title, f"printed values beside {runs}")
+    keys = [
+        Line2D([], [], color=colour, marker=marker, markersize=4.5, label=label)
+        for mechanism, (colour, marker, label, _) in REGENERATED_STYLE.items()
+        if (table["mechanism"] == mechanism).any()
+    ]
+    surrogate = (table["verdict"] == "surrogate").any()
+    hollow = f"hollow: {'no verdict on surrogate data' if surrogate else 'does not agree'}"
+    printed = mark_key(INK, "D", "printed", markersize=4)
+    other = mark_key("#6a737d", "o", hollow, markerfacecolor="white")
+    legend_below(figure, [printed, *keys, other], 4)
     return figure
 
 
-def _panel(axis: Axes, cells: pd.DataFrame, title: str) -> None:
+def _cells(axis: Axes, cells: pd.DataFrame) -> None:
+    """Draw the cells of one p."""
     sizes = sorted(cells["t_v"].unique())
     dependences = sorted(cells["t_d"].unique())
-    axis.set_title(title, fontsize=10)
     axis.set_yscale("log")
     plain_ticks(axis.yaxis, PRINTED_TICKS, lambda share: f"{100 * share:.0f}%")
     gridded(axis, "y", 0.8)
@@ -76,16 +85,14 @@ def _panel(axis: Axes, cells: pd.DataFrame, title: str) -> None:
     for row in cells.to_dict("records"):
         spread = dependences.index(row["t_d"]) - (len(dependences) - 1) / 2
         x = sizes.index(row["t_v"]) + 0.27 * spread
-        colour, marker, _ = MECHANISM_STYLE[row["mechanism"]]
-        beside = x + (0.055 if row["mechanism"] == "kronecker" else -0.055)
+        colour, marker, _, beside = REGENERATED_STYLE[row["mechanism"]]
         value = row["regenerated"]
         reach = np.array([[value - row["ci_low"]], [row["ci_high"] - value]])
-        # With very few runs the interval is the whole line; there is nothing to draw then.
-        reach = reach if np.all(np.isfinite(reach)) else np.zeros((2, 1))
         axis.errorbar(
-            beside,
+            x + beside,
             value,
-            yerr=reach,
+            # With very few runs the interval is the whole line; there is nothing to draw then.
+            yerr=reach if np.all(np.isfinite(reach)) else np.zeros((2, 1)),
             color=colour,
             marker=marker,
             markersize=4.2,
@@ -96,37 +103,22 @@ def _panel(axis: Axes, cells: pd.DataFrame, title: str) -> None:
             axis.plot(x, row["published"], "D", color=INK, markersize=3.6, zorder=4)
 
 
-def _marks(table: pd.DataFrame) -> list[Line2D]:
-    keys = [mark_key(INK, "D", "printed", markersize=4)]
-    for mechanism, (colour, marker, label) in MECHANISM_STYLE.items():
-        if (table["mechanism"] == mechanism).any():
-            keys.append(Line2D([], [], color=colour, marker=marker, markersize=4.5, label=label))
-    surrogate = (table["verdict"] == "surrogate").any()
-    hollow = "no verdict on surrogate data" if surrogate else "does not agree"
-    return [*keys, mark_key("#6a737d", "o", f"hollow: {hollow}", markerfacecolor="white")]
-
-
 @in_style
 def thresholds(table: pd.DataFrame) -> Figure:
     """Draw a field of cells, p by T_v, for each number of records (columns) and T_d (rows).
 
     A dot marks the best T_v for a p, and every other one whose interval meets that one's. Of
-    several matrices, mechanisms or projections the table's first is drawn.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Columns records, matrix, mechanism, projection, p, t_v, t_d, median_relative_error, ci_low,
-        ci_high, replicates, data_source.
+    several matrices, mechanisms or projections the table's first is drawn. Columns records, matrix,
+    mechanism, projection, p, t_v, t_d, median_relative_error.
     """
-    drawn = table
-    for column in SETTINGS:
-        drawn = drawn[drawn[column] == table[column].iloc[0]]
+    settings = ("matrix", "mechanism", "projection")
+    drawn = first_of(table, *settings)
     sizes, rows = sorted(drawn["records"].unique()), sorted(drawn["t_d"].unique())
-    shades = LogNorm(drawn[VALUE].min(), drawn[VALUE].max())
+    shades = LogNorm(drawn["median_relative_error"].min(), drawn["median_relative_error"].max())
     size = (2.05 * len(sizes) + 1.5, 1.35 * len(rows) + 1.55)
+    around = (0.75, 1.2, 1.05, 0.5)
     figure, axes = panels(
-        len(rows), len(sizes), size, (0.75, 1.2, 1.05, 0.5), (0.06, 0.12), sharex=True, sharey=True
+        len(rows), len(sizes), size, around, (0.06, 0.12), sharex=True, sharey=True
     )
     for line, t_d in zip(axes, rows, strict=True):
         for axis, records in zip(line, sizes, strict=True):
@@ -137,26 +129,27 @@ def thresholds(table: pd.DataFrame) -> Figure:
         axis.set_title(f"{records:,} records", fontsize=10)
     for axis in axes[-1]:
         axis.set_xlabel("p")
-    named = ", ".join(f"{column} {drawn[column].iloc[0]}" for column in SETTINGS)
+    named = ", ".join(f"{column} {drawn[column].iloc[0]}" for column in settings)
     heading(
         figure,
         "RR-Clusters: relative error of count queries over p, thresholds and records",
         f"medians of {drawn['replicates'].max():,} runs a cell; {named}\n"
         "dots: the best T$_v$ for that p, and those whose 95 % intervals meet the best one's",
     )
-    _legend(figure, image)
+    _shades(figure, image)
     return figure
 
 
 def _field(axis: Axes, here: pd.DataFrame, shades: LogNorm) -> AxesImage:
-    values = here.pivot(index="t_v", columns="p", values=VALUE)
-    low = here.pivot(index="t_v", columns="p", values="ci_low").to_numpy()
-    high = here.pivot(index="t_v", columns="p", values="ci_high").to_numpy()
-    image = axis.imshow(values, norm=shades, cmap=PALETTE, aspect="auto", origin="lower")
+    values, low, high = (
+        here.pivot(index="t_v", columns="p", values=column)
+        for column in ("median_relative_error", "ci_low", "ci_high")
+    )
+    image = axis.imshow(values, norm=shades, cmap="viridis_r", aspect="auto", origin="lower")
     best = values.to_numpy().argmin(axis=0)
     for column, row in enumerate(best):
         # An equal number comes of equal clusters: as good.
-        as_good = np.flatnonzero(low[:, column] <= high[row, column])
+        as_good = np.flatnonzero(low.iloc[:, column] <= high.iloc[row, column])
         inks: Any = {"markeredgecolor": "white", "markerfacecolor": INK, "linestyle": "none"}
         axis.plot(np.full(as_good.size, column), as_good, "o", markersize=5, **inks)
     axis.set_xticks(range(len(values.columns)), [f"{p:g}".lstrip("0") for p in values.columns])
@@ -165,12 +158,13 @@ def _field(axis: Axes, here: pd.DataFrame, shades: LogNorm) -> AxesImage:
     return image
 
 
-def _legend(figure: Figure, image: AxesImage) -> None:
+def _shades(figure: Figure, image: AxesImage) -> None:
+    """Write what the shades of the fields stand for, on the right."""
     width, height = figure.get_size_inches()
     place = figure.add_axes((1 - 1.05 / width, 0.5 / height, 0.16 / width, 1 - 1.55 / height))
     bar = figure.colorbar(image, cax=place)
     lowest, highest = bar.ax.get_ylim()
-    ticks = [tick for tick in TICKS if lowest <= tick <= highest]
+    ticks = [tick for tick in SWEEP_TICKS if lowest <= tick <= highest]
     bar.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks])
     bar.set_label("median relative error")
     bar.ax.minorticks_off()
