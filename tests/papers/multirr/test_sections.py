@@ -6,9 +6,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from deniable.papers.multirr import adjusted_queries, figures as drawn
+from deniable.papers.multirr import adjusted_queries
 from deniable.papers.multirr.error_analysis import propagation_table
 from deniable.papers.multirr.example_1 import example_1
+from deniable.papers.multirr.figures import analyses as drawn
 from deniable.papers.multirr.names import ASSESSMENTS, ESTIMATORS, METHODS
 from deniable.papers.multirr.sections import (
     about,

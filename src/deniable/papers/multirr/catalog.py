@@ -381,7 +381,7 @@ SECTIONS = (
         "clusters",
         "Clusters of attributes",
         "Clusters",
-        ".sections:clusters",
+        ".verdicts:clusters",
         needs=("multirr_clusters",),
     ),
     Section(

@@ -1,10 +1,7 @@
-"""What the sections of the report on [multirr] show, beside tables as they are.
-
-Each function takes the tables of the run, by id, and returns what its template is filled with.
-"""
+"""What the report's sections on [multirr] show: of the tables of a run, what a template takes."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import product
 from operator import itemgetter
 from typing import Any
@@ -19,6 +16,11 @@ def by(table: pd.DataFrame, *columns: str) -> dict[Any, Row]:
     """Return the rows of a table by what stands in a column, or in several as a tuple."""
     key = itemgetter(*columns)
     return {key(row): row for row in rows_of(table)}
+
+
+def _of(tables: Tables, name: str, arrange: Callable[[pd.DataFrame], Any]) -> Any:
+    """Return what a function makes of a table; None if the run did not make the table."""
+    return arrange(tables[name]) if name in tables else None
 
 
 # -- what it is about ------------------------------------------------------------------------------
@@ -49,7 +51,7 @@ def about(tables: Tables) -> dict[str, Any]:
     }
 
 
-# -- Figures 1 to 3, and medians that are compared as Figure 3 does --------------------------------
+# -- Figures 1 to 3 --------------------------------------------------------------------------------
 
 
 def figure_1(tables: Tables) -> dict[str, Any]:
@@ -61,7 +63,7 @@ def figure_1(tables: Tables) -> dict[str, Any]:
     if "multirr_accuracy" in tables:
         largest = min(height, key=lambda n: abs(n - tables["multirr_accuracy"]["cells"].max()))
     return {
-        "low": (min(height), height[min(height)]),
+        "low": min(height.items()),
         "ten": (10, height[10]) if 10 in height else None,
         "high": (largest, height[largest]),
         "heights": [(number, height[number]) for number in sorted({*powers, largest})],
@@ -180,78 +182,6 @@ def more_attributes(tables: Tables) -> dict[str, Any]:
     }
 
 
-def pairs(tables: Tables) -> dict[str, Any]:
-    """Prepare which estimator of a pair wins, at each p."""
-    table = first_of(tables["multirr_pairs"], "matrix")
-    matrix = str(table["matrix"].iloc[0])
-    relative = table[table["measure"] == "relative_error"].sort_values("p", kind="stable")
-    methods = tables.get("multirr_fig3", pd.DataFrame(columns=["p", "sigma", "median"]))
-    epsilon = _record_epsilons(tables, matrix)
-    rows: list[Row] = []
-    for row, part in groups_of(relative, "p"):
-        lines = lines_of(part, "estimator")
-        won = [line for line in lines if line["lowest"].startswith("pair_")]
-        here = methods[(methods["p"] == row["p"]) & (methods["sigma"] == lines[0]["sigma"])]
-        best = rows_of(here.loc[[here["median"].idxmin()]])[0] if len(here) else None
-        rows.append(
-            row
-            | {"lines": lines, "won": len(won), "surely": sum(line["apart"] for line in won)}
-            | {"epsilon": epsilon.get(row["p"])}
-            | {"paper": best and best | {"name": METHODS[best["method"]]}}
-        )
-    return {
-        "rows": rows,
-        "estimators": {k: v for k, v in ESTIMATORS.items() if k in set(table["estimator"])},
-        "sigma": rows[0]["lines"][0]["sigma"],
-        "all_won": [row["p"] for row in rows if row["surely"] == len(row["lines"])],
-        "none_won": [row["p"] for row in rows if not row["surely"]],
-        "matrix": matrix,
-    }
-
-
-def _record_epsilons(tables: Tables, matrix: str) -> dict[float, float]:
-    """Return the exact epsilon of a record under RR-Independent, by p."""
-    if "privacy" not in tables:
-        return {}
-    records = tables["privacy"].query("unit == 'record' and mechanism == 'rr_independent'")
-    found = records[records["matrix"] == matrix].set_index("p")["exact_epsilon"].dropna()
-    return dict(found.items())
-
-
-# -- clusters, a sweep of thresholds ---------------------------------------------------------------
-
-
-def clusters(tables: Tables) -> dict[str, Any]:
-    """Prepare the clusters of Algorithm 1 and the trend that the text reads over T_d."""
-    trend = tables.get("multirr_threshold_trend", pd.DataFrame())
-    if len(trend):
-        trend = trend[trend["mechanism"] == trend["mechanism"].iloc[-1]]
-    rows = [
-        row | {"clusters": rows_of(part[part["attributes"] > 1])}
-        for row, part in groups_of(tables["multirr_clusters"], "t_v", "t_d")
-    ]
-    return {"rows": rows, "trend": trend}
-
-
-def sweep(tables: Tables) -> dict[str, Any]:
-    """Prepare the sweep of RR-Clusters: the best thresholds at each p and number of records."""
-    whole = tables["multirr_sweep"]
-    drawn = ("matrix", "mechanism", "projection")
-    table = first_of(whole, *drawn).sort_values(["records", "t_d", "t_v"])
-    probabilities = sorted(table["p"].unique())
-    rows = []
-    for row, part in groups_of(table, "records"):
-        best = by(part.loc[part.groupby("p")["median_relative_error"].idxmin()], "p")
-        rows.append(row | {"best": [best.get(p) for p in probabilities]})
-    return {
-        "cells": len(whole),
-        "sizes": [row["records"] for row in rows],
-        "probabilities": probabilities,
-        "rows": rows,
-        **{name: table[name].iloc[0] for name in drawn},
-    }
-
-
 # -- error bounds (2.3, 3.3) and the order of dependences (4.1) ------------------------------------
 
 MEASURES = {
@@ -273,15 +203,13 @@ def bounds(tables: Tables) -> dict[str, Any]:
         "rows": rows,
         "whole": rows[-1],
         "enough": [row for row in rows if row["enough_records"]],
-        "propagation": _propagation(tables.get("multirr_propagation")),
-        "order": _order(tables.get("multirr_order")),
+        "propagation": _of(tables, "multirr_propagation", _propagation),
+        "order": _of(tables, "multirr_order", _order),
     }
 
 
-def _propagation(table: pd.DataFrame | None) -> dict[str, Any] | None:
+def _propagation(table: pd.DataFrame) -> dict[str, Any]:
     """Arrange the propagation factors: a row a matrix for whole records, one an attribute."""
-    if table is None:
-        return None
     probabilities = sorted(table["p"].unique())
     cells = by(table, "attribute", "reading", "p")
     lines = [
@@ -296,10 +224,8 @@ def _propagation(table: pd.DataFrame | None) -> dict[str, Any] | None:
     }
 
 
-def _order(table: pd.DataFrame | None) -> dict[str, Any] | None:
+def _order(table: pd.DataFrame) -> dict[str, Any]:
     """Arrange how the order of dependences survives: a row a measure and matrix, columns by p."""
-    if table is None:
-        return None
     rows = []
     for row, part in groups_of(table, "measure", "reading"):
         kept = part["order_kept"]
@@ -338,7 +264,7 @@ def adjustment(tables: Tables) -> dict[str, Any]:
         "later": rows_of(steps[~first & apart & (steps["adjusted"] == "2")]),
         "ends": rows_of(table[table["sweep"].isna()]),
         "last": last,
-        "work": _work(tables["multirr_adjustment"]) if "multirr_adjustment" in tables else None,
+        "work": _of(tables, "multirr_adjustment", _work),
     }
 
 
@@ -370,24 +296,21 @@ def assessment(tables: Tables) -> dict[str, Any]:
     single = sums[sums["parties"] == sums["parties"].max()]
     linkage = tables.get("multirr_linkage", pd.DataFrame(columns=["attribute"]))
     any_party = linkage["attribute"] == "any"
-    faults = tables.get("multirr_secure_sum_faults")
     return {
-        "quality": _quality(tables.get("multirr_assessment")),
-        "costs": _costs(tables.get("multirr_risk")),
+        "quality": _of(tables, "multirr_assessment", _quality),
+        "costs": _of(tables, "multirr_risk", _costs),
         "single": rows_of(single)[0],
         "every": rows_of(every)[0] if len(every) else None,
         "pairs": sums.drop(every.index),
         "equal": bool(sums["equals_direct_counts"].all()),
-        "faults": None if faults is None else rows_of(faults),
+        "faults": _of(tables, "multirr_secure_sum_faults", rows_of),
         "linked": rows_of(linkage[~any_party]),
         "any_linked": next(iter(rows_of(linkage[any_party])), None),
     }
 
 
-def _quality(table: pd.DataFrame | None) -> dict[str, Any] | None:
+def _quality(table: pd.DataFrame) -> dict[str, Any]:
     """Arrange how ranks and clusters survive: a row a matrix, method and p."""
-    if table is None:
-        return None
     least = table["t_d"].min()
     rows = []
     for row, part in groups_of(table, "matrix", "method", "p"):
@@ -409,10 +332,8 @@ def _quality(table: pd.DataFrame | None) -> dict[str, Any] | None:
     }
 
 
-def _costs(table: pd.DataFrame | None) -> dict[str, Any] | None:
+def _costs(table: pd.DataFrame) -> dict[str, Any]:
     """Arrange what assessing costs a whole record, under the matrix as printed: a row a p."""
-    if table is None:
-        return None
     part = first_of(table, "matrix")
     part = part[part["assessment"] != "none"].drop_duplicates(["p", "assessment"])
     rows = [
@@ -422,3 +343,58 @@ def _costs(table: pd.DataFrame | None) -> dict[str, Any] | None:
         for row, at in groups_of(part.sort_values("p", kind="stable"), "p")
     ]
     return {"matrix": part["matrix"].iloc[0], "rows": rows}
+
+
+# -- beyond the paper ------------------------------------------------------------------------------
+
+
+def pairs(tables: Tables) -> dict[str, Any]:
+    """Prepare which estimator of a pair wins, at each p."""
+    table = first_of(tables["multirr_pairs"], "matrix")
+    matrix = str(table["matrix"].iloc[0])
+    relative = table[table["measure"] == "relative_error"].sort_values("p", kind="stable")
+    methods = tables.get("multirr_fig3", pd.DataFrame(columns=["p", "sigma", "median"]))
+    epsilon = {}  # of a record under RR-Independent, exact
+    if "privacy" in tables:
+        records = tables["privacy"].query("unit == 'record' and mechanism == 'rr_independent'")
+        known = records[records["matrix"] == matrix].dropna(subset="exact_epsilon")
+        epsilon = dict(zip(known["p"], known["exact_epsilon"], strict=True))
+    rows: list[Row] = []
+    for row, part in groups_of(relative, "p"):
+        lines = lines_of(part, "estimator")
+        won = [line for line in lines if line["lowest"].startswith("pair_")]
+        here = methods[(methods["p"] == row["p"]) & (methods["sigma"] == lines[0]["sigma"])]
+        best = rows_of(here.loc[[here["median"].idxmin()]])[0] if len(here) else None
+        rows.append(
+            row
+            | {"lines": lines, "won": len(won), "surely": sum(line["apart"] for line in won)}
+            | {"epsilon": epsilon.get(row["p"])}
+            | {"paper": best and best | {"name": METHODS[best["method"]]}}
+        )
+    return {
+        "rows": rows,
+        "estimators": {k: v for k, v in ESTIMATORS.items() if k in set(table["estimator"])},
+        "sigma": rows[0]["lines"][0]["sigma"],
+        "all_won": [row["p"] for row in rows if row["surely"] == len(row["lines"])],
+        "none_won": [row["p"] for row in rows if not row["surely"]],
+        "matrix": matrix,
+    }
+
+
+def sweep(tables: Tables) -> dict[str, Any]:
+    """Prepare the sweep of RR-Clusters: the best thresholds at each p and number of records."""
+    whole = tables["multirr_sweep"]
+    drawn = ("matrix", "mechanism", "projection")
+    table = first_of(whole, *drawn).sort_values(["records", "t_d", "t_v"])
+    probabilities = sorted(table["p"].unique())
+    rows = []
+    for row, part in groups_of(table, "records"):
+        best = by(part.loc[part.groupby("p")["median_relative_error"].idxmin()], "p")
+        rows.append(row | {"best": [best.get(p) for p in probabilities]})
+    return {
+        "cells": len(whole),
+        "sizes": [row["records"] for row in rows],
+        "probabilities": probabilities,
+        "rows": rows,
+        **{name: table[name].iloc[0] for name in drawn},
+    }

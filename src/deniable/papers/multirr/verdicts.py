@@ -53,6 +53,18 @@ def is_as_printed(agreement: pd.DataFrame) -> "pd.Series[bool]":
     return printed & (agreement["projection"] == "clip")
 
 
+def clusters(tables: Tables) -> dict[str, Any]:
+    """Prepare the clusters of Algorithm 1 and the trend that the text reads over T_d."""
+    trend = tables.get("multirr_threshold_trend", pd.DataFrame())
+    if len(trend):
+        trend = trend[trend["mechanism"] == trend["mechanism"].iloc[-1]]
+    rows = [
+        row | {"clusters": rows_of(part[part["attributes"] > 1])}
+        for row, part in groups_of(tables["multirr_clusters"], "t_v", "t_d")
+    ]
+    return {"rows": rows, "trend": trend}
+
+
 # -- claims in words -------------------------------------------------------------------------------
 
 OVERALL = {
