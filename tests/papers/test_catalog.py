@@ -25,7 +25,7 @@ from deniable.papers.catalog import (
     TABLES,
     StudyTable,
 )
-from deniable.papers.multirr.threshold_trend import PRINTED_RUNS
+from deniable.papers.multirr.catalog import PRINTED_RUNS
 from deniable.pipeline.config import Config, StudiesConfig, validate
 from deniable.pipeline.plan import Plan
 from deniable.records.categorical import Microdata

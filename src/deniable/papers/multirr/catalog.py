@@ -119,7 +119,7 @@ TABLES = (
 ANALYSES = (
     Analysis(
         "summarize_agreement",
-        ".threshold_trend:agreement_by_reading",
+        ".verdicts:agreement_by_reading",
         (
             AnalysisTable(
                 "multirr_agreement",
@@ -162,11 +162,11 @@ ANALYSES = (
     ),
     Analysis(
         "assess_threshold_trend",
-        ".threshold_trend:trend",
+        ".verdicts:trend",
         (
             AnalysisTable(
                 "multirr_threshold_trend",
-                ".threshold_trend:threshold_trend",
+                ".verdicts:threshold_trend",
                 Columns(("dataset", "mechanism", "p", "t_v"), by_chance=("statistic", "p_value")),
             ),
         ),
