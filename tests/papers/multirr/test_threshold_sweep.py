@@ -15,7 +15,8 @@ from deniable.records.domain import Attribute, Domain
 # Each comparison of two samples fails by chance once in a million times.
 ERROR_RATE = 1e-6
 RUNS = 4000
-THRESHOLDS = ((1, 0.1), (8, 0.1), (8, 0.6), (8, 0.95), (24, 0.1))
+T_V, T_D = (1, 8, 24), (0.1, 0.6, 0.95)
+THRESHOLDS = tuple(itertools.product(T_V, T_D))
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def test_each_threshold_has_the_distribution_that_it_has_alone(
     data: Microdata, records: int, mechanism: str
 ) -> None:
     cell = cell_of(records=records, mechanism=mechanism)
-    sweep = ThresholdSweep(data, 0.2, THRESHOLDS)
+    sweep = ThresholdSweep(data, 0.2, T_V, T_D)
     together = sweep(cell, np.random.default_rng(1), RUNS)
     alone = ClusterQueries(resized(data, records, 2024), 0.2)
     for column, (t_v, t_d) in enumerate(THRESHOLDS):
@@ -65,20 +66,21 @@ def test_each_threshold_has_the_distribution_that_it_has_alone(
 
 
 def test_equal_clusters_give_equal_runs_and_others_do_not(data: Microdata) -> None:
-    sweep = ThresholdSweep(data, 0.2, THRESHOLDS)
+    sweep = ThresholdSweep(data, 0.2, T_V, T_D)
     cell = cell_of()
     errors = sweep(cell, np.random.default_rng(3), 200)
-    clusters = [protocol.clusters for protocol in sweep.protocols(cell)]
+    clusters = [protocol.clusters for protocol in sweep.protocols(cell).values()]
     assert len(set(clusters)) > 2
     for one, other in itertools.combinations(range(len(THRESHOLDS)), 2):
         equal = clusters[one] == clusters[other]
         assert (errors[:, one] == errors[:, other]).all() == equal
     # What a query does not touch changes nothing: many runs are shared all the same.
-    assert (errors[:, 1] == errors[:, 0]).any()
+    singles, pairs = THRESHOLDS.index((1, 0.1)), THRESHOLDS.index((8, 0.1))
+    assert (errors[:, singles] == errors[:, pairs]).any()
 
 
 def test_an_output_names_its_thresholds_its_clusters_and_epsilon(data: Microdata) -> None:
-    sweep = ThresholdSweep(data, 0.2, THRESHOLDS)
+    sweep = ThresholdSweep(data, 0.2, T_V, T_D)
     outputs = pd.DataFrame(sweep.outputs(cell_of()))
     assert list(zip(outputs["t_v"], outputs["t_d"], strict=True)) == list(THRESHOLDS)
     assert outputs["clusters"].iloc[0] == len(data.domain)
@@ -89,6 +91,6 @@ def test_an_output_names_its_thresholds_its_clusters_and_epsilon(data: Microdata
 
 
 def test_blocks_of_one_stream_are_the_same_each_time(data: Microdata) -> None:
-    sweep = ThresholdSweep(data, 0.2, THRESHOLDS)
+    sweep = ThresholdSweep(data, 0.2, T_V, T_D)
     one, two = (sweep(cell_of(), np.random.default_rng(4), 50) for _ in range(2))
     np.testing.assert_array_equal(one, two)

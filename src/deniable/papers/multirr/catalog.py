@@ -35,7 +35,7 @@ STUDIES = {
         ".dependence_assessment:DependenceAssessment.of", ("ordinal", "t_v", "t_d"), summary="mean"
     ),
     "multirr_sweep": Study(
-        ".cluster_queries:ThresholdSweep.of", ("coverage", "t_v", "t_d", "ordinal", "subset_seed")
+        ".cluster_queries:ThresholdSweep", ("coverage", "t_v", "t_d", "ordinal", "subset_seed")
     ),
 }
 TABLES = (

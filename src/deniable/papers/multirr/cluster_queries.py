@@ -13,9 +13,10 @@ costs as much as a few.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
 from itertools import combinations, product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -46,9 +47,85 @@ COPIES = {"adult": 1, "adult6": 6}
 """Adult6 is Adult concatenated six times ([multirr], 6.5)."""
 ATTRIBUTES_OF_A_QUERY = 2
 
+# -- what simulators of count queries share --------------------------------------------------------
+
+
+def _most_likely(reports: Counts, channel: Channel) -> Floats:
+    def estimate(counts: Counts, known: Channel) -> Floats:
+        return maximum_likelihood(counts, known, tolerance=LIKELIHOOD_TOLERANCE).proportions
+
+    return estimated_or_uniform(reports, channel, estimate)
+
+
+PROJECTIONS: dict[str, Callable[[Counts, Channel], Floats]] = {
+    "clip": lambda reports, channel: clip_and_rescale(unbiased_or_uniform(reports, channel)),
+    "simplex": lambda reports, channel: euclidean_projection(unbiased_or_uniform(reports, channel)),
+    "likelihood": _most_likely,
+}
+
+
+class OfTrueRecords:
+    """What a simulator knows of the true records, each worked out once."""
+
+    data: Microdata
+    ordinal: tuple[str, ...]
+
+    @cached_property
+    def counts(self) -> Callable[[tuple[str, ...]], Counts]:
+        """Tables of the true records, by the names of attributes."""
+        return cache(self.data.counts)
+
+    @cached_property
+    def dependences(self) -> pd.DataFrame:
+        """Dependences on the true data, as the paper's experiments use them."""
+        return dependences(self.data, self.ordinal)
+
+    def clusters(self, cell: Mapping[str, Any]) -> Clusters:
+        """Return the clusters that the T_v and T_d of a cell form."""
+        return cluster_attributes(self.data.domain, self.dependences, cell["t_v"], cell["t_d"])
+
+
+def margin_over(names: Sequence[str], cluster: Sequence[str], joint: Floats) -> Floats:
+    """Return the margin of a cluster's distribution over the names, both in the domain's order.
+
+    The cluster's attributes are the last axes of its distribution; instead of them the result has
+    an axis for each of the names, of length 1 for one outside the cluster.
+    """
+    outside = tuple(i - len(cluster) for i, name in enumerate(cluster) if name not in names)
+    absent = tuple(i - len(names) for i, name in enumerate(names) if name not in cluster)
+    return np.expand_dims(joint.sum(axis=outside), absent)
+
+
+def of_random_attributes(
+    errors: Callable[[tuple[str, ...], int], Floats],
+    sets: Sequence[tuple[str, ...]],
+    generator: np.random.Generator,
+    replicates: int,
+) -> Floats:
+    """Let each run ask about one of the sets of attributes, drawn at random.
+
+    Parameters
+    ----------
+    errors : callable
+        (attributes, runs) -> what these runs yield, shape (runs, ...).
+    sets : sequence of tuples of str
+
+    Returns
+    -------
+    array, shape (replicates, ...)
+    """
+    asked = generator.integers(len(sets), size=replicates)
+    runs = [np.flatnonzero(asked == number) for number in range(len(sets))]
+    found = [errors(names, of.size) for names, of in zip(sets, runs, strict=True) if of.size]
+    order = np.argsort(np.concatenate(runs))
+    return np.concatenate(found)[order]
+
+
+# -- Tables 1 and 2 --------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True, eq=False)
-class ClusterQueries:
+class ClusterQueries(OfTrueRecords):
     """Simulates cells of Tables 1 and 2.
 
     Parameters
@@ -64,16 +141,10 @@ class ClusterQueries:
     data: Microdata
     coverage: float
     ordinal: tuple[str, ...] = ()
-    _tables: dict[tuple[str, ...], Counts] = field(default_factory=dict, repr=False)
-
-    @cached_property
-    def dependences(self) -> pd.DataFrame:
-        """Dependences on the true data, as the paper's experiments use them."""
-        return dependences(self.data, self.ordinal)
 
     def protocol(self, cell: Mapping[str, Any]) -> Protocol:
         """Return the protocol of a cell: its clusters and their channels."""
-        clusters = cluster_attributes(self.data.domain, self.dependences, cell["t_v"], cell["t_d"])
+        clusters = self.clusters(cell)
         return rr_clusters(self.data.domain, clusters, cell["p"], cell["matrix"], cell["mechanism"])
 
     def outputs(self, cell: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -90,84 +161,48 @@ class ClusterQueries:
         cell : mapping
             dataset, matrix, mechanism, projection, p, t_d, t_v; attributes, of a query, if not 2.
         """
-        protocol = self.protocol(cell)
-        copies = COPIES[cell["dataset"]]
-        sets = list(
-            combinations(self.data.domain.names, cell.get("attributes", ATTRIBUTES_OF_A_QUERY))
-        )
-        asked = generator.integers(len(sets), size=replicates)
-        errors = np.empty(replicates)
-        for number, names in enumerate(sets):
-            runs = np.flatnonzero(asked == number)
-            if runs.size:
-                errors[runs] = self._errors(
-                    protocol, names, copies, cell["projection"], generator, runs.size
-                )
-        return errors[:, None]
+        names = self.data.domain.names
+        sets = list(combinations(names, cell.get("attributes", ATTRIBUTES_OF_A_QUERY)))
+        errors = partial(self._errors, cell, self.protocol(cell), generator)
+        return of_random_attributes(errors, sets, generator, replicates)[:, None]
 
     def _errors(
         self,
+        cell: Mapping[str, Any],
         protocol: Protocol,
-        names: tuple[str, ...],
-        copies: int,
-        projection: str,
         generator: np.random.Generator,
+        names: tuple[str, ...],
         runs: int,
     ) -> Floats:
-        true = self.counts(names).reshape(-1) * copies
-        estimated = np.ones((runs, *(1 for _ in names)))
-        for cluster in protocol.clusters:
-            if set(cluster) & set(names):
-                margin = self.estimated_margin(
-                    protocol, cluster, names, copies, projection, generator, runs
-                )
-                estimated = estimated * margin
+        estimated = prod(
+            self.estimated_margin(cell, channel, cluster, names, generator, runs)
+            for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True)
+            if not set(cluster).isdisjoint(names)
+        )
+        true = self.true_counts(cell, names)
         queries = random_queries(true.size, self.coverage, runs, generator)
         shares = np.sum(estimated.reshape(runs, -1), axis=1, where=queries)
         return relative_errors(true.sum() * shares, queries @ true.astype(float))
 
+    def true_counts(self, cell: Mapping[str, Any], names: tuple[str, ...]) -> Counts:
+        """Return the counts of the cells of attributes, in as many copies as the data set has."""
+        return self.counts(names).reshape(-1) * COPIES[cell.get("dataset", "adult")]
+
     def estimated_margin(
         self,
-        protocol: Protocol,
+        cell: Mapping[str, Any],
+        channel: Channel,
         cluster: tuple[str, ...],
         names: tuple[str, ...],
-        copies: int,
-        projection: str,
         generator: np.random.Generator,
         runs: int,
     ) -> Floats:
-        """Estimate a cluster in each run; return its margin over the named attributes in it.
-
-        The result has an axis for each of the names, of length 1 for one outside the cluster.
-        """
-        channel = protocol.channel_of(cluster)
-        true = self.counts(cluster).reshape(-1) * copies
+        """Estimate a cluster in each run; return its margin as `margin_over` does."""
+        true = self.true_counts(cell, cluster)
         reports = channel.randomize_counts(np.broadcast_to(true, (runs, true.size)), generator)
-        domain = self.data.domain.project(cluster)
-        joint = PROJECTIONS[projection](reports, channel).reshape(runs, *domain.shape)
-        outside = tuple(i + 1 for i, name in enumerate(cluster) if name not in names)
-        # Clusters and names are both in the domain's order, so the axes that stay are too.
-        shape = [domain[name].size if name in cluster else 1 for name in names]
-        return np.asarray(joint.sum(axis=outside).reshape(runs, *shape))
-
-    def counts(self, names: tuple[str, ...]) -> Counts:
-        if names not in self._tables:
-            self._tables[names] = self.data.counts(names)
-        return self._tables[names]
-
-
-def _most_likely(reports: Counts, channel: Channel) -> Floats:
-    def estimate(counts: Counts, known: Channel) -> Floats:
-        return maximum_likelihood(counts, known, tolerance=LIKELIHOOD_TOLERANCE).proportions
-
-    return estimated_or_uniform(reports, channel, estimate)
-
-
-PROJECTIONS: dict[str, Callable[[Counts, Channel], Floats]] = {
-    "clip": lambda reports, channel: clip_and_rescale(unbiased_or_uniform(reports, channel)),
-    "simplex": lambda reports, channel: euclidean_projection(unbiased_or_uniform(reports, channel)),
-    "likelihood": _most_likely,
-}
+        shape = self.data.domain.project(cluster).shape
+        joint = PROJECTIONS[cell["projection"]](reports, channel).reshape(runs, *shape)
+        return margin_over(names, cluster, joint)
 
 
 # -- a sweep over thresholds and numbers of records ------------------------------------------------
@@ -193,8 +228,8 @@ class ThresholdSweep:
         The true records, of which each cell takes as many as it names.
     coverage : float
         sigma, the share of the two attributes' cells that a query asks for.
-    thresholds : tuple of (int, float)
-        T_v and T_d of Algorithm 1.
+    t_v, t_d : sequence of int, of float
+        Thresholds of Algorithm 1, which are tried in every combination.
     ordinal : tuple of str
         Attributes taken as ordinal when dependences are measured.
     subset_seed : int
@@ -203,40 +238,28 @@ class ThresholdSweep:
 
     data: Microdata
     coverage: float
-    thresholds: tuple[tuple[int, float], ...]
+    t_v: Sequence[int]
+    t_d: Sequence[float]
     ordinal: tuple[str, ...] = ()
     subset_seed: int = 2024
-    _sized: dict[int, ClusterQueries] = field(default_factory=dict, repr=False)
 
-    @classmethod
-    def of(
-        cls,
-        data: Microdata,
-        coverage: float,
-        t_v: Sequence[int],
-        t_d: Sequence[float],
-        ordinal: tuple[str, ...],
-        subset_seed: int,
-    ) -> "ThresholdSweep":
-        """Return the study at every combination of thresholds."""
-        return cls(data, coverage, tuple(product(t_v, t_d)), ordinal, subset_seed)
+    @cached_property
+    def queries_on(self) -> Callable[[int], ClusterQueries]:
+        """The simulator of single thresholds on so many records."""
 
-    def queries_on(self, records: int) -> ClusterQueries:
-        """Return the simulator of single thresholds on so many records."""
-        if records not in self._sized:
+        def sized(records: int) -> ClusterQueries:
             data = resized(self.data, records, self.subset_seed)
-            self._sized[records] = ClusterQueries(data, self.coverage, self.ordinal)
-        return self._sized[records]
+            return ClusterQueries(data, self.coverage, self.ordinal)
 
-    def protocols(self, cell: Mapping[str, Any]) -> list[Protocol]:
-        """Return the protocol at each of the thresholds; equal clusters share one."""
+        return cache(sized)
+
+    def protocols(self, cell: Mapping[str, Any]) -> dict[tuple[int, float], Protocol]:
+        """Return the protocol at each combination of thresholds."""
         queries = self.queries_on(cell["records"])
-        formed: dict[Clusters, Protocol] = {}
-        protocols = []
-        for t_v, t_d in self.thresholds:
-            protocol = queries.protocol({**cell, "t_v": t_v, "t_d": t_d})
-            protocols.append(formed.setdefault(protocol.clusters, protocol))
-        return protocols
+        return {
+            (t_v, t_d): queries.protocol({**cell, "t_v": t_v, "t_d": t_d})
+            for t_v, t_d in product(self.t_v, self.t_d)
+        }
 
     def outputs(self, cell: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         """Return what names each output of a run: thresholds, and the clusters that they form.
@@ -246,7 +269,7 @@ class ThresholdSweep:
         return [
             {"t_v": t_v, "t_d": t_d, "clusters": len(protocol.clusters)}
             | {"epsilon": protocol.epsilon}
-            for (t_v, t_d), protocol in zip(self.thresholds, self.protocols(cell), strict=True)
+            for (t_v, t_d), protocol in self.protocols(cell).items()
         ]
 
     def __call__(
@@ -263,43 +286,42 @@ class ThresholdSweep:
         -------
         array, shape (replicates, thresholds)
         """
-        protocols = self.protocols(cell)
         pairs = list(combinations(self.data.domain.names, ATTRIBUTES_OF_A_QUERY))
-        asked = generator.integers(len(pairs), size=replicates)
-        errors = np.empty((replicates, len(protocols)))
-        for number, names in enumerate(pairs):
-            runs = np.flatnonzero(asked == number)
-            if runs.size:
-                errors[runs] = self._errors(protocols, names, cell, generator, runs.size)
-        return errors
+        errors = partial(self._errors, cell, [*self.protocols(cell).values()], generator)
+        return of_random_attributes(errors, pairs, generator, replicates)
 
     def _errors(
         self,
-        protocols: Sequence[Protocol],
-        names: tuple[str, ...],
         cell: Mapping[str, Any],
+        protocols: Sequence[Protocol],
         generator: np.random.Generator,
+        names: tuple[str, ...],
         runs: int,
     ) -> Floats:
         queries = self.queries_on(cell["records"])
-        true = queries.counts(names).reshape(-1)
+        true = queries.true_counts(cell, names)
         asked = random_queries(true.size, self.coverage, runs, generator)
         answers = asked @ true.astype(float)
-        margins: dict[tuple[str, ...], Floats] = {}
+        channels = {
+            cluster: channel
+            for protocol in protocols
+            for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True)
+        }
+
+        @cache
+        def margin(cluster: tuple[str, ...]) -> Floats:
+            channel = channels[cluster]
+            return queries.estimated_margin(cell, channel, cluster, names, generator, runs)
+
+        @cache
+        def error(touched: Clusters) -> Floats:
+            estimated = prod(map(margin, touched))
+            shares = np.sum(estimated.reshape(runs, -1), axis=1, where=asked)
+            return relative_errors(true.sum() * shares, answers)
+
         # The error depends on the clusters that the query touches, on nothing else.
-        known: dict[Clusters, Floats] = {}
-        columns = []
-        for protocol in protocols:
-            touched = tuple(c for c in protocol.clusters if set(c) & set(names))
-            if touched not in known:
-                estimated = np.ones((runs, *(1 for _ in names)))
-                for cluster in touched:
-                    if cluster not in margins:
-                        margins[cluster] = queries.estimated_margin(
-                            protocol, cluster, names, 1, cell["projection"], generator, runs
-                        )
-                    estimated = estimated * margins[cluster]
-                shares = np.sum(estimated.reshape(runs, -1), axis=1, where=asked)
-                known[touched] = relative_errors(true.sum() * shares, answers)
-            columns.append(known[touched])
-        return np.column_stack(columns)
+        touched = [
+            tuple(cluster for cluster in protocol.clusters if not set(cluster).isdisjoint(names))
+            for protocol in protocols
+        ]
+        return np.column_stack([error(clusters) for clusters in touched])
