@@ -1,24 +1,46 @@
-"""Count queries over pairs from RR-Independent data: Figure 2 of [multirr], and beyond.
+"""Count queries of two attributes at several coverages: Figures 2 and 3 of [multirr], and beyond.
 
-A run picks two random attributes, randomizes them, and asks one random query of each coverage. All
-estimators answer the same queries from the same reports, at the same epsilon: that of
-RR-Independent.
+A run picks two random attributes and asks one random query of each coverage. All estimators, all
+methods and all projections answer the same queries from the same reports.
+
+For Figure 2 and beyond only the two attributes are randomized, by RR-Independent; all estimators
+have its epsilon. For Figure 3 (6.2) every record is randomized as a whole, for RR-Independent and
+for RR-Clusters; RR-Adjustment weights records, so records are drawn there.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from itertools import combinations
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import combinations, product
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from deniable.arrays import Counts, Floats
+from deniable.arrays import Codes, Counts, Floats
 from deniable.channels import ProductChannel
 from deniable.errors import DeniableError
 from deniable.estimation import absolute_errors, random_queries, relative_errors
-from deniable.papers.multirr.cluster_queries import PROJECTIONS
-from deniable.randomized_response import pair_joints, rr_channel
+from deniable.papers.multirr.cluster_queries import (
+    PROJECTIONS,
+    OfTrueRecords,
+    margin_over,
+    of_random_attributes,
+)
+from deniable.randomized_response import (
+    Adjustment,
+    Protocol,
+    adjust,
+    pair_joints,
+    rr_channel,
+    rr_clusters,
+    rr_independent,
+    weighted_table,
+)
 from deniable.records import Microdata
+
+# -- Figure 2, and beyond --------------------------------------------------------------------------
 
 MEASURES = ("absolute_error", "relative_error")
 LIKELIHOOD_TOLERANCE = 1e-3
@@ -29,7 +51,7 @@ Estimator = Callable[[Counts, ProductChannel, str], Floats]
 
 
 @dataclass(frozen=True, eq=False)
-class PairQueries:
+class PairQueries(OfTrueRecords):
     """Simulates count queries over two attributes under RR-Independent.
 
     Parameters
@@ -46,7 +68,6 @@ class PairQueries:
     data: Microdata
     coverages: tuple[float, ...]
     estimators: tuple[str, ...] = ("randomized", "rr_independent")
-    _tables: dict[tuple[str, str], Counts] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.data.domain) < 2:
@@ -59,9 +80,7 @@ class PairQueries:
         """Return what names each output of a run: estimator, sigma, measure."""
         return [
             {"estimator": estimator, "sigma": sigma, "measure": measure}
-            for estimator in self.estimators
-            for sigma in self.coverages
-            for measure in MEASURES
+            for estimator, sigma, measure in product(self.estimators, self.coverages, MEASURES)
         ]
 
     def __call__(
@@ -77,24 +96,17 @@ class PairQueries:
             matrix, p, projection (of the margins of ``rr_independent``).
         """
         pairs = list(combinations(self.data.domain.names, 2))
-        drawn = generator.integers(len(pairs), size=replicates)
-        shape = (len(self.estimators), len(self.coverages), len(MEASURES))
-        errors = np.empty((replicates, *shape))
-        for number, pair in enumerate(pairs):
-            runs = np.flatnonzero(drawn == number)
-            if runs.size:
-                errors[runs] = self._pair_errors(cell, pair, generator, runs.size)
-        return errors.reshape(replicates, -1)
+        errors = partial(self._errors, cell, generator)
+        return of_random_attributes(errors, pairs, generator, replicates)
 
-    def _pair_errors(
+    def _errors(
         self,
         cell: Mapping[str, Any],
-        pair: tuple[str, str],
         generator: np.random.Generator,
+        pair: tuple[str, ...],
         runs: int,
     ) -> Floats:
-        """Return the errors of runs over one pair, with axes run, estimator, sigma, measure."""
-        true = self._counts(pair)
+        true = self.counts(pair).reshape(-1)
         sizes = self.data.domain.project(pair).shape
         channel = ProductChannel(
             tuple(rr_channel(size, cell["p"], cell["matrix"]) for size in sizes)
@@ -103,25 +115,20 @@ class PairQueries:
         queries = np.stack(
             [random_queries(true.size, each, runs, generator) for each in self.coverages], axis=1
         ).astype(float)
-        answers = np.empty((runs, len(self.estimators), len(self.coverages)))
-        for number, name in enumerate(self.estimators):
-            joint = ESTIMATORS[name](reports, channel, cell["projection"])
-            answers[:, number] = np.einsum("rc,rqc->rq", joint, queries)
+        joints = [
+            ESTIMATORS[name](reports, channel, cell["projection"]) for name in self.estimators
+        ]
+        answers = np.stack([np.einsum("rc,rqc->rq", joint, queries) for joint in joints], axis=1)
         estimated = true.sum() * answers
         truth = np.asarray(np.broadcast_to((queries @ true)[:, None], estimated.shape), dtype=float)
         errors = (absolute_errors(estimated, truth), relative_errors(estimated, truth))
-        return np.stack(errors, axis=-1)
-
-    def _counts(self, pair: tuple[str, str]) -> Counts:
-        if pair not in self._tables:
-            self._tables[pair] = self.data.counts(pair).reshape(-1)
-        return self._tables[pair]
+        return np.stack(errors, axis=-1).reshape(runs, -1)
 
 
 def _randomized(reports: Counts, channel: ProductChannel, projection: str) -> Floats:
     """Return RR-Independent's estimate without [multirr], (2): the product of the raw margins."""
     table = _randomized_joint(reports, channel, projection).reshape(-1, *channel.shape)
-    return _product(table.sum(axis=2), table.sum(axis=1)).reshape(reports.shape)
+    return _product(table.sum(axis=2), table.sum(axis=1))
 
 
 def _randomized_joint(reports: Counts, channel: ProductChannel, projection: str) -> Floats:
@@ -135,15 +142,11 @@ def _rr_independent(reports: Counts, channel: ProductChannel, projection: str) -
     first, second = channel.factors
     rows = PROJECTIONS[projection](table.sum(axis=2), first)
     columns = PROJECTIONS[projection](table.sum(axis=1), second)
-    return _product(rows, columns).reshape(reports.shape)
+    return _product(rows, columns)
 
 
 def _product(rows: Floats, columns: Floats) -> Floats:
-    return np.asarray(rows[:, :, None] * columns[:, None, :])
-
-
-def _likelihood(reports: Counts, channel: ProductChannel, projection: str) -> Floats:
-    return pair_joints.likelihood(reports, channel, LIKELIHOOD_TOLERANCE)
+    return np.asarray((rows[:, :, None] * columns[:, None, :]).reshape(len(rows), -1))
 
 
 ESTIMATORS: dict[str, Estimator] = {
@@ -153,6 +156,169 @@ ESTIMATORS: dict[str, Estimator] = {
     "pair_unbiased": lambda reports, channel, _: pair_joints.unbiased(reports, channel),
     "pair_clipped": lambda reports, channel, _: pair_joints.clipped(reports, channel),
     "pair_projected": lambda reports, channel, _: pair_joints.projected(reports, channel),
-    "pair_likelihood": _likelihood,
+    "pair_likelihood": lambda reports, channel, _: pair_joints.likelihood(
+        reports, channel, LIKELIHOOD_TOLERANCE
+    ),
     "pair_shrunk": lambda reports, channel, _: pair_joints.shrunk(reports, channel),
 }
+
+
+# -- Figure 3 --------------------------------------------------------------------------------------
+
+METHODS = (
+    "rr_independent",
+    "rr_clusters",
+    "rr_independent_adjustment",
+    "rr_clusters_adjustment",
+)
+WORK = ("sweeps", "gap", "left_out")
+"""What is told of each adjustment: sweeps over the attributes, the largest gap between a margin and
+its target that is left, and the sum of the targets that no record could meet."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Reports:
+    """Randomized records of a run, and what they estimate.
+
+    `joints` has for each cluster the estimated distribution over its cells, shaped as a table.
+    """
+
+    protocol: Protocol
+    records: Microdata
+    joints: tuple[Floats, ...]
+
+    def independent_pair(self, pair: tuple[str, str]) -> Floats:
+        """Return the pair's joint distribution, clusters being taken as independent."""
+        return prod(
+            margin_over(pair, cluster, joint)
+            for cluster, joint in zip(self.protocol.clusters, self.joints, strict=True)
+            if not set(cluster).isdisjoint(pair)
+        )
+
+    def adjusted_pair(self, pair: tuple[str, str]) -> Floats:
+        """Return the pair's joint distribution in the weighted records."""
+        shape = self.records.domain.project(pair).shape
+        first, second = (self.records.column(name) for name in pair)
+        return weighted_table(first, second, self.adjustment.weights, shape)
+
+    @cached_property
+    def adjustment(self) -> Adjustment:
+        """The records' RR-Adjustment to the clusters' distributions."""
+        columns: list[Codes] = []
+        for cluster in self.protocol.clusters:
+            part = self.records.project(cluster)
+            alone = len(cluster) == 1
+            columns.append(part.columns[0] if alone else part.domain.ravel(part.columns))
+        with warnings.catch_warnings():
+            # What they would say run by run is in the study's own outputs.
+            warnings.filterwarnings("ignore", ".*left out|RR-Adjustment stopped", RuntimeWarning)
+            return adjust(columns, [joint.reshape(-1) for joint in self.joints])
+
+    @property
+    def work(self) -> tuple[float, ...]:
+        """What is told of the adjustment: `WORK`."""
+        left_out = sum(each.target for each in self.adjustment.unreachable)
+        return float(self.adjustment.sweeps), self.adjustment.gap, left_out
+
+
+@dataclass(frozen=True, eq=False)
+class AdjustedQueries(OfTrueRecords):
+    """Simulates cells of Figure 3.
+
+    Parameters
+    ----------
+    data : Microdata
+        The true records of Adult.
+    coverages : tuple of float
+        sigma, the shares of the two attributes' cells that queries ask for.
+    projections : tuple of "clip", "simplex" and "likelihood"
+    ordinal : tuple of str
+        Attributes taken as ordinal when dependences are measured.
+    """
+
+    data: Microdata
+    coverages: tuple[float, ...]
+    projections: tuple[str, ...]
+    ordinal: tuple[str, ...] = ()
+
+    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return what a run yields: errors of the queries, and the work of the adjustments."""
+        return [
+            {
+                "measure": "relative_error",
+                "projection": projection,
+                "sigma": sigma,
+                "method": method,
+            }
+            for projection, sigma, method in product(self.projections, self.coverages, METHODS)
+        ] + [
+            {"measure": measure, "projection": projection, "sigma": None, "method": method}
+            for projection, method, measure in product(self.projections, METHODS[2:], WORK)
+        ]
+
+    def __call__(
+        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
+    ) -> Floats:
+        """Return the outputs of each run, shape (replicates, outputs).
+
+        Parameters
+        ----------
+        cell : mapping
+            matrix, mechanism, t_v, t_d, p.
+        """
+        domain, p, matrix = self.data.domain, cell["p"], cell["matrix"]
+        alone = rr_independent(domain, p, matrix)
+        grouped = rr_clusters(domain, self.clusters(cell), p, matrix, cell["mechanism"])
+        first = [alone.randomize(self.data, generator) for _ in range(replicates)]
+        # Attribute by attribute, both protocols are one and the same randomization.
+        same = cell["mechanism"] == "kronecker"
+        second = first if same else [grouped.randomize(self.data, generator) for _ in first]
+        pairs, queries = self._ask(generator, replicates)
+        errors = np.empty((replicates, len(self.projections), len(self.coverages), len(METHODS)))
+        work = np.empty((replicates, len(self.projections), 2, len(WORK)))
+        for number, projection in enumerate(self.projections):
+            joints = _estimate(alone, first, projection), _estimate(grouped, second, projection)
+            for run in range(replicates):
+                reports = (
+                    _Reports(alone, first[run], joints[0][run]),
+                    _Reports(grouped, second[run], joints[1][run]),
+                )
+                work[run, number] = [each.work for each in reports]
+                errors[run, number] = self._errors(reports, pairs[run], queries[run])
+        return np.hstack([errors.reshape(replicates, -1), work.reshape(replicates, -1)])
+
+    def _ask(
+        self, generator: np.random.Generator, replicates: int
+    ) -> tuple[list[tuple[str, str]], list[Floats]]:
+        """Draw for each run two attributes, and a query of their cells at each coverage."""
+        every = list(combinations(self.data.domain.names, 2))
+        pairs = [every[number] for number in generator.integers(len(every), size=replicates)]
+        queries = []
+        for pair in pairs:
+            cells = self.data.domain.project(pair).size
+            asked = [random_queries(cells, sigma, 1, generator)[0] for sigma in self.coverages]
+            queries.append(np.array(asked, dtype=float))
+        return pairs, queries
+
+    def _errors(
+        self, reports: Sequence[_Reports], pair: tuple[str, str], queries: Floats
+    ) -> Floats:
+        """Return the relative errors of one run, shape (coverages, methods)."""
+        tables = [each.independent_pair(pair) for each in reports]
+        tables += [each.adjusted_pair(pair) for each in reports]
+        true = self.counts(pair).reshape(-1).astype(float)
+        answers = queries @ np.stack([table.reshape(-1) for table in tables], axis=1)
+        return relative_errors(true.sum() * answers, (queries @ true)[:, None])
+
+
+def _estimate(
+    protocol: Protocol, runs: Sequence[Microdata], projection: str
+) -> list[tuple[Floats, ...]]:
+    """Return for each run the estimated distributions of all clusters, as tables."""
+    parts = []
+    for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True):
+        counts = np.stack([reports.counts(cluster).reshape(-1) for reports in runs])
+        shape = protocol.domain.project(cluster).shape
+        estimates = PROJECTIONS[projection](counts, channel)
+        parts.append(estimates.reshape(len(runs), *shape))
+    return [tuple(part[run] for part in parts) for run in range(len(runs))]
