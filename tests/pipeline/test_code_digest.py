@@ -181,7 +181,10 @@ def test_imports_of_every_form_are_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "jobs"),
     [
-        ("papers/multirr/pair_queries.py", {"simulate multirr_fig2", "simulate multirr_pairs"}),
+        (
+            "papers/multirr/pair_queries.py",
+            {f"simulate multirr_{study}" for study in ("fig2", "fig3", "pairs")},
+        ),
         ("papers/pram/joint_loss.py", {"simulate pram_joint_loss"}),
         ("papers/idp/forests.py", {"simulate idp_fig5", "simulate idp_fig6"}),
         (

@@ -27,6 +27,7 @@ from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 from deniable.study.engine import simulate_chunk
 
+T_V, T_D = (6, 24), (0.1, 0.3)
 THRESHOLDS = ((6, 0.1), (6, 0.3), (24, 0.1), (24, 0.3))
 METHODS = ("attributes", "attributes_inverted", "secure_sum", "pairs_joint", "pairs_kronecker")
 
@@ -37,7 +38,7 @@ def cell_of(method: str, **settings: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def study(small_data: Microdata) -> DependenceAssessment:
-    return DependenceAssessment(small_data, ("region",), THRESHOLDS)
+    return DependenceAssessment(small_data, ("region",), T_V, T_D)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -77,7 +78,7 @@ def test_runs_repeat_and_differ(study: DependenceAssessment, small_data: Microda
     for method in METHODS:
         cell = cell_of(method, p=0.3)
         first = study(cell, np.random.default_rng(1), 30)
-        again = DependenceAssessment(small_data, ("region",), THRESHOLDS)
+        again = DependenceAssessment(small_data, ("region",), T_V, T_D)
         np.testing.assert_array_equal(again(cell, np.random.default_rng(1), 30), first)
         assert (len(np.unique(first[:, 0])) > 1) == (method != "secure_sum")
 
@@ -109,7 +110,7 @@ def test_a_singular_attribute_ties_its_pairs_with_one_warning() -> None:
     )
     codes = generator.integers(0, 4, 300)
     data = Microdata(domain, (generator.integers(0, 9, 300), codes // 2, codes))
-    study = DependenceAssessment(data, (), ((8, 0.1),))
+    study = DependenceAssessment(data, (), (8,), (0.1,))
     for method in ("attributes_inverted", "pairs_kronecker"):
         cell = cell_of(method, matrix="printed", p=0.1)
         with pytest.warns(RuntimeWarning, match="2 of 3 pairs are singular") as caught:
@@ -167,7 +168,7 @@ def test_the_rand_index_of_all_clusterings(small_data: Microdata) -> None:
     every = list(partitions(names))
     assert len(every) == 15
     for first, second in itertools.product(every, repeat=2):
-        found[first, second] = adjusted_rand(small_data.domain, first, second)
+        found[first, second] = adjusted_rand(small_data.domain.names, first, second)
         assert found[first, second] == pytest.approx(slow_rand(names, first, second), abs=1e-12)
     single = tuple((name,) for name in names)
     assert found[single, single] == 1

@@ -15,11 +15,11 @@ from deniable.papers.multirr.sections import (
     about,
     adjustment,
     assessment,
+    attributes,
     compared,
     figure_1,
     figure_2,
     lines_of,
-    more_attributes,
     pairs,
     panels,
 )
@@ -132,7 +132,7 @@ def test_clusters_of_one_attribute_are_shown_once() -> None:
     grid = itertools.product((2, 3), ("joint", "kronecker"), (1, 50))
     rows = [cell(0.1, 0.1, 0.2, attributes=a, mechanism=m, t_v=t) for a, m, t in grid]
     table = pd.DataFrame(rows).assign(p=0.1, t_d=0.1, dataset="adult", matrix="printed")
-    found = more_attributes({"multirr_attributes": table.assign(projection="clip")})
+    found = attributes({"multirr_attributes": table.assign(projection="clip")})
     assert [row["protocol"] for row in found["rows"]] == [
         *("RR-Independent", "RR-Clusters, joint", "RR-Clusters, kronecker")
     ]

@@ -1,5 +1,7 @@
 """What is reproduced of [multirr]: studies, tables, figures and sections, an entry each."""
 
+from functools import partial
+
 from deniable.study.catalog import (
     MINUTES,
     Analysis,
@@ -16,6 +18,11 @@ from deniable.study.catalog import (
 PRINTED_RUNS = 1000  # [multirr], 6.5: medians over 1000 runs
 CLUSTER_QUERY_KEYS = ("dataset", "matrix", "mechanism", "projection", "p", "t_d", "t_v")
 
+PRINTED_TABLES = {
+    # data set, title
+    "multirr_table1": ("adult", "Table 1: relative error of RR-Clusters on Adult"),
+    "multirr_table2": ("adult6", "Table 2: relative error of RR-Clusters on Adult6"),
+}
 PRINTED = Study(
     ".cluster_queries:ClusterQueries",
     ("coverage", "ordinal"),
@@ -30,28 +37,16 @@ STUDIES = {
     "multirr_fig3": Study(".pair_queries:AdjustedQueries", ("coverages", "projections", "ordinal")),
     "multirr_pairs": Study(".pair_queries:PairQueries", ("coverages", "estimators")),
     "multirr_assessment": Study(
-        ".dependence_assessment:DependenceAssessment.of", ("ordinal", "t_v", "t_d"), summary="mean"
+        ".dependence_assessment:DependenceAssessment", ("ordinal", "t_v", "t_d"), summary="mean"
     ),
     "multirr_sweep": Study(
         ".cluster_queries:ThresholdSweep", ("coverage", "t_v", "t_d", "ordinal", "subset_seed")
     ),
 }
 TABLES = (
-    StudyTable(
-        "multirr_table1",
-        "Table 1: relative error of RR-Clusters on Adult",
-        CLUSTER_QUERY_KEYS,
-        study="multirr_tables",
-        published=("multirr_table1",),
-        where={"dataset": "adult"},
-    ),
-    StudyTable(
-        "multirr_table2",
-        "Table 2: relative error of RR-Clusters on Adult6",
-        CLUSTER_QUERY_KEYS,
-        study="multirr_tables",
-        published=("multirr_table2",),
-        where={"dataset": "adult6"},
+    *(
+        StudyTable(name, title, CLUSTER_QUERY_KEYS, "multirr_tables", (name,), {"dataset": dataset})
+        for name, (dataset, title) in PRINTED_TABLES.items()
     ),
     StudyTable(
         "multirr_sensitivity",
@@ -114,6 +109,10 @@ TABLES = (
         on_request=True,
     ),
 )
+
+PRINTED_NUMBERS = (*PRINTED_TABLES, "multirr_sensitivity")  # beside simulated ones
+AGREEMENT = ("agrees", "differs", "median_ratio", "typical_factor", "rank_correlation")
+of_adult = partial(Analysis, data=("adult",), settings="studies.multirr_tables")
 ANALYSES = (
     Analysis(
         "summarize_agreement",
@@ -122,24 +121,15 @@ ANALYSES = (
             AnalysisTable(
                 "multirr_agreement",
                 "study.engine:agreement",
-                Columns(
-                    ("dataset", "matrix", "mechanism", "projection"),
-                    by_chance=(
-                        "agrees",
-                        "differs",
-                        "median_ratio",
-                        "typical_factor",
-                        "rank_correlation",
-                    ),
-                ),
+                Columns(("dataset", "matrix", "mechanism", "projection"), by_chance=AGREEMENT),
             ),
         ),
         "Counting which printed numbers hold",
-        needs=("multirr_table1", "multirr_table2", "multirr_sensitivity"),
+        needs=PRINTED_NUMBERS,
         takes_what_is_there=True,
         caption="agreement",
     ),
-    Analysis(
+    of_adult(
         "measure_dependences",
         ".dependence_assessment:measured",
         (
@@ -155,8 +145,6 @@ ANALYSES = (
             ),
         ),
         "Measuring dependences of all pairs and forming clusters",
-        data=("adult",),
-        settings="studies.multirr_tables",
     ),
     Analysis(
         "assess_threshold_trend",
@@ -169,11 +157,11 @@ ANALYSES = (
             ),
         ),
         "Testing whether the printed trend over T_d is more than chance",
-        needs=("multirr_table1", "multirr_table2", "multirr_clusters"),
+        needs=(*PRINTED_TABLES, "multirr_clusters"),
         takes_what_is_there=True,
         caption="threshold_trend",
     ),
-    Analysis(
+    of_adult(
         "bound_errors",
         ".error_analysis:bounds",
         (
@@ -195,8 +183,6 @@ ANALYSES = (
             ),
         ),
         "Bounding the errors of estimates from n reports",
-        data=("adult",),
-        settings="studies.multirr_tables",
     ),
     Analysis(
         "work_example",
@@ -226,7 +212,7 @@ ANALYSES = (
             ),
             AnalysisTable(
                 "multirr_secure_assessment",
-                ".secure_assessment:secure_assessments",
+                ".dependence_assessment:secure_assessments",
                 Columns(("method", "matrix", "p"), by_chance=("clusters", "clusters_direct")),
             ),
             AnalysisTable(
@@ -243,7 +229,7 @@ ANALYSES = (
         settings="analyses.multirr_secure_sum",
         resources=MINUTES,
     ),
-    Analysis(
+    of_adult(
         "compare_risks",
         ".dependence_assessment:risks",
         (
@@ -259,9 +245,7 @@ ANALYSES = (
             ),
         ),
         "Confronting equal risk with every epsilon that is spent",
-        data=("adult",),
         needs=("multirr_dependences",),
-        settings="studies.multirr_tables",
         resources=MINUTES,
     ),
     Analysis(
@@ -278,9 +262,7 @@ ANALYSES = (
         needs=(
             "multirr_gains",
             "multirr_projections",
-            "multirr_table1",
-            "multirr_table2",
-            "multirr_sensitivity",
+            *PRINTED_NUMBERS,
             "multirr_attributes",
             "multirr_clusters",
         ),
@@ -311,17 +293,14 @@ FIGURES = (
         tables=("multirr_fig3",),
         options={"best": "ours"},
     ),
-    Figure(
-        "multirr_table1",
-        ".figures.tables:printed_against_regenerated",
-        "Table 1 as a picture: printed values beside ours",
-        options={"title": "Table 1: relative error of RR-Clusters on Adult"},
-    ),
-    Figure(
-        "multirr_table2",
-        ".figures.tables:printed_against_regenerated",
-        "Table 2 as a picture: printed values beside ours",
-        options={"title": "Table 2: relative error of RR-Clusters on Adult6"},
+    *(
+        Figure(
+            name,
+            ".figures.tables:printed_against_regenerated",
+            f"{title.partition(':')[0]} as a picture: printed values beside ours",
+            options={"title": title},
+        )
+        for name, (_, title) in PRINTED_TABLES.items()
     ),
     Figure(
         "multirr_pairs",
@@ -340,89 +319,72 @@ FIGURES = (
         "Relative errors over p and both thresholds, for several numbers of records",
     ),
 )
+
+
+def _section(name: str, title: str, link: str, prepare: str, table: str = "") -> Section:
+    """Return a section that is left out without the table of its name, or another's."""
+    return Section(name, title, link, prepare, needs=(f"multirr_{table or name}",))
+
+
 SECTIONS = (
     Section(
         "multirr_fig1", "Figure 1: the price of many categories", "Figure 1", ".sections:figure_1"
     ),
     Section("multirr_fig2", "Figure 2: what estimation gains", "Figure 2", ".sections:figure_2"),
     Section("multirr_fig3", "Figure 3: the four methods", "Figure 3", ".sections:figure_3"),
-    Section(
+    _section(
         "attributes",
         "Queries of more than two attributes",
         "More attributes",
-        ".sections:more_attributes",
-        template="multirr/attributes",
-        needs=("multirr_attributes",),
+        ".sections:attributes",
     ),
-    Section(
-        "multirr_table1",
-        "Table 1: relative error of RR-Clusters on Adult",
-        "Table 1",
-        ".verdicts:printed_table",
-        options={"name": "multirr_table1"},
+    *(
+        Section(
+            name, title, title.partition(":")[0], ".verdicts:printed_table", options={"name": name}
+        )
+        for name, (_, title) in PRINTED_TABLES.items()
     ),
-    Section(
-        "multirr_table2",
-        "Table 2: relative error of RR-Clusters on Adult6",
-        "Table 2",
-        ".verdicts:printed_table",
-        options={"name": "multirr_table2"},
-    ),
-    Section(
+    _section(
         "readings",
         "Other readings of the matrix, other projections",
         "Other readings",
         ".verdicts:readings",
-        needs=("multirr_agreement",),
+        "agreement",
     ),
-    Section(
-        "clusters",
-        "Clusters of attributes",
-        "Clusters",
-        ".verdicts:clusters",
-        needs=("multirr_clusters",),
-    ),
-    Section(
-        "claims",
-        "What the paper says in words",
-        "Claims in words",
-        ".verdicts:claims",
-        needs=("multirr_claims",),
-    ),
-    Section(
+    _section("clusters", "Clusters of attributes", "Clusters", ".verdicts:clusters"),
+    _section("claims", "What the paper says in words", "Claims in words", ".verdicts:claims"),
+    _section(
         "bounds",
         "Error bounds, and what randomization does to errors",
         "Error bounds",
         ".sections:bounds",
-        needs=("multirr_accuracy",),
+        "accuracy",
     ),
-    Section(
+    _section(
         "adjustment",
         "RR-Adjustment: weighting reports to estimated margins",
         "RR-Adjustment",
         ".sections:adjustment",
-        needs=("multirr_example1",),
+        "example1",
     ),
-    Section(
+    _section(
         "assessment",
         "Dependences without a trusted party",
         "Without a trusted party",
         ".sections:assessment",
-        needs=("multirr_secure_sum",),
+        "secure_sum",
     ),
-    Section(
+    _section(
         "pairs",
         "Beyond the paper: pairs from RR-Independent data",
         "Beyond the paper",
         ".sections:pairs",
-        needs=("multirr_pairs",),
     ),
-    Section(
+    _section(
         "sweep",
         "Beyond the paper: thresholds, p and the number of records",
         "A sweep",
         ".sections:sweep",
-        needs=("multirr_sweep",),
     ),
 )
 

@@ -11,7 +11,7 @@ contingency table exactly, so the table itself is used: the protocol takes n * n
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 from typing import Any
 
@@ -25,17 +25,21 @@ from deniable.randomized_response import (
     Clusters,
     Measure,
     PairReports,
+    SecureSum,
     assessment_protocol,
+    bivariate_distribution,
     cluster_attributes,
     clusters_table,
     dependence_of_tables,
     dependences,
+    dependences_from_tables,
     pair_measures,
     risk_table,
     waiver_table,
 )
 from deniable.randomized_response.dependence import Pair
 from deniable.records import Domain, Microdata
+from deniable.sampling import RandomSource, generator_for
 from deniable.study import Given, values_of
 
 DECIMALS = 12
@@ -52,22 +56,15 @@ class DependenceAssessment:
         The true records.
     ordinal : tuple of str
         Attributes taken as ordinal when dependences are measured.
-    thresholds : tuple of (int, float)
-        T_v and T_d of Algorithm 1, at which clusters are compared.
+    t_v, t_d : sequence of int, of float
+        Thresholds of Algorithm 1, at which clusters are compared in every combination.
     """
 
     data: Microdata
     ordinal: tuple[str, ...] = ()
-    thresholds: tuple[tuple[int, float], ...] = ()
+    t_v: Sequence[int] = ()
+    t_d: Sequence[float] = ()
     _formed: dict[tuple[int, tuple[int, ...]], Clusters] = field(default_factory=dict, repr=False)
-    _indices: dict[tuple[Clusters, Clusters], float] = field(default_factory=dict, repr=False)
-
-    @classmethod
-    def of(
-        cls, data: Microdata, ordinal: tuple[str, ...], t_v: Sequence[int], t_d: Sequence[float]
-    ) -> "DependenceAssessment":
-        """Return the study at every combination of thresholds."""
-        return cls(data, ordinal, tuple(product(t_v, t_d)))
 
     @cached_property
     def measures(self) -> dict[Pair, Measure]:
@@ -77,8 +74,7 @@ class DependenceAssessment:
     @cached_property
     def true_dependences(self) -> Floats:
         """Dependences of the true data, a number a pair."""
-        tables = {pair: self.data.counts(pair) for pair in self.measures}
-        return self._measured(tables)
+        return self._measured({pair: self.data.counts(pair) for pair in self.measures})
 
     def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return what a run yields: one rank correlation, one Rand index at each threshold.
@@ -91,7 +87,7 @@ class DependenceAssessment:
         risk = {"epsilon": exact, "epsilon_claimed": claimed}
         return [{"measure": "spearman", "t_v": None, "t_d": None} | risk] + [
             {"measure": "adjusted_rand", "t_v": t_v, "t_d": t_d} | risk
-            for t_v, t_d in self.thresholds
+            for t_v, t_d in product(self.t_v, self.t_d)
         ]
 
     def __call__(
@@ -105,14 +101,12 @@ class DependenceAssessment:
             method (`deniable.randomized_response.readings.Assessment`), matrix, p.
         """
         assessed = self.assessed(cell, generator, replicates)
-        values = np.empty((replicates, 1 + len(self.thresholds)))
-        values[:, 0] = rank_correlations(assessed, self.true_dependences)
-        for column, (t_v, t_d) in enumerate(self.thresholds, start=1):
+        columns: list[npt.ArrayLike] = [rank_correlations(assessed, self.true_dependences)]
+        for t_v, t_d in product(self.t_v, self.t_d):
             true = self.clusters(self.true_dependences, t_v, t_d)
-            values[:, column] = [
-                self._rand_index(true, self.clusters(each, t_v, t_d)) for each in assessed
-            ]
-        return values
+            found = [self.clusters(each, t_v, t_d) for each in assessed]
+            columns.append([adjusted_rand(self.data.domain.names, true, each) for each in found])
+        return np.column_stack(columns)
 
     def assessed(
         self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
@@ -141,11 +135,6 @@ class DependenceAssessment:
             self._formed[key] = cluster_attributes(self.data.domain, frame, t_v, t_d)
         return self._formed[key]
 
-    def _rand_index(self, true: Clusters, formed: Clusters) -> float:
-        if (true, formed) not in self._indices:
-            self._indices[true, formed] = adjusted_rand(self.data.domain, true, formed)
-        return self._indices[true, formed]
-
 
 def rank_correlations(assessed: Floats, true: Floats) -> Floats:
     """Return Spearman's correlation of each row with `true`; equal numbers share their mean rank.
@@ -161,8 +150,9 @@ def rank_correlations(assessed: Floats, true: Floats) -> Floats:
     return np.asarray(correlations)
 
 
-def adjusted_rand(domain: Domain, first: Clusters, second: Clusters) -> float:
-    """Return the adjusted Rand index of two clusterings (Hubert and Arabie, 1985).
+@cache
+def adjusted_rand(names: tuple[str, ...], first: Clusters, second: Clusters) -> float:
+    """Return the adjusted Rand index of two clusterings of attributes (Hubert and Arabie, 1985).
 
     1 for equal clusterings, also where no attributes are together in either; 0 is what chance
     gives, and what single attributes give beside any clusters.
@@ -171,14 +161,88 @@ def adjusted_rand(domain: Domain, first: Clusters, second: Clusters) -> float:
         adjusted_rand_score,
     )
 
-    return float(adjusted_rand_score(_labels(domain, first), _labels(domain, second)))
+    labels = (
+        [next(i for i, cluster in enumerate(clusters) if name in cluster) for name in names]
+        for clusters in (first, second)
+    )
+    return float(adjusted_rand_score(*labels))
 
 
-def _labels(domain: Domain, clusters: Clusters) -> Sequence[int]:
-    return [
-        next(number for number, cluster in enumerate(clusters) if name in cluster)
-        for name in domain.names
+# -- what a secure sum delivers (4.2 and 4.3) ------------------------------------------------------
+
+LARGEST_CELLS, LEAST_DEPENDENCE = 100, 0.1  # T_v and T_d of the clusters that are compared
+
+
+def masked_pairs(
+    protocol: PairReports, data: Microdata, source: RandomSource
+) -> dict[Pair, Microdata]:
+    """Let every party mask every pair of its values anew ([multirr], 4.3, step 3a)."""
+    masked = {}
+    for pair, channel in protocol.channels.items():
+        part = data.project(pair)
+        reports = channel.randomize(part.domain.ravel(part.columns), source)
+        masked[pair] = Microdata(part.domain, part.domain.unravel(reports))
+    return masked
+
+
+def secure_assessments(data: Microdata, root_seed: int, parties: int) -> pd.DataFrame:
+    """Assess dependences by secure sum, of true pairs (4.2) and of masked pairs (4.3).
+
+    The study draws the counts that a secure sum would deliver, at the size of Adult, where the
+    messages would be 10^12. Here few parties run the protocol itself, and what is assessed from its
+    aggregates is held against what plain counts of the same pairs give.
+
+    Returns
+    -------
+    DataFrame
+        A row a method: ``method``, ``matrix``, ``p``, ``parties``, ``pairs``, ``messages``,
+        ``equals_direct_counts`` (the sums are the plain counts of the same pairs),
+        ``largest_difference`` (of a dependence from the sums to one from plain counts),
+        ``clusters`` (from the sums, at T_v = 100 and T_d = .1), ``clusters_direct``,
+        ``clusters_equal``.
+    """
+    generator = generator_for(root_seed, {"study": "secure_assessment"})
+    chosen = generator.choice(len(data), parties, replace=False)
+    few = Microdata(data.domain, tuple(column[chosen] for column in data.columns))
+    masking = PairReports(data.domain, 0.7, "keep")
+    true = {pair: few.project(pair) for pair in masking.channels}
+    exact = _assessed(SecureSum(data.domain), true, generator)
+    masked = _assessed(masking, masked_pairs(masking, few, generator), generator)
+    rows = [
+        {"method": "secure_sum", "matrix": None, "p": None} | exact,
+        {"method": "pairs_joint", "matrix": masking.reading, "p": masking.p} | masked,
     ]
+    return pd.DataFrame(rows)
+
+
+def _assessed(
+    protocol: SecureSum | PairReports, pairs: Mapping[Pair, Microdata], source: RandomSource
+) -> dict[str, Any]:
+    measures = pair_measures(protocol.domain)
+    counted = {pair: bivariate_distribution(part, pair, source) for pair, part in pairs.items()}
+    sums = {pair: each.table for pair, each in counted.items()}
+    direct = {pair: part.counts(pair) for pair, part in pairs.items()}
+    found, expected = (
+        dependences_from_tables(protocol.tables(counts), measures) for counts in (sums, direct)
+    )
+    clusters = _clusters_in_words(protocol.domain, found)
+    clusters_direct = _clusters_in_words(protocol.domain, expected)
+    sent = [each.traffic.share_messages + each.traffic.broadcasts for each in counted.values()]
+    return {
+        "parties": len(next(iter(pairs.values()))),
+        "pairs": len(pairs),
+        "messages": sum(sent),
+        "equals_direct_counts": all(np.array_equal(sums[pair], direct[pair]) for pair in pairs),
+        "largest_difference": float((found["dependence"] - expected["dependence"]).abs().max()),
+        "clusters": clusters,
+        "clusters_direct": clusters_direct,
+        "clusters_equal": clusters == clusters_direct,
+    }
+
+
+def _clusters_in_words(domain: Domain, dependences: pd.DataFrame) -> str:
+    formed = cluster_attributes(domain, dependences, LARGEST_CELLS, LEAST_DEPENDENCE)
+    return "; ".join(" x ".join(cluster) for cluster in formed if len(cluster) > 1)
 
 
 # -- the true dependences, and what assessing them spends ------------------------------------------

@@ -164,7 +164,7 @@ def figure_3(tables: Tables) -> dict[str, Any]:
     }
 
 
-def more_attributes(tables: Tables) -> dict[str, Any]:
+def attributes(tables: Tables) -> dict[str, Any]:
     """Prepare the errors of queries of several attributes: a row a p and protocol."""
     table = first_of(tables["multirr_attributes"], "dataset", "matrix", "projection", "t_d")
     # Clusters of one attribute are randomized alike, whatever the mechanism is called.
