@@ -292,14 +292,13 @@ def analyses(data: Microdata) -> dict[str, pd.DataFrame]:
     """Return what the analyses leave that rest on the records alone."""
     domain, measured = data.domain, dependences(data)
     formed = {t_v: cluster_attributes(domain, measured, t_v, 0.05) for t_v in (6, 12)}
-    sizes = secure_sum_trials.Sizes(one_pair=20, all_pairs=6)
     return {
         "multirr_fig1": error_analysis.figure_1(domain.shape),
         "multirr_accuracy": error_analysis.accuracy_table(domain, [500, 3000]),
         "multirr_propagation": error_analysis.propagation_table(domain, PROBABILITIES),
         "multirr_order": error_analysis.expected_dependence_order(data, PROBABILITIES),
         "multirr_example1": example_1(20),
-        "multirr_secure_sum": secure_sum_trials.trials(data, 1, sizes, ("colour", "region")),
+        "multirr_secure_sum": secure_sum_trials.trials(data, 1, ("colour", "region"), 20, 6),
         "multirr_secure_sum_faults": secure_sum_trials.fault_trials(1, count=2),
         "multirr_secure_assessment": secure_assessments(data, 1, 6),
         "multirr_linkage": secure_sum_trials.linkage_example(data, 1, parties=20, samples=3),

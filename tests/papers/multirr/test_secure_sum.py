@@ -12,7 +12,6 @@ from deniable.papers.multirr.secure_sum import (
     MISSING,
     PAIR,
     TOTAL,
-    Sizes,
     fault_trials,
     linkage_example,
     small_records,
@@ -44,7 +43,7 @@ NOTICED = {
 
 
 def test_trials(small_data):
-    table = trials(small_data, SEED, Sizes(one_pair=200, all_pairs=12), ("colour", "region"))
+    table = trials(small_data, SEED, ("colour", "region"), 200, 12)
     assert table["pair"].tolist() == [
         "colour and region",
         *(f"{a} and {b}" for a, b in itertools.combinations(small_data.domain.names, 2)),
@@ -69,10 +68,10 @@ def test_trials(small_data):
 
 
 def test_trials_of_all_records(small_data):
-    table = trials(small_data, SEED, Sizes(len(small_data), 3), ("colour", "smokes"))
+    table = trials(small_data, SEED, ("colour", "smokes"), len(small_data), 3)
     assert table["cramers_v_from_sum"][0] == cramers_v(small_data.counts(["colour", "smokes"]))
     with pytest.raises(DeniableError, match="501 parties are to be drawn from 500 records"):
-        trials(small_data, SEED, Sizes(501, 3), ("colour", "smokes"))
+        trials(small_data, SEED, ("colour", "smokes"), 501, 3)
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +138,7 @@ def test_linkage_of_all_records(small_data):
 def test_the_same_seed_gives_the_same_bytes(small_data, faults):
     def bytes_of(seed: int) -> list[str]:
         tables = [
-            trials(small_data, seed, Sizes(30, 5), ("colour", "smokes")),
+            trials(small_data, seed, ("colour", "smokes"), 30, 5),
             linkage_example(small_data, seed, 8, 5),
         ]
         return [table.to_csv(index=False) for table in tables]

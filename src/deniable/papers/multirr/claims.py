@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 from math import comb
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -78,19 +79,22 @@ def claims(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def _parts(table: pd.DataFrame, which: str, *columns: str) -> list[Evidence]:
     """Return some rows of each mechanism and projection by the values of columns."""
-    printed = table[table["matrix"] == "printed"] if "matrix" in table else table
+    printed = table[table["matrix"] == "printed"]
     if "mechanism" not in printed:
         printed = printed.assign(mechanism="any")
-    found = []
+    values, found = itemgetter(*columns), []
     for settings, part in printed.groupby(["mechanism", "projection"], sort=False):
-        rows = part.query(which).to_dict("records")
-        cells = {tuple(row[name] for name in columns): row for row in rows}
+        cells = {values(row): row for row in part.query(which).to_dict("records")}
         found.append(Evidence(tuple(map(str, settings)), source_of(table), cells))
     return found
 
 
 def _share(first: Row, second: Row) -> float:
     return ratio(first, second)["median"]
+
+
+def _shares(pairs: Sequence[Pair]) -> str:
+    return range_of([_share(*pair) for pair in pairs], ".2f")
 
 
 def _by_sigma(cells: Cells, estimator: str, measure: str) -> dict[float, Row]:
@@ -217,8 +221,7 @@ def _clustering_pays_more_at_weak_randomization(cells: Cells) -> Outcome:
 def _best_at(cells: Cells, p: float) -> Outcome:
     pairs = [
         (cells[p, sigma, "rr_independent"], cells[p, sigma, other])
-        for sigma in _sigmas(cells)
-        for other in OTHERS
+        for sigma, other in product(_sigmas(cells), OTHERS)
     ]
     return below(some(pairs), "sigma = .1: " + _said(_at_narrowest(cells, p)))
 
@@ -256,7 +259,7 @@ def _alike_at_large_coverage(cells: Cells) -> Outcome:
     "p = .5, .7, sigma = .1, .2: rr_clusters below rr_independent",
 )
 def _clusters_win_at_small_coverage(cells: Cells) -> Outcome:
-    return _improvement(cells, [("rr_clusters", "rr_independent")])
+    return _improvement(cells, {"rr_clusters": "rr_independent"})
 
 
 @figure_3(
@@ -265,7 +268,7 @@ def _clusters_win_at_small_coverage(cells: Cells) -> Outcome:
 )
 def _adjustment_helps_at_small_coverage(cells: Cells) -> Outcome:
     names = ("rr_independent", "rr_clusters")
-    return _improvement(cells, [(f"{name}_adjustment", name) for name in names])
+    return _improvement(cells, {f"{name}_adjustment": name for name in names})
 
 
 def _sigmas(cells: Cells) -> list[float]:
@@ -279,10 +282,9 @@ def _at_narrowest(cells: Cells, p: float) -> dict[str, Row]:
 def _extremes(cells: Cells) -> tuple[Sequence[Pair], str]:
     """Return the largest and the smallest median of the methods, by p and sigma."""
     pairs: list[Pair] = []
-    for p in WEAK:
-        for sigma in (sigma for sigma in _sigmas(cells) if sigma >= 0.3):
-            rows = sorted((cells[p, sigma, m] for m in METHODS), key=lambda row: row["median"])
-            pairs.append((rows[-1], rows[0]))
+    for p, sigma in product(WEAK, (sigma for sigma in _sigmas(cells) if sigma >= 0.3)):
+        rows = sorted((cells[p, sigma, m] for m in METHODS), key=itemgetter("median"))
+        pairs.append((rows[-1], rows[0]))
     return some(pairs), (
         f"apart by up to a factor of {max(_share(*pair) for pair in pairs):.2g}, by up to "
         f"{max(high['median'] - low['median'] for high, low in pairs):.3f}; largest median "
@@ -290,15 +292,13 @@ def _extremes(cells: Cells) -> tuple[Sequence[Pair], str]:
     )
 
 
-def _improvement(cells: Cells, comparisons: Sequence[tuple[str, str]]) -> Outcome:
+def _improvement(cells: Cells, worse: Mapping[str, str]) -> Outcome:
+    """Test that methods are below the worse ones that they are mapped to."""
     pairs = [
-        (cells[p, sigma, better], cells[p, sigma, worse])
-        for p in WEAK
-        for sigma in NARROW
-        for better, worse in comparisons
+        (cells[p, sigma, better], cells[p, sigma, worse[better]])
+        for p, sigma, better in product(WEAK, NARROW, worse)
     ]
-    ratios = [_share(*pair) for pair in pairs]
-    return below(pairs, f"ratios of medians from {range_of(ratios, '.2f')}")
+    return below(pairs, f"ratios of medians from {_shares(pairs)}")
 
 
 def _said(rows: Mapping[str, Row]) -> str:
@@ -312,8 +312,7 @@ def _said(rows: Mapping[str, Row]) -> str:
 def _falls_with_records(cells: Cells) -> Outcome:
     settings = sorted({(p, t_v) for _, p, t_v in cells})
     pairs = some([(cells["adult6", *each], cells["adult", *each]) for each in settings])
-    shares = [_share(*pair) for pair in pairs]
-    return below(pairs, f"ratios Adult6 / Adult from {range_of(shares, '.2f')}")
+    return below(pairs, f"ratios Adult6 / Adult from {_shares(pairs)}")
 
 
 @table_2(
@@ -385,8 +384,7 @@ def _largest_below(found: Mapping[int, Row]) -> Outcome:
 def _more_attributes_no_difference(cells: Cells) -> Outcome:
     settings = sorted({(p, t_v) for p, t_v, _ in cells if t_v in (1, SMALLER[0])})
     pairs = some([(cells[*each, k], cells[*each, 2]) for each in settings for k in (3, 4)])
-    ratios = [_share(*pair) for pair in pairs]
-    return alike(pairs, f"ratios to two attributes from {range_of(ratios, '.2f')}")
+    return alike(pairs, f"ratios to two attributes from {_shares(pairs)}")
 
 
 def decide(given: Given) -> dict[str, pd.DataFrame]:

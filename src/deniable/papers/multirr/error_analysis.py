@@ -31,22 +31,20 @@ from deniable.study import Given, values_of
 
 FIGURE_1_DECADES = 7
 FIGURE_1_POINTS_A_DECADE = 10
-PROBABILITIES = (0.1, 0.3, 0.5, 0.7)
 Measure = Callable[[npt.ArrayLike], float]
 DEPENDENCE_READINGS: tuple[Reading, ...] = ("keep", "printed")
 
 COPIES = (1, 6)  # Adult and Adult6
 
 
-def figure_1(sizes: Sequence[int] = (), alpha: float = 0.05) -> pd.DataFrame:
-    """Return Figure 1 of [multirr], sqrt(B) over the number of categories.
+def figure_1(sizes: Sequence[int] = ()) -> pd.DataFrame:
+    """Return Figure 1 of [multirr], sqrt(B) over the number of categories, at 95 %.
 
     Parameters
     ----------
     sizes : sequence of int
         Numbers of categories to show besides a logarithmic grid from 1 to 10**7, and their product:
         attributes, and the cells of all of them.
-    alpha : float, in (0, 1)
 
     Returns
     -------
@@ -55,21 +53,12 @@ def figure_1(sizes: Sequence[int] = (), alpha: float = 0.05) -> pd.DataFrame:
     """
     points = FIGURE_1_DECADES * FIGURE_1_POINTS_A_DECADE + 1
     grid = np.logspace(0, FIGURE_1_DECADES, points).round().astype(int).tolist()
-    categories = sorted({*grid, *sizes, math.prod(sizes)})
-    rows = [(number, root_b(number, alpha)) for number in categories]
+    rows = [(number, root_b(number)) for number in sorted({*grid, *sizes, math.prod(sizes)})]
     return pd.DataFrame(rows, columns=["categories", "root_b"])
 
 
-def accuracy_table(
-    domain: Domain, records_list: Sequence[int], alpha: float = 0.05
-) -> pd.DataFrame:
-    """Return the accuracy analysis of [multirr], 3.3, for attributes that join one by one.
-
-    Parameters
-    ----------
-    domain : Domain
-    records_list : sequence of int
-    alpha : float, in (0, 1)
+def accuracy_table(domain: Domain, records_list: Sequence[int]) -> pd.DataFrame:
+    """Return the accuracy analysis of [multirr], 3.3, at 95 %, for attributes that join one by one.
 
     Returns
     -------
@@ -84,7 +73,7 @@ def accuracy_table(
     for records, number in product(records_list, range(1, len(domain) + 1)):
         sizes = domain.shape[:number]
         cells = math.prod(sizes)
-        found = accuracy_analysis(sizes, records, alpha)
+        found = accuracy_analysis(sizes, records)
         error = found.relative_error_independent
         rows.append(
             {
@@ -98,7 +87,7 @@ def accuracy_table(
                 "widest": domain.names[found.widest],
                 "relative_error_joint": found.relative_error_joint,
                 "ratio": found.ratio,
-                "records_needed_joint": records_needed(cells, error, alpha) if error else 1,
+                "records_needed_joint": records_needed(cells, error) if error else 1,
             }
         )
     return pd.DataFrame(rows)
@@ -109,7 +98,6 @@ def propagation_table(domain: Domain, probabilities: Sequence[float]) -> pd.Data
 
     Parameters
     ----------
-    domain : Domain
     probabilities : sequence of float, in (0, 1)
         p of section 6.3.1.
 
@@ -143,9 +131,7 @@ def propagation_table(domain: Domain, probabilities: Sequence[float]) -> pd.Data
     return pd.DataFrame(rows)
 
 
-def expected_dependence_order(
-    data: Microdata, probabilities: Sequence[float] = PROBABILITIES
-) -> pd.DataFrame:
+def expected_dependence_order(data: Microdata, probabilities: Sequence[float]) -> pd.DataFrame:
     """Return how well the order of dependences survives randomization ([multirr], 4.1).
 
     The dependence of every pair in its true table T is held against that in the expected table of
@@ -164,17 +150,15 @@ def expected_dependence_order(
         raise DeniableError("one pair of attributes has no order; give at least 3 attributes")
     pairs = list(combinations(data.domain.names, 2))
     true = [data.counts(pair) for pair in pairs]
-    rows = []
-    for (name, measure), reading, p in product(
-        MEASURES.items(), DEPENDENCE_READINGS, probabilities
-    ):
-        agreement = _agreement(
+    cells = product(MEASURES.items(), DEPENDENCE_READINGS, probabilities)
+    return pd.DataFrame(
+        {"measure": name, "reading": reading, "p": p, "pairs": len(pairs)}
+        | _agreement(
             [measure(table) for table in true],
             [_reported_dependence(measure, table, p, reading) for table in true],
         )
-        which = {"measure": name, "reading": reading, "p": p, "pairs": len(pairs)}
-        rows.append(which | agreement)
-    return pd.DataFrame(rows)
+        for (name, measure), reading, p in cells
+    )
 
 
 def _reported_dependence(

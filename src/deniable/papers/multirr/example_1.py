@@ -21,20 +21,11 @@ Values = tuple[Fraction, ...]
 
 @dataclass(frozen=True)
 class Group:
-    """Records that report the same two categories, and so have the same weight.
+    """Records that report the same two categories, and so have the same weight."""
 
-    Attributes
-    ----------
-    records : str
-        Their numbers, as the text counts them.
-    size : int
-    categories : (int, int)
-        Codes of the first and of the second attribute.
-    """
-
-    records: str
+    records: str  # their numbers, as the text counts them
     size: int
-    categories: tuple[int, int]
+    categories: tuple[int, int]  # codes of the first and of the second attribute
 
 
 GROUPS = (Group("1-4", 4, (0, 0)), Group("5-6", 2, (1, 0)), Group("7-10", 4, (1, 1)))
@@ -68,20 +59,11 @@ NOTES = {
 
 @dataclass(frozen=True)
 class Step:
-    """Where Algorithm 2 stands after adjusting an attribute.
-
-    Attributes
-    ----------
-    sweep : int
-    attribute : int
-        1 or 2; 0 for the start.
-    weights : tuple of Fraction
-        Of one record of each group.
-    """
+    """Where Algorithm 2 stands after adjusting an attribute."""
 
     sweep: int
-    attribute: int
-    weights: Values
+    attribute: int  # 1 or 2; 0 for the start
+    weights: Values  # of one record of each group
 
     @property
     def joint(self) -> Values:
@@ -125,11 +107,7 @@ def steps(sweeps: int) -> Iterator[Step]:
 
 
 def example_1(sweeps: int = 10) -> pd.DataFrame:
-    """Return Example 1 step by step, with a verdict on what the text prints.
-
-    Parameters
-    ----------
-    sweeps : int, >= 1
+    """Return Example 1 step by step, 1 sweep at least, with a verdict on what the text prints.
 
     Returns
     -------

@@ -4,7 +4,6 @@ All tables come from seeded streams: the same seed and data give the same bytes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -91,16 +90,8 @@ class SetsTheCount(Party):
 # -- the protocol on records -----------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """How many parties count: one pair of attributes, and all pairs."""
-
-    one_pair: int = 2000
-    all_pairs: int = 60
-
-
 def trials(
-    data: Microdata, root_seed: int, sizes: Sizes = Sizes(), pair: Pair = ("education", "income")
+    data: Microdata, root_seed: int, pair: Pair, parties: int, parties_of_all_pairs: int
 ) -> pd.DataFrame:
     """Count one pair among many parties and all pairs among few; hold both against plain counts.
 
@@ -112,23 +103,19 @@ def trials(
         cost, cells x n), ``formula_in_all`` (cells x n x n), ``bits``, ``equals_direct_counts``,
         ``inconsistencies``, ``cramers_v_from_sum``, ``cramers_v_direct``.
     """
-    one = _drawn(data, sizes.one_pair, root_seed, "one pair")
-    few = _drawn(data, sizes.all_pairs, root_seed, "all pairs")
+    one = _drawn(data, parties, root_seed, "one pair")
+    few = _drawn(data, parties_of_all_pairs, root_seed, "all pairs")
     source = generator_for(root_seed, {"study": "secure_sum", "part": "shares"})
-    rows = [_trial(one, bivariate_distribution(one, pair, source))]
+    single = _trial(one, bivariate_distribution(one, pair, source))
     pairs = list(combinations(data.domain.names, 2))
     counted = bivariate_distributions(few, pairs, source)
-    each = [_trial(few, distribution) for distribution in counted.values()]
-    whole: dict[str, Any] = {
-        "pair": f"all {len(pairs)} pairs",
-        "parties": len(few),
-        "equals_direct_counts": all(row["equals_direct_counts"] for row in each),
-    }
-    summed = ("cells", "share_messages", "broadcasts", "messages", "formula_per_party")
-    for column in (*summed, "formula_in_all", "bits", "inconsistencies"):
-        whole[column] = sum(row[column] for row in each)
+    each = pd.DataFrame([_trial(few, distribution) for distribution in counted.values()])
+    # All whole numbers add up, but for the parties: they are the same in each pair.
+    whole = each.select_dtypes(np.integer).sum().to_dict() | {"pair": f"all {len(pairs)} pairs"}
+    whole |= {"parties": len(few), "equals_direct_counts": each["equals_direct_counts"].all()}
     whole["inconsistencies"] += len(disagreeing_margins(counted.values()))
-    return pd.DataFrame([*rows, *each, whole], columns=list(rows[0]))
+    rows = [single, *each.to_dict("records"), whole]
+    return pd.DataFrame(rows, columns=list(single))
 
 
 def _trial(data: Microdata, counted: BivariateDistribution) -> dict[str, Any]:
@@ -164,9 +151,7 @@ def _drawn(data: Microdata, parties: int, root_seed: int, part: str, sample: int
 # -- small counts link -----------------------------------------------------------------------------
 
 
-def linkage_example(
-    data: Microdata, root_seed: int, parties: int = 2000, samples: int = 100
-) -> pd.DataFrame:
+def linkage_example(data: Microdata, root_seed: int, parties: int, samples: int) -> pd.DataFrame:
     """Rebuild records from the exact tables of all pairs, in samples of so many parties.
 
     Returns
@@ -220,7 +205,7 @@ MARGINS = "an attribute is counted differently in two pairs"
 Spoil = Callable[[Microdata, np.random.Generator], Mapping[Pair, Faults]]
 
 
-def fault_trials(root_seed: int, count: int = 200) -> pd.DataFrame:
+def fault_trials(root_seed: int, count: int) -> pd.DataFrame:
     """Spoil sums of 4 to 9 parties in each way that is known; say how often and how it is noticed.
 
     Returns
@@ -385,9 +370,9 @@ def all_trials(given: Given) -> dict[str, pd.DataFrame]:
     """Run the secure sum with and without faults, assess by it, and show what its counts link."""
     data, seed, asked = given.data["adult"], given.seed, given.settings
     source = data.marks["data_source"]
-    sizes = Sizes(asked["parties"], asked["parties_of_all_pairs"])
-    summed = trials(data, seed, sizes, tuple(asked["pair"]))
-    assessed = secure_assessments(data, seed, asked["parties_of_all_pairs"])
+    few = asked["parties_of_all_pairs"]
+    summed = trials(data, seed, tuple(asked["pair"]), asked["parties"], few)
+    assessed = secure_assessments(data, seed, few)
     linked = linkage_example(data, seed, asked["linkage_parties"], asked["linkage_samples"])
     return {
         "multirr_secure_sum": summed.assign(data_source=source),
