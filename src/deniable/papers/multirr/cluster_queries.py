@@ -14,9 +14,9 @@ costs as much as a few.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, partial, reduce
 from itertools import combinations, product
-from math import prod
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -174,11 +174,12 @@ class ClusterQueries(OfTrueRecords):
         names: tuple[str, ...],
         runs: int,
     ) -> Floats:
-        estimated = prod(
+        margins = (
             self.estimated_margin(cell, channel, cluster, names, generator, runs)
             for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True)
             if not set(cluster).isdisjoint(names)
         )
+        estimated = reduce(mul, margins)
         true = self.true_counts(cell, names)
         queries = random_queries(true.size, self.coverage, runs, generator)
         shares = np.sum(estimated.reshape(runs, -1), axis=1, where=queries)
@@ -315,7 +316,7 @@ class ThresholdSweep:
 
         @cache
         def error(touched: Clusters) -> Floats:
-            estimated = prod(map(margin, touched))
+            estimated = reduce(mul, map(margin, touched))
             shares = np.sum(estimated.reshape(runs, -1), axis=1, where=asked)
             return relative_errors(true.sum() * shares, answers)
 

@@ -11,9 +11,9 @@ for RR-Clusters; RR-Adjustment weights records, so records are drawn there.
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from itertools import combinations, product
-from math import prod
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -189,11 +189,12 @@ class _Reports:
 
     def independent_pair(self, pair: tuple[str, str]) -> Floats:
         """Return the pair's joint distribution, clusters being taken as independent."""
-        return prod(
+        margins = (
             margin_over(pair, cluster, joint)
             for cluster, joint in zip(self.protocol.clusters, self.joints, strict=True)
             if not set(cluster).isdisjoint(pair)
         )
+        return reduce(mul, margins)
 
     def adjusted_pair(self, pair: tuple[str, str]) -> Floats:
         """Return the pair's joint distribution in the weighted records."""

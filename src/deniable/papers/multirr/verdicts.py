@@ -62,7 +62,7 @@ def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFra
         and ``t_v`` empty: the sum over all.
     """
     names = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
-    clusterings = names.groupby("t_v").nunique()
+    clusterings: dict[Any, int] = names.groupby("t_v").nunique().to_dict()
     printed = results.dropna(subset=["published"])
     rows: list[dict[str, Any]] = []
     for which, table in groups_of(printed, "dataset", "mechanism"):

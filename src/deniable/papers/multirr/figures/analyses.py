@@ -268,8 +268,8 @@ def _winners(axis: Axes, relative: pd.DataFrame, named: Sequence[str]) -> None:
         own = row["estimator"] == "rr_independent"
         share = row["median"] / row["median_of_base"]
         axis.text(
-            won.columns.get_loc(row["p"]),
-            won.index.get_loc(row["sigma"]),
+            list(won.columns).index(row["p"]),
+            list(won.index).index(row["sigma"]),
             ESTIMATOR_LETTERS[row["estimator"]]
             + ("" if own or np.isnan(share) else f"  {share:.2f}"),
             ha="center",
