@@ -337,7 +337,7 @@ def test_gains_are_shares_of_the_rivals_loss() -> None:
         {"generalized_rr": 0.25},
         {"generalized_rr": 0.0, "two_step": 1.0},
     ]
-    assert found["compared"] == 4
+    assert found["compared"] == {"generalized_rr": 2, "two_step": 2}
     assert found["gains"]["generalized_rr"][1]["attribute"] == "b"
     assert found["optimality"] == {"local": 1, "global": 2}
     assert found["worse"] == []

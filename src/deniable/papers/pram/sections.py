@@ -86,14 +86,14 @@ def coverage(tables: Tables) -> dict[str, Any]:
     each = [row | {"cell": cell} for row in rows for cell in row["single"]]
     outside = [row for row in each if not WITHIN[0] <= row["cell"]["mean"] <= WITHIN[1]]
     together = [row | {"cell": cell} for row in rows for cell in row["together"].values()]
-    means = [float(cell["mean"]) for row in rows for cell in row["mean"].values()]
+    single = table[(table["intervals"] == "none") & (table["measure"] == "coverage")]
     return {
         "rows": rows,
         "methods": METHODS,
         "targets": TARGETS,
         "within": WITHIN,
         "runs": int(table["replicates"].max()),
-        "means": (min(means), max(means)),
+        "means": extremes(single[single["category"] == EVERY]),
         "singles": len(each),
         "outside": sorted(outside, key=lambda row: float(row["cell"]["mean"])),
         "least_together": min(together, key=lambda row: float(row["cell"]["mean"])),
@@ -363,7 +363,7 @@ def design(tables: Tables) -> dict[str, Any]:
         "shown": [row for row in rows if row["epsilon"] == shown],
         "rivals": RIVALS,
         "gains": {name: (found[0], found[-1]) for name, found in fair.items()},
-        "compared": sum(map(len, gains.values())),
+        "compared": {name: len(found) for name, found in gains.items()},
         "worse": [row for found in gains.values() for row in found if row["share"] < -NEVER_WORSE],
         "optimality": table["optimality"].value_counts(sort=False).to_dict(),
         "channels": [
