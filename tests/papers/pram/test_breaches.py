@@ -11,9 +11,9 @@ from deniable.channels import DenseChannel, KeepOrReplace
 from deniable.datasets.manifest import load_manifest
 from deniable.datasets.published import read_published
 from deniable.papers.pram.breaches import (
+    CHANNELS,
     EPSILONS,
     PRIORS,
-    approach_channels,
     approach_table,
     bound_table,
     intruder_table,
@@ -50,7 +50,7 @@ def test_thresholds():
 
 def test_priors_approach_the_bound():
     found = approach_table()
-    assert set(found["channel"]) == set(approach_channels())
+    assert set(found["channel"]) == set(CHANNELS)
     assert found["bound"].round(9).isin([15, round(1 / 15, 9)]).all()
     for _, part in found.groupby(["channel", "side"]):
         assert part["gap"].is_monotonic_decreasing

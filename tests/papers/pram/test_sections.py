@@ -11,6 +11,7 @@ from deniable.display.page import rows_of
 from deniable.papers.pram import (
     breaches as pram_breaches,
     coverage as pram_coverage,
+    figures as drawn,
     invariant as pram_invariant,
     joint_loss as pram_joint_loss,
     numbered_results as pram_results,
@@ -18,33 +19,33 @@ from deniable.papers.pram import (
     variance as pram_variance,
     weights as pram_weights,
 )
-from deniable.papers.pram.figures import estimation as drawn
-from deniable.papers.pram.sections.estimation import (
-    CHANNELS,
+from deniable.papers.pram.sections import (
+    CONTROL,
     DESIGNS,
-    EVERY,
-    METHODS,
     SECTIONS,
+    SHORT_NAMES,
     WEIGHTED,
     about,
+    breaches,
     by,
     coverage,
+    design,
     extremes,
+    invariant,
     item_sets,
+    joint_loss,
     results,
+    variance,
     weights,
 )
-from deniable.papers.pram.sections.privacy import breaches, design
-from deniable.papers.pram.sections.variance import (
+from deniable.papers.pram.settings import (
+    CHANNELS,
     CLAIMS,
-    CONTROL,
+    EVERY,
     INVARIANT_METHODS,
     JOINT_ESTIMATORS,
     MECHANISMS,
-    SHORT_NAMES,
-    invariant,
-    joint_loss,
-    variance,
+    METHODS,
 )
 from deniable.pram.matrices import whole_file_epsilon
 from deniable.records.categorical import Microdata
@@ -68,9 +69,7 @@ def test_nothing_that_a_study_can_have_lacks_a_name() -> None:
     assert set(CHANNELS) == set(pram_coverage.CHANNELS)
     assert set(METHODS) == set(pram_coverage.METHODS)
     assert pram_coverage.EVERY == EVERY
-    assert set(DESIGNS) == set(pram_weights.DESIGNS)
     assert set(WEIGHTED) == set(pram_weights.ESTIMATORS)
-    assert set(INVARIANT_METHODS) == set(pram_invariant.METHODS)
     assert set(CLAIMS) == set(pram_invariant.CLAIMS["shares"])
     assert set(JOINT_ESTIMATORS) == set(SHORT_NAMES) == set(pram_joint_loss.ESTIMATORS)
     sections = {result.number.strip("()").split(".")[0] for result in pram_results.RESULTS}
@@ -112,7 +111,9 @@ def test_results_are_counted_and_those_that_fail_are_named() -> None:
     found = results({"pram_results": table})
     assert (found["count"], found["holds"], found["largest"]) == (3, 2, 1e-16)
     assert found["failing"] == ["(2.6) tight"]
-    assert [heading for heading, _ in found["groups"]] == [SECTIONS[n] for n in ("1", "2", "4")]
+    assert [heading for heading, _ in found["groups"]] == [
+        f"Section {n}: {SECTIONS[n]}" for n in ("1", "2", "4")
+    ]
 
 
 # -- estimates -------------------------------------------------------------------------------------
@@ -138,12 +139,12 @@ def coverages() -> pd.DataFrame:
 def test_coverages_are_arranged_and_what_is_outside_is_named() -> None:
     found = coverage({"pram_coverage": coverages()})
     (row,) = found["rows"]
-    assert row["categories"] == 2
-    assert row["single"]["wald"]["mean"] == 0.9425
-    assert row["ends"] == {"score": None, "wald": (0.93, 0.955)}
+    assert row["each"]["yes"]["wald"]["mean"] == 0.93
+    assert row["mean"]["wald"]["mean"] == 0.9425
+    assert row["ends"] == {"wald": (0.93, 0.955)}
     assert row["together"]["scheffe", "wald"]["mean"] == 0.97
     assert row["bias"] == 0.2
-    assert found["methods"] == ["wald"]
+    assert found["singles"] == 2
     assert found["means"] == (0.9425, 0.9425)
     assert found["ratios"] == (1.01, 1.01)
     assert [each["cell"]["category"] for each in found["outside"]] == ["yes"]
@@ -163,11 +164,11 @@ def test_weighted_estimates_are_told_from_unweighted_ones() -> None:
             *(("unweighted", "yes", -0.08), ("unweighted", "no", 0.03)),
         )
     ]
+    rows.append(cell(0.99, **at, estimator="hajek", category=EVERY, measure="variance_ratio"))
     found = weights({"pram_weights": pd.DataFrame(rows)})
-    assert list(found["estimators"]) == ["hajek", "unweighted"]
     assert (found["weighted"], found["unweighted"]) == ((0.95, 0.95), (0.1, 0.1))
     assert (found["largest"], found["largest_weighted"]) == (0.08, 0.002)
-    assert found["ratios"] is None
+    assert found["ratios"] == (0.99, 0.99)
 
 
 def test_item_sets_grow_from_the_smallest_to_the_largest_size() -> None:
@@ -176,6 +177,8 @@ def test_item_sets_grow_from_the_smallest_to_the_largest_size() -> None:
         for epsilon in (2.0, 1.0, 3.0)
         for size in (1, 4)
     ]
+    at = {"epsilon": 1.0, "size": 1, "records": 9, "measure": "coverage_score"}
+    rows.append(cell(0.95, **at))
     found = item_sets({"pram_item_sets": pd.DataFrame(rows)})
     assert [(row["epsilon"], row["size"]) for row in found["rows"]] == [
         (epsilon, size) for epsilon in (1.0, 2.0, 3.0) for size in (1, 4)
@@ -184,7 +187,7 @@ def test_item_sets_grow_from_the_smallest_to_the_largest_size() -> None:
         {"epsilon": 1.0, "smallest": 1.0, "largest": 4.0},
         {"epsilon": 3.0, "smallest": 1 / 3.0, "largest": 4 / 3.0},
     ]
-    assert found["covered"] is None
+    assert found["covered"] == (0.95, 0.95)
 
 
 # -- variances -------------------------------------------------------------------------------------
@@ -201,11 +204,12 @@ def test_what_is_said_of_variances_is_so(small_data: Microdata) -> None:
     assert found["same"] < 1e-9
     assert found["ranges"]["invariant_two_step"][1] < 2
     inflation = by(tables["pram_variance"], "attribute", "epsilon", "mechanism")
-    for epsilon, names in found["wins"]:
-        for name in ("colour", "smokes"):
-            response = inflation[name, epsilon, "randomized_response"]["inflation"]
-            invariant_one = inflation[name, epsilon, "invariant_two_step"]["inflation"]
-            assert (response < invariant_one) == (name in names)
+    for epsilon, number in found["wins"]:
+        assert number == sum(
+            inflation[name, epsilon, "randomized_response"]["inflation"]
+            < inflation[name, epsilon, "invariant_two_step"]["inflation"]
+            for name in ("colour", "smokes")
+        )
     assert [epsilon for epsilon, _ in found["wins"]] == [6.0]
     whole = found["whole"]
     assert whole["case"]["attribute"] == "colour"
@@ -213,7 +217,6 @@ def test_what_is_said_of_variances_is_so(small_data: Microdata) -> None:
     assert whole["case"]["whole_file_epsilon"] == pytest.approx(
         whole_file_epsilon(lambda shares: two_step_with_epsilon(shares, 0.5), counts)
     )
-    assert variance({"pram_variance": tables["pram_variance"]})["whole"] is None
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
@@ -250,17 +253,16 @@ def test_claims_are_summed_up_over_invariant_methods_at_the_largest_size() -> No
     found = invariant({"pram_invariant": claims()})
     assert [row["method"] for row in found["shown"]] == ["two_step", "lazy", CONTROL]
     assert {row["records"] for row in found["shown"]} == {5000}
-    assert found["said"]["shares"]["multinomial"]["ratio"] == (0.6, 0.7)
-    assert found["said"]["shares"]["multinomial"]["coverage"] == (0.9, 1.0)
-    assert found["said"]["shares"]["bound"] is None
-    assert found["said"]["inverted"] == dict.fromkeys(CLAIMS)
-    assert found["inflations"] == {"shares": (1.8, 1.9), "inverted": None}
+    assert found["said"]["shares", "multinomial"]["claimed_to_true"] == (0.6, 0.7)
+    assert found["said"]["shares", "multinomial"]["coverage"] == (0.9, 1.0)
+    assert found["said"]["shares", "none"]["inflation"] == (1.8, 1.9)
+    assert set(found["said"]) == {("shares", c) for c in ("none", "multinomial", "conditional")}
     assert found["control"] == (0.5, 0.5)
     assert (found["rarest"]["records"], found["rarest"]["method"]) == (1000, "two_step_fixed")
 
 
 def lost(distances: dict[str, tuple[float, ...]]) -> pd.DataFrame:
-    rows = []
+    rows: list[dict[str, Any]] = []
     for number, epsilon in enumerate((1.0, 2.0, 4.0)):
         at = {"first": "a", "second": "b", "epsilon": epsilon}
         rows.append(cell(0.5, **at, estimator="true", measure="cramers_v"))
@@ -299,9 +301,9 @@ def test_breaches_are_arranged_and_the_closest_prior_is_last(small_data: Microda
     found = breaches(tables)
     odds = np.e / 9
     assert found["bounds"][0.1, 1.0]["largest_posterior"] == pytest.approx(odds / (1 + odds))
-    (row,) = found["thresholds"]["rows"]
+    (row,) = found["thresholds"]
     assert row["largest_parity"] == pytest.approx(9)
-    assert row["sizes"][5]["diagonal"] == pytest.approx(9 / 13)
+    assert row["of"][5]["diagonal"] == pytest.approx(9 / 13)
     gaps = tables["pram_approach"].query("mass == 0.99")["gap"]
     assert found["approach"] == {"mass": 0.99, "gap": gaps.max()}
     for row in found["intruder"]["rows"]:
@@ -315,10 +317,10 @@ def test_breaches_are_arranged_and_the_closest_prior_is_last(small_data: Microda
     assert len(found["worst"]["all"]) < len(tables["pram_worst_sets"])  # none so rare as 1 %
 
 
-def test_a_run_with_bounds_alone_says_nothing_of_the_rest() -> None:
-    found = breaches({"pram_breach_bounds": pram_breaches.bound_table()})
-    for name in ("thresholds", "approach", "intruder", "worst"):
-        assert found[name] is None, name
+ENTRIES = pd.DataFrame(
+    [("d", u, v, 0.7 if u == v else 0.3) for u in ("x", "y") for v in ("x", "y")],
+    columns=["design", "true", "reported", "probability"],
+)
 
 
 def test_gains_are_shares_of_the_rivals_loss() -> None:
@@ -326,35 +328,32 @@ def test_gains_are_shares_of_the_rivals_loss() -> None:
     columns += ["two_step", "lower_bound", "optimality"]
     rows = [
         ("a", 1.0, "trace", "invariant", 1.0, np.nan, 2.0, 0.9, "local"),
-        ("b", 1.0, "trace", np.nan, 3.0, 4.0, np.nan, 3.0, "global"),
-        ("b", 2.0, "trace", np.nan, 4.0, 4.0, np.inf, 3.0, "global"),
+        ("b", 1.0, "trace", "epsilon", 3.0, 4.0, np.nan, 3.0, "global"),
+        ("b", 2.0, "trace", "epsilon", 4.0, 4.0, np.inf, 3.0, "global"),
     ]
-    found = design({"pram_design": pd.DataFrame(rows, columns=columns)})
+    found = design({"pram_design": pd.DataFrame(rows, columns=columns), "pram_channels": ENTRIES})
     assert [row["saved"] for row in found["rows"]] == [
-        {"generalized_rr": None, "two_step": 0.5},
-        {"generalized_rr": 0.25, "two_step": None},
+        {"two_step": 0.5},
+        {"generalized_rr": 0.25},
         {"generalized_rr": 0.0, "two_step": 1.0},
     ]
     assert found["compared"] == {"generalized_rr": 2, "two_step": 2}
     assert found["gains"]["generalized_rr"][1]["attribute"] == "b"
     assert found["optimality"] == {"local": 1, "global": 2}
     assert found["worse"] == []
-    worse = pd.DataFrame([("a", 1.0, "trace", "", 4.1, 4.0, np.nan, 3.0, "local")], columns=columns)
-    assert len(design({"pram_design": worse})["worse"]) == 1
+    rows.append(("a", 1.0, "trace", "epsilon", 4.1, 4.0, np.nan, 3.0, "local"))
+    found = design({"pram_design": pd.DataFrame(rows, columns=columns), "pram_channels": ENTRIES})
+    assert len(found["worse"]) == 1
 
 
 def test_designed_matrices_are_rows_of_entries() -> None:
-    entries = [("d", u, v, 0.7 if u == v else 0.3) for u in ("x", "y") for v in ("x", "y")]
-    table = pd.DataFrame(entries, columns=["design", "true", "reported", "probability"])
-    tables = {"pram_design": pd.DataFrame([{"attribute": "a", "epsilon": 1.0, "loss": "trace",
-                                            "requirements": "", "designed": 1.0,
-                                            "generalized_rr": 1.0, "two_step": 1.0,
-                                            "optimality": "global"}])}  # fmt: skip
-    (channel,) = design(tables | {"pram_channels": table})["channels"]
+    one = {"attribute": "a", "epsilon": 1.0, "loss": "trace", "designed": 1.0}
+    one |= {"generalized_rr": 1.0, "two_step": 1.0, "optimality": "global"}
+    designs = pd.DataFrame([one | {"requirements": each} for each in ("epsilon", "invariant")])
+    (channel,) = design({"pram_design": designs, "pram_channels": ENTRIES})["channels"]
     assert channel["reported"] == ["x", "y"]
     found = [(truth, [cell["probability"] for cell in cells]) for truth, cells in channel["rows"]]
     assert found == [("x", [0.7, 0.3]), ("y", [0.3, 0.7])]
-    assert design(tables)["channels"] is None
 
 
 # -- what several sections need --------------------------------------------------------------------
@@ -364,5 +363,4 @@ def test_rows_by_one_column_and_by_several() -> None:
     table = pd.DataFrame({"a": [1, 2], "b": ["x", "y"], "mean": [0.1, 0.2]})
     assert by(table, "a")[2] == rows_of(table)[1]
     assert by(table, "a", "b")[1, "x"]["mean"] == 0.1
-    assert extremes(rows_of(table)) == (0.1, 0.2)
-    assert extremes([]) is None
+    assert extremes(table) == (0.1, 0.2)

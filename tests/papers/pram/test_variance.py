@@ -15,7 +15,6 @@ from deniable.channels.invariant import (
     two_step_with_epsilon,
 )
 from deniable.papers.pram.variance import (
-    COLUMNS,
     inflations,
     variance_inflation,
     whole_file_epsilons,
@@ -37,7 +36,6 @@ def of(table: pd.DataFrame, mechanism: str, column: str = "inflation") -> np.nda
 
 
 def test_table_has_a_row_for_each_case(table: pd.DataFrame, small_data: Microdata) -> None:
-    assert tuple(table) == COLUMNS
     assert len(table) == len(small_data.domain) * len(EPSILONS) * 6
     keys = ["attribute", "epsilon", "mechanism"]
     assert not table.duplicated(keys).any()
@@ -136,10 +134,10 @@ def test_an_attribute_of_one_category_has_no_row() -> None:
     domain = Domain((Attribute("a", ("x", "y", "z")), Attribute("b", ("x", "y"))))
     columns = (np.array([0, 0, 2, 2]), np.array([1, 1, 1, 1]))
     data = Microdata(domain, columns, {"data_source": "original"})
-    table = variance_inflation(data, (1.0,), records=100)
+    table = variance_inflation(data, (1.0,))
     assert set(table["attribute"]) == {"a"}
     assert set(table["categories"]) == {2}
-    assert set(table["records"]) == {100}
+    assert set(table["records"]) == {4}
     assert set(whole_file_epsilons(data, (1.0,))["attribute"]) == {"a"}
 
 

@@ -7,12 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deniable.channels import Channel
 from deniable.datasets.manifest import load_manifest
-from deniable.errors import DeniableError
 from deniable.estimation.survey_weights import survey_estimate
 from deniable.papers.pram.coverage import EVERY
-from deniable.papers.pram.weights import DESIGNS, ESTIMATORS, SIZES, PramWeights
+from deniable.papers.pram.sections import DESIGNS
+from deniable.papers.pram.weights import ESTIMATORS, SIZES, PramWeights, intervals
 from deniable.records.categorical import Microdata
 from deniable.study.engine import replicate, simulate_chunk
 
@@ -77,8 +76,7 @@ def test_weighted_estimates_are_unbiased_and_covered(
 @pytest.mark.parametrize("design", DESIGNS)
 def test_counts_give_what_records_give(study: PramWeights, design: str) -> None:
     # One run, its counts unfolded into records with weights, strata and reports.
-    setting = study._design(cell(design, records=500))
-    channel: Channel = study._coverage.setting("ordinal")[0]
+    channel, setting = study.setting(cell(design, records=500))
     rng = np.random.default_rng(5)
     true = setting.draw(rng, 1)
     reports = channel.randomize_counts(true, rng)[0]
@@ -92,7 +90,7 @@ def test_counts_give_what_records_give(study: PramWeights, design: str) -> None:
                 strata=classes if design == "stratified" else None,
             ).intervals()  # fmt: skip
             estimator = "hajek" if total is None else "horvitz_thompson"
-            fast = study._intervals(channel, setting, reports[None], target, estimator)
+            fast = intervals(channel, setting, reports[None], target, estimator)
             for part in ("estimate", "standard_error", "low", "high"):
                 np.testing.assert_allclose(getattr(fast, part)[0], getattr(slow, part), rtol=1e-9)
     assert true.sum() == 500
@@ -104,15 +102,15 @@ def test_designs_are_those_stated(study: PramWeights) -> None:
     data = study.data
     names = data.domain["relationship"].categories
     present = data.counts(["relationship"]) / len(data)
-    pps = study._design(cell("pps"))
-    sizes = np.array([SIZES[name] for name in names])
+    _, pps = study.setting(cell("pps"))
+    sizes = np.array([SIZES.get(name, 1) for name in names])
     np.testing.assert_allclose(pps.drawn, sizes * present / (sizes * present).sum())
     # Expected weights: every class counts as much as it is in the population.
     np.testing.assert_allclose(pps.weights * 2000 * pps.drawn, present)
-    stratified = study._design(cell("stratified"))
+    _, stratified = study.setting(cell("stratified"))
     np.testing.assert_allclose(stratified.weights * stratified.allocation, present)
     incomes = data.counts(["income"]) / len(data)
-    np.testing.assert_allclose(study._design(cell("pps", "warner")).proportions, incomes)
+    np.testing.assert_allclose(study.setting(cell("pps", "warner"))[1].proportions, incomes)
 
 
 def test_runs_depend_on_the_stream_alone(study: PramWeights) -> None:
@@ -125,16 +123,3 @@ def test_runs_depend_on_the_stream_alone(study: PramWeights) -> None:
     assert {o["category"] for o in outputs if o["measure"] != "bias"} == {EVERY}
     again = replicate(study, 1, "pram_weights", cell("pps"), replicates=20, block=20)
     np.testing.assert_array_equal(runs[:20], again)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (cell("systematic"), "unknown design 'systematic'; use pps or stratified"),
-        (cell("pps", "best"), "unknown channel 'best'"),
-        (cell("pps", "product"), "the channel 'product' is over several attributes"),
-    ],
-)
-def test_refusals(study: PramWeights, settings: dict[str, object], message: str) -> None:
-    with pytest.raises(DeniableError, match=message):
-        study(settings, np.random.default_rng(1), 3)

@@ -3,14 +3,16 @@
 No simulation: every number is computed from matrices and true margins.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from deniable.arrays import Floats
 from deniable.channels import Channel, DenseChannel, KeepOrReplace
+from deniable.pram import shares
 from deniable.privacy import (
     Side,
     WorstSet,
@@ -34,9 +36,17 @@ MASSES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 PROBABILITIES = (0.3, 0.5, 0.7)
 """To keep the true category."""
 
-SKEWED = ((0.70, 0.20, 0.05, 0.05), (0.10, 0.60, 0.20, 0.10), (0.05, 0.10, 0.75, 0.10),
-          (0.15, 0.15, 0.10, 0.60))  # fmt: skip
-"""A matrix with four different columns; its parity is 15, that of the third."""
+SKEWED = [
+    [0.70, 0.20, 0.05, 0.05],
+    [0.10, 0.60, 0.20, 0.10],
+    [0.05, 0.10, 0.75, 0.10],
+    [0.15, 0.15, 0.10, 0.60],
+]
+CHANNELS: Mapping[str, Channel] = {
+    "generalized randomized response": channel_of_parity(4, float(np.exp(np.log(15)))),
+    "four different columns": DenseChannel(np.array(SKEWED)),
+}
+"""Whose approach to the bound is shown: symmetric, and not; both of parity 15."""
 
 
 def bound_table(
@@ -101,16 +111,8 @@ def threshold_table(
     return pd.DataFrame(rows)
 
 
-def approach_channels(size: int = 4, epsilon: float = np.log(15)) -> dict[str, Channel]:
-    """Return the channels whose approach to the bound is shown: symmetric, and not."""
-    return {
-        "generalized randomized response": channel_of_parity(size, float(np.exp(epsilon))),
-        "four different columns": DenseChannel(np.array(SKEWED)),
-    }
-
-
 def approach_table(
-    channels: Mapping[str, Channel] | None = None, masses: Sequence[float] = MASSES
+    channels: Mapping[str, Channel] = CHANNELS, masses: Sequence[float] = MASSES
 ) -> pd.DataFrame:
     """Return how close priors of the form (3.12) of [pram] come to its bound, on both sides.
 
@@ -123,8 +125,7 @@ def approach_table(
     """
     rows = []
     sides: tuple[Side, ...] = ("largest", "smallest")
-    shown = approach_channels() if channels is None else channels
-    for (name, channel), side, mass in product(shown.items(), sides, masses):
+    for (name, channel), side, mass in product(channels.items(), sides, masses):
         found = approaching_prior(channel, mass, side)
         bound = channel.parity if side == "largest" else 1 / channel.parity
         rows.append(
@@ -160,14 +161,12 @@ def intruder_table(
         ``likeliest_posterior``.
     """
     rows = []
-    for name, p in product(attributes, probabilities):
-        categories, margin = data.domain[name].categories, _margin(data, name)
-        channel = KeepOrReplace.uniform(len(categories), p)
+    for named, channel, margin, categories in _channels(data, attributes, probabilities):
         posterior = channel.posterior(margin)
         for code, category in enumerate(categories):
             likeliest = int(posterior[code].argmax())
             rows.append(
-                _channel_columns(name, p, channel)
+                named
                 | {
                     "category": category,
                     "prior": margin[code],
@@ -200,23 +199,28 @@ def worst_set_table(
         (whether no set is worse), ``bound``, ``largest_factor`` (over all sets and reports).
     """
     rows = []
-    for name, p in product(attributes, probabilities):
-        attribute, margin = data.domain[name], _margin(data, name)
-        channel = KeepOrReplace.uniform(attribute.size, p)
+    for named, channel, margin, categories in _channels(data, attributes, probabilities):
         largest_factor = extreme_factors(channel, margin).largest
         for rho_1 in priors:
             rows.append(
-                _channel_columns(name, p, channel)
+                named
                 | {"rho_1": rho_1}
-                | _described(worst_upward(channel, margin, rho_1), attribute.categories)
+                | _described(worst_upward(channel, margin, rho_1), categories)
                 | {"bound": float(largest_posterior(rho_1, channel.parity))}
                 | {"largest_factor": largest_factor}
             )
     return pd.DataFrame(rows)
 
 
-def _channel_columns(attribute: str, p: float, channel: Channel) -> dict[str, Any]:
-    return {"attribute": attribute, "p": p, "epsilon": channel.epsilon, "parity": channel.parity}
+def _channels(
+    data: Microdata, attributes: Sequence[str], probabilities: Sequence[float]
+) -> Iterator[tuple[dict[str, Any], Channel, Floats, Sequence[str]]]:
+    """Yield columns that name a channel, the channel, the true margin, and its categories."""
+    for name, p in product(attributes, probabilities):
+        categories = data.domain[name].categories
+        channel = KeepOrReplace.uniform(len(categories), p)
+        named = {"attribute": name, "p": p, "epsilon": channel.epsilon, "parity": channel.parity}
+        yield named, channel, shares(data, (name,)), categories
 
 
 def _described(worst: WorstSet | None, categories: Sequence[str]) -> dict[str, Any]:
@@ -229,11 +233,6 @@ def _described(worst: WorstSet | None, categories: Sequence[str]) -> dict[str, A
         "posterior": worst.posterior,
         "exact": worst.exact,
     }
-
-
-def _margin(data: Microdata, name: str) -> np.ndarray:
-    counts = data.counts([name])
-    return np.asarray(counts / counts.sum())
 
 
 def bounded(given: Given) -> dict[str, pd.DataFrame]:

@@ -19,31 +19,33 @@ The channels, on attributes of Adult or groups of their categories:
   records the plug-in of (1.3) is too small for Wald's intervals more often than they allow.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel, Target
-from deniable.errors import DeniableError
-from deniable.estimation import Intervals, Method, Simultaneous, confidence_intervals
-from deniable.records import Attribute, Microdata
+from deniable.estimation import Method, Simultaneous, confidence_intervals
+from deniable.pram import cell_labels
+from deniable.records import Microdata
 from deniable.sampling import multinomial
 
 TARGETS: tuple[Target, ...] = ("population", "file")
 METHODS: tuple[Method, ...] = ("score", "wald")
 AT_ONCE: tuple[Simultaneous, ...] = ("bonferroni", "scheffe")
-LEVELS = (
-    ("up to 6th", ("Preschool", "1st-4th", "5th-6th")),
-    ("7th to 9th", ("7th-8th", "9th")),
-    ("10th to 12th", ("10th", "11th", "12th")),
-    ("high school", ("HS-grad",)),
-    ("some college", ("Some-college", "Assoc-voc", "Assoc-acdm")),
-    ("bachelor", ("Bachelors",)),
-    ("beyond", ("Masters", "Prof-school", "Doctorate")),
-)
+LEVELS = {
+    "up to 6th": ("Preschool", "1st-4th", "5th-6th"),
+    "7th to 9th": ("7th-8th", "9th"),
+    "10th to 12th": ("10th", "11th", "12th"),
+    "high school": ("HS-grad",),
+    "some college": ("Some-college", "Assoc-voc", "Assoc-acdm"),
+    "bachelor": ("Bachelors",),
+    "beyond": ("Masters", "Prof-school", "Doctorate"),
+}
+"""Of education, in order, with the categories of Adult that are of each."""
 EVERY = "every category"
 
 
@@ -55,35 +57,44 @@ def _ordinal() -> Floats:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def _near_singular() -> Floats:
-    ordinal = _ordinal()
-    return np.asarray(0.02 * ordinal + 0.98 * ordinal.mean(axis=0))
-
-
 def _neighbours(size: int = 16) -> Floats:
     """.8 for the category itself; the rest for its neighbours, alike."""
     weights = np.eye(size, k=1) + np.eye(size, k=-1)
     return np.asarray(0.8 * np.eye(size) + 0.2 * weights / weights.sum(axis=1, keepdims=True))
 
 
-CHANNELS: Mapping[str, tuple[tuple[str, ...], Callable[[], Channel]]] = {
-    "warner": (("income",), lambda: KeepOrReplace.from_entries(2, 0.7, 0.3)),
-    "generalized": (("education",), lambda: KeepOrReplace.uniform(16, 0.6)),
-    "ordinal": (("education",), lambda: DenseChannel(_ordinal())),
+ORDINAL = _ordinal()
+CHANNELS: Mapping[str, tuple[tuple[str, ...], Channel]] = {
+    "warner": (("income",), KeepOrReplace.from_entries(2, 0.7, 0.3)),
+    "generalized": (("education",), KeepOrReplace.uniform(16, 0.6)),
+    "ordinal": (("education",), DenseChannel(ORDINAL)),
     "product": (
         ("relationship", "income"),
-        lambda: ProductChannel((KeepOrReplace.uniform(6, 0.7), KeepOrReplace.uniform(2, 0.7))),
+        ProductChannel((KeepOrReplace.uniform(6, 0.7), KeepOrReplace.uniform(2, 0.7))),
     ),
-    "near_singular": (("education",), lambda: DenseChannel(_near_singular())),
-    "neighbours": (("education",), lambda: DenseChannel(_neighbours())),
+    "near_singular": (("education",), DenseChannel(0.02 * ORDINAL + 0.98 * ORDINAL.mean(axis=0))),
+    "neighbours": (("education",), DenseChannel(_neighbours())),
 }
-"""For each channel its attributes in Adult, and how it is built."""
+"""For each channel its attributes in Adult, and itself."""
 
 
-def in_levels(counts: Counts, education: Attribute) -> Counts:
-    """Return counts by education, on the last axis, by its levels instead."""
-    groups = [[education.code_of(each) for each in group] for _, group in LEVELS]
-    return np.stack([counts[..., group].sum(axis=-1) for group in groups], axis=-1)
+def setting(
+    data: Microdata, name: str, classes: Sequence[str] = ()
+) -> tuple[Channel, list[str], Floats]:
+    """Return a channel of `CHANNELS`, the names of its categories, and the true shares of records.
+
+    Shares are by category, on the last axis, within each class of other attributes, if given.
+    """
+    attributes, channel = CHANNELS[name]
+    labels = cell_labels(data.domain.project(attributes))
+    counts = data.counts((*classes, *attributes))
+    counts = counts.reshape(*counts.shape[: len(classes)], len(labels))
+    if channel.size == len(LEVELS):
+        code = data.domain["education"].code_of
+        groups = ([code(each) for each in group] for group in LEVELS.values())
+        counts = np.stack([counts[..., group].sum(axis=-1) for group in groups], axis=-1)
+        labels = list(LEVELS)
+    return channel, labels, np.asarray(counts / counts.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,34 +105,12 @@ class PramCoverage:
     ----------
     data : Microdata
         Adult, or records with its attributes income, education and relationship.
-    confidence : float, in (0, 1)
     """
 
     data: Microdata
-    confidence: float = 0.95
-    _known: dict[str, tuple[Channel, list[str], Floats]] = field(default_factory=dict, repr=False)
-
-    def setting(self, name: str) -> tuple[Channel, list[str], Floats]:
-        """Return a channel, the names of its categories, and their true proportions."""
-        if name not in CHANNELS:
-            raise DeniableError(f"unknown channel {name!r}; use {', '.join(CHANNELS)}")
-        if name not in self._known:
-            attributes, build = CHANNELS[name]
-            counts = self.data.counts(attributes)
-            domain = self.data.domain.project(attributes)
-            labels = [
-                " x ".join(a.categories[code] for a, code in zip(domain, codes, strict=True))
-                for codes in np.ndindex(*domain.shape)
-            ]
-            channel, flat = build(), counts.reshape(-1)
-            if channel.size == len(LEVELS):
-                flat = in_levels(flat, domain[attributes[0]])
-                labels = [label for label, _ in LEVELS]
-            self._known[name] = channel, labels, flat / flat.sum()
-        return self._known[name]
 
     def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return what names each output of a run: target, method, intervals, category, measure.
+        """Return what names each output of a run: target, method, intervals, measure, category.
 
         - ``coverage`` of single intervals, for each category and for the mean of all, and of
           simultaneous intervals (1 if all hold);
@@ -131,24 +120,20 @@ class PramCoverage:
         - ``variance_ratio``: estimated over true variance, mean over categories, with n - 1 and
           with n in the denominator (for the population).
         """
-        _, labels, _ = self.setting(cell["channel"])
+        _, labels, _ = setting(self.data, cell["channel"])
         found = []
         for target in TARGETS:
             for method in METHODS:
-                one = {"target": target, "method": method}
-                single = one | {"intervals": "none", "measure": "coverage"}
-                found += [single | {"category": label} for label in [*labels, EVERY]]
-                found += [
-                    one | {"intervals": each, "category": EVERY, "measure": "coverage"}
-                    for each in AT_ONCE
-                ]
-                found.append(one | {"intervals": "none", "category": EVERY, "measure": "width"})
-            none = {"target": target, "method": "", "intervals": ""}
-            found += [none | {"category": label, "measure": "bias"} for label in labels]
-            names = ["spread", "variance_ratio"]
-            names += ["variance_ratio_n"] if target == "population" else []
-            found += [none | {"category": EVERY, "measure": name} for name in names]
-        return found
+                one = (target, method)
+                found += [(*one, "none", "coverage", label) for label in [*labels, EVERY]]
+                found += [(*one, each, "coverage", EVERY) for each in AT_ONCE]
+                found.append((*one, "none", "width", EVERY))
+            found += [(target, "", "", "bias", label) for label in labels]
+            measures = ["spread", "variance_ratio"]
+            measures += ["variance_ratio_n"] if target == "population" else []
+            found += [(target, "", "", measure, EVERY) for measure in measures]
+        names = ("target", "method", "intervals", "measure", "category")
+        return [dict(zip(names, each, strict=True)) for each in found]
 
     def __call__(
         self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
@@ -160,7 +145,7 @@ class PramCoverage:
         cell : mapping
             channel (of `CHANNELS`), records.
         """
-        channel, _, proportions = self.setting(cell["channel"])
+        channel, _, proportions = setting(self.data, cell["channel"])
         records = int(cell["records"])
         columns: list[Floats] = []
         for target in TARGETS:
@@ -174,24 +159,9 @@ class PramCoverage:
                 files = np.broadcast_to(counts, (replicates, channel.size))
                 reports = channel.randomize_counts(files, generator)
             for method in METHODS:
-                columns += self._coverages(channel, reports, truth, target, method)
+                columns += _coverages(channel, reports, truth, target, method)
             columns += _accuracy(channel, reports, truth, target)
         return np.column_stack(columns)
-
-    def _coverages(
-        self, channel: Channel, reports: Counts, truth: Floats, target: Target, method: Method
-    ) -> list[Floats]:
-        def intervals(simultaneous: Simultaneous) -> Intervals:
-            return confidence_intervals(
-                channel, reports, confidence=self.confidence, method=method,
-                simultaneous=simultaneous, target=target,
-            )  # fmt: skip
-
-        single = intervals("none")
-        covered = single.cover(truth).astype(float)
-        at_once = [intervals(each).cover(truth).all(axis=1).astype(float) for each in AT_ONCE]
-        width = (single.high - single.low).mean(axis=1)
-        return [*covered.T, covered.mean(axis=1), *at_once, width]
 
 
 def rounded_counts(proportions: Floats, records: int) -> Counts:
@@ -203,14 +173,28 @@ def rounded_counts(proportions: Floats, records: int) -> Counts:
     return counts
 
 
+def _coverages(
+    channel: Channel, reports: Counts, truth: Floats, target: Target, method: Method
+) -> list[Floats]:
+    """Return which intervals hold the truth, single ones and all at once, and the mean width."""
+    intervals = partial(confidence_intervals, channel, reports, method=method, target=target)
+    single = intervals()
+    covered = single.cover(truth).astype(float)
+    at_once = [
+        intervals(simultaneous=each).cover(truth).all(axis=1).astype(float) for each in AT_ONCE
+    ]
+    width = (single.high - single.low).mean(axis=1)
+    return [*covered.T, covered.mean(axis=1), *at_once, width]
+
+
 def _accuracy(channel: Channel, reports: Counts, truth: Floats, target: Target) -> list[Floats]:
     """Return the standardized errors, their mean square, and the ratios of variances."""
     records = int(reports[0].sum())
     variance = np.diagonal(channel.covariance(truth, records, target))
-    errors = (channel.estimate(reports) - truth) / np.sqrt(variance)
+    estimate = channel.estimate(reports)
+    errors = (estimate - truth) / np.sqrt(variance)
     # Squared standard errors are no estimate without bias where a variance below 0 is NaN.
     moments = channel.second_moments(reports / records)
-    estimate = channel.estimate(reports)
     if target == "file":
         ratios = [(moments - estimate) / records / variance]
     else:

@@ -6,7 +6,7 @@ sampling (the target "file"), or shares and costs of a record. They depend on no
 the search for a design has a seed of its own: the same data give the same table.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,34 +15,13 @@ import pandas as pd
 
 from deniable.arrays import Floats
 from deniable.channels import two_step_with_epsilon
-from deniable.design import Cost, Design, Requirements, design, violations
+from deniable.design import Cost, Requirements, design, violations
 from deniable.design.problem import Estimator, LossName, loss_of
+from deniable.papers.pram.variance import margins
 from deniable.pram import channel_of_epsilon
 from deniable.records import Microdata
 from deniable.study import Given
 
-COLUMNS = (
-    "attribute",
-    "categories",
-    "epsilon",
-    "loss",
-    "requirements",
-    "estimator",
-    "designed",
-    "generalized_rr",
-    "two_step",
-    "gain_over_generalized_rr",
-    "gain_over_two_step",
-    "lower_bound",
-    "optimality",
-    "exact_epsilon",
-    "worst_violation",
-)
-DEFAULT_EPSILONS = (0.5, 1.0, 2.0, 4.0)
-ORDINAL = ("education", "income")
-"""Attributes whose categories are in order, for costs that grow with the distance."""
-FLOOR = 0.9
-"""Retention floors, as a share of the retention of generalized randomized response."""
 FEW = 10
 """Categories up to which the dearest designs are in the table: with more they take seconds each."""
 FEASIBLE = 1e-9
@@ -54,64 +33,71 @@ class Kind:
 
     Attributes
     ----------
-    loss : str
-    requirements : str
-        In words.
-    asked : callable
-        From the attribute's shares and epsilon to the requirements.
+    loss, requirements : str
+        What is least, and in words what is required besides the epsilon.
     estimator : str
         Of the estimate whose variance is meant.
-    takes : callable
-        From the attribute's name and number of categories to whether it is in the table.
+    floor : float
+        Of the retention, as a share of that of generalized randomized response.
+    attributes : tuple of str
+        In the table for these alone; empty: for all.
+    dear : bool
+        In the table up to `FEW` categories only.
     """
 
     loss: LossName
     requirements: str
-    asked: Callable[[Floats, float], Requirements]
     estimator: Estimator = "inverse"
-    takes: Callable[[str, int], bool] = lambda _, __: True
+    invariant: bool = False
+    cost: Cost | None = None
+    floor: float | None = None
+    attributes: tuple[str, ...] = ()
+    dear: bool = False
+
+    def asked(self, size: int, epsilon: float) -> Requirements:
+        """Return what is required for so many categories."""
+        kept = None
+        if self.floor is not None:
+            kept = self.floor * float(channel_of_epsilon(size, epsilon).matrix()[0, 0])
+        return Requirements(
+            epsilon=epsilon, invariant=self.invariant, cost=self.cost, retention=kept
+        )
+
+    def takes(self, attribute: str, size: int) -> bool:
+        """Return whether an attribute of so many categories is in the table."""
+        return (size <= FEW or not self.dear) and attribute in (self.attributes or (attribute,))
 
 
-def _floor(shares: Floats, epsilon: float) -> Requirements:
-    retention = float(channel_of_epsilon(shares.size, epsilon).matrix()[0, 0])
-    return Requirements(epsilon=epsilon, retention=FLOOR * retention)
-
-
-def _alone(shares: Floats, epsilon: float) -> Requirements:
-    return Requirements(epsilon=epsilon)
-
-
-def _invariant(shares: Floats, epsilon: float) -> Requirements:
-    return Requirements(epsilon=epsilon, invariant=True)
-
-
-def _ordinal(shares: Floats, epsilon: float) -> Requirements:
-    return Requirements(epsilon=epsilon, invariant=True, cost=Cost(power=1))
-
-
-KINDS = (
-    Kind("trace", "epsilon", _alone),
-    Kind("worst_cell", "epsilon", _alone),
-    Kind("worst_cell", "epsilon, retention floor", _floor, takes=lambda _, size: size <= FEW),
-    Kind("trace", "epsilon, invariant", _invariant, "reports"),
-    Kind(
-        "trace",
-        "epsilon, invariant, inverted",
-        _invariant,
-        takes=lambda _, size: size <= FEW,
-    ),
-    Kind("changed", "epsilon, invariant", _invariant, "reports"),
-    Kind(
-        "distance",
-        "epsilon, invariant",
-        _ordinal,
-        "reports",
-        takes=lambda attribute, _: attribute in ORDINAL,
-    ),
+TRACE = Kind("trace", "epsilon")
+INVARIANT = Kind("trace", "epsilon, invariant", "reports", invariant=True)
+# A cost that grows with the distance, for attributes whose categories are in order.
+ORDINAL = Kind(
+    "distance",
+    "epsilon, invariant",
+    "reports",
+    invariant=True,
+    cost=Cost(power=1),
+    attributes=("education", "income"),
 )
+KINDS = (
+    TRACE,
+    Kind("worst_cell", "epsilon"),
+    Kind("worst_cell", "epsilon, retention floor", floor=0.9, dear=True),
+    INVARIANT,
+    Kind("trace", "epsilon, invariant, inverted", invariant=True, dear=True),
+    Kind("changed", "epsilon, invariant", "reports", invariant=True),
+    ORDINAL,
+)
+SHOWN: tuple[tuple[str, float, Kind, str], ...] = (
+    ("marital-status", 0.5, TRACE, "least trace"),
+    ("education", 2.0, TRACE, "least trace"),
+    ("race", 2.0, INVARIANT, "invariant, least trace of the reports' shares"),
+    ("education", 2.0, ORDINAL, "invariant, least ordinal distance"),
+)
+"""The designs whose matrices are drawn: attribute, epsilon, kind, and that in words."""
 
 
-def design_table(data: Microdata, epsilons: Sequence[float] = DEFAULT_EPSILONS) -> pd.DataFrame:
+def design_table(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
     """Return the losses of designed channels beside those of closed forms.
 
     Parameters
@@ -131,20 +117,20 @@ def design_table(data: Microdata, epsilons: Sequence[float] = DEFAULT_EPSILONS) 
         channel that meets the requirements has less), ``optimality`` (global or local),
         ``exact_epsilon`` and ``worst_violation`` of the designed matrix.
     """
-    rows: list[dict[str, Any]] = []
-    for attribute, _, shares in _margins(data):
-        for kind in KINDS:
-            if kind.takes(attribute, shares.size):
-                for epsilon in epsilons:
-                    which = {"attribute": attribute, "categories": shares.size}
-                    rows.append(which | _row(kind, shares, epsilon))
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return pd.DataFrame(
+        {"attribute": attribute, "categories": counts.size}
+        | _row(kind, np.asarray(counts / counts.sum()), epsilon)
+        for attribute, _, counts in margins(data)
+        for kind in KINDS
+        if kind.takes(attribute, counts.size)
+        for epsilon in epsilons
+    )
 
 
 def _row(kind: Kind, shares: Floats, epsilon: float) -> dict[str, Any]:
-    requirements = kind.asked(shares, epsilon)
+    requirements = kind.asked(shares.size, epsilon)
     found = design(shares, requirements, kind.loss, estimator=kind.estimator, target="file")
-    costs = None if requirements.cost is None else requirements.cost.costs(shares.size)
+    costs = None if kind.cost is None else kind.cost.costs(shares.size)
     loss = loss_of(kind.loss, shares, estimator=kind.estimator, target="file", costs=costs)
     closed = {
         "generalized_rr": channel_of_epsilon(shares.size, epsilon).matrix(),
@@ -171,24 +157,6 @@ def _row(kind: Kind, shares: Floats, epsilon: float) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class Shown:
-    """A design whose matrix is drawn."""
-
-    attribute: str
-    epsilon: float
-    kind: int
-    title: str
-
-
-SHOWN = (
-    Shown("marital-status", 0.5, 0, "least trace"),
-    Shown("education", 2.0, 0, "least trace"),
-    Shown("race", 2.0, 3, "invariant, least trace of the reports' shares"),
-    Shown("education", 2.0, 6, "invariant, least ordinal distance"),
-)
-
-
 def channel_table(data: Microdata) -> pd.DataFrame:
     """Return some designed matrices, entry by entry.
 
@@ -197,40 +165,20 @@ def channel_table(data: Microdata) -> pd.DataFrame:
     DataFrame
         ``design`` (attribute, epsilon and what is least), ``true``, ``reported``, ``probability``.
     """
-    margins = {attribute: (names, shares) for attribute, names, shares in _margins(data)}
+    known = {attribute: (names, counts) for attribute, names, counts in margins(data)}
     tables = []
-    for shown in SHOWN:
-        if shown.attribute in margins:
-            names, shares = margins[shown.attribute]
-            kind = KINDS[shown.kind]
-            requirements = kind.asked(shares, shown.epsilon)
-            found = design(shares, requirements, kind.loss, estimator=kind.estimator)
-            title = f"{shown.attribute}, epsilon {shown.epsilon:g}: {shown.title}"
-            tables.append(_entries(title, names, found))
-    columns = ["design", "true", "reported", "probability"]
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
-
-
-def _entries(title: str, names: Sequence[str], found: Design) -> pd.DataFrame:
-    size = len(names)
-    return pd.DataFrame(
-        {
-            "design": title,
-            "true": np.repeat(names, size),
-            "reported": np.tile(names, size),
+    for attribute, epsilon, kind, words in SHOWN:
+        names, counts = known[attribute]
+        shares, asked = counts / counts.sum(), kind.asked(counts.size, epsilon)
+        found = design(shares, asked, kind.loss, estimator=kind.estimator)
+        entries = {
+            "design": f"{attribute}, epsilon {epsilon:g}: {words}",
+            "true": np.repeat(names, len(names)),
+            "reported": np.tile(names, len(names)),
             "probability": found.channel.matrix().ravel(),
         }
-    )
-
-
-def _margins(data: Microdata) -> Iterator[tuple[str, list[str], Floats]]:
-    """Yield each attribute with two or more categories that occur: name, categories, shares."""
-    for attribute in data.domain.attributes:
-        counts = data.counts((attribute.name,)).reshape(-1)
-        present = np.flatnonzero(counts)
-        if present.size >= 2:
-            names = [attribute.categories[int(v)] for v in present]
-            yield attribute.name, names, np.asarray(counts[present] / counts.sum())
+        tables.append(pd.DataFrame(entries))
+    return pd.concat(tables, ignore_index=True)
 
 
 def designed(given: Given) -> dict[str, pd.DataFrame]:

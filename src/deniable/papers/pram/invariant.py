@@ -7,7 +7,8 @@ alone, (1 - sum of pi^2) / n: they are variance inflations.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,10 @@ from deniable.arrays import Counts, Flags, Floats
 from deniable.channels import KeepOrReplace, two_step
 from deniable.errors import DeniableError
 from deniable.estimation import Z_95
+from deniable.pram import shares
 from deniable.records import Microdata
 from deniable.sampling import multinomial
 
-METHODS = ("two_step", "lazy", "resampling", "two_step_fixed")
 CLAIMS: Mapping[str, tuple[str, ...]] = {
     "shares": ("multinomial", "fixed_matrix", "conditional", "bound"),
     "inverted": ("multinomial", "fixed_matrix", "conditional"),
@@ -64,7 +65,6 @@ class InvariantPram:
     """
 
     data: Microdata
-    _margins: dict[str, Floats] = field(default_factory=dict, repr=False)
 
     def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return what names each output of a run: estimator, claim, measure.
@@ -79,7 +79,6 @@ class InvariantPram:
         - ``coverage``: of nominal 95 % intervals, over all categories; also of the rarest and of
           the commonest category alone.
         """
-        _refuse_bad(cell)
         named = []
         for estimator in _estimators(cell):
             named += [(estimator, "none", "squared_error"), (estimator, "none", "inflation")]
@@ -90,11 +89,10 @@ class InvariantPram:
         self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
     ) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs)."""
-        _refuse_bad(cell)
-        pi, records = self._margin(cell["attribute"]), int(cell["records"])
+        pi, records = self._margin(cell["attribute"]), cell["records"]
         true = multinomial(generator, np.full(replicates, records), pi)
         matrices = matrices_of(cell["method"], cell["p"], true / records, pi)
-        sample = _Sample.of(pi, true, matrices, randomize_batch(true, matrices, generator))
+        sample = _Sample(pi, true, matrices, randomize_batch(true, matrices, generator))
         columns = [
             column for name in _estimators(cell) for column in self._outcomes(cell, name, sample)
         ]
@@ -103,8 +101,8 @@ class InvariantPram:
     def _outcomes(
         self, cell: Mapping[str, Any], estimator: str, sample: "_Sample"
     ) -> Iterator[Floats]:
-        pi, records = sample.pi, sample.records
-        unit = (1 - np.sum(pi**2)) / records
+        pi = sample.pi
+        unit = (1 - np.sum(pi**2)) / sample.records
         estimate, variances = sample.estimates(estimator)
         errors = np.abs(estimate - pi)
         true = unit + variances["added"].sum(axis=1)
@@ -123,105 +121,85 @@ class InvariantPram:
             yield covered[:, pi.argmax()].astype(float)
 
     def _margin(self, attribute: str) -> Floats:
-        if attribute not in self._margins:
-            counts = self.data.counts((attribute,)).reshape(-1)
-            if np.count_nonzero(counts) < 2:
-                raise DeniableError(
-                    f"all records have one {attribute}: there is no variance to inflate; choose "
-                    "another attribute"
-                )
-            self._margins[attribute] = np.asarray(counts[counts > 0] / counts.sum())
-        return self._margins[attribute]
+        every = shares(self.data, (attribute,))
+        margin = every[every > 0]
+        if margin.size < 2:
+            raise DeniableError(
+                f"all records have one {attribute}: there is no variance to inflate; choose "
+                "another attribute"
+            )
+        return margin
 
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """Runs that were randomized, with axes run, category."""
+    """Runs that were randomized: the population's shares, and counts with axes run, category."""
 
     pi: Floats
-    records: int
-    true: Floats
+    counts: Counts
     matrices: Floats
-    reported: Floats
-    inverse: Floats | None
+    reports: Counts
 
-    @classmethod
-    def of(cls, pi: Floats, true: Counts, matrices: Floats, reports: Counts) -> "_Sample":
-        records = int(true[0].sum())
-        inverse = None if _singular(matrices) else inverses(matrices, true > 0)
-        shares = np.asarray(true / records), np.asarray(reports / records)
-        return cls(pi, records, shares[0], matrices, shares[1], inverse)
+    @property
+    def records(self) -> int:
+        return int(self.counts[0].sum())
+
+    @cached_property
+    def inverse(self) -> Floats:
+        return inverses(self.matrices, self.counts > 0)
 
     def estimates(self, estimator: str) -> tuple[Floats, dict[str, Floats]]:
         """Return the estimate and the variances claimed of each entry; under "added", (2.4)."""
-        n, true = self.records, self.true
-        of_sampling = true * (1 - true) / (n - 1)
+        n, true = self.records, self.counts / self.records
+        reported = np.asarray(self.reports / n)
+        claims = {}
+        if np.any(self.matrices != self.matrices[:, :1]):  # else nothing can be inverted
+            inverted = np.asarray(np.einsum("rv,rvu->ru", reported, self.inverse))
+            moments = _weighted_squares(reported, self.inverse)
+            claims["fixed_matrix"] = (moments - inverted**2) / (n - 1)
         if estimator == "shares":
-            estimate = self.reported
+            estimate = reported
             added = (true - _weighted_squares(true, self.matrices)) / n
         else:
-            estimate = self._inverted()
-            added = (_weighted_squares(true, self._inverse()) - true) / n
+            estimate = inverted
+            added = (_weighted_squares(true, self.inverse) - true) / n
         own = estimate * (1 - estimate) / (n - 1)
-        claims = {"multinomial": own, "conditional": of_sampling + added, "added": added}
-        claims["bound"] = (2 - 1 / n) * own
-        if self.inverse is not None:
-            moments = _weighted_squares(self.reported, self.inverse)
-            claims["fixed_matrix"] = (moments - self._inverted() ** 2) / (n - 1)
-        return estimate, claims
+        claims |= {"multinomial": own, "added": added, "bound": (2 - 1 / n) * own}
+        return estimate, claims | {"conditional": true * (1 - true) / (n - 1) + added}
 
     def fixed_variance(self, estimator: str) -> float:
         """Return the trace of the true variance under a matrix fixed beforehand."""
         if estimator == "shares":
             return float((1 - np.sum(self.pi**2)) / self.records)
-        moments = _weighted_squares(self.pi[None], self._inverse()[:1])
+        moments = _weighted_squares(self.pi[None], self.inverse[:1])
         return float((moments - self.pi**2).sum() / self.records)
 
-    def _inverted(self) -> Floats:
-        return np.asarray(np.einsum("rv,rvu->ru", self.reported, self._inverse()))
 
-    def _inverse(self) -> Floats:
-        if self.inverse is None:
-            raise DeniableError("resampling has no inverse: all its rows are the same")
-        return self.inverse
-
-
-def matrices_of(method: str, p: float, shares: Floats, pi: Floats) -> Floats:
+def matrices_of(method: str, p: float, samples: Floats, pi: Floats) -> Floats:
     """Return the matrix of each run, shape (runs, size, size).
 
-    Parameters
-    ----------
-    method : of `METHODS`
-    p : float, in (0, 1)
-    shares : array, shape (runs, size)
-        Proportions of each sample.
-    pi : array, shape (size,)
-        Those of the population, for the control.
+    Made from the proportions of each sample, shape (runs, size), or, for the control, from those of
+    the population, shape (size,).
     """
-    runs, size = shares.shape
+    runs, size = samples.shape
     first = KeepOrReplace.uniform(size, p)
     if method == "two_step_fixed":
         return np.asarray(np.broadcast_to(two_step(first, pi).matrix(), (runs, size, size)))
     if method == "two_step":
         P = first.matrix()
-        bayes = P.T * shares[:, None, :] / (shares @ P)[:, :, None]
+        bayes = P.T * samples[:, None, :] / (samples @ P)[:, :, None]
         matrices = P @ bayes
         return np.asarray(matrices / matrices.sum(axis=2, keepdims=True))
     kept = p if method == "lazy" else 0.0
-    drawn = (1 - kept) * np.broadcast_to(shares[:, None, :], (runs, size, size))
+    drawn = (1 - kept) * np.broadcast_to(samples[:, None, :], (runs, size, size))
     return np.asarray(kept * np.eye(size) + drawn)
 
 
 def randomize_batch(true: Counts, matrices: Floats, generator: np.random.Generator) -> Counts:
-    """Draw the counts of reports of each run through its own matrix.
+    """Draw the counts of reports, shape (runs, size), of each run through its own matrix.
 
     NumPy gives what rounding leaves over to the last category: in each run the commonest is last,
     so that a category without records is never reported.
-
-    Parameters
-    ----------
-    true : integers, shape (runs, size)
-    matrices : array, shape (runs, size, size)
     """
     order = np.argsort(true, axis=1)
     sorted_columns = np.take_along_axis(matrices, order[:, None, :], axis=2)
@@ -248,10 +226,6 @@ def _weighted_squares(weights: Floats, matrices: Floats) -> Floats:
     return np.asarray(np.einsum("ru,ruv->rv", weights, matrices**2))
 
 
-def _singular(matrices: Floats) -> bool:
-    return bool(np.all(matrices == matrices[:, :1]))
-
-
 def _estimators(cell: Mapping[str, Any]) -> tuple[str, ...]:
     return ("shares",) if cell["method"] == "resampling" else ("shares", "inverted")
 
@@ -261,12 +235,3 @@ def _claims(cell: Mapping[str, Any], estimator: str) -> tuple[str, ...]:
     # invariant for the sample.
     absent = {"resampling": "fixed_matrix", "two_step_fixed": "conditional"}.get(cell["method"])
     return tuple(claim for claim in CLAIMS[estimator] if claim != absent)
-
-
-def _refuse_bad(cell: Mapping[str, Any]) -> None:
-    if cell["method"] not in METHODS:
-        raise DeniableError(f"unknown method {cell['method']!r}; use {', '.join(METHODS)}")
-    if not 0 < cell["p"] < 1:
-        raise DeniableError(f"p is {cell['p']}, the probability to keep; it must be in (0, 1)")
-    if cell["records"] < 2:
-        raise DeniableError(f"a variance needs at least 2 records, not {cell['records']}")

@@ -12,17 +12,14 @@ with the distribution of reports, which is what sampling and randomizing n recor
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from deniable.arrays import Counts, Floats
+from deniable.arrays import Floats
 from deniable.channels import KeepOrReplace, ProductChannel
-from deniable.errors import DeniableError
-from deniable.estimation import Intervals, Method, confidence_intervals
-from deniable.pram import LARGEST_SET
+from deniable.estimation import confidence_intervals
 from deniable.sampling import multinomial
 
 MEASURES = (
@@ -46,30 +43,29 @@ class LatentClasses:
     shares : shape (kinds,)
         Of the kinds, sum 1.
     chances : shape (kinds, items)
-        Of each item, in [0, 1].
+        Of each item, in [0, 1], to be bought.
     """
 
     shares: Floats
     chances: Floats
 
     @classmethod
-    def drawn(cls, items: int = 40, kinds: int = 4, seed: int = 2016) -> "LatentClasses":
-        """Draw a model: shares from a Dirichlet(5, ..., 5), chances from a Beta(.5, 2).
+    def drawn(cls) -> "LatentClasses":
+        """Draw a model of 4 kinds: shares from a Dirichlet(5, 5, 5, 5), chances from a Beta(.5, 2).
 
         Half of the chances are below .15 or so, a tenth above .55.
         """
-        generator = np.random.default_rng(seed)
-        shares = generator.dirichlet(np.full(kinds, 5.0))
-        return cls(shares, generator.beta(0.5, 2.0, size=(kinds, items)))
+        generator = np.random.default_rng(2016)
+        shares = generator.dirichlet(np.full(4, 5.0))
+        return cls(shares, generator.beta(0.5, 2.0, size=(4, 40)))
 
     def pattern_law(self, items: Sequence[int]) -> Floats:
         """Return the distribution of the 2^s patterns of some items, the last running fastest."""
         chances = self.chances[:, list(items)]
         law = self.shares[:, None]
         for chance in chances.T[..., None]:
-            law = (law[:, :, None] * np.stack([1 - chance, chance], axis=-1)).reshape(
-                len(chances), -1
-            )
+            law = law[:, :, None] * np.stack([1 - chance, chance], axis=-1)
+            law = law.reshape(len(chances), -1)
         return np.asarray(law.sum(axis=0))
 
     def favourites(self, size: int) -> list[tuple[int, ...]]:
@@ -77,17 +73,9 @@ class LatentClasses:
         order = np.argsort(-self.chances, axis=1, kind="stable")
         return [tuple(int(item) for item in sorted(row[:size])) for row in order]
 
-    def draw(self, records: int, generator: np.random.Generator) -> npt.NDArray[np.uint8]:
-        """Return true records, shape (records, items)."""
-        kinds = generator.choice(self.shares.size, size=records, p=self.shares)
-        drawn = generator.random((records, self.chances.shape[1])) < self.chances[kinds]
-        return drawn.astype(np.uint8)
-
 
 def item_channel(epsilon: float) -> KeepOrReplace:
-    """Return the symmetric channel of an item with the given epsilon."""
-    if not 0 < epsilon < math.inf:
-        raise DeniableError(f"an item's epsilon is {epsilon}; it must be positive and finite")
+    """Return the symmetric channel of an item with the given epsilon, above 0 and finite."""
     lie = 1 / (1 + math.exp(epsilon))
     return KeepOrReplace.from_entries(2, 1 - lie, lie)
 
@@ -100,15 +88,9 @@ class PramItemSets:
     ----------
     model : LatentClasses, optional
         By default the one drawn from the seed 2016.
-    confidence : float, in (0, 1)
     """
 
     model: LatentClasses = field(default_factory=LatentClasses.drawn)
-    confidence: float = 0.95
-
-    @cached_property
-    def _laws(self) -> dict[tuple[int, ...], Floats]:
-        return {}
 
     def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return what names each output of a run: the mean over the item sets of one size.
@@ -131,21 +113,20 @@ class PramItemSets:
         cell : mapping
             size (of the item sets), epsilon (of each item), records.
         """
-        size, records = int(cell["size"]), int(cell["records"])
-        self._refuse_bad_size(size)
+        size, records = cell["size"], cell["records"]
         channel = ProductChannel((item_channel(cell["epsilon"]),) * size)
         last = np.zeros((1, channel.size))
         last[0, -1] = 1.0
         sets = self.model.favourites(size)
         found = np.empty((len(sets), len(MEASURES), replicates))
         for number, items in enumerate(sets):
-            true = self._law(items)
+            true = self.model.pattern_law(items)
             law, support = channel.reported(true), true[-1]
             spread = (law @ channel.solve(last)[0] ** 2 - support**2) / records
             reports = multinomial(generator, np.full(replicates, records), law)
-            score = self._intervals(channel, reports, last, "score")
-            wald = self._intervals(channel, reports, last, "wald")
-            together = self._intervals(channel, reports, last, "score", len(sets))
+            intervals = partial(confidence_intervals, channel, reports, functionals=last)
+            score, wald = intervals(), intervals(method="wald")
+            together = intervals(confidence=1 - (1 - 0.95) / len(sets))
             error = score.estimate[:, 0] - support
             found[number] = [
                 np.full(replicates, support),
@@ -161,26 +142,3 @@ class PramItemSets:
         at_once = MEASURES.index("coverage_bonferroni")
         means[:, at_once] = found[:, at_once].min(axis=0)
         return np.asarray(means)
-
-    def _intervals(
-        self,
-        channel: ProductChannel,
-        reports: Counts,
-        weights: Floats,
-        method: Method,
-        together: int = 1,
-    ) -> Intervals:
-        confidence = 1 - (1 - self.confidence) / together
-        return confidence_intervals(
-            channel, reports, confidence=confidence, method=method, functionals=weights
-        )
-
-    def _law(self, items: tuple[int, ...]) -> Floats:
-        if items not in self._laws:
-            self._laws[items] = self.model.pattern_law(items)
-        return self._laws[items]
-
-    def _refuse_bad_size(self, size: int) -> None:
-        most = min(self.model.chances.shape[1], LARGEST_SET)
-        if not 1 <= size <= most:
-            raise DeniableError(f"the size of item sets is {size}; it must be in 1 .. {most}")

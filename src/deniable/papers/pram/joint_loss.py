@@ -7,7 +7,7 @@ both values; and an analyst who knows R1 and R2 and inverts them.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -93,7 +93,6 @@ class JointLoss:
 
     data: Microdata
     coverage: float = 0.1
-    _made: dict[tuple[str, str, float], Mechanisms] = field(default_factory=dict, repr=False)
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return what names each output of a run: estimator, measure.
@@ -122,28 +121,24 @@ class JointLoss:
         for estimator, joint in self._estimates(made, generator, replicates).items():
             expected = made.expected(estimator)
             errors = joint - true
+            of_margins = (np.abs(errors.sum(axis=axis)).sum(axis=-1) for axis in (1, 2))
+            shares = clip_and_rescale(joint.reshape(replicates, -1)).reshape(joint.shape)
             columns += [
                 np.full(replicates, _distance(expected - true)),
                 _distance(errors),
-                np.maximum(
-                    np.abs(errors.sum(axis=1)).sum(axis=-1), np.abs(errors.sum(axis=2)).sum(axis=-1)
-                )
-                / 2,
-                dependence_of_tables(_distribution(joint), "cramers_v"),
+                np.maximum(*of_margins) / 2,
+                dependence_of_tables(shares, "cramers_v"),
                 np.abs(np.einsum("rij,ij->r", asked, expected - true)),
                 np.abs(np.einsum("rij,rij->r", asked, errors)),
             ]
         return np.stack(columns, axis=1)
 
     def mechanisms(self, cell: Cell) -> Mechanisms:
-        """Return the matrices of a cell, made once."""
-        first, second, epsilon = cell["first"], cell["second"], float(cell["epsilon"])
+        """Return the matrices of a cell."""
+        first, second = cell["first"], cell["second"]
         if first == second:
             raise DeniableError(f"a pair needs two attributes, not {first!r} twice")
-        if (first, second, epsilon) not in self._made:
-            counts = self.data.counts((first, second))
-            self._made[first, second, epsilon] = Mechanisms.of(counts, epsilon)
-        return self._made[first, second, epsilon]
+        return Mechanisms.of(self.data.counts((first, second)), cell["epsilon"])
 
     def _estimates(
         self, made: Mechanisms, generator: np.random.Generator, replicates: int
@@ -161,8 +156,3 @@ class JointLoss:
 
 def _distance(differences: Floats) -> Floats:
     return np.asarray(np.abs(differences).sum(axis=(-2, -1)) / 2)
-
-
-def _distribution(joint: Floats) -> Floats:
-    flat = joint.reshape(len(joint), -1)
-    return clip_and_rescale(flat).reshape(joint.shape)

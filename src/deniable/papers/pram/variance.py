@@ -8,14 +8,14 @@ the true margin (`deniable.channels.invariant.disclosed_proportions`,
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from deniable.arrays import Floats
+from deniable.arrays import Counts, Floats
 from deniable.channels import (
     Channel,
     KeepOrReplace,
@@ -29,24 +29,18 @@ from deniable.privacy import channel_of_parity
 from deniable.records import Microdata
 from deniable.study import Given
 
-COLUMNS = (
-    "attribute",
-    "categories",
-    "epsilon",
-    "mechanism",
-    "records",
-    "exact_epsilon",
-    "retention",
-    "trace_sampling",
-    "trace_added",
-    "inflation",
-)
-DEFAULT_EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0)
+
+def margins(data: Microdata) -> Iterator[tuple[str, list[str], Counts]]:
+    """Yield each attribute with two or more categories that occur: name, those, their counts."""
+    for attribute in data.domain:
+        counts = data.counts((attribute.name,))
+        present = np.flatnonzero(counts)
+        if present.size >= 2:
+            names = [attribute.categories[code] for code in present]
+            yield attribute.name, names, counts[present]
 
 
-def variance_inflation(
-    data: Microdata, epsilons: Sequence[float] = DEFAULT_EPSILONS, records: int | None = None
-) -> pd.DataFrame:
+def variance_inflation(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
     """Return by how much each mechanism inflates the variance of an attribute's estimated shares.
 
     - ``randomized_response``: generalized (Warner's for two categories), (1.2) and (1.3).
@@ -65,40 +59,28 @@ def variance_inflation(
     data : Microdata
         Whose margins are taken for the population; categories without records are left out.
     epsilons : sequence of float, above 0, at most 30
-    records : int, optional
-        n, of the data by default.
 
     Returns
     -------
     DataFrame
         A row for each attribute of two or more categories, epsilon and mechanism: ``attribute``,
-        ``categories``, ``epsilon`` (wanted), ``mechanism``, ``records``, ``exact_epsilon`` (of the
-        matrix), ``retention`` (expected share of records whose category stays), ``trace_sampling``
-        and ``trace_added`` (of the covariance matrices, for n records), ``inflation`` ((sampling +
-        added) / sampling). The bound has neither epsilon nor retention of its own.
+        ``categories``, ``epsilon`` (wanted), ``mechanism``, ``records`` (n, of the data),
+        ``exact_epsilon`` (of the matrix), ``retention`` (expected share of records whose category
+        stays), ``trace_sampling`` and ``trace_added`` (of the covariance matrices, for n records),
+        ``inflation`` ((sampling + added) / sampling). The bound has neither epsilon nor retention
+        of its own.
     """
-    size = len(data) if records is None else records
     rows: list[dict[str, Any]] = []
-    for name in data.domain.names:
-        counts = data.counts((name,)).reshape(-1)
-        shares = np.asarray(counts[counts > 0] / counts.sum())
-        if shares.size < 2:
-            continue
+    for name, _, counts in margins(data):
         for epsilon in epsilons:
-            which = {"attribute": name, "categories": shares.size, "epsilon": epsilon}
-            rows += [which | row for row in inflations(shares, epsilon, size)]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+            which = {"attribute": name, "categories": counts.size, "epsilon": epsilon}
+            found = inflations(np.asarray(counts / counts.sum()), epsilon, len(data))
+            rows += [which | row for row in found]
+    return pd.DataFrame(rows)
 
 
 def inflations(shares: Floats, epsilon: float, records: int) -> list[dict[str, Any]]:
-    """Return the rows of one attribute and epsilon, from mechanism on.
-
-    Parameters
-    ----------
-    shares : array, shape (size,), positive, sum 1
-    epsilon : float
-    records : int
-    """
+    """Return the rows of one attribute and epsilon, from mechanism on; no share is 0."""
     response = channel_of_epsilon(shares.size, epsilon)
     parity = _of_given_parity(shares.size, epsilon)
     two_step = two_step_with_epsilon(shares, epsilon)
@@ -127,9 +109,7 @@ def inflations(shares: Floats, epsilon: float, records: int) -> list[dict[str, A
     ]
 
 
-def whole_file_epsilons(
-    data: Microdata, epsilons: Sequence[float] = DEFAULT_EPSILONS
-) -> pd.DataFrame:
+def whole_file_epsilons(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
     """Return what the epsilon of an invariant matrix leaves out, by attribute.
 
     For a file that is released with its matrix kept secret, in which one record changes. (With the
@@ -143,11 +123,7 @@ def whole_file_epsilons(
         of epsilon 0, ``resampling``), ``whole_file_epsilon``.
     """
     rows: list[dict[str, Any]] = []
-    for name in data.domain.names:
-        counts = data.counts((name,)).reshape(-1)
-        counts = counts[counts > 0]
-        if counts.size < 2:
-            continue
+    for name, _, counts in margins(data):
         methods: list[tuple[float, str, Method]] = [(0.0, "resampling", resampling)]
         for epsilon in epsilons:
             of_two_steps = partial(two_step_with_epsilon, epsilon=epsilon)

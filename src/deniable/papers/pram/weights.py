@@ -13,7 +13,7 @@ whatever the channel hides; here they tell the relationship.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,20 +21,14 @@ import numpy as np
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, Target
-from deniable.errors import DeniableError
 from deniable.estimation import Intervals, WeightedCounts, confidence_intervals, weighted_intervals
-from deniable.papers.pram.coverage import CHANNELS, EVERY, LEVELS, PramCoverage, in_levels
+from deniable.papers.pram.coverage import EVERY, TARGETS, setting
 from deniable.records import Microdata
 from deniable.sampling import multinomial
 
-DESIGNS = ("pps", "stratified")
 CLASSES = "relationship"
-SIZES: Mapping[str, float] = {
-    "Husband": 4, "Wife": 4, "Unmarried": 2, "Not-in-family": 2, "Own-child": 1,
-    "Other-relative": 1,
-}  # fmt: skip
-"""How often a person is drawn, relative to others, under ``pps``."""
-TARGETS: tuple[Target, ...] = ("population", "file")
+SIZES = {"Husband": 4, "Wife": 4, "Unmarried": 2, "Not-in-family": 2}
+"""How often a person is drawn under ``pps``, relative to those of other relationships."""
 ESTIMATORS = ("hajek", "horvitz_thompson", "unweighted")
 
 
@@ -46,16 +40,9 @@ class PramWeights:
     ----------
     data : Microdata
         Adult, or records with its attributes income, education and relationship.
-    confidence : float, in (0, 1)
     """
 
     data: Microdata
-    confidence: float = 0.95
-    _shares: dict[str, Floats] = field(default_factory=dict, repr=False)
-
-    @cached_property
-    def _coverage(self) -> PramCoverage:
-        return PramCoverage(self.data)
 
     def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return what names each output of a run: target, estimator, category, measure.
@@ -65,7 +52,7 @@ class PramWeights:
           ``hajek``), mean over categories, for the population;
         - ``bias``: error of the estimate of a category, in proportions of the population.
         """
-        _, labels, _ = self._coverage.setting(cell["channel"])
+        _, labels, _ = setting(self.data, cell["channel"])
         found = []
         for target in TARGETS:
             for estimator in ESTIMATORS:
@@ -85,11 +72,10 @@ class PramWeights:
         Parameters
         ----------
         cell : mapping
-            design (of `DESIGNS`), channel (of `pram_coverage.CHANNELS`, of one attribute that is
-            not the relationship), records.
+            design (pps or stratified), channel (of `deniable.papers.pram.coverage.CHANNELS`, of one
+            attribute that is not the relationship), records.
         """
-        channel, _, _ = self._coverage.setting(cell["channel"])
-        design = self._design(cell)
+        channel, design = self.setting(cell)
         true = design.draw(generator, replicates)
         reports = channel.randomize_counts(true, generator)
         columns: list[Floats] = []
@@ -98,7 +84,7 @@ class PramWeights:
                 truth = design.proportions
                 if target == "file":
                     truth = design.shares_of_file(true, estimator)
-                found = self._intervals(channel, design, reports, target, estimator)
+                found = intervals(channel, design, reports, target, estimator)
                 columns.append(found.cover(truth).mean(axis=1))
                 if target == "population":
                     if estimator != "unweighted":
@@ -107,63 +93,30 @@ class PramWeights:
                     columns += [*(found.estimate - truth).T]
         return np.column_stack(columns)
 
-    def _intervals(
-        self, channel: Channel, design: "_Design", reports: Counts, target: Target, estimator: str
-    ) -> Intervals:
-        if estimator == "unweighted":
-            return confidence_intervals(
-                channel, reports.sum(axis=1), confidence=self.confidence, target=target
-            )
-        return weighted_intervals(
-            channel,
-            design.weighted_counts(reports),
-            confidence=self.confidence,
-            target=target,
-            total=1.0 if estimator == "horvitz_thompson" else None,
-        )
-
-    def _design(self, cell: Mapping[str, Any]) -> "_Design":
-        if cell["design"] not in DESIGNS:
-            raise DeniableError(f"unknown design {cell['design']!r}; use {' or '.join(DESIGNS)}")
-        shares = self._class_shares(cell["channel"])
-        within = shares / shares.sum(axis=1, keepdims=True)
-        present = shares.sum(axis=1)
+    def setting(self, cell: Mapping[str, Any]) -> tuple[Channel, "Design"]:
+        """Return the channel and the design of a cell."""
+        channel, _, shares = setting(self.data, cell["channel"], (CLASSES,))
+        present, names = shares.sum(axis=1), self.data.domain[CLASSES].categories
         stratified = cell["design"] == "stratified"
-        names = self.data.domain[CLASSES].categories
-        sizes = np.ones(len(names)) if stratified else np.array([SIZES[name] for name in names])
-        drawn = np.full(len(names), 1 / len(names)) if stratified else sizes * present
-        return _Design(present, within, drawn / drawn.sum(), int(cell["records"]), stratified)
-
-    def _class_shares(self, name: str) -> Floats:
-        """Return the shares of the population by relationship and category."""
-        if name not in self._shares:
-            channel, _, _ = self._coverage.setting(name)
-            (attribute, *others) = CHANNELS[name][0]
-            if others:
-                raise DeniableError(
-                    f"the channel {name!r} is over several attributes; use one over one attribute"
-                )
-            table = self.data.counts([CLASSES, attribute])
-            if channel.size == len(LEVELS):
-                table = in_levels(table, self.data.domain[attribute])
-            self._shares[name] = table / table.sum()
-        return self._shares[name]
+        if stratified:
+            drawn = np.full(len(names), 1 / len(names))
+        else:
+            drawn = np.array([SIZES.get(name, 1) for name in names]) * present
+        within = shares / present[:, None]
+        return channel, Design(present, within, drawn / drawn.sum(), cell["records"], stratified)
 
 
 @dataclass(frozen=True, eq=False)
-class _Design:
+class Design:
     """Draws with replacement from classes of persons with equal chances within each.
 
     Parameters
     ----------
-    present : shape (classes,)
-        Shares of the classes in the population.
+    present, drawn : shape (classes,)
+        Shares of the classes in the population, and of the draws: expected ones, or fixed ones if
+        stratified.
     within : shape (classes, categories)
         Proportions of the categories in each class.
-    drawn : shape (classes,)
-        Shares of the draws: expected ones, or fixed ones if stratified.
-    records : int
-    stratified : bool
     """
 
     present: Floats
@@ -229,3 +182,14 @@ class _Design:
         if estimator == "hajek":
             return np.asarray(values @ (second - 2 * truth * self.within + truth**2) / self.records)
         return np.asarray((values @ second - truth**2) / self.records)
+
+
+def intervals(
+    channel: Channel, design: Design, reports: Counts, target: Target, estimator: str
+) -> Intervals:
+    """Return the intervals of an estimate from the reports, shape (runs, classes, categories)."""
+    if estimator == "unweighted":
+        return confidence_intervals(channel, reports.sum(axis=1), target=target)
+    total = 1.0 if estimator == "horvitz_thompson" else None
+    counts = design.weighted_counts(reports)
+    return weighted_intervals(channel, counts, target=target, total=total)

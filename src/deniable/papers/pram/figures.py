@@ -1,16 +1,16 @@
-"""Figures of [pram]: coverage, variances, joint distributions, breaches."""
+"""Figures of [pram]: coverage, variances, joint distributions, breaches, designed channels."""
 
-import itertools
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MultipleLocator, PercentFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator, PercentFormatter
 
 from deniable.display import (
     GRID,
@@ -27,17 +27,12 @@ from deniable.display import (
     panels,
     plain_ticks,
 )
-from deniable.papers.pram import names
-from deniable.papers.pram.names import CHANNELS, EVERY, WITHIN
+from deniable.papers.pram import settings as names
 
-LineStyle = tuple[str, Literal["-", "--", ":"]]
-METHODS: Mapping[str, tuple[str, str]] = {
-    # colour (safe for colour-blind readers), marker
-    "score": ("#0072b2", "o"),
-    "wald": ("#d55e00", "s"),
-}
-MECHANISMS: Mapping[str, LineStyle] = {
-    # colour, line
+# Colours (safe for colour-blind readers), with markers or lines.
+TWO = (("#0072b2", "o"), ("#d55e00", "s"))
+METHODS = dict(zip(("score", "wald"), TWO, strict=True))
+MECHANISMS = {
     "randomized_response": ("#1b1f24", "-"),
     "invariant_two_step_inverted": ("#e69f00", "--"),
     "invariant_two_step": ("#0072b2", "-"),
@@ -45,33 +40,36 @@ MECHANISMS: Mapping[str, LineStyle] = {
     "bound": ("#9aa1a9", "--"),
 }
 SHOWN_ATTRIBUTES = ("education", "relationship", "race", "income")
-CLAIMS: Mapping[str, tuple[str, str]] = {
+CLAIMS = {
     "multinomial": ("#d55e00", "v"),
     "fixed_matrix": ("#e69f00", "D"),
     "conditional": ("#0072b2", "o"),
     "bound": ("#9aa1a9", "s"),
 }
-JOINT_ESTIMATORS: Mapping[str, LineStyle] = {
+JOINT_ESTIMATORS = {
     "joint": ("#56b4e9", "-"),
     "separate": ("#d55e00", "-"),
     "separate_inverted": ("#009e73", ":"),
     "true": (INK, "--"),
 }
 RATIO_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000)
+RIVALS = {  # marker, label
+    "generalized_rr": ("o", "generalized randomized response"),
+    "two_step": ("s", "two-step invariant"),
+}
+FAINTEST = 1e-4
+"""Probabilities below this share the palest ink; zeros stay white."""
 
 
 @in_style
 def coverage(table: pd.DataFrame) -> Figure:
     """Draw how often intervals hold the truth, by channel.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns channel, records, target, method, intervals, category, measure, mean, ci_low,
-        ci_high, replicates, data_source.
+    Columns of the table: channel, records, target, method, intervals, category, measure, mean,
+    ci_low, ci_high, replicates, data_source.
     """
     covered = table[table["measure"] == "coverage"]
-    channels = [name for name in CHANNELS if name in set(covered["channel"])]
+    channels = [name for name in names.CHANNELS if name in set(covered["channel"])]
     titles = {
         "population": "of the population (sampling and randomization)",
         "file": "of the file (randomization alone)",
@@ -91,7 +89,7 @@ def coverage(table: pd.DataFrame) -> Figure:
     records = covered.groupby("channel")["records"].max()
     axes[0].set_yticks(
         range(len(channels)),
-        [f"{CHANNELS[name]}\nn = {records[name]:,}" for name in channels],
+        [f"{names.CHANNELS[name]}\nn = {records[name]:,}" for name in channels],
     )
     axes[0].invert_yaxis()
     keys = [mark_key(*style, names.METHODS[name]) for name, style in METHODS.items()]
@@ -108,9 +106,9 @@ def coverage(table: pd.DataFrame) -> Figure:
 
 def _covered(axis: Axes, part: pd.DataFrame, height: float, colour: str, marker: str) -> None:
     single = part[part["intervals"] == "none"]
-    each = single[single["category"] != EVERY]["mean"]
+    each = single[single["category"] != names.EVERY]["mean"]
     axis.plot(each, np.full(len(each), height), "|", color=colour, markersize=8, alpha=0.65)
-    mean = single[single["category"] == EVERY]["mean"]
+    mean = single[single["category"] == names.EVERY]["mean"]
     axis.plot(mean, np.full(len(mean), height), marker, color=colour, markersize=6)
 
 
@@ -118,10 +116,7 @@ def _covered(axis: Axes, part: pd.DataFrame, height: float, colour: str, marker:
 def variance(table: pd.DataFrame) -> Figure:
     """Draw the variance inflation of each mechanism over the epsilon of its matrix.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns attribute, categories, epsilon, mechanism, inflation, data_source.
+    Columns of the table: attribute, categories, epsilon, mechanism, inflation, data_source.
     """
     known = list(dict.fromkeys(table["attribute"]))
     shown = [name for name in SHOWN_ATTRIBUTES if name in known] or known[:4]
@@ -154,11 +149,8 @@ def variance(table: pd.DataFrame) -> Figure:
 def invariant(table: pd.DataFrame) -> Figure:
     """Draw claimed over true variances of shares under invariant PRAM, and coverages.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns attribute, records, method, p, estimator, claim, measure, mean, ci_low, ci_high,
-        replicates, data_source.
+    Columns of the table: attribute, records, method, p, estimator, claim, measure, mean,
+    ci_low, ci_high, replicates, data_source.
     """
     shares = table[(table["estimator"] == "shares") & (table["records"] == table["records"].max())]
     shares = shares[shares["p"] == shares["p"].min()]
@@ -197,7 +189,7 @@ def invariant(table: pd.DataFrame) -> Figure:
 
 def _nominal(axis: Axes) -> None:
     """Mark where coverage is what it ought to be."""
-    axis.axvspan(*WITHIN, color=GRID, alpha=0.55, linewidth=0)
+    axis.axvspan(*names.WITHIN, color=GRID, alpha=0.55, linewidth=0)
     axis.axvline(0.95, color=INK, linewidth=0.8, linestyle=":")
     axis.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
 
@@ -212,11 +204,8 @@ def _claimed(axis: Axes, part: pd.DataFrame, height: int) -> None:
 def joint_loss(table: pd.DataFrame) -> Figure:
     """Draw what is left of the dependence of pairs whose attributes are made invariant.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns first, second, epsilon, estimator, measure, mean, ci_low, ci_high, replicates,
-        data_source.
+    Columns of the table: first, second, epsilon, estimator, measure, mean, ci_low, ci_high,
+    replicates, data_source.
     """
     pairs = list(dict.fromkeys(zip(table["first"], table["second"], strict=True)))
     rows = {"cramers_v": "Cramér's V", "distance": "distance from the true table"}
@@ -254,12 +243,8 @@ def joint_loss(table: pd.DataFrame) -> Figure:
 def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
     """Draw how far a report can move a probability, and priors that come close to the bound.
 
-    Parameters
-    ----------
-    bounds : DataFrame
-        Columns rho_1, epsilon, smallest_posterior, largest_posterior.
-    approach : DataFrame
-        Columns channel, side, mass, gap, bound.
+    Columns of the first table: rho_1, epsilon, parity, smallest_posterior, largest_posterior; of
+    the second: channel, side, mass, gap.
     """
     figure, ((left, right),) = panels(1, 2, (NARROWEST, 4.7), (0.7, 0.14, 0.89, 0.99), (0.24, 0))
     epsilons = sorted(bounds["epsilon"].unique())
@@ -277,10 +262,8 @@ def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
     left.set_xlabel("probability before the report")
     left.set_ylabel("largest and smallest probability after it")
     left.set_title("bounds for any set, any prior, any report", fontsize=10)
-    kinds = itertools.cycle((("o", "#0072b2"), ("s", "#d55e00")))
-    for (marker, colour), (channel, part) in zip(
-        kinds, approach.groupby("channel", sort=False), strict=False
-    ):
+    channels = approach.groupby("channel", sort=False)
+    for (channel, part), (colour, marker) in zip(channels, TWO, strict=True):
         for side, line in (("largest", "-"), ("smallest", "--")):
             rows = part[part["side"] == side]
             line_style = {"marker": marker, "markersize": 4, "color": colour, "linewidth": 1.2}
@@ -305,3 +288,110 @@ def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
         "the same for every channel of that epsilon, ln of the parity",
     )
     return figure
+
+
+@in_style
+def design(table: pd.DataFrame) -> Figure:
+    """Draw the loss of designed channels as a share of that of closed forms at equal epsilon.
+
+    Columns of the table: attribute, categories, epsilon, loss, requirements, designed,
+    generalized_rr, two_step, lower_bound, data_source.
+    """
+    kinds = list(dict.fromkeys(zip(table["loss"], table["requirements"], strict=True)))
+    attributes = list(dict.fromkeys(table["attribute"]))
+    epsilons = sorted(table["epsilon"].unique())
+    columns = min(3, len(kinds))
+    rows = -(-len(kinds) // columns)
+    size = (3.2 * columns + 1.0, (0.27 * len(attributes) + 0.75) * rows + 2.0)
+    figure, axes = panels(
+        rows, columns, size, (1.15, 0.15, 0.95, 0.95), (0.06, 0.32), sharex=True, sharey=True
+    )
+    colours = mpl.colormaps["viridis"](np.linspace(0.85, 0.1, len(epsilons)))
+    inks = dict(zip(epsilons, colours, strict=True))
+    for axis, (loss, requirements) in zip(axes.flat, kinds, strict=False):
+        part = table[(table["loss"] == loss) & (table["requirements"] == requirements)]
+        _shares(axis, part, attributes, inks)
+        axis.set_title(f"{loss}: {requirements}", fontsize=8.5)
+    for axis in axes.flat[len(kinds) :]:
+        axis.set_visible(False)
+    axes[0, 0].set_yticks(range(len(attributes)), attributes)
+    axes[0, 0].set_ylim(len(attributes) - 0.5, -0.5)
+    keys = [mark_key(colour, "D", f"ε = {e:g}") for e, colour in inks.items()]
+    for marker, label in RIVALS.values():
+        keys.append(mark_key(INK, marker, f"over {label}", fillstyle="none"))
+    legend_below(figure, [*keys, mark_key(INK, "|", "lower bound")], 4)
+    heading(
+        figure,
+        "What designed channels save: loss as a share of a closed form's",
+        "at equal exact epsilon, true frequencies of Adult; the further left, the better",
+    )
+    return figure
+
+
+def _shares(
+    axis: Axes, part: pd.DataFrame, attributes: list[str], colours: Mapping[float, object]
+) -> None:
+    hollow = {"markersize": 5, "fillstyle": "none", "markeredgewidth": 1.3}
+    marks: list[tuple[Any, str, dict[str, Any]]] = [
+        (part["designed"] / part[rival], marker, hollow) for rival, (marker, _) in RIVALS.items()
+    ]
+    marks.append((part["lower_bound"] / part["generalized_rr"], "|", {"markersize": 9}))
+    for shares, marker, style in marks:
+        places = zip(part["attribute"], part["epsilon"], shares, strict=True)
+        for attribute, epsilon, share in places:
+            if np.isfinite(share):
+                place, colour = attributes.index(attribute), colours[epsilon]
+                axis.plot(share, place, marker, color=colour, **style)
+    axis.axvline(1, color=INK, linewidth=0.8, linestyle=":")
+    gridded(axis, linewidth=0.5)
+    axis.set_xlim(0, 1.06)
+    axis.tick_params(labelbottom=True)  # panels below may be missing
+    axis.xaxis.set_major_locator(MaxNLocator(5))
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.0f} %"))
+
+
+@in_style
+def channels(table: pd.DataFrame) -> Figure:
+    """Draw designed matrices with their categories, a heat map each.
+
+    Columns of the table: design, true, reported, probability, data_source.
+    """
+    designs = list(dict.fromkeys(table["design"]))
+    columns = min(2, len(designs))
+    rows = -(-len(designs) // columns)
+    size = (5.6 * columns + 0.6, 5.2 * rows + 1.0)
+    figure, axes = panels(rows, columns, size, (1.35, 0.75, 0.95, 1.25), (0.42, 0.45))
+    for axis, name in zip(axes.flat, designs, strict=False):
+        image = _heat_map(axis, table[table["design"] == name])
+        axis.set_title(name, fontsize=9.5)
+    for axis in axes.flat[len(designs) :]:
+        axis.set_visible(False)
+    heading(
+        figure,
+        "Designed channels: how likely each report is, given the truth",
+        "logarithmic ink; white: never reported; figures in percent",
+    )
+    width = figure.get_figwidth()
+    figure.colorbar(image, cax=figure.add_axes((1 - 0.55 / width, 0.3, 0.12 / width, 0.4)))
+    return figure
+
+
+def _heat_map(axis: Axes, part: pd.DataFrame) -> mpl.image.AxesImage:
+    categories = list(dict.fromkeys(part["true"]))
+    matrix = part.pivot_table(index="true", columns="reported", values="probability", sort=False)
+    values = matrix.loc[categories, categories].to_numpy()
+    shown = np.where(values > 0, np.maximum(values, FAINTEST), np.nan)
+    image = axis.imshow(shown, cmap="Blues", norm=LogNorm(FAINTEST, 1))
+    size = 8 if len(categories) <= 8 else 5
+    for (u, v), value in np.ndenumerate(values):
+        if value >= (0.0 if len(categories) <= 8 else 0.01) and value > 0:
+            text = f"{100 * value:.0f}" if value >= 0.095 else f"{100 * value:.1g}"
+            ink = "white" if value > 0.03 else INK
+            axis.text(v, u, text, ha="center", va="center", fontsize=size, color=ink)
+    axis.set_xticks(range(len(categories)), categories, rotation=60, ha="right", fontsize=7)
+    axis.set_yticks(range(len(categories)), categories, fontsize=7)
+    axis.set_xlabel("reported")
+    axis.set_ylabel("true")
+    for spine in axis.spines.values():
+        spine.set_visible(False)
+    return image
