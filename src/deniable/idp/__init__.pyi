@@ -9,6 +9,7 @@ from .methods import (
     METHODS as METHODS,
     Masking as Masking,
     Method as Method,
+    Variant as Variant,
     domain_bounds as domain_bounds,
     masking as masking,
     split_budget as split_budget,

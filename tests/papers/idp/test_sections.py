@@ -398,7 +398,7 @@ def test_nothing_that_a_config_can_ask_for_lacks_a_name() -> None:
 
     assert named(config_idp.SseGrid) == set(SSE_TITLES)
     assert named(config_idp.ForestGrid) == set(FOREST_TITLES)
-    assert set(AUDITED) == set(idp_audit.METHODS)
+    assert set(AUDITED) == set(idp_audit.VARIANTS)
     assert set(CLUSTERED) == set(idp_attacks.ATTACKED)
     honest = {*idp_sse.COMPETITORS, *idp_forests.COMPETITORS} - {"no_data", "least_dp"}
     assert set(HONEST) == honest
