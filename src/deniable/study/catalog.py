@@ -1,11 +1,12 @@
 """What a catalog says of studies, analyses, tables, figures and sections: one entry an output.
 
-Code is named by strings, "module:function" below `deniable`: every job's process reads the
-catalogs, and only the one that calls a function imports its module (`resolve`).
+Code is named by strings, "module:function" below `deniable` or ".module:function" below the folder
+of the paper: every job's process reads the catalogs, and only the one that calls a function imports
+its module (`resolve`).
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,10 +34,7 @@ def resolve(place: str) -> Any:
 class Resources:
     """What a job asks of a cluster at its first attempt; a second one asks for twice as much.
 
-    Attributes
-    ----------
-    minutes, memory_mb : int
-        At least five times what the slowest job took at full size; with room for Snakemake.
+    At least five times what the slowest job took at full size, with room for Snakemake.
     """
 
     minutes: int = 3
@@ -60,10 +58,8 @@ class Study:
         The study's settings that it takes, by name.
     summary : "median" or "mean"
         Of the replicates of each output.
-    published_column : str, optional
-        Column of the printed numbers in their files.
-    published_replicates : int, optional
-        Runs behind a printed number.
+    published_column, published_replicates : str and int, optional
+        Column of the printed numbers in their files, and the runs behind each.
     datasets : tuple of str
         Whose true records it simulates on; of several, the simulator gets a mapping by name. None
         if it draws its data from a model of its own.
@@ -105,10 +101,9 @@ class Columns:
     ----------
     keys : tuple of str
         They name a row; none: its place among rows that are otherwise unnamed.
-    estimate : str
-        The column that ``ci_low`` and ``ci_high`` belong to, "" if there is none.
-    summary : "mean" or "median"
-        What the estimate is of its replicates.
+    estimate, summary : str
+        The column that ``ci_low`` and ``ci_high`` belong to, "" if there is none; "mean" or
+        "median" of its replicates.
     verdict : str
         The column of verdicts.
     by_chance : tuple of str
@@ -143,14 +138,12 @@ class StudyTable:
 
     Attributes
     ----------
-    id : str
-        Name of the file under results/tables.
-    study : str
-        Name of the study in the config.
-    title : str
-        As a reader of the report sees it.
+    id, title : str
+        Name of the file under results/tables; as a reader of the report sees it.
     keys : tuple of str
         Columns that name a row, in order.
+    study : str
+        Name of the study in the config; by default its own id.
     published : tuple of str
         Files of printed numbers under resources/published, without ".csv"; none for the numbers
         behind a figure that the paper only draws, or that it does not have.
@@ -163,18 +156,16 @@ class StudyTable:
         A function of the results, applied before they are compared.
     finish : str
         (results, printed numbers or None) -> the table, where it takes more than comparing.
-    by_chance : tuple of str
-        Columns that depend on the draws and have no interval.
-    decided_elsewhere : bool
-        Whether verdicts rest on other rows.
+    by_chance, decided_elsewhere
+        As in `Columns`.
     on_request : bool
         Whether config/config.yaml does not ask for it.
     """
 
     id: str
-    study: str
     title: str
     keys: tuple[str, ...]
+    study: str = ""
     published: tuple[str, ...] = ()
     where: Mapping[str, Any] = field(default_factory=dict)
     value: str = ""
@@ -183,6 +174,10 @@ class StudyTable:
     by_chance: tuple[str, ...] = ()
     decided_elsewhere: bool = False
     on_request: bool = False
+
+    def __post_init__(self) -> None:
+        """Take the study of the same name, unless another is given."""
+        object.__setattr__(self, "study", self.study or self.id)
 
     def holds(self, cell: Mapping[str, Any]) -> bool:
         """Return whether a cell, or a row, belongs to the table."""
@@ -215,14 +210,12 @@ class AnalysisTable:
 
     Attributes
     ----------
-    id : str
-        Name of the file, without ".csv".
+    id, folder : str
+        Name of the file, without ".csv", and its folder under results/.
     made_by : str
         The function that computes it, which the report names under it.
     columns : Columns or None
         None for a part of a table, which is neither shown nor kept.
-    folder : str
-        Of the file, under results/.
     """
 
     id: str
@@ -244,7 +237,6 @@ class Given:
     ----------
     data : mapping of name to records
         Microdata or NumericMicrodata, as `Analysis.data` names them.
-    tables : mapping of id to DataFrame
     published : mapping of name to path
         Files of printed numbers.
     settings : mapping
@@ -266,14 +258,12 @@ class Analysis:
 
     Attributes
     ----------
-    name : str
-        Of the rule.
+    name, says : str
+        Of the rule; what it does, as Snakemake tells it.
     run : str
         A function of `Given` that returns a mapping of ids to tables.
     tables : tuple of AnalysisTable
         What it fills.
-    says : str
-        What it does, as Snakemake tells it.
     data : tuple of str
         Data sets that it reads, by the names of their files under results/data.
     needs : tuple of str
@@ -281,10 +271,9 @@ class Analysis:
         ``takes_what_is_there``; without all others it is not made.
     published : tuple of str
         Files of printed numbers that it reads.
-    settings : str
-        Its part of the config, "studies.name" or "analyses.name".
-    caption : str
-        Of its first table in Snakemake's own report: a file under workflow/report.
+    settings, caption : str
+        Its part of the config, "studies.name" or "analyses.name"; of its first table in Snakemake's
+        own report, a file under workflow/report.
     """
 
     name: str
@@ -306,23 +295,25 @@ class Figure:
 
     Attributes
     ----------
-    id : str
-        Name of the files under results/figures.
+    id, shows : str
+        Name of the files under results/figures; what they show, for those who hear the page.
     draw : str
         A function of its tables that returns a matplotlib Figure.
     tables : tuple of str
-        Ids.
-    shows : str
-        What it shows, for those who hear the page.
+        Ids; by default its own.
     options : mapping
         Further arguments of ``draw``, by name.
     """
 
     id: str
     draw: str
-    tables: tuple[str, ...]
     shows: str
+    tables: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Take the table of the same name, unless others are given."""
+        object.__setattr__(self, "tables", self.tables or (self.id,))
 
 
 @dataclass(frozen=True)
@@ -331,16 +322,15 @@ class Section:
 
     Attributes
     ----------
-    id : str
-        Its anchor.
-    title, link : str
-        Its heading, and its name in the list of contents.
-    template : str
-        "folder/name" of a paper's templates, or a name of the report's own.
-    needs : tuple of str
-        Ids of the tables without which it is left out.
+    id, title, link : str
+        Its anchor, its heading, and its name in the list of contents.
     prepare : str
         A function of all tables that returns what the template shows besides them.
+    template : str
+        "folder/name" of a paper's templates, by default named after the function, or a name of the
+        report's own.
+    needs : tuple of str
+        Ids of the tables without which it is left out; by default its own.
     options : mapping
         Further arguments of ``prepare``, by name.
     """
@@ -348,10 +338,14 @@ class Section:
     id: str
     title: str
     link: str
-    template: str
-    needs: tuple[str, ...] = ()
     prepare: str = ""
+    template: str = ""
+    needs: tuple[str, ...] = ("",)
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Need the table of the same name, unless others are given."""
+        object.__setattr__(self, "needs", tuple(name or self.id for name in self.needs))
 
     def possible(self, tables: Mapping[str, "pd.DataFrame"]) -> bool:
         """Return whether the tables that it needs were made, and are not empty."""
@@ -359,10 +353,8 @@ class Section:
 
     def content(self, tables: Mapping[str, "pd.DataFrame"]) -> Mapping[str, Any]:
         """Return what the template shows besides tables."""
-        if not self.prepare:
-            return {}
-        function: Callable[..., Mapping[str, Any]] = resolve(self.prepare)
-        return function(tables, **self.options)
+        found: Mapping[str, Any] = {}
+        return resolve(self.prepare)(tables, **self.options) if self.prepare else found
 
 
 @dataclass(frozen=True)
@@ -373,10 +365,8 @@ class Paper:
     ----------
     key : str
         By which it is cited (docs/references.md); folder, tables and figures are named after it.
-    heading : str
-        Of its sections on the page.
-    source : str
-        Who wrote what, as the page says it.
+    heading, source : str
+        Of its sections on the page; who wrote what, as the page says it.
     """
 
     key: str
@@ -387,3 +377,24 @@ class Paper:
     analyses: tuple[Analysis, ...]
     figures: tuple[Figure, ...]
     sections: tuple[Section, ...]
+
+    def __post_init__(self) -> None:
+        """Complete what its entries name relative to its folder."""
+        for each in fields(self):
+            object.__setattr__(self, each.name, _complete(getattr(self, each.name), self.key))
+
+
+def _complete(entry: Any, paper: str) -> Any:
+    """Return an entry whose code is named from `deniable` on, and whose template is named."""
+    if isinstance(entry, str):
+        return f"papers.{paper}{entry}" if entry.startswith(".") else entry
+    if isinstance(entry, tuple):
+        return tuple(_complete(each, paper) for each in entry)
+    if isinstance(entry, Mapping):
+        return {key: _complete(each, paper) for key, each in entry.items()}
+    if not is_dataclass(entry) or isinstance(entry, type):
+        return entry
+    own = {each.name: _complete(getattr(entry, each.name), paper) for each in fields(entry)}
+    if isinstance(entry, Section) and not entry.template:
+        own["template"] = f"{paper}/{entry.prepare.rpartition(':')[2]}"
+    return replace(entry, **own)
