@@ -3,9 +3,9 @@
 Beside the four methods of the text:
 
 - ``dp_median``: every record gets the median of its class, drawn with true epsilon-differential
-  privacy (`deniable.idp.selection`);
+  privacy (`deniable.idp.true_dp`);
 - ``dp_synthetic``: every record gets values drawn from noisy histograms of its class
-  (`deniable.idp.histograms`);
+  (`deniable.idp.true_dp`);
 - ``no_data``: 0 for every value, which nobody's data have gone into: epsilon is 0;
 - ``least_dp``: not a release but a bound. No release of the attributes one by one, with
   epsilon-differential privacy for a record, has a smaller expected mean SSE (`least_dp_sse`). What
