@@ -161,34 +161,32 @@ SECTIONS = (
         "idp_overview",
         "Individual differential privacy: promised, delivered, protected",
         "Promised and delivered",
-        ".sections.overview:overview",
+        ".overview:overview",
         needs=("idp_audit",),
     ),
     Section(
         "idp_sse",
         "Figures 3 and 4: the error of masked records",
         "Figures 3 and 4",
-        ".sections.utility:sse",
+        ".sections:sse",
         needs=("idp_fig3", "idp_fig4"),
     ),
     Section(
         "idp_forests",
         "Figures 5 and 6: classifiers trained on masked records",
         "Figures 5 and 6",
-        ".sections.utility:forests",
+        ".sections:forests",
         needs=("idp_fig5", "idp_fig6"),
     ),
     Section(
         "idp_privacy",
         "The audit: from one centroid to the released records",
         "Audit of iDP",
-        ".sections.privacy:audit",
+        ".sections:audit",
         template="idp/privacy",
         needs=("idp_audit", "idp_audit_clusters", "idp_attacks", "idp_protection"),
     ),
-    Section(
-        "idp_claims", "What [idp] says in words", "Claims in words", ".sections.utility:claims"
-    ),
+    Section("idp_claims", "What [idp] says in words", "Claims in words", ".sections:claims"),
 )
 
 PAPER = Paper(

@@ -26,18 +26,14 @@ from deniable.papers.idp.names import (
     SSE_TABLES,
     SSE_TITLES,
     UNITS,
-)
-from deniable.papers.idp.sections.privacy import (
     Shown,
-    at_k,
     data_driven,
     judged,
     noted,
-    of_attack,
     shown,
     where,
 )
-from deniable.papers.idp.sections.utility import forests_of, line_at
+from deniable.papers.idp.sections import forests_of, line_at
 
 NAMES = {name: title.split(": ")[-1] for name, title in (FOREST_TITLES | SSE_TITLES).items()}
 
@@ -94,7 +90,8 @@ def _deliveries(audit: pd.DataFrame, at: Shown) -> dict[tuple[str, str, float, s
 
     In a public domain; of attributes the worst one.
     """
-    part = at_k(where(audit, reading=AS_IT_RUNS, domain="public", domain_factor=at.factor), at)
+    public = where(audit, reading=AS_IT_RUNS, domain="public", domain_factor=at.factor)
+    part = at.at_k(public)
     together = (part["unit"] == "attribute") & (part["attribute"] == ALL)
     rows = [judged(row) for row in rows_of(part[~together & ~noted(part, CERTIFICATE)])]
     return {(row["dataset"], row["method"], row["epsilon"], row["unit"]): row for row in rows}
@@ -179,7 +176,7 @@ class _Page:
         kind = ATTACKS["frozen" if method == "dp" else "partition"]
         own = {"dataset": self.dataset, "method": method, "claimed_epsilon": self.at.epsilon}
         part = where(self.tables.get("idp_attacks"), **own)
-        part = of_attack(at_k(part, self.at), kind) if len(part) else part
+        part = kind.rows_of(self.at.at_k(part)) if len(part) else part
         return judged(rows_of(part)[0]) if len(part) else None
 
     def useful(self, method: str) -> Row:
