@@ -13,9 +13,9 @@ from deniable.display.style import save
 from deniable.idp.audit.report import COLUMNS, AuditedFile, ClusteredFile, audit_file, holds
 from deniable.idp.methods import Variant
 from deniable.idp.microaggregation import Ranking
+from deniable.papers.idp import figures
 from deniable.papers.idp.attacks import attack_table, protection_table
 from deniable.papers.idp.audit import audit_table, cluster_table, of_datasets
-from deniable.papers.idp.figures import privacy as figures
 from deniable.records.numeric import NumericMicrodata
 
 CONTRACT = [

@@ -22,12 +22,12 @@ from deniable.display.page import SIGN, short
 from deniable.idp.audit import report as idp_audit
 from deniable.papers.idp import (
     attacks as idp_attacks,
+    figures as drawn,
     forests as idp_forests,
     names,
     settings as config_idp,
     sse as idp_sse,
 )
-from deniable.papers.idp.figures import privacy as drawn_audit, utility as drawn
 from deniable.papers.idp.names import (
     AUDITED,
     CLUSTERED,
@@ -397,7 +397,7 @@ def test_methods_are_called_by_their_names() -> None:
 def test_what_is_drawn_is_called_the_same_on_the_page() -> None:
     assert set(drawn.SSE_LINES) == set(SSE_TITLES)
     assert set(drawn.FOREST_LINES) == set(FOREST_TITLES)
-    for name, (_, _, label) in drawn_audit.METHODS.items():
+    for name, (_, _, label) in drawn.METHODS.items():
         assert label.startswith(AUDITED[name].split(" ")[0])
 
 
@@ -419,4 +419,4 @@ def test_the_words_of_the_audit_are_those_of_its_tables() -> None:
     assert names.ANEW == idp_audit.ANEW
     assert names.ALL == idp_audit.ALL
     assert set(names.UNITS) == {"centroid", "attribute", "record"}
-    assert set(names.ATTACKS) == set(drawn_audit.ATTACKS)
+    assert set(names.ATTACKS) == set(drawn.ATTACKS)

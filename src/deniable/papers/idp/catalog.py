@@ -136,23 +136,34 @@ FIGURES = (
     *(
         Figure(
             name,
-            f".figures.utility:{name.removeprefix('idp_')}",
+            draw,
             f"Figure {name[-1]}: {what.format(DATASETS[FIGURES_OF[name]])}, {over}",
+            options={"dataset": FIGURES_OF[name]},
         )
-        for names, what, over in (
-            (SSE, "mean SSE of masked {} records over k", "by epsilon and domain"),
-            (FORESTS, "F-measures of classifiers trained on protected {} records", "over k"),
+        for names, draw, what, over in (
+            (
+                SSE,
+                ".figures:errors",
+                "mean SSE of masked {} records over k",
+                "by epsilon and domain",
+            ),
+            (
+                FORESTS,
+                ".figures:f_measures",
+                "F-measures of classifiers trained on protected {} records",
+                "over k",
+            ),
         )
         for name in names
     ),
     Figure(
         "idp_audit",
-        ".figures.privacy:claimed_and_exact",
+        ".figures:claimed_and_exact",
         "Exact over claimed epsilon of one centroid, of all, and of the records, over k",
     ),
     Figure(
         "idp_attacks",
-        ".figures.privacy:attacks",
+        ".figures:attacks",
         "How often an intruder tells a file from its neighbour, over claimed epsilon",
     ),
 )

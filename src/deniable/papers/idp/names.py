@@ -140,7 +140,7 @@ def shown(tables: Tables) -> Shown:
 
 def judged(row: Row) -> Row:
     """Return a row with its verdict in words: a lower bound within the claim decides nothing."""
-    verdict = "undecided" if pd.isna(row["holds"]) else "holds" if row["holds"] else "fails"
+    verdict: str = "undecided" if pd.isna(row["holds"]) else "holds" if row["holds"] else "fails"
     return row | {"verdict": verdict}
 
 

@@ -151,12 +151,12 @@ def forests_of(table: pd.DataFrame) -> dict[str, Any]:
     common_class = rare = None
     if majority and len(majority["classes"]) == 2 and len(classes) == 2:
         rare, common_class = sorted(classes, key=lambda c: majority["classes"][c]["mean"])
-    narrowest, unlearned = axes["factors"][:1], {}
+    narrowest, unlearned = axes["factors"][:1], dict[str, Count]()
     if original and rare is not None:
         least = SAME_AS_MAJORITY * original["classes"][rare]["mean"]
         for name in (*MASKED, *HONEST):
-            own = [line["classes"] for key, line in lines.items() if key[0] == name]
-            values = pd.Series([each[rare]["mean"] for each in own if rare in each], dtype=float)
+            every = [line["classes"] for key, line in lines.items() if key[0] == name]
+            values = pd.Series([each[rare]["mean"] for each in every if rare in each], dtype=float)
             unlearned |= {name: count} if (count := _count(values < least)) else {}
     return axes | {
         "lines": lines,
