@@ -23,10 +23,9 @@ from deniable.idp.audit import report as idp_audit
 from deniable.papers.idp import (
     attacks as idp_attacks,
     figures as drawn,
-    forests as idp_forests,
     names,
     settings as config_idp,
-    sse as idp_sse,
+    utility as idp_utility,
 )
 from deniable.papers.idp.names import (
     AUDITED,
@@ -409,7 +408,10 @@ def test_nothing_that_a_config_can_ask_for_lacks_a_name() -> None:
     assert named(config_idp.ForestGrid) == set(FOREST_TITLES)
     assert set(AUDITED) == set(idp_audit.VARIANTS)
     assert set(CLUSTERED) == set(idp_attacks.ATTACKED)
-    honest = {*idp_sse.COMPETITORS, *idp_forests.COMPETITORS} - {"no_data", "least_dp"}
+    honest = {*idp_utility.SSE_COMPETITORS, *idp_utility.FOREST_COMPETITORS} - {
+        "no_data",
+        "least_dp",
+    }
     assert set(HONEST) == honest
 
 
