@@ -78,13 +78,9 @@ def every_claim() -> tuple[Claim, ...]:
 
 
 def claims(tables: Tables) -> pd.DataFrame:
-    """Hold every claim against the tables of one data set.
+    """Hold every claim against the tables of one data set: a row each, of `CLAIM_COLUMNS`.
 
-    Returns
-    -------
-    DataFrame
-        A row a claim: `CLAIM_COLUMNS`. Claims about cells that the
-        tables lack are left out.
+    Claims about cells that the tables lack are left out.
     """
     own = [Evidence((tables.dataset,), source_of(tables.sse), tables)]
     return decide_claims(every_claim(), {"": own, tables.dataset: own}, "dataset")
@@ -102,13 +98,11 @@ def _no_less_than_microaggregation(tables: Tables) -> Outcome:
     ranking = Ranking.of(tables.data.values)
     variances = sample_variances(tables.data.values)
     ratios = []
-    for epsilon, factor in tables.settings:
+    for (epsilon, factor), method, k in product(tables.settings, METHODS[1:], tables.k):
         upper = domain_bounds(tables.data.values, factor)
-        for method in METHODS[1:]:
-            for k in tables.k:
-                found = masking(method, ranking, k, upper, epsilon)
-                alone = masking_sse(found, found.clusters.centroids[None], variances)[0]
-                ratios.append(expected_sse(found, variances) / alone)
+        found = masking(method, ranking, k, upper, epsilon)
+        alone = masking_sse(found, found.clusters.centroids[None], variances)[0]
+        ratios.append(expected_sse(found, variances) / alone)
     return counted(
         (each >= 1 - 1e-9 for each in ratios),
         f"mean SSE over that of microaggregation alone: {range_of(ratios)}",
@@ -123,11 +117,8 @@ def _no_less_than_microaggregation(tables: Tables) -> Outcome:
 def _no_value_closer_than_microaggregation(tables: Tables) -> Outcome:
     ranking = Ranking.of(tables.data.values)
     upper = domain_bounds(tables.data.values, tables.factors[0])
-    closer = {
-        (epsilon, k): _closer(ranking, upper, k, epsilon)
-        for epsilon in tables.epsilons
-        for k in tables.k
-    }
+    every = product(tables.epsilons, tables.k)
+    closer = {(epsilon, k): _closer(ranking, upper, k, epsilon) for epsilon, k in every}
     (epsilon, k), most = max(closer.items(), key=lambda item: item[1])
     return counted(
         (number == 0 for number in closer.values()),
@@ -136,10 +127,7 @@ def _no_value_closer_than_microaggregation(tables: Tables) -> Outcome:
 
 
 def _closer(ranking: Ranking, upper: Floats, k: int, epsilon: float) -> int:
-    """Return the number of values that iDP-CBLS leaves closer to the original, in expectation.
-
-    Closer than microaggregation alone does, in squared distance.
-    """
+    """Return how many values iDP-CBLS is expected to leave closer than the centroid alone is."""
     found = masking("idp_cbls", ranking, k, upper, epsilon)
     clusters, closer = found.clusters, 0
     for nth in range(int(clusters.sizes.max())):
@@ -156,21 +144,17 @@ def _closer(ranking: Ranking, upper: Floats, k: int, epsilon: float) -> int:
     "each k: every record shares all its released values with at least k - 1 others",
 )
 def _hides_in_a_group(tables: Tables) -> Outcome:
-    ranking = Ranking.of(tables.data.values)
-    shares = {k: _in_groups(ranking, k) for k in tables.k}
+    ranking, shares = Ranking.of(tables.data.values), {}
+    for k in tables.k:
+        memberships = ranking.clusters(k).memberships.T
+        _, which, sizes = np.unique(memberships, axis=0, return_inverse=True, return_counts=True)
+        shares[k] = float(np.mean(sizes[which] >= k))
     most = max(shares, key=lambda k: shares[k])
     return counted(
         (share == 1 for share in shares.values()),
         "records whose released values are those of k - 1 others in all attributes: at most "
         f"{shares[most]:.2%} (k = {most})",
     )
-
-
-def _in_groups(ranking: Ranking, k: int) -> float:
-    """Return the share of records that at least k - 1 others share all their clusters with."""
-    memberships = ranking.clusters(k).memberships.T
-    _, which, sizes = np.unique(memberships, axis=0, return_inverse=True, return_counts=True)
-    return float(np.mean(sizes[which] >= k))
 
 
 # -- Figures 5 and 6 -------------------------------------------------------------------------------

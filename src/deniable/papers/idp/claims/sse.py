@@ -139,8 +139,7 @@ class Tables:
         return sorted({factor for _, _, factor, _ in self._forests()})
 
     def _forests(self) -> list[Key]:
-        found = [key for key in self.measures if key[0] == "idp_cbls"]
-        if not found:
+        if not (found := [key for key in self.measures if key[0] == "idp_cbls"]):
             raise LookupError("no forests on iDP-CBLS records")
         return found
 
@@ -151,8 +150,7 @@ class Tables:
     def best(self, methods: Sequence[str], epsilon: float, factor: float) -> Row:
         """Return the largest mean F of some methods, over k where they have one."""
         at = [(method, epsilon, factor, k) for method in methods for k in (0, *self.forest_k)]
-        found = [self.measures[key] for key in at if key in self.measures]
-        if not found:
+        if not (found := [self.measures[key] for key in at if key in self.measures]):
             raise LookupError("the tables lack these methods")
         return max(found, key=lambda row: float(row["median"]))
 
