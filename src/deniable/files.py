@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from deniable.errors import DataError, DeniableError
 
-if TYPE_CHECKING:  # not at run time: this room is imported wherever a file is written
+if TYPE_CHECKING:  # not at run time: this module is imported wherever a file is written
     import pandas as pd
 
 Fitted = TypeVar("Fitted")
