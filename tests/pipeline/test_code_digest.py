@@ -207,7 +207,7 @@ def test_imports_of_every_form_are_found(tmp_path: Path) -> None:
             {f"simulate multirr_{study}" for study in ("fig2", "fig3", "pairs")},
         ),
         ("papers/pram/joint_loss.py", {"simulate pram_joint_loss"}),
-        ("papers/idp/forests.py", {"simulate idp_fig5", "simulate idp_fig6"}),
+        ("papers/idp/utility.py", {f"simulate idp_fig{number}" for number in range(3, 7)}),
         (
             "papers/rrba/convergence.py",
             # The claims read what it makes, and its names.

@@ -31,7 +31,7 @@ PAIRS = {
 }
 BEHIND_DRAWS = (
     *("release/categorical/design.py", "release/numeric/design.py"),
-    *("release/collection/design.py", "idp/histograms.py", "idp/audit/report.py"),
+    *("release/collection/design.py", "idp/true_dp.py", "idp/audit/report.py"),
     *("rrba/tables.py", "rrba/views.py"),
 )
 

@@ -1,20 +1,22 @@
-from .histograms import (
-    TABLE_DISTANCE as TABLE_DISTANCE,
-    NaiveBayes as NaiveBayes,
-    NoisyHistograms as NoisyHistograms,
-    histograms as histograms,
-    noisy_histograms as noisy_histograms,
-)
 from .methods import (
     METHODS as METHODS,
     Masking as Masking,
     Method as Method,
+    Variant as Variant,
     domain_bounds as domain_bounds,
     masking as masking,
     split_budget as split_budget,
 )
 from .microaggregation import Ranking as Ranking, microaggregate as microaggregate
-from .selection import class_medians as class_medians, threshold_rule as threshold_rule
+from .true_dp import (
+    TABLE_DISTANCE as TABLE_DISTANCE,
+    NaiveBayes as NaiveBayes,
+    NoisyHistograms as NoisyHistograms,
+    class_medians as class_medians,
+    histograms as histograms,
+    noisy_histograms as noisy_histograms,
+    threshold_rule as threshold_rule,
+)
 from .utility import (
     expected_squares as expected_squares,
     expected_sse as expected_sse,

@@ -19,7 +19,6 @@ composition is not sound: a record that changes its rank shifts a value in every
 old and its new place. What is delivered is for the audit to say.
 """
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
@@ -29,13 +28,17 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
-from deniable.idp.microaggregation import Clusters, Ranking
+from deniable.idp.microaggregation import Clusters, Edges, Ranking
 from deniable.sampling import Noise
 
 Method = Literal["dp", "dp_um", "idp_ls", "idp_cbls"]
-Reading = Literal["exact", "prose"]
+Variant = Literal[Method, "idp_cbls_prose"]
+"""What is audited: the methods, and ``idp_cbls`` with Proposition 3 as its proof says it in words.
+
+That leaves out the last term of each expression: the bound is too small by up to a factor of 2.
+"""
+Centroid = Literal["mean", "preprocessed"]
 METHODS: tuple[Method, ...] = get_args(Method)
-READINGS: tuple[Reading, ...] = get_args(Reading)
 SMALLEST_CLUSTER = 3
 """Of ``idp_cbls``: below it second smallest and second largest are not both there."""
 
@@ -46,87 +49,62 @@ def domain_bounds(values: npt.ArrayLike, factor: float) -> Floats:
     The maximum is itself data: bounds made so cost privacy that no epsilon accounts for. Whoever
     releases data should give bounds that are known without them.
 
-    Parameters
-    ----------
-    values : array, shape (records, attributes), >= 0
-    factor : float, >= 1
-
-    Returns
-    -------
-    array, shape (attributes,)
+    `values`, >= 0, have shape (records, attributes), the bounds (attributes,); `factor` is >= 1.
     """
     if not factor >= 1:
         raise DeniableError(f"the domain factor is {factor:g}; it must be at least 1")
     return np.asarray(factor * np.max(np.asarray(values, dtype=float), axis=0))
 
 
-def global_sensitivity(clusters: Clusters, upper: Floats) -> Floats:
-    """Return U_j / n, the global sensitivity of a cluster's mean ([idp], section 3.1).
+def sensitivity(method: Variant, clusters: Clusters | Edges, upper: npt.ArrayLike) -> Floats:
+    """Return the sensitivity that a method claims for the centroid of each cluster.
 
-    Returns
-    -------
-    array, shape (attributes, clusters)
+    Of n sorted values x_1 .. x_n of [0, U] it is 1 / n times
+
+    - U for ``dp`` and ``dp_um``, the global sensitivity ([idp], section 3.1);
+    - max(U - x_1, x_n) for ``idp_ls``, the local one (Proposition 2);
+    - for ``idp_cbls``, n >= 3, the local one of preprocessed values (Proposition 3), the larger of
+
+          (x_n - x_2) + (x_3 - x_2) + (x_n - x_{n-1})  and
+          (x_{n-1} - x_1) + (x_{n-1} - x_{n-2}) + (x_2 - x_1).
+
+      This is attained, for one record of the cluster moving beyond one of its ends while the others
+      stay.
+
+    `upper` is U, of a shape that broadcasts to that of the clusters.
     """
-    return upper[:, None] / clusters.sizes
-
-
-def local_sensitivity(clusters: Clusters, upper: Floats) -> Floats:
-    """Return max(U_j - min, max - 0) / n ([idp], Proposition 2).
-
-    Returns
-    -------
-    array, shape (attributes, clusters)
-    """
-    farthest = np.maximum(upper[:, None] - clusters.smallest(), clusters.largest())
-    return np.asarray(farthest / clusters.sizes)
-
-
-def cluster_based_sensitivity(clusters: Clusters, reading: Reading = "exact") -> Floats:
-    """Return the local sensitivity of a mean of preprocessed values ([idp], Proposition 3).
-
-    For the sorted values x_1 .. x_n of a cluster, n >= 3, it is 1 / n times the larger of
-
-        (x_n - x_2) + (x_3 - x_2) + (x_n - x_{n-1})  and
-        (x_{n-1} - x_1) + (x_{n-1} - x_{n-2}) + (x_2 - x_1).
-
-    This is attained, for one record of the cluster moving beyond one of its ends while the others
-    stay. The proof's prose leaves out the last term of each: with ``reading="prose"`` the bound is
-    too small by up to a factor of 2.
-
-    Parameters
-    ----------
-    clusters : Clusters
-        Of at least 3 values.
-    reading : "exact" or "prose"
-
-    Returns
-    -------
-    array, shape (attributes, clusters)
-    """
-    _refuse_small_clusters(clusters)
-    if reading not in READINGS:
-        raise DeniableError(f"unknown reading {reading!r}; use {', '.join(READINGS)}")
-    first, second, third = (clusters.smallest(nth) for nth in (1, 2, 3))
-    last, second_last, third_last = (clusters.largest(nth) for nth in (1, 2, 3))
-    upward = (last - second) + (third - second)
-    downward = (second_last - first) + (second_last - third_last)
-    if reading == "exact":
-        upward = upward + (last - second_last)
-        downward = downward + (second - first)
+    ends = np.asarray(upper, dtype=float)
+    if method in ("dp", "dp_um"):
+        return np.asarray(ends / clusters.sizes)
+    first, last = clusters.smallest(), clusters.largest()
+    if method == "idp_ls":
+        return np.asarray(np.maximum(ends - first, last) / clusters.sizes)
+    second, second_last = clusters.smallest(2), clusters.largest(2)
+    upward = (last - second) + (clusters.smallest(3) - second)
+    downward = (second_last - first) + (second_last - clusters.largest(3))
+    if method == "idp_cbls":
+        upward, downward = upward + (last - second_last), downward + (second - first)
     return np.asarray(np.maximum(upward, downward) / clusters.sizes)
 
 
-def preprocessed_centroids(clusters: Clusters) -> Floats:
-    """Return the mean of each cluster after the preprocessing of [idp], section 3.2.2.
+def centroid_of(method: Variant) -> Centroid:
+    """Return which centroid a method gives noise to."""
+    return "preprocessed" if method.startswith("idp_cbls") else "mean"
 
-    The smallest value is replaced by the second smallest and the largest by the second largest:
-    of three values this leaves the middle one.
 
-    Returns
-    -------
-    array, shape (attributes, clusters)
+def centroids(clusters: Clusters, centroid: Centroid) -> Floats:
+    """Return the centroid of each cluster, shape (attributes, clusters).
+
+    If preprocessed ([idp], section 3.2.2), the smallest value is replaced by the second smallest
+    and the largest by the second largest: of three values this leaves the middle one.
     """
-    _refuse_small_clusters(clusters)
+    if centroid == "mean":
+        return clusters.centroids
+    if clusters.k < SMALLEST_CLUSTER:
+        raise DeniableError(
+            f"k is {clusters.k}; cluster-based local sensitivity needs at least "
+            f"{SMALLEST_CLUSTER} values in each cluster"
+        )
     inner = clusters.sums - clusters.smallest() - clusters.largest()
     return clusters.within((inner + clusters.smallest(2) + clusters.largest(2)) / clusters.sizes)
 
@@ -140,16 +118,15 @@ class Masking:
     method : str
     clusters : Clusters
         Of single values for ``dp``.
-    centres : array, shape (attributes, clusters)
-        What gets noise.
-    sensitivities : array, shape (attributes, clusters)
+    centres, sensitivities : array, shape (attributes, clusters)
+        What gets noise, and what its scale is made of.
     epsilons : array, shape (attributes,)
         The share of the budget of each attribute.
     upper : array, shape (attributes,)
         U_j; results are clipped to [0, U_j].
     """
 
-    method: Method
+    method: Variant
     clusters: Clusters
     centres: Floats
     sensitivities: Floats
@@ -172,21 +149,14 @@ class Masking:
 
 
 def masking(
-    method: Method,
-    ranking: Ranking,
-    k: int,
-    upper: npt.ArrayLike,
-    epsilon: float,
-    *,
-    shares: npt.ArrayLike | None = None,
-    reading: Reading = "exact",
+    method: Variant, ranking: Ranking, k: int, upper: npt.ArrayLike, epsilon: float
 ) -> Masking:
     """Work out how records are masked.
 
     Parameters
     ----------
     method : str
-        Of `METHODS`.
+        Of `METHODS`, or what else is audited.
     ranking : Ranking
         Of the records; all its values in [0, U_j].
     k : int
@@ -194,11 +164,7 @@ def masking(
     upper : array, shape (attributes,)
         U_j.
     epsilon : float, > 0
-        Claimed for a record, over all attributes.
-    shares : array, shape (attributes,), optional
-        Of the budget; by default each attribute has the same.
-    reading : "exact" or "prose"
-        Of Proposition 3.
+        Claimed for a record, over all attributes, which have the same share each.
 
     Raises
     ------
@@ -212,57 +178,22 @@ def masking(
     >>> found.centres, found.sensitivities
     (array([[3.]]), array([[2.5]]))
     """
-    if method not in _CALIBRATIONS:
+    if method not in get_args(Variant):
         raise DeniableError(f"unknown method {method!r}; use {', '.join(METHODS)}")
     bounds = np.array(upper, dtype=float)
     _refuse_domain(ranking, bounds)
     clusters = ranking.clusters(1 if method == "dp" else k)
-    centres, sensitivities = _CALIBRATIONS[method](clusters, bounds, reading)
-    epsilons = split_budget(epsilon, ranking.attributes, shares)
-    return Masking(method, clusters, centres, sensitivities, epsilons, bounds)
+    centres = centroids(clusters, centroid_of(method))
+    claimed = sensitivity(method, clusters, bounds[:, None])
+    epsilons = split_budget(epsilon, ranking.attributes)
+    return Masking(method, clusters, centres, claimed, epsilons, bounds)
 
 
-def split_budget(epsilon: float, attributes: int, shares: npt.ArrayLike | None = None) -> Floats:
-    """Return the epsilon of each attribute, by default epsilon / m each ([idp], section 3.1).
-
-    Parameters
-    ----------
-    shares : array, shape (attributes,), > 0, of sum 1, optional
-    """
-    _refuse_budget(np.asarray(epsilon, dtype=float))
-    if shares is None:
-        return np.full(attributes, epsilon / attributes)
-    parts = np.asarray(shares, dtype=float)
-    if parts.shape != (attributes,) or not np.all(parts > 0) or abs(parts.sum() - 1) > 1e-9:
-        raise DeniableError(
-            f"the shares of the budget must be {attributes} positive numbers of sum 1"
-        )
-    return np.asarray(epsilon * parts)
-
-
-Calibration = Callable[[Clusters, Floats, Reading], tuple[Floats, Floats]]
-_CALIBRATIONS: Mapping[str, Calibration] = {
-    "dp": lambda clusters, upper, _: (clusters.centroids, global_sensitivity(clusters, upper)),
-    "dp_um": lambda clusters, upper, _: (clusters.centroids, global_sensitivity(clusters, upper)),
-    "idp_ls": lambda clusters, upper, _: (clusters.centroids, local_sensitivity(clusters, upper)),
-    "idp_cbls": lambda clusters, _, reading: (
-        preprocessed_centroids(clusters),
-        cluster_based_sensitivity(clusters, reading),
-    ),
-}
-
-
-def _refuse_budget(epsilon: Floats) -> None:
-    if not (np.all(np.isfinite(epsilon)) and np.all(epsilon > 0)):
+def split_budget(epsilon: float, attributes: int) -> Floats:
+    """Return the epsilon of each attribute, epsilon / m ([idp], section 3.1)."""
+    if not (np.isfinite(epsilon) and epsilon > 0):
         raise DeniableError(f"epsilon is {epsilon}; it must be a finite number above 0")
-
-
-def _refuse_small_clusters(clusters: Clusters) -> None:
-    if clusters.k < SMALLEST_CLUSTER:
-        raise DeniableError(
-            f"k is {clusters.k}; cluster-based local sensitivity needs at least "
-            f"{SMALLEST_CLUSTER} values in each cluster"
-        )
+    return np.full(attributes, epsilon / attributes)
 
 
 def _refuse_domain(ranking: Ranking, upper: Floats) -> None:

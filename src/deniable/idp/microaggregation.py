@@ -17,15 +17,7 @@ from deniable.errors import DeniableError
 def cluster_starts(records: int, k: int) -> Positions:
     """Return where clusters of k consecutive values begin; the remainder joins the last cluster.
 
-    Parameters
-    ----------
-    records : int, >= k
-    k : int, >= 1
-
-    Returns
-    -------
-    array, shape (clusters,)
-        With clusters = records // k: sizes are k, but for the last, which has k to 2 k - 1 values.
+    There are records // k of them; sizes are k, but for the last, which has k to 2 k - 1 values.
 
     Raises
     ------
@@ -68,11 +60,7 @@ class Ranking:
 
     @classmethod
     def of(cls, values: npt.ArrayLike) -> "Ranking":
-        """Rank the attributes of records.
-
-        Parameters
-        ----------
-        values : array, shape (records, attributes)
+        """Rank the attributes of records, values of shape (records, attributes).
 
         Raises
         ------
@@ -108,13 +96,9 @@ class Ranking:
     @cached_property
     def positions(self) -> Positions:
         """The position of each record, shape (attributes, records): the inverse of `order`."""
+        places = np.broadcast_to(np.arange(self.records), self.order.shape)
         positions = np.empty_like(self.order)
-        np.put_along_axis(
-            positions,
-            self.order,
-            np.broadcast_to(np.arange(self.records), self.order.shape),
-            axis=1,
-        )
+        np.put_along_axis(positions, self.order, places, axis=1)
         return positions
 
     def clusters(self, k: int) -> "Clusters":
@@ -123,12 +107,37 @@ class Ranking:
 
 
 @dataclass(frozen=True, eq=False)
+class Edges:
+    """The outermost values of clusters, which may be any clusters of one attribute.
+
+    Attributes
+    ----------
+    low, high : array, shape (..., 3)
+        Smallest, second and third smallest, and largest, second and third largest; infinite where a
+        cluster has fewer values.
+    sizes : array
+        Number of values.
+    """
+
+    low: Floats
+    high: Floats
+    sizes: Positions
+
+    def smallest(self, nth: int = 1) -> Floats:
+        """Return the n-th smallest value of each cluster, n <= 3."""
+        return self.low[..., nth - 1]
+
+    def largest(self, nth: int = 1) -> Floats:
+        """Return the n-th largest value of each cluster, n <= 3."""
+        return self.high[..., nth - 1]
+
+
+@dataclass(frozen=True, eq=False)
 class Clusters:
     """Clusters of consecutive values of each attribute, formed by individual ranking.
 
     Attributes
     ----------
-    ranking : Ranking
     k : int
         The least number of values in a cluster.
     starts : array, shape (clusters,)
@@ -170,13 +179,18 @@ class Clusters:
 
         Equal values count each: of 3, 3, 4 the second smallest is 3.
         """
-        self._refuse_beyond(nth)
-        return self.ranking.values[:, self.starts + (nth - 1)]
+        return self._numbered(nth, self.starts + (nth - 1))
 
     def largest(self, nth: int = 1) -> Floats:
         """Return the n-th largest value of each cluster (n <= k), shape (attributes, clusters)."""
-        self._refuse_beyond(nth)
-        return self.ranking.values[:, self.starts + self.sizes - nth]
+        return self._numbered(nth, self.starts + self.sizes - nth)
+
+    def _numbered(self, nth: int, positions: Positions) -> Floats:
+        if not 1 <= nth <= self.k:
+            raise DeniableError(
+                f"a cluster of at least {self.k} values need not have a value number {nth}"
+            )
+        return self.ranking.values[:, positions]
 
     def within(self, means: Floats) -> Floats:
         """Return means of clusters, kept between their smallest and largest value.
@@ -191,16 +205,9 @@ class Clusters:
         return np.minimum(self.ranking.positions // self.k, self.number - 1)
 
     def expand(self, of_clusters: Floats) -> Floats:
-        """Give each record the value of its cluster.
+        """Give each record, in the original order, the value of its cluster.
 
-        Parameters
-        ----------
-        of_clusters : array, shape (..., attributes, clusters)
-
-        Returns
-        -------
-        array, shape (..., records, attributes)
-            The records are in their original order.
+        From values of shape (..., attributes, clusters) to some of (..., records, attributes).
         """
         given = np.asarray(of_clusters, dtype=float)
         expected = (self.ranking.attributes, self.number)
@@ -218,24 +225,12 @@ class Clusters:
         first = np.arange(self.ranking.attributes)[:, None] * self.number
         return np.ascontiguousarray((self.memberships + first).T)
 
-    def _refuse_beyond(self, nth: int) -> None:
-        if not 1 <= nth <= self.k:
-            raise DeniableError(
-                f"a cluster of at least {self.k} values need not have a value number {nth}"
-            )
-
 
 def microaggregate(values: npt.ArrayLike, k: int) -> Floats:
     """Replace each value by the mean of its cluster, attribute by attribute.
 
-    Parameters
-    ----------
-    values : array, shape (records, attributes)
-    k : int, from 1 to the number of records
-
-    Returns
-    -------
-    array, shape (records, attributes)
+    Values have shape (records, attributes), also what is returned; `k` is from 1 to the number of
+    records.
 
     Examples
     --------

@@ -13,16 +13,8 @@ def mean_sse(original: npt.ArrayLike, masked: npt.ArrayLike) -> Floats:
 
     The squared distance is the mean over attributes of (x_j - x'_j)^2 / s_j^2, with s_j^2 the
     sample variance of the original attribute ([idp], (4) and (5); the formulas are not preserved
-    in the text; if (5) is a sum over attributes, multiply by their number).
-
-    Parameters
-    ----------
-    original : array, shape (records, attributes)
-    masked : array, shape (..., records, attributes)
-
-    Returns
-    -------
-    array, shape (...)
+    in the text; if (5) is a sum over attributes, multiply by their number). Masked records have
+    shape (..., records, attributes), what is returned (...).
 
     Examples
     --------
@@ -58,19 +50,9 @@ def sample_variances(values: npt.ArrayLike) -> Floats:
 def masking_sse(masking: Masking, noisy_centroids: Floats, variances: Floats) -> Floats:
     """Return the mean SSE of runs from their noisy centroids alone, without any record.
 
-    The records of a cluster differ from its value v by scatter + n (mean - v)^2 in all: exact.
-
-    Parameters
-    ----------
-    masking : Masking
-    noisy_centroids : array, shape (runs, attributes, clusters)
-        Of `Masking.noisy_centroids`.
-    variances : array, shape (attributes,)
-        Of the original attributes, as `sample_variances` returns them.
-
-    Returns
-    -------
-    array, shape (runs,)
+    The records of a cluster differ from its value v by scatter + n (mean - v)^2 in all: exact. The
+    centroids are those of `Masking.noisy_centroids`, the variances those of the original
+    attributes, as `sample_variances` returns them.
     """
     clusters = masking.clusters
     apart = noisy_centroids - clusters.centroids
@@ -86,14 +68,7 @@ def expected_squares(masking: Masking, targets: Floats) -> Floats:
 
         E(V - a)^2 = d^2 + 2 b^2 - b exp(-(U - c) / b) (U - a + b) - b exp(-c / b) (a + b).
 
-    Parameters
-    ----------
-    masking : Masking
-    targets : array, shape (attributes, clusters)
-
-    Returns
-    -------
-    array, shape (attributes, clusters)
+    Targets, and what is returned, have shape (attributes, clusters).
     """
     b, c, upper = masking.scales, masking.centres, masking.upper[:, None]
     positive = np.where(b > 0, b, 1.0)
@@ -104,14 +79,7 @@ def expected_squares(masking: Masking, targets: Floats) -> Floats:
 
 
 def expected_sse(masking: Masking, variances: Floats) -> float:
-    """Return the expectation over the noise of the mean SSE, in closed form.
-
-    Parameters
-    ----------
-    masking : Masking
-    variances : array, shape (attributes,)
-        As `sample_variances` returns them.
-    """
+    """Return the expectation over the noise of the mean SSE, in closed form; see `masking_sse`."""
     clusters = masking.clusters
     squares = expected_squares(masking, clusters.centroids) @ clusters.sizes.astype(float)
     return float(_in_all(masking, squares, variances))
@@ -128,16 +96,7 @@ def f_measures(true: Codes, predicted: Codes, classes: int) -> Floats:
     """Return the F-measure of each class: the harmonic mean of precision and recall.
 
     It is 2 TP / (2 TP + FP + FN), so 0 for a class that is never predicted, and 0 as well for one
-    that is neither predicted nor there.
-
-    Parameters
-    ----------
-    true, predicted : array of class codes, shape (records,)
-    classes : int
-
-    Returns
-    -------
-    array, shape (classes,)
+    that is neither predicted nor there. Classes are codes, from 0.
 
     Examples
     --------

@@ -11,27 +11,21 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from deniable.arrays import Floats
-from deniable.idp.audit.changes import Centroid, Cut, Edges, Moves
+from deniable.idp.audit.changes import Cut, Moves
 from deniable.idp.audit.losses import (
     AsItRuns,
     FrozenScale,
     Losses,
-    Method,
     distance_in_scales,
     loss_between,
     losses_of_clusters_formed_anew,
     losses_within_fixed_clusters,
-    sensitivity,
 )
-from deniable.idp.methods import masking
-from deniable.idp.microaggregation import Ranking
+from deniable.idp.methods import Centroid, Variant, centroid_of, masking, sensitivity
+from deniable.idp.microaggregation import Edges, Ranking
 
-CLUSTERED = [method for method in get_args(Method) if method != "dp"]
+CLUSTERED = [method for method in get_args(Variant) if method != "dp"]
 Numbers = Sequence[Fraction]
-
-
-def centroid_of(method: str) -> Centroid:
-    return "preprocessed" if method.startswith("idp_cbls") else "mean"
 
 
 def cut_into(values: Numbers, k: int) -> list[list[Fraction]]:
@@ -69,7 +63,7 @@ def ratio(distance: Fraction, scale: Fraction) -> Fraction | float:
 
 
 def listed_losses(
-    values: Numbers, k: int, upper: Fraction, method: str, new: Numbers, *, fixed: bool
+    values: Numbers, k: int, upper: Fraction, method: Variant, new: Numbers, *, fixed: bool
 ) -> tuple[list[float], list[float]]:
     """Return the losses of centroids and of records over all listed new values."""
     centroid = centroid_of(method)
@@ -97,7 +91,7 @@ def listed_losses(
     return [float(each) for each in of_centroids], [float(each) for each in of_records]
 
 
-def audited(values: Numbers, k: int, upper: Fraction, method: Method, *, fixed: bool) -> Losses:
+def audited(values: Numbers, k: int, upper: Fraction, method: Variant, *, fixed: bool) -> Losses:
     cut = Cut(np.array([float(v) for v in values]), k, float(upper))
     scales = sensitivity(method, cut.edges, cut.upper)
     moves, loss = Moves(cut, centroid_of(method)), FrozenScale(scales)
@@ -115,7 +109,7 @@ def in_fractions(values: Sequence[float]) -> list[Fraction]:
 @given(data=st.data())
 @settings(max_examples=12, deadline=None)
 def test_losses_are_those_of_all_neighbours(
-    method: Method, fixed: bool, data: st.DataObject
+    method: Variant, fixed: bool, data: st.DataObject
 ) -> None:
     k = data.draw(st.integers(3, 7))
     n = data.draw(st.integers(k, 3 * k + 2))
@@ -173,9 +167,8 @@ def test_sensitivities_are_those_that_ship() -> None:
     values = np.round(generator.gamma(2.0, 10.0, size=(53, 2)))
     ranking = Ranking.of(values)
     upper = 1.5 * values.max(axis=0)
-    for method, k in itertools.product(get_args(Method), (3, 5, 20)):
-        reading = "prose" if method.endswith("prose") else "exact"
-        shipped = masking(method.removesuffix("_prose"), ranking, k, upper, 1.0, reading=reading)
+    for method, k in itertools.product(get_args(Variant), (3, 5, 20)):
+        shipped = masking(method, ranking, k, upper, 1.0)
         for j in range(2):
             cut = Cut(np.sort(values[:, j]), 1 if method == "dp" else k, float(upper[j]))
             own = sensitivity(method, cut.edges, cut.upper)
@@ -242,7 +235,7 @@ def test_as_it_runs_an_equal_cluster_gives_its_neighbours_away() -> None:
 
 
 def listed_as_it_runs(
-    values: Floats, k: int, upper: float, method: Method, epsilon: float, new: Sequence[float]
+    values: Floats, k: int, upper: float, method: Variant, epsilon: float, new: Sequence[float]
 ) -> float:
     """Return the largest loss over listed neighbours, each with scales of its own."""
 
@@ -262,7 +255,7 @@ def listed_as_it_runs(
 
 @pytest.mark.parametrize("method", CLUSTERED)
 @pytest.mark.parametrize("k", [3, 4])
-def test_as_it_runs_is_the_loss_of_listed_neighbours(method: Method, k: int) -> None:
+def test_as_it_runs_is_the_loss_of_listed_neighbours(method: Variant, k: int) -> None:
     generator = np.random.default_rng(11)
     values = np.sort(np.round(generator.uniform(0, 90, 14)))
     cut = Cut(values, k, 100.0)

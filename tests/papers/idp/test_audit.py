@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -10,12 +10,12 @@ import pytest
 from tests.papers.idp.tables import ATTACK_COLUMNS, CLUSTER_COLUMNS, PROTECTION_COLUMNS
 
 from deniable.display.style import save
-from deniable.idp.audit.losses import Method
 from deniable.idp.audit.report import COLUMNS, AuditedFile, ClusteredFile, audit_file, holds
+from deniable.idp.methods import Variant
 from deniable.idp.microaggregation import Ranking
-from deniable.papers.idp.attacks import AttackGrid, attack_table, protection_table
-from deniable.papers.idp.audit import AuditGrid, audit_table, cluster_table, of_datasets
-from deniable.papers.idp.figures import privacy as figures
+from deniable.papers.idp import figures
+from deniable.papers.idp.attacks import attack_table, protection_table
+from deniable.papers.idp.audit import audit_table, cluster_table, of_datasets
 from deniable.records.numeric import NumericMicrodata
 
 CONTRACT = [
@@ -30,6 +30,7 @@ CONTRACT = [
     "holds",
 ]
 KS = (3, 8)
+OF: dict[str, Any] = {"k": KS, "epsilons": (0.1, 1.0)}
 
 
 @pytest.fixture(scope="module")
@@ -47,12 +48,12 @@ def data() -> NumericMicrodata:
 
 @pytest.fixture(scope="module")
 def audit(data: NumericMicrodata) -> pd.DataFrame:
-    return audit_table("small", data, AuditGrid(KS, (0.1, 1.0), (1.5, 10.0), 10), 7)
+    return audit_table("small", data, 7, **OF, domain_factors=(1.5, 10.0), releases=10)
 
 
 @pytest.fixture(scope="module")
 def attacks(data: NumericMicrodata) -> pd.DataFrame:
-    return attack_table("small", data, AttackGrid(KS, (0.1, 1.0), 1.5, 400), 7)
+    return attack_table("small", data, 7, **OF, domain_factor=1.5, runs=400)
 
 
 def test_the_table_has_its_columns_and_units(audit: pd.DataFrame) -> None:
@@ -60,7 +61,7 @@ def test_the_table_has_its_columns_and_units(audit: pd.DataFrame) -> None:
     assert list(audit.columns[: len(CONTRACT)]) == CONTRACT
     assert set(audit["unit"]) == {"centroid", "attribute", "record"}
     assert set(audit["kind"]) == {"exact", "lower bound"}
-    assert set(audit["method"]) == set(get_args(Method))
+    assert set(audit["method"]) == set(get_args(Variant))
 
 
 def test_verdicts_follow_from_the_numbers(audit: pd.DataFrame) -> None:
@@ -100,7 +101,7 @@ def test_what_holds_and_what_does_not(audit: pd.DataFrame) -> None:
 
 def test_released_records_have_no_finite_epsilon(audit: pd.DataFrame) -> None:
     rows = audit[audit["note"] == "the partition into clusters is released"]
-    assert set(rows["method"]) == set(get_args(Method)) - {"dp"}
+    assert set(rows["method"]) == set(get_args(Variant)) - {"dp"}
     assert np.isinf(rows["exact_or_lower_bound"]).all()
     assert (rows["kind"] == "exact").all()
     assert not rows["holds"].any()
@@ -145,7 +146,7 @@ def test_one_cluster_is_released_like_its_centroid(data: NumericMicrodata) -> No
 
 
 def test_clusters(data: NumericMicrodata) -> None:
-    table = cluster_table("small", data, AuditGrid(KS, (1.0,), (1.5,)))
+    table = cluster_table("small", data, KS, (1.5,))
     assert list(table.columns) == list(CLUSTER_COLUMNS)
     own = table.set_index(["method", "attribute", "k"]).sort_index()
     assert np.allclose(own.loc["idp_cbls", "tightness_fixed"], 1.0)
@@ -170,7 +171,7 @@ def test_attacks(attacks: pd.DataFrame) -> None:
 
 
 def test_protection(data: NumericMicrodata) -> None:
-    table = protection_table("small", data, AttackGrid(KS, (0.1, 1.0), 1.5, 100), 7)
+    table = protection_table("small", data, 7, **OF, domain_factor=1.5)
     assert list(table.columns) == list(PROTECTION_COLUMNS)
     both = of_datasets({"one": table, "two": table}, {"one": "published", "two": "surrogate"})
     assert len(both) == 2 * len(table) - (table["dataset"] == "none").sum()
@@ -183,8 +184,8 @@ def test_protection(data: NumericMicrodata) -> None:
 
 
 def test_equal_seeds_give_equal_tables(data: NumericMicrodata) -> None:
-    grids = [AttackGrid((8,), (1.0,), 1.5, 50)] * 2
-    first, again = (attack_table("small", data, grid, 7) for grid in grids)
+    of: dict[str, Any] = {"k": (8,), "epsilons": (1.0,), "domain_factor": 1.5, "runs": 50}
+    first, again = (attack_table("small", data, 7, **each) for each in (of, of))
     pd.testing.assert_frame_equal(first, again)
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from deniable.papers.idp.claims.decided import CLAIM_COLUMNS, claims, every_claim
-from deniable.papers.idp.claims.tables import Tables
+from deniable.papers.idp.claims.sse import Tables
 from deniable.records.numeric import NumericMicrodata
 
 EPSILONS, FACTORS, SIZES = (0.01, 0.1, 1.0), (1.5, 10.0), (3, 10, 25, 50)

@@ -12,11 +12,16 @@ from matplotlib.figure import Figure
 from tests.display.figure_checks import BANNER, cut_off, extents, saved
 from tests.slow_variants import all_but_first
 
-from deniable.papers.idp.figures import utility as idp
+from deniable.papers.idp import figures as idp
 from deniable.papers.idp.names import FOREST_TITLES, SSE_TITLES
 
 EPSILONS, FACTORS, SIZES = (0.01, 0.1, 1.0), (1.5, 10.0), (3, 10, 100, 400)
-DRAW = {"fig3": idp.fig3, "fig4": idp.fig4, "fig5": idp.fig5, "fig6": idp.fig6}
+DRAW = {
+    "fig3": (idp.errors, "census"),
+    "fig4": (idp.errors, "wine"),
+    "fig5": (idp.f_measures, "census"),
+    "fig6": (idp.f_measures, "wine"),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +76,8 @@ TABLES = {"fig3": sse_table, "fig4": sse_table, "fig5": forest_table, "fig6": fo
 
 
 def drawn(figure: str, table: pd.DataFrame) -> Figure:
-    return DRAW[figure](table)
+    draw, dataset = DRAW[figure]
+    return draw(table, dataset)
 
 
 @cache
@@ -138,4 +144,4 @@ def test_scales() -> None:
 def test_few_methods_and_few_runs_are_drawn() -> None:
     table = sse_table()
     alone = table[table["method"] == "idp_cbls"].assign(ci_low=-float("inf"), ci_high=float("inf"))
-    assert not cut_off(extents(idp.fig3(alone)))
+    assert not cut_off(extents(idp.errors(alone, "census")))

@@ -22,23 +22,31 @@ from deniable.display.page import SIGN, short
 from deniable.idp.audit import report as idp_audit
 from deniable.papers.idp import (
     attacks as idp_attacks,
-    forests as idp_forests,
+    figures as drawn,
     names,
     settings as config_idp,
-    sse as idp_sse,
+    utility as idp_utility,
 )
-from deniable.papers.idp.figures import privacy as drawn_audit, utility as drawn
-from deniable.papers.idp.names import AUDITED, CLUSTERED, FOREST_TITLES, HONEST, MASKED, SSE_TITLES
-from deniable.papers.idp.sections.overview import overview
-from deniable.papers.idp.sections.privacy import audit, judged, shown
-from deniable.papers.idp.sections.utility import (
-    claims,
+from deniable.papers.idp.names import (
+    AUDITED,
+    CLUSTERED,
+    FOREST_TITLES,
+    HONEST,
+    MASKED,
+    SSE_TITLES,
     common,
+    judged,
+    shown,
+    shown_epsilons,
+)
+from deniable.papers.idp.overview import overview
+from deniable.papers.idp.sections import (
+    audit,
+    claims,
     forests,
     forests_of,
     in_words,
     line_at,
-    shown_epsilons,
     sse,
 )
 from deniable.study.origin import Origin
@@ -271,7 +279,7 @@ def test_what_the_figures_of_errors_say_is_counted(tables: dict[str, pd.DataFram
     assert found["ordered"] == (settings, settings)
     assert found["below_least"] == (0, settings)
     assert found["beats_median"] == (0, settings)
-    assert [row["method"] for row in found["useless"]] == list(MASKED)
+    assert list(found["useless"]) == list(MASKED)
     assert found["flat"]["saved"] == 0
     assert found["gains"][-1]["low"] == pytest.approx(1000 * 2)  # (1 + epsilon) at 1
     assert found["widening"][0]["high"] == pytest.approx(1)
@@ -388,7 +396,7 @@ def test_methods_are_called_by_their_names() -> None:
 def test_what_is_drawn_is_called_the_same_on_the_page() -> None:
     assert set(drawn.SSE_LINES) == set(SSE_TITLES)
     assert set(drawn.FOREST_LINES) == set(FOREST_TITLES)
-    for name, (_, _, label) in drawn_audit.METHODS.items():
+    for name, (_, _, label) in drawn.METHODS.items():
         assert label.startswith(AUDITED[name].split(" ")[0])
 
 
@@ -398,9 +406,12 @@ def test_nothing_that_a_config_can_ask_for_lacks_a_name() -> None:
 
     assert named(config_idp.SseGrid) == set(SSE_TITLES)
     assert named(config_idp.ForestGrid) == set(FOREST_TITLES)
-    assert set(AUDITED) == set(idp_audit.METHODS)
+    assert set(AUDITED) == set(idp_audit.VARIANTS)
     assert set(CLUSTERED) == set(idp_attacks.ATTACKED)
-    honest = {*idp_sse.COMPETITORS, *idp_forests.COMPETITORS} - {"no_data", "least_dp"}
+    honest = {*idp_utility.SSE_COMPETITORS, *idp_utility.FOREST_COMPETITORS} - {
+        "no_data",
+        "least_dp",
+    }
     assert set(HONEST) == honest
 
 
@@ -410,4 +421,4 @@ def test_the_words_of_the_audit_are_those_of_its_tables() -> None:
     assert names.ANEW == idp_audit.ANEW
     assert names.ALL == idp_audit.ALL
     assert set(names.UNITS) == {"centroid", "attribute", "record"}
-    assert set(names.ATTACKS) == set(drawn_audit.ATTACKS)
+    assert set(names.ATTACKS) == set(drawn.ATTACKS)

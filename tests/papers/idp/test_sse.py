@@ -10,7 +10,7 @@ from scipy import optimize
 from deniable.errors import DeniableError
 from deniable.idp.methods import METHODS, domain_bounds, masking
 from deniable.idp.utility import expected_sse, mean_sse, sample_variances
-from deniable.papers.idp.sse import COMPETITORS, IdpSse, bins_of_domain, least_dp_sse
+from deniable.papers.idp.utility import SSE_COMPETITORS, IdpSse, bins_of_domain, least_dp_sse
 from deniable.records.numeric import NumericMicrodata
 from deniable.sampling.laplace import SeededNoise
 from deniable.study.engine import simulate_chunk
@@ -48,7 +48,7 @@ def test_a_run_is_the_sse_of_the_masked_file(records: NumericMicrodata) -> None:
     np.testing.assert_allclose(found[:, 0], mean_sse(records.values, masked), rtol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["dp", *COMPETITORS])
+@pytest.mark.parametrize("method", ["dp", *SSE_COMPETITORS])
 def test_methods_without_clusters_are_the_same_at_each_k(
     records: NumericMicrodata, method: str
 ) -> None:

@@ -1,18 +1,14 @@
 from .attack import (
     Accuracy as Accuracy,
     NoisyCentroids as NoisyCentroids,
+    certain_values as certain_values,
     largest_accuracy as largest_accuracy,
     likelihood_attack as likelihood_attack,
-    partition_attack as partition_attack,
-)
-from .certificate import certificate as certificate
-from .losses import Method as Method
-from .partition import memberships as memberships
-from .protection import (
-    certain_values as certain_values,
     linked_share as linked_share,
+    partition_attack as partition_attack,
     told_beyond_means as told_beyond_means,
 )
+from .certificate import certificate as certificate
 from .report import (
     ALL as ALL,
     ANEW as ANEW,
@@ -20,7 +16,7 @@ from .report import (
     CLAIM_TOLERANCE as CLAIM_TOLERANCE,
     FIXED as FIXED,
     FROZEN as FROZEN,
-    METHODS as METHODS,
+    VARIANTS as VARIANTS,
     AuditedFile as AuditedFile,
     ClusteredFile as ClusteredFile,
     Page as Page,

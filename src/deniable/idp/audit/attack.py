@@ -9,28 +9,41 @@ that is right more often proves that epsilon is larger, to the confidence of its
 - *Partition*: the intruder sees records, and asks only which of them have equal values: a release
   that breaks up a cluster of one neighbour was made from the other. Neither noise nor epsilon
   matters to it. If both are possible, a coin decides.
+
+**Is there never less protection than microaggregation alone offers?** [idp] (section 1) says so.
+The argument would be post-processing: whatever is made of the microaggregated file by chance alone
+tells no more than that file. It is sound for ``dp_um``, whose noise depends on the clusters' sizes
+only. It does not apply to ``idp_ls`` and ``idp_cbls``: their scales depend on values inside the
+cluster that the microaggregated file does not show, and the preprocessed centroid is not even the
+cluster's mean. Two clusters with the same mean are one and the same after microaggregation; the
+loss between their releases (`told_beyond_means`) is, with ``idp_cbls``, infinite for (1, 2, 3) and
+(2, 2, 2): the latter is released as exactly 2, and whoever sees a value without noise knows all
+three values. `certain_values` and `linked_share` compare what intruders learn of whole files.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 from scipy import special
 
 from deniable.arrays import Flags, Floats, Positions
 from deniable.estimation import clopper_pearson
+from deniable.idp.audit.changes import Cut
+from deniable.idp.audit.losses import loss_between
+from deniable.idp.methods import Variant, masking
+from deniable.idp.microaggregation import Ranking
 
 BLOCK = 200  # releases that are drawn together
+RECORDS_AT_ONCE = 500  # that are looked for
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How often an attack was right.
-
-    Attributes
-    ----------
-    right, tried : int
-    """
+    """How often an attack was right, and how often it was tried."""
 
     right: int
     tried: int
@@ -88,6 +101,28 @@ class NoisyCentroids:
         return np.where(exact, log.sum(axis=1), -np.inf)
 
 
+def _attacked(
+    actual: Callable[[int], Floats],
+    neighbour: Callable[[int], Floats],
+    judged: Callable[[Floats], Floats],
+    generator: np.random.Generator,
+    runs: int,
+) -> Accuracy:
+    """Attack releases, of which each of the two data sets makes half, as many at once as asked.
+
+    What is judged above 0 is taken to be of the actual data set, below 0 of the neighbour; at 0 a
+    coin decides.
+    """
+    right = 0
+    for start in range(0, runs, BLOCK):
+        size = min(BLOCK, runs - start)
+        truth = generator.random(size) < 0.5
+        found = judged(np.where(truth[:, None], actual(size), neighbour(size)))
+        answer = np.where(found == 0, generator.random(size) < 0.5, found > 0)
+        right += int((answer == truth).sum())
+    return Accuracy(right, runs)
+
+
 def likelihood_attack(
     actual: NoisyCentroids, neighbour: NoisyCentroids, generator: np.random.Generator, runs: int
 ) -> Accuracy:
@@ -97,20 +132,16 @@ def likelihood_attack(
     value with probability 0. Ties are decided by a coin.
     """
     exact_here, exact_there = _telling(actual, neighbour), _telling(neighbour, actual)
-    right = 0
-    for start in range(0, runs, BLOCK):
-        size = min(BLOCK, runs - start)
-        truth = generator.random(size) < 0.5
-        draws = np.where(
-            truth[:, None], actual.draw(generator, size), neighbour.draw(generator, size)
-        )
-        ratio = _log_ratio(draws, actual, neighbour)
+
+    def judged(draws: Floats) -> Floats:
         seen_here = (draws[:, exact_here] == actual.centres[exact_here]).any(axis=1)
         seen_there = (draws[:, exact_there] == neighbour.centres[exact_there]).any(axis=1)
-        ratio = np.where(seen_here, np.inf, np.where(seen_there, -np.inf, ratio))
-        answer = np.where(ratio == 0, generator.random(size) < 0.5, ratio > 0)
-        right += int((answer == truth).sum())
-    return Accuracy(right, runs)
+        ratio = _log_ratio(draws, actual, neighbour)
+        return np.where(seen_here, np.inf, np.where(seen_there, -np.inf, ratio))
+
+    return _attacked(
+        partial(actual.draw, generator), partial(neighbour.draw, generator), judged, generator, runs
+    )
 
 
 def _log_ratio(draws: Floats, actual: NoisyCentroids, neighbour: NoisyCentroids) -> Floats:
@@ -134,12 +165,7 @@ def _telling(one: NoisyCentroids, other: NoisyCentroids) -> Flags:
 class Blocks:
     """Which records have one value, whatever it is.
 
-    Attributes
-    ----------
-    order : array, shape (records,)
-        Records, cluster by cluster.
-    starts : array, shape (clusters,)
-        Where each cluster begins in that order.
+    `order` has the records, cluster by cluster, and `starts` where each begins in that order.
     """
 
     order: Positions
@@ -152,11 +178,9 @@ class Blocks:
         return cls(order, np.flatnonzero(np.diff(clusters[order], prepend=-1)))
 
     def are_constant_in(self, released: Floats) -> Flags:
-        """Return whether all records of every cluster have one value, shape (runs,).
+        """Return whether all records of every cluster have one value, by run.
 
-        Parameters
-        ----------
-        released : array, shape (runs, records)
+        From values of shape (runs, records).
         """
         values = released[:, self.order]
         highest = np.maximum.reduceat(values, self.starts, axis=1)
@@ -164,33 +188,107 @@ class Blocks:
 
 
 def partition_attack(
-    actual: NoisyCentroids,
-    neighbour: NoisyCentroids,
-    clusters: Positions,
-    neighbour_clusters: Positions,
+    actual: tuple[NoisyCentroids, Positions],
+    neighbour: tuple[NoisyCentroids, Positions],
     generator: np.random.Generator,
     runs: int,
 ) -> Accuracy:
     """Attack released records of one attribute by which of them have equal values.
 
+    Each data set, of which half of the releases are, is given by its centroids and by the cluster
+    of each record.
+    """
+    (model, clusters), (other_model, other_clusters) = actual, neighbour
+    here, there = Blocks.of(clusters), Blocks.of(other_clusters)
+
+    def judged(released: Floats) -> Floats:
+        possible, other = (blocks.are_constant_in(released) for blocks in (here, there))
+        return possible.astype(float) - other
+
+    return _attacked(
+        lambda size: model.draw(generator, size)[:, clusters],
+        lambda size: other_model.draw(generator, size)[:, other_clusters],
+        judged,
+        generator,
+        runs,
+    )
+
+
+# -- never less than microaggregation --------------------------------------------------------------
+
+
+def told_beyond_means(
+    method: Variant, one: npt.ArrayLike, other: npt.ArrayLike, upper: float, epsilon: float
+) -> float:
+    """Return the loss between releases of two single clusters with the same mean.
+
+    They are given by their values in [0, upper], of one sum, so that microaggregation makes the
+    same of them.
+    """
+    columns = [np.asarray(each, dtype=float)[:, None] for each in (one, other)]
+    a, b = (masking(method, Ranking.of(each), len(each), [upper], epsilon) for each in columns)
+    return float(loss_between(a.centres[0], a.scales[0], b.centres[0], b.scales[0], upper)[0])
+
+
+@dataclass(frozen=True)
+class CertainValues:
+    """Shares of the values of an attribute that an intruder knows for certain.
+
+    Attributes
+    ----------
+    microaggregated : float
+        From the means alone.
+    exact_centroids : float
+        From clusters that Proposition 3 gives no noise.
+    """
+
+    microaggregated: float
+    exact_centroids: float
+
+
+def certain_values(cut: Cut) -> CertainValues:
+    """Return what is known for certain of one attribute with the domain [0, upper].
+
+    From an exact preprocessed centroid: the value of all its records. From a microaggregated file:
+    a mean at an end of the domain, and means of neighbouring clusters that are equal (the one's
+    largest value is at most the other's smallest), say that all values of these clusters are equal
+    to it; of values that may be any numbers of the domain, no other mean does.
+    """
+    lowest = cut.edges.smallest()
+    equal = lowest == cut.edges.largest()
+    at_end = equal & ((lowest == 0) | (lowest == cut.upper))
+    means = np.where(equal, lowest, np.nan)
+    like_next = means[1:] == means[:-1]
+    told = at_end | np.append(like_next, False) | np.append(False, like_next)
+    microaggregated, exact = (cut.sizes[those].sum() / cut.values.size for those in (told, equal))
+    return CertainValues(float(microaggregated), float(exact))
+
+
+def linked_share(
+    true: npt.ArrayLike, released: npt.ArrayLike, targets: npt.ArrayLike | None = None
+) -> float:
+    """Return the share of records that are nearest to their own released values.
+
+    Distances are those of standardized values ([idp], (5)). An intruder who knows the true
+    values of a record looks for it in the file; among equally near records he picks at random.
+
     Parameters
     ----------
-    actual, neighbour : NoisyCentroids
-        Half of the releases are of each.
-    clusters, neighbour_clusters : array, shape (records,)
-        The cluster of each record under each.
+    true, released : array, shape (records, attributes)
+    targets : array of int, optional
+        The records that are looked for; by default all of them.
     """
-    here, there = Blocks.of(clusters), Blocks.of(neighbour_clusters)
-    right = 0
-    for start in range(0, runs, BLOCK):
-        size = min(BLOCK, runs - start)
-        truth = generator.random(size) < 0.5
-        released = np.where(
-            truth[:, None],
-            actual.draw(generator, size)[:, clusters],
-            neighbour.draw(generator, size)[:, neighbour_clusters],
-        )
-        possible, other = here.are_constant_in(released), there.are_constant_in(released)
-        answer = np.where(possible != other, possible, generator.random(size) < 0.5)
-        right += int((answer == truth).sum())
-    return Accuracy(right, runs)
+    numbers = np.asarray(true, dtype=float)
+    deviations = numbers.std(axis=0, ddof=1)
+    known, shown = numbers / deviations, np.asarray(released, dtype=float) / deviations
+    squares = (shown**2).sum(axis=1)
+    wanted = np.arange(len(known)) if targets is None else np.asarray(targets, dtype=np.intp)
+    linked = 0.0
+    for start in range(0, wanted.size, RECORDS_AT_ONCE):
+        own = wanted[start : start + RECORDS_AT_ONCE]
+        distances = squares - 2 * known[own] @ shown.T
+        nearest = distances.min(axis=1)
+        slack = 1e-9 * (1.0 + np.abs(nearest))
+        near = distances <= (nearest + slack)[:, None]
+        linked += float((near[np.arange(own.size), own] / near.sum(axis=1)).sum())
+    return linked / wanted.size

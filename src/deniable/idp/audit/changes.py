@@ -13,33 +13,14 @@ value are all tried. The suprema over all neighbours are so found among finitely
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
 from deniable.arrays import Flags, Floats, Positions
+from deniable.idp.methods import Centroid
+from deniable.idp.microaggregation import Edges, cluster_starts
 
-Centroid = Literal["mean", "preprocessed"]
 EDGE = 3  # third smallest and third largest: all that any method asks of a cluster
-
-
-@dataclass(frozen=True, eq=False)
-class Edges:
-    """The smallest and the largest values of clusters.
-
-    Attributes
-    ----------
-    low : array, shape (..., 3)
-        Smallest, second and third smallest; infinite where a cluster has fewer values.
-    high : array, shape (..., 3)
-        Largest, second and third largest.
-    sizes : array
-        Number of values.
-    """
-
-    low: Floats
-    high: Floats
-    sizes: Positions
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +43,7 @@ class Cut:
     @cached_property
     def starts(self) -> Positions:
         """First position of each cluster."""
-        return np.arange(self.values.size // self.k, dtype=np.intp) * self.k
+        return cluster_starts(self.values.size, self.k)
 
     @cached_property
     def stops(self) -> Positions:
@@ -103,16 +84,8 @@ class Cut:
     def candidates(self, lowest: Floats, highest: Floats) -> Floats:
         """Return the values that may have to be put into each cluster to change it most.
 
-        Parameters
-        ----------
-        lowest, highest : array, shape (clusters,)
-            The range of the value that is put in.
-
-        Returns
-        -------
-        array, shape (clusters, 8)
-            Both ends, and the three smallest and three largest values: one of them may be the value
-            that is taken out.
+        These are, shape (clusters, 8), both ends of the range of the value that is put in, and the
+        three smallest and three largest values: one of them may be the value that is taken out.
         """
         at = np.arange(EDGE)
         low = np.minimum(self.starts[:, None] + at, self.stops[:, None] - 1)
@@ -123,10 +96,8 @@ class Cut:
     def exchanged(self, clusters: Positions, removed: Positions, inserted: Floats) -> Edges:
         """Return the edges of clusters that lose one value and get another.
 
-        Parameters
-        ----------
-        clusters, removed, inserted : arrays that broadcast to each other
-            The cluster, the position of the value that goes, and the value that comes.
+        Given are the clusters, the positions of the values that go, and the values that come, as
+        arrays that broadcast to each other.
         """
         shape = np.broadcast_shapes(clusters.shape, removed.shape, inserted.shape)
         start, stop = self.starts[clusters][..., None], self.stops[clusters][..., None]
@@ -155,24 +126,17 @@ def centroid_change(
     """Return how much the centroids of clusters change when one value replaces another.
 
     The preprocessed mean is that of all values, with the smallest replaced by the second smallest
-    and the largest by the second largest ([idp], section 3.2.2). Only differences are taken, so
-    that a centroid that stays as it is changes by exactly 0.
-
-    Parameters
-    ----------
-    centroid : "mean" or "preprocessed"
-    before, after : Edges
-        Of the clusters before and after, of at least three values if preprocessed.
-    removed, inserted : arrays
-        The two values.
+    and the largest by the second largest ([idp], section 3.2.2): it needs clusters of at least
+    three values. Only differences are taken, so that a centroid that stays as it is changes by
+    exactly 0.
     """
     change = inserted - removed
     if centroid == "preprocessed":
-        raised = (after.low[..., 1] - after.low[..., 0]) - (before.low[..., 1] - before.low[..., 0])
-        lowered = (after.high[..., 0] - after.high[..., 1]) - (
-            before.high[..., 0] - before.high[..., 1]
+        (low, high), (low_before, high_before) = (
+            (each.smallest(2) - each.smallest(), each.largest() - each.largest(2))
+            for each in (after, before)
         )
-        change = change + raised - lowered
+        change = change + (low - low_before) - (high - high_before)
     return np.asarray(change / after.sizes)
 
 

@@ -32,44 +32,13 @@ epsilon-DP as claimed.
 """
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from deniable.arrays import Floats, Positions
-from deniable.errors import DeniableError
-from deniable.idp.audit.changes import Changes, Cut, Edges, Moves
-
-Method = Literal["dp", "dp_um", "idp_ls", "idp_cbls", "idp_cbls_prose"]
-"""The methods of [idp]; the last is Proposition 3 as its proof says it in words."""
-
-
-def sensitivity(method: Method, edges: Edges, upper: float) -> Floats:
-    """Return the sensitivity that a method claims for the centroid of clusters.
-
-    Parameters
-    ----------
-    method : str
-    edges : Edges
-        Of clusters of at least three values for Proposition 3.
-    upper : float
-        The domain is [0, upper].
-    """
-    low, high = edges.low, edges.high
-    if method in {"dp", "dp_um"}:
-        return np.asarray(upper / edges.sizes)
-    if method == "idp_ls":
-        return np.asarray(np.maximum(upper - low[..., 0], high[..., 0]) / edges.sizes)
-    if method not in {"idp_cbls", "idp_cbls_prose"}:
-        raise DeniableError(
-            f"unknown method {method!r}; use dp, dp_um, idp_ls, idp_cbls or idp_cbls_prose"
-        )
-    upward = (high[..., 0] - low[..., 1]) + (low[..., 2] - low[..., 1])
-    downward = (high[..., 1] - low[..., 0]) + (high[..., 1] - high[..., 2])
-    if method == "idp_cbls":
-        upward = upward + (high[..., 0] - high[..., 1])
-        downward = downward + (low[..., 1] - low[..., 0])
-    return np.asarray(np.maximum(upward, downward) / edges.sizes)
+from deniable.idp.audit.changes import Changes, Cut, Moves
+from deniable.idp.methods import Variant, sensitivity
 
 
 def distance_in_scales(distance: Floats, scale: Floats) -> Floats:
@@ -84,11 +53,7 @@ def loss_between(
 ) -> Floats:
     """Return the largest |log likelihood ratio| between two clipped noisy centroids.
 
-    Parameters
-    ----------
-    centre, other : arrays, in [0, upper]
-    scale, other_scale : arrays, >= 0
-    upper : float
+    These are arrays that broadcast to each other; centroids lie in [0, upper], scales are >= 0.
     """
     m, b, m2, b2 = np.broadcast_arrays(centre, scale, other, other_scale)
     found = np.where((b > 0) | (b2 > 0) | (m != m2), np.inf, 0.0)
@@ -116,10 +81,7 @@ class Loss(Protocol):
 class FrozenScale:
     """Reading (i): what is computed at the actual data set, the scale, is held fixed.
 
-    Attributes
-    ----------
-    scales : array, shape (clusters,)
-        Those of the mechanism that ships.
+    The scales, shape (clusters,), are those of the mechanism that ships.
     """
 
     scales: Floats
@@ -133,17 +95,11 @@ class FrozenScale:
 class AsItRuns:
     """Reading (ii): the algorithm as it runs on both data sets, each with its own scales.
 
-    Attributes
-    ----------
-    method : str
-    cut : Cut
-    centres, scales : array, shape (clusters,)
-        Of the mechanism that ships.
-    epsilon : float
-        Of the attribute.
+    Centres and scales, shape (clusters,), are those of the mechanism that ships; epsilon is that of
+    the attribute.
     """
 
-    method: Method
+    method: Variant
     cut: Cut
     centres: Floats
     scales: Floats
@@ -215,20 +171,17 @@ def losses_of_clusters_formed_anew(moves: Moves, loss: Loss) -> Losses:
 def _upward(leaves: Floats, passed: Floats, entered: Floats, cluster_of: Positions) -> Losses:
     """Return the largest losses of moves to a higher cluster.
 
-    Parameters
-    ----------
-    leaves : array, shape (records,)
-        Loss of the cluster which each record leaves; of no use in the last cluster.
-    passed, entered : array, shape (clusters,)
-        Loss of each cluster that is passed over or entered; the first cannot be either, the last
-        cannot be passed.
-    cluster_of : array, shape (records,)
+    `leaves` has by record the loss of the cluster which it leaves, of no use in the last one;
+    `passed` and `entered` have by cluster the loss if it is passed over or entered: the first
+    cannot be either, the last cannot be passed. `cluster_of` has the cluster of each record.
     """
     last = passed.size - 1
     leaves = np.where(cluster_of < last, leaves, 0.0)
     passed = np.concatenate([[0.0], passed[1:last], [0.0]])
     entered = np.append(0.0, entered[1:])
-    of_centroids = np.maximum.reduce([_largest_by_cluster(leaves, cluster_of), passed, entered])
+    starts = np.flatnonzero(np.diff(cluster_of, prepend=-1))
+    left = np.maximum.reduceat(leaves, starts)
+    of_centroids = np.maximum.reduce([left, passed, entered])
     # What lies beyond cluster a: the best b > a, by sums of passed clusters up to b and from there.
     infinite = np.isinf(passed)
     summed = np.cumsum(np.where(infinite, 0.0, passed))
@@ -237,8 +190,3 @@ def _upward(leaves: Floats, passed: Floats, entered: Floats, cluster_of: Positio
     blocked = np.maximum.accumulate(infinite[1:][::-1])[::-1]
     beyond = np.append(np.where(blocked, np.inf, beyond), 0.0)
     return Losses(of_centroids, leaves + beyond[cluster_of])
-
-
-def _largest_by_cluster(of_records: Floats, cluster_of: Positions) -> Floats:
-    starts = np.flatnonzero(np.diff(cluster_of, prepend=-1))
-    return np.asarray(np.maximum.reduceat(of_records, starts))

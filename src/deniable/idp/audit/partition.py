@@ -31,32 +31,14 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats, Positions
-from deniable.idp.audit.changes import Centroid
-
-
-def memberships(column: npt.ArrayLike, k: int) -> Positions:
-    """Return the cluster of each record: sorted, among equal values the first record first.
-
-    Parameters
-    ----------
-    column : array, shape (records,)
-    k : int
-        Least size of a cluster; the remainder joins the last.
-    """
-    values = np.asarray(column, dtype=float)
-    found = np.empty(values.size, dtype=np.intp)
-    order = np.argsort(values, kind="stable")
-    found[order] = np.minimum(np.arange(values.size) // k, values.size // k - 1)
-    return found
+from deniable.idp.methods import Centroid, centroids
+from deniable.idp.microaggregation import Ranking
 
 
 def visible(clusters: Positions, centres: Floats, scales: Floats) -> Positions:
     """Return the visible block of each record: exact centroids that are equal look like one.
 
-    Parameters
-    ----------
-    clusters : array, shape (records,)
-    centres, scales : array, shape (clusters,)
+    Given are the cluster of each record, and the centres and scales of the clusters.
     """
     blocks = np.arange(centres.size)
     exact = np.flatnonzero(scales == 0)
@@ -85,11 +67,8 @@ def _log_of_one_value(
 def unlabelled(blocks: Positions, others: Sequence[Positions]) -> tuple[int, ...]:
     """Return what a shuffled file shows of the blocks of one attribute, without any label.
 
-    Returns
-    -------
-    tuple of int
-        The number of blocks, and for each other attribute the sum of squared numbers of records
-        that a block of the one and a block of the other share.
+    The number of blocks, and for each other attribute the sum of squared numbers of records that a
+    block of the one and a block of the other share.
     """
     found = [np.unique(blocks).size]
     for other in others:
@@ -105,11 +84,7 @@ def refutation_by_a_full_shift(centres: Floats, scales: Floats, upper: float) ->
     Each cluster then hands its first value down, so that those of the neighbour tie all clusters
     together. Above 0, the exact epsilon of the released records is infinite.
 
-    Parameters
-    ----------
-    centres, scales : array, shape (clusters,)
-        Of clusters of two records or more, of the mechanism that ships.
-    upper : float
+    Centres and scales are those of the mechanism that ships, of clusters of two records or more.
     """
     if centres.size == 1:
         return 0.0
@@ -137,24 +112,19 @@ def shown_when_shuffled(
     upper : float
         Of the first attribute.
     """
-    first, *rest = np.asarray(columns, dtype=float).T
-    others = [_shown(own, k, centroid, scale) for own, scale in zip(rest, scales[1:], strict=True)]
-    before = unlabelled(_shown(first, k, centroid, scales[0]), others)
-    for record in np.argsort(first, kind="stable")[: 2 * k]:
-        changed = first.copy()
+
+    def shown(values: Floats, scales: Floats) -> list[Positions]:
+        clusters = Ranking.of(values).clusters(k)
+        parts = zip(clusters.memberships, centroids(clusters, centroid), scales, strict=True)
+        return [visible(*part) for part in parts]
+
+    table = np.asarray(columns, dtype=float)
+    own, *others = shown(table, scales)
+    before = unlabelled(own, others)
+    for record in np.argsort(table[:, 0], kind="stable")[: 2 * k]:
+        changed = table[:, :1].copy()
         changed[record] = upper
-        if unlabelled(_shown(changed, k, centroid, scales[0]), others) != before:
+        (blocks,) = shown(changed, scales[:1])
+        if unlabelled(blocks, others) != before:
             return True
     return False
-
-
-def _shown(column: Floats, k: int, centroid: Centroid, scales: Floats) -> Positions:
-    ordered = np.sort(column)
-    starts = np.arange(column.size // k) * k
-    stops = np.append(starts[1:], column.size)
-    sums = np.add.reduceat(ordered, starts)
-    if centroid == "preprocessed":
-        sums += ordered[starts + 1] - ordered[starts] + ordered[stops - 2] - ordered[stops - 1]
-    # Equal values, to be compared: rounding must not tell two means of them apart.
-    centres = np.clip(sums / (stops - starts), ordered[starts], ordered[stops - 1])
-    return visible(memberships(column, k), centres, scales)

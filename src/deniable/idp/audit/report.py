@@ -25,18 +25,18 @@ import pandas as pd
 
 from deniable.arrays import Floats
 from deniable.idp import Masking, Ranking, masking
-from deniable.idp.audit.changes import Centroid, Cut, Moves
+from deniable.idp.audit.changes import Cut, Moves
 from deniable.idp.audit.losses import (
     AsItRuns,
     FrozenScale,
     Losses,
-    Method,
     losses_of_clusters_formed_anew,
     losses_within_fixed_clusters,
 )
 from deniable.idp.audit.partition import refutation_by_a_full_shift, shown_when_shuffled
+from deniable.idp.methods import Centroid, Variant, centroid_of
 
-METHODS: tuple[Method, ...] = get_args(Method)
+VARIANTS: tuple[Variant, ...] = get_args(Variant)
 FROZEN, AS_IT_RUNS = "scale frozen", "as it runs"
 FIXED, ANEW = "fixed", "formed anew"
 ALL = "all attributes"
@@ -81,8 +81,7 @@ class AuditedFile:
         Of the attributes.
     ranking : Ranking
     upper : array, shape (attributes,)
-    domain_factor : float
-        What `upper` was made with.
+        Made with the ``domain_factor``.
     """
 
     dataset: str
@@ -111,14 +110,7 @@ class AuditedFile:
 
 @dataclass(frozen=True, eq=False)
 class ClusteredFile:
-    """A file cut into clusters, for all methods and budgets.
-
-    Attributes
-    ----------
-    file : AuditedFile
-    k : int
-        1 for ``dp``, which forms no clusters.
-    """
+    """A file cut into clusters of k (1 for ``dp``, which forms none), for all budgets."""
 
     file: AuditedFile
     k: int
@@ -132,23 +124,15 @@ class ClusteredFile:
     def _moves(self) -> dict[Centroid, list[Moves]]:
         return {kind: [Moves(cut, kind) for cut in self._cuts] for kind in get_args(Centroid)}
 
-    def moves(self, method: Method) -> list[Moves]:
+    def moves(self, method: Variant) -> list[Moves]:
         """Return what a record's change does to each attribute."""
         return self._moves[centroid_of(method)]
 
-    def shipped(self, method: Method, epsilon: float) -> Masking:
+    def shipped(self, method: Variant, epsilon: float) -> Masking:
         """Return centroids and scales of the mechanism that ships."""
-        prose = method == "idp_cbls_prose"
-        return masking(
-            "idp_cbls" if method == "idp_cbls_prose" else method,
-            self.file.ranking,
-            self.k,
-            self.file.upper,
-            epsilon,
-            reading="prose" if prose else "exact",
-        )
+        return masking(method, self.file.ranking, self.k, self.file.upper, epsilon)
 
-    def frozen_losses(self, method: Method) -> dict[str, list[Losses]]:
+    def frozen_losses(self, method: Variant) -> dict[str, list[Losses]]:
         """Return the losses of each attribute at epsilon 1, scales held fixed, by clusters.
 
         They are proportional to epsilon.
@@ -160,19 +144,13 @@ class ClusteredFile:
             found[ANEW] = [losses_of_clusters_formed_anew(moves, loss) for moves, loss in pairs]
         return found
 
-    def losses_as_it_runs(self, method: Method, epsilon: float) -> list[Losses]:
+    def losses_as_it_runs(self, shipped: Masking) -> list[Losses]:
         """Return losses with each neighbour's own scales: attained, not always the largest."""
-        shipped = self.shipped(method, epsilon)
         parts = zip(shipped.centres, shipped.scales, shipped.epsilons.tolist(), strict=True)
         return [
-            losses_of_clusters_formed_anew(moves, AsItRuns(method, moves.cut, *part))
-            for moves, part in zip(self.moves(method), parts, strict=True)
+            losses_of_clusters_formed_anew(moves, AsItRuns(shipped.method, moves.cut, *part))
+            for moves, part in zip(self.moves(shipped.method), parts, strict=True)
         ]
-
-
-def centroid_of(method: Method) -> Centroid:
-    """Return which centroid a method gives noise to."""
-    return "preprocessed" if method.startswith("idp_cbls") else "mean"
 
 
 def holds(claimed: float, found: float, kind: Kind) -> bool | None:
@@ -185,7 +163,7 @@ def audit_file(
     file: AuditedFile,
     ks: Sequence[int],
     epsilons: Sequence[float],
-    methods: Sequence[Method] = METHODS,
+    methods: Sequence[Variant] = VARIANTS,
     *,
     as_it_runs: bool = True,
 ) -> pd.DataFrame:
@@ -201,11 +179,6 @@ def audit_file(
     methods : sequence of str
     as_it_runs : bool
         Whether to look at the second reading too, which takes most of the time.
-
-    Returns
-    -------
-    DataFrame
-        The columns `COLUMNS`.
     """
     rows: list[dict[str, Any]] = []
     if "dp" in methods:
@@ -225,7 +198,7 @@ def as_table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
 
 
 def _rows(
-    clustered: ClusteredFile, method: Method, epsilons: Sequence[float], as_it_runs: bool
+    clustered: ClusteredFile, method: Variant, epsilons: Sequence[float], as_it_runs: bool
 ) -> Iterator[dict[str, Any]]:
     frozen = clustered.frozen_losses(method)
     for epsilon in epsilons:
@@ -238,11 +211,10 @@ def _rows(
         if not as_it_runs or method == "idp_cbls_prose":  # which fails the first reading already
             continue
         if method in {"dp", "dp_um"}:  # their scales are the same on all files of this size
-            losses = frozen[FIXED if method == "dp" else ANEW]
             clusters = FIXED if method == "dp" else ANEW
-            yield from page.of_losses(losses, AS_IT_RUNS, clusters, "exact", epsilon)
+            yield from page.of_losses(frozen[clusters], AS_IT_RUNS, clusters, "exact", epsilon)
         else:
-            own = clustered.losses_as_it_runs(method, epsilon)
+            own = clustered.losses_as_it_runs(page.shipped)
             yield from page.of_losses(own, AS_IT_RUNS, ANEW, "lower bound", 1.0)
         if method != "dp":
             yield page.of_records(AS_IT_RUNS)
@@ -251,93 +223,68 @@ def _rows(
 
 @dataclass(frozen=True, eq=False)
 class Page:
-    """Writes the rows of one method at one budget.
-
-    Attributes
-    ----------
-    clustered : ClusteredFile
-    method : str
-    epsilon : float
-    """
+    """Writes the rows of one method at one budget."""
 
     clustered: ClusteredFile
-    method: Method
+    method: Variant
     epsilon: float
 
-    @property
-    def of_attribute(self) -> float:
-        """What is claimed of one attribute."""
-        return self.epsilon / self.clustered.file.ranking.attributes
+    @cached_property
+    def shipped(self) -> Masking:
+        """Centroids and scales of the mechanism that ships."""
+        return self.clustered.shipped(self.method, self.epsilon)
+
+    def claimed(self, unit: str, attribute: str) -> float:
+        """Return what is claimed of a unit: of one attribute a share of the budget."""
+        attributes = self.clustered.file.ranking.attributes
+        return self.epsilon if attribute == ALL or unit == "record" else self.epsilon / attributes
 
     def of_losses(
         self, losses: Sequence[Losses], reading: str, clusters: str, kind: Kind, times: float
     ) -> Iterator[dict[str, Any]]:
         """Yield the rows of centroids, attributes and, for clusters that are fixed, records."""
-        claimed, names = self.of_attribute, self.clustered.file.names
+        names = self.clustered.file.names
         single = [float(own.of_centroids.max()) * times for own in losses]
         whole = [float(own.of_records.max()) * times for own in losses]
+        worst = int(np.argmax(single))
+        yield self.row(reading, "centroid", single[worst], kind, clusters, names[worst])
+        worst = int(np.argmax(whole))
         together = self.clustered.file.of_all_attributes(losses) * times
-        for unit, found in (("centroid", single), ("attribute", whole)):
-            worst = int(np.argmax(found))
-            beyond = np.nan
-            if unit == "attribute":
-                own = losses[worst].of_records * times
-                beyond = float((own > claimed * (1 + CLAIM_TOLERANCE)).mean())
-            yield self.row(
-                reading, unit, claimed, found[worst], kind, clusters, names[worst], beyond
-            )
-        beyond = float((together > self.epsilon * (1 + CLAIM_TOLERANCE)).mean())
-        # Values of clusters that nobody can leave tell what their centroids tell, and no more.
-        units = ("attribute", "record") if clusters == FIXED else ("attribute",)
-        for unit in units:
-            yield self.row(
-                reading, unit, self.epsilon, float(together.max()), kind, clusters, ALL, beyond
-            )
+        found = [("attribute", names[worst], whole[worst], losses[worst].of_records * times)]
+        found += [("attribute", ALL, float(together.max()), together)]
+        if clusters == FIXED:
+            # Values of clusters that nobody can leave tell what their centroids tell, and no more.
+            found += [("record", ALL, float(together.max()), together)]
+        for unit, attribute, largest, of_records in found:
+            limit = self.claimed(unit, attribute) * (1 + CLAIM_TOLERANCE)
+            beyond = float((of_records > limit).mean())
+            yield self.row(reading, unit, largest, kind, clusters, attribute, beyond=beyond)
 
     def of_records(self, reading: str) -> dict[str, Any]:
         """Return the row of released records whose clusters are formed anew."""
-        names = self.clustered.file.names
-        shipped = self.clustered.shipped(self.method, self.epsilon)
-        deltas = [
-            refutation_by_a_full_shift(centres, scales, float(upper))
-            for centres, scales, upper in zip(
-                shipped.centres, shipped.scales, shipped.upper, strict=True
-            )
-        ]
+        shipped = self.shipped
+        parts = zip(shipped.centres, shipped.scales, shipped.upper.tolist(), strict=True)
+        deltas = [refutation_by_a_full_shift(*part) for part in parts]
         worst = int(np.argmax(deltas))
-        found = np.inf if deltas[worst] > 0 else 0.0
         return self.row(
             reading,
             "record",
-            self.epsilon,
-            found,
-            "exact" if np.isinf(found) else "lower bound",
+            np.inf if deltas[worst] > 0 else 0.0,
+            "lower bound",
             ANEW,
-            names[worst],
+            self.clustered.file.names[worst],
             delta=deltas[worst],
             note="the partition into clusters is released",
         )
 
     def of_shuffled_records(self) -> dict[str, Any]:
         """Return the row of records that are released in random order."""
-        clustered = self.clustered
-        shown = shown_when_shuffled(
-            clustered.file.columns,
-            clustered.k,
-            centroid_of(self.method),
-            clustered.shipped(self.method, self.epsilon).scales,
-            float(clustered.file.upper[0]),
-        )
-        return self.row(
-            FROZEN,
-            "record",
-            self.epsilon,
-            np.inf if shown else 0.0,
-            "lower bound",
-            ANEW,
-            clustered.file.names[0],
-            note="records in random order: how many of them two clusters share is released",
-        )
+        file = self.clustered.file
+        of = centroid_of(self.method), self.shipped.scales, float(file.upper[0])
+        shown = shown_when_shuffled(file.columns, self.clustered.k, *of)
+        note = "records in random order: how many of them two clusters share is released"
+        found = np.inf if shown else 0.0
+        return self.row(FROZEN, "record", found, "lower bound", ANEW, file.names[0], note=note)
 
     def of_data_driven_domain(self) -> dict[str, Any]:
         """Return the row of a domain that is a multiple of the largest value.
@@ -346,15 +293,13 @@ class Page:
         on the file and none on the neighbour, whose values pass through the old U at single points
         with probability 0. Clusters without noise aside, every method does clip.
         """
-        shipped = self.clustered.shipped(self.method, self.epsilon)
-        clips = bool((shipped.scales > 0).any())
+        clips = bool((self.shipped.scales > 0).any())
         return self.row(
             AS_IT_RUNS,
             "record",
-            self.epsilon,
             np.inf if clips else 0.0,
-            "exact" if clips else "lower bound",
-            FIXED if self.method == "dp" else ANEW,
+            "lower bound",
+            ANEW,
             ALL,
             domain="from the data",
             note="values clipped to U show U, which the largest value made",
@@ -364,19 +309,18 @@ class Page:
         self,
         reading: str,
         unit: str,
-        claimed: float,
         found: float,
         kind: Kind,
         clusters: str,
         attribute: str,
-        beyond: float = np.nan,
         *,
+        beyond: float = np.nan,
         delta: float = np.nan,
         domain: str = "public",
         note: str = "",
     ) -> dict[str, Any]:
         """Return one row. A lower bound that is infinite is exact."""
-        kind = "exact" if np.isinf(found) else kind
+        kind, claimed = "exact" if np.isinf(found) else kind, self.claimed(unit, attribute)
         return {
             "dataset": self.clustered.file.dataset,
             "method": self.method,

@@ -8,13 +8,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from deniable.arrays import Flags, Floats
-from deniable.idp import Masking, Ranking, microaggregate
+from deniable.arrays import Flags, Floats, Positions
+from deniable.idp import Masking, Method, Ranking, Variant, masking, microaggregate
 from deniable.idp.audit import (
     ANEW,
     AS_IT_RUNS,
@@ -22,13 +23,11 @@ from deniable.idp.audit import (
     Accuracy,
     AuditedFile,
     ClusteredFile,
-    Method,
     NoisyCentroids,
     certain_values,
     largest_accuracy,
     likelihood_attack,
     linked_share,
-    memberships,
     partition_attack,
     told_beyond_means,
 )
@@ -43,31 +42,20 @@ RANDOM_CHANGES = 200
 FALSE_ALARM = 1e-4  # of a single attack that is said to refute a claim
 TWIN_CLUSTERS = ((1.0, 2.0, 3.0), (2.0, 2.0, 2.0))
 TWIN_DOMAIN = 4.5  # 1.5 times the largest value
-
-
-@dataclass(frozen=True)
-class AttackGrid:
-    """What is attacked.
-
-    Attributes
-    ----------
-    k : sequence of int, at least 3
-    epsilons : sequence of float
-    domain_factor : float
-    runs : int
-        Releases for each attack.
-    """
-
-    k: Sequence[int] = (3, 10)
-    epsilons: Sequence[float] = (0.01, 0.1, 1.0)
-    domain_factor: float = 1.5
-    runs: int = 2000
+WHOLE_RECORD = "a record, all attributes"
 
 
 def attack_table(
-    name: str, data: NumericMicrodata, grid: AttackGrid, root_seed: int
+    name: str,
+    data: NumericMicrodata,
+    seed: int,
+    *,
+    k: Sequence[int],
+    epsilons: Sequence[float],
+    domain_factor: float,
+    runs: int,
 ) -> pd.DataFrame:
-    """Attack releases of a data set and of a neighbour.
+    """Attack releases of a data set and of a neighbour, `runs` times each.
 
     Returns
     -------
@@ -79,9 +67,9 @@ def attack_table(
         allows), ``epsilon_at_least`` (which the interval's lower end proves) and ``holds``: False
         if a 99.98 % interval lies above what is allowed, else empty, for no attack proves a claim.
     """
-    file = file_of(name, data, grid.domain_factor)
-    rows = [_Attacks(file, data.values, epsilon, grid.runs, root_seed) for epsilon in grid.epsilons]
-    found = [row for attacks in rows for row in attacks.rows(grid.k)]
+    file = file_of(name, data, domain_factor)
+    every = [_Attacks(file, data.values, epsilon, runs, seed) for epsilon in epsilons]
+    found = [row for attacks in every for row in attacks.rows(k)]
     return pd.DataFrame(found).astype({"holds": "boolean", "k": "Int64"})
 
 
@@ -101,15 +89,15 @@ class _Attacks:
     values: Floats
     epsilon: float
     runs: int
-    root_seed: int
+    seed: int
 
     def rows(self, ks: Sequence[int]) -> Iterator[dict[str, Any]]:
         yield self._on_laplace()
         for k in ks:
             clustered = ClusteredFile(self.file, k)
             for method in ATTACKED:
-                yield self._partition(clustered, method)
-                yield self._partition_of_random_changes(clustered, method)
+                yield self._partition(method, k)
+                yield self._partition_of_random_changes(method, k)
                 yield from self._likelihood(clustered, method)
 
     def _on_laplace(self) -> dict[str, Any]:
@@ -118,113 +106,83 @@ class _Attacks:
         reach = np.maximum(self.values, upper - self.values) / upper
         record = self.values[int(np.argmax(reach.sum(axis=1)))]
         changed = np.where(record > upper - record, 0.0, upper)
-        scales = upper / share
-        found = likelihood_attack(
-            NoisyCentroids(record, scales, upper),
-            NoisyCentroids(changed, scales, upper),
-            self._generator("laplace", "dp", 1),
-            self.runs,
-        )
-        return self._row("likelihood", "a record, all attributes", "dp", FROZEN, "record", 1, found)
+        one, other = (NoisyCentroids(each, upper / share, upper) for each in (record, changed))
+        found = likelihood_attack(one, other, self._generator("laplace", "dp", 1), self.runs)
+        return self._row("likelihood", WHOLE_RECORD, "dp", FROZEN, "record", None, found)
 
-    def _partition(self, clustered: ClusteredFile, method: Method) -> dict[str, Any]:
+    def _partition(self, method: Variant, k: int) -> dict[str, Any]:
         column, changed = self.values[:, 0], self.values[:, 0].copy()
         changed[np.argsort(column, kind="stable")[0]] = self.file.upper[0]
-        models = self._models_of_first(clustered, method, changed)
-        found = partition_attack(
-            *models,
-            memberships(column, clustered.k),
-            memberships(changed, clustered.k),
-            self._generator("partition", method, clustered.k),
-            self.runs,
-        )
+        generator = self._generator("partition", method, k)
+        one, other = (self._of_first(method, k, each) for each in (column, changed))
+        found = partition_attack(one, other, generator, self.runs)
         what = "smallest value to U, first attribute"
-        return self._row("partition", what, method, AS_IT_RUNS, "record", clustered.k, found)
+        return self._row("partition", what, method, AS_IT_RUNS, "record", k, found)
 
-    def _partition_of_random_changes(
-        self, clustered: ClusteredFile, method: Method
-    ) -> dict[str, Any]:
+    def _partition_of_random_changes(self, method: Variant, k: int) -> dict[str, Any]:
         """Attack as often, with another record and another record's value each time."""
-        generator = self._generator("random change", method, clustered.k)
+        generator = self._generator("random change", method, k)
         column, right = self.values[:, 0], 0
         tried = min(self.runs, RANDOM_CHANGES)
+        actual = self._of_first(method, k, column)
         for _ in range(tried):
             record, other = generator.choice(column.size, size=2, replace=False)
             changed = column.copy()
             changed[record] = column[other]
-            found = partition_attack(
-                *self._models_of_first(clustered, method, changed),
-                memberships(column, clustered.k),
-                memberships(changed, clustered.k),
-                generator,
-                1,
-            )
-            right += found.right
+            neighbour = self._of_first(method, k, changed)
+            right += partition_attack(actual, neighbour, generator, 1).right
         what = "a random record gets another's value, first attribute"
         found = Accuracy(right, tried)
-        return self._row("partition", what, method, AS_IT_RUNS, "record", clustered.k, found)
+        return self._row("partition", what, method, AS_IT_RUNS, "record", k, found)
 
-    def _models_of_first(
-        self, clustered: ClusteredFile, method: Method, changed: Floats
-    ) -> tuple[NoisyCentroids, NoisyCentroids]:
-        """Return the first attribute's centroids under the file and under a neighbour."""
-        share = self.epsilon / self.file.upper.size
-        upper = self.file.upper[:1]
-        models = []
-        for column in (self.values[:, 0], changed):
-            single = AuditedFile("", self.file.names[:1], Ranking.of(column[:, None]), upper, 1.0)
-            own = ClusteredFile(single, clustered.k).shipped(method, share)
-            models.append(_together(own, own.scales))
-        return models[0], models[1]
+    def _of_first(
+        self, method: Variant, k: int, column: Floats
+    ) -> tuple[NoisyCentroids, Positions]:
+        """Return the centroids, and each record's cluster, of values of the first attribute."""
+        upper, share = self.file.upper[:1], self.epsilon / self.file.upper.size
+        found = masking(method, Ranking.of(column[:, None]), k, upper, share)
+        return _together(found, found.scales), found.clusters.memberships[0]
 
-    def _likelihood(self, clustered: ClusteredFile, method: Method) -> Iterator[dict[str, Any]]:
+    def _likelihood(self, clustered: ClusteredFile, method: Variant) -> Iterator[dict[str, Any]]:
         shipped = clustered.shipped(method, self.epsilon)
-        changed = self._worst_neighbour(clustered, method)
+        changed = self._worst_neighbour(clustered, shipped)
         for reading in (FROZEN, AS_IT_RUNS):
             other = _together(changed, shipped.scales if reading == FROZEN else changed.scales)
             actual = _together(shipped, shipped.scales)
             # Rounding is no part of either reading: centroids that are equal but for it are equal.
             apart = ~np.isclose(actual.centres, other.centres, rtol=1e-9, atol=0.0)
             differs = apart | (actual.scales != other.scales)
-            found = likelihood_attack(
-                _those(actual, differs),
-                _those(other, differs),
-                self._generator(f"likelihood {reading}", method, clustered.k),
-                self.runs,
+            generator = self._generator(f"likelihood {reading}", method, clustered.k)
+            pair = _those(actual, differs), _those(other, differs)
+            found = likelihood_attack(*pair, generator, self.runs)
+            yield self._row(
+                "likelihood", WHOLE_RECORD, method, reading, "attribute", clustered.k, found
             )
-            what = "a record, all attributes"
-            yield self._row("likelihood", what, method, reading, "attribute", clustered.k, found)
 
-    def _worst_neighbour(self, clustered: ClusteredFile, method: Method) -> Masking:
+    def _worst_neighbour(self, clustered: ClusteredFile, shipped: Masking) -> Masking:
         """Return how a neighbour is masked: the record with most to lose goes to an end of each.
 
         Which end of each domain tells more is seen by trying both.
         """
-        record = self._most_exposed(clustered, method)
-        scales = clustered.shipped(method, self.epsilon).scales
-        centres = clustered.shipped(method, self.epsilon).centres
+        losses = clustered.frozen_losses(shipped.method)[ANEW]
+        record = int(np.argmax(self.file.of_all_attributes(losses)))
+
+        def masked_with(values: Floats) -> Masking:
+            table = self.values.copy()
+            table[record] = values
+            own = Ranking.of(table)
+            return masking(shipped.method, own, clustered.k, self.file.upper, self.epsilon)
+
         ends, told = (np.zeros(self.file.upper.size), self.file.upper), []
+        scales = shipped.scales
         for end in ends:
-            moved = np.abs(self._masked_with(clustered, method, record, end).centres - centres)
+            moved = np.abs(masked_with(end).centres - shipped.centres)
             told.append(np.divide(moved, scales, out=np.zeros_like(moved), where=scales > 0).sum(1))
-        worst = np.where(told[0] > told[1], *ends)
-        return self._masked_with(clustered, method, record, worst)
-
-    def _masked_with(
-        self, clustered: ClusteredFile, method: Method, record: int, values: Floats
-    ) -> Masking:
-        table = self.values.copy()
-        table[record] = values
-        own = AuditedFile("", self.file.names, Ranking.of(table), self.file.upper, 1.0)
-        return ClusteredFile(own, clustered.k).shipped(method, self.epsilon)
-
-    def _most_exposed(self, clustered: ClusteredFile, method: Method) -> int:
-        losses = clustered.frozen_losses(method)[ANEW]
-        return int(np.argmax(self.file.of_all_attributes(losses)))
+        return masked_with(np.where(told[0] > told[1], *ends))
 
     def _generator(self, attack: str, method: str, k: int) -> np.random.Generator:
         key = {"audit": attack, "data": self.file.dataset, "method": method, "k": k}
-        return generator_for(self.root_seed, key | {"epsilon": self.epsilon})
+        return generator_for(self.seed, key | {"epsilon": self.epsilon})
 
     def _row(
         self,
@@ -233,7 +191,7 @@ class _Attacks:
         method: str,
         reading: str,
         unit: str,
-        k: int,
+        k: int | None,
         found: Accuracy,
     ) -> dict[str, Any]:
         low, high = found.interval()
@@ -246,7 +204,7 @@ class _Attacks:
             "method": method,
             "reading": reading,
             "unit": unit,
-            "k": None if method == "dp" else k,
+            "k": k,
             "claimed_epsilon": self.epsilon,
             "accuracy": found.value,
             "ci_low": low,
@@ -259,7 +217,13 @@ class _Attacks:
 
 
 def protection_table(
-    name: str, data: NumericMicrodata, grid: AttackGrid, root_seed: int
+    name: str,
+    data: NumericMicrodata,
+    seed: int,
+    *,
+    k: Sequence[int],
+    epsilons: Sequence[float],
+    domain_factor: float,
 ) -> pd.DataFrame:
     """Compare what releases protect with what microaggregation alone protects.
 
@@ -275,28 +239,33 @@ def protection_table(
         - "values known for certain": share of all values;
         - "records linked": share of records whose released values are the nearest to their own.
     """
-    rows = [*_twins(grid), *_certain(name, data, grid), *_linked(name, data, grid, root_seed)]
+    file = file_of(name, data, domain_factor)
+    linked = _linked(file, data.values, k, epsilons, seed)
+    rows = [*_twins(epsilons), *_certain(file, k), *linked]
     table = pd.DataFrame(rows)
     less = table["value"] > table["microaggregation"]
     table.insert(list(table.columns).index("replicates"), "less_protection", less)
     return table.astype({"k": "Int64", "replicates": "Int64"})
 
 
-def _twins(grid: AttackGrid) -> Iterator[dict[str, Any]]:
-    for method in ATTACKED:
-        for epsilon in grid.epsilons:
-            told = told_beyond_means(method, *TWIN_CLUSTERS, TWIN_DOMAIN, epsilon)
-            of = {"dataset": "none", "measure": "loss between clusters with one mean"}
-            at = {"method": method, "k": len(TWIN_CLUSTERS[0]), "epsilon": epsilon}
-            yield of | at | {"value": told, "microaggregation": 0.0}
+def _twins(epsilons: Sequence[float]) -> Iterator[dict[str, Any]]:
+    for method, epsilon in product(ATTACKED, epsilons):
+        yield {
+            "dataset": "none",
+            "measure": "loss between clusters with one mean",
+            "method": method,
+            "k": len(TWIN_CLUSTERS[0]),
+            "epsilon": epsilon,
+            "value": told_beyond_means(method, *TWIN_CLUSTERS, TWIN_DOMAIN, epsilon),
+            "microaggregation": 0.0,
+        }
 
 
-def _certain(name: str, data: NumericMicrodata, grid: AttackGrid) -> Iterator[dict[str, Any]]:
-    file = file_of(name, data, grid.domain_factor)
-    for k in grid.k:
+def _certain(file: AuditedFile, ks: Sequence[int]) -> Iterator[dict[str, Any]]:
+    for k in ks:
         found = [certain_values(moves.cut) for moves in ClusteredFile(file, k).moves("idp_cbls")]
         yield {
-            "dataset": name,
+            "dataset": file.dataset,
             "measure": "values known for certain",
             "method": "idp_cbls",
             "k": k,
@@ -306,35 +275,36 @@ def _certain(name: str, data: NumericMicrodata, grid: AttackGrid) -> Iterator[di
 
 
 def _linked(
-    name: str, data: NumericMicrodata, grid: AttackGrid, root_seed: int
+    file: AuditedFile,
+    values: Floats,
+    ks: Sequence[int],
+    epsilons: Sequence[float],
+    seed: int,
 ) -> Iterator[dict[str, Any]]:
-    file = file_of(name, data, grid.domain_factor)
-    generator = generator_for(root_seed, {"audit": "linked", "data": name})
-    targets = generator.permutation(len(data))[:LINKED_TARGETS]
-    for k in grid.k:
-        plain = linked_share(data.values, microaggregate(data.values, k), targets)
-        for method in ("dp", *ATTACKED):
-            for epsilon in grid.epsilons:
-                clustered = ClusteredFile(file, 1 if method == "dp" else k)
-                noise = SeededNoise(generator)
-                released = clustered.shipped(method, epsilon).mask(noise)[0]
-                yield {
-                    "dataset": name,
-                    "measure": "records linked",
-                    "method": method,
-                    "k": k,
-                    "epsilon": epsilon,
-                    "value": linked_share(data.values, released, targets),
-                    "microaggregation": plain,
-                    "replicates": targets.size,
-                }
+    generator = generator_for(seed, {"audit": "linked", "data": file.dataset})
+    targets, noise = generator.permutation(len(values))[:LINKED_TARGETS], SeededNoise(generator)
+    for k in ks:
+        plain = linked_share(values, microaggregate(values, k), targets)
+        for method, epsilon in product(("dp", *ATTACKED), epsilons):
+            masked = masking(method, file.ranking, k, file.upper, epsilon)
+            yield {
+                "dataset": file.dataset,
+                "measure": "records linked",
+                "method": method,
+                "k": k,
+                "epsilon": epsilon,
+                "value": linked_share(values, masked.mask(noise)[0], targets),
+                "microaggregation": plain,
+                "replicates": targets.size,
+            }
 
 
 def attacked(given: Given) -> dict[str, pd.DataFrame]:
     """Attack releases of a data set, and compare what they protect."""
     ((name, data),) = given.data.items()
-    grid = AttackGrid(**given.settings)
+    asked = dict(given.settings)
+    runs = asked.pop("runs")
     return {
-        f"{name}_attacks": attack_table(name, data, grid, given.seed),
-        f"{name}_protection": protection_table(name, data, grid, given.seed),
+        f"{name}_attacks": attack_table(name, data, given.seed, runs=runs, **asked),
+        f"{name}_protection": protection_table(name, data, given.seed, **asked),
     }

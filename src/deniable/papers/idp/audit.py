@@ -6,23 +6,22 @@
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from deniable.idp import Ranking, domain_bounds
+from deniable.idp import METHODS, Ranking, Variant, domain_bounds
 from deniable.idp.audit import (
     ALL,
     ANEW,
     AS_IT_RUNS,
     CLAIM_TOLERANCE,
     FIXED,
-    METHODS,
+    VARIANTS,
     AuditedFile,
     ClusteredFile,
-    Method,
     Page,
     as_table,
     audit_file,
@@ -35,28 +34,6 @@ from deniable.study import Given
 
 DATASETS = ("census", "wine")
 INDEPENDENTLY = "attributes released independently"
-CERTIFIED: tuple[Method, ...] = ("dp", "dp_um", "idp_ls", "idp_cbls")
-
-
-@dataclass(frozen=True)
-class AuditGrid:
-    """What is audited of a data set.
-
-    Attributes
-    ----------
-    k : sequence of int, at least 3
-    epsilons : sequence of float
-        Claimed for a record.
-    domain_factors : sequence of float
-        The first is audited in both readings, the others with the scale frozen.
-    releases : int
-        That each certificate is measured in.
-    """
-
-    k: Sequence[int]
-    epsilons: Sequence[float] = (0.01, 0.1, 1.0)
-    domain_factors: Sequence[float] = (1.5, 10.0)
-    releases: int = 20
 
 
 def file_of(name: str, data: NumericMicrodata, domain_factor: float) -> AuditedFile:
@@ -65,50 +42,47 @@ def file_of(name: str, data: NumericMicrodata, domain_factor: float) -> AuditedF
     return AuditedFile(name, data.names, Ranking.of(data.values), upper, domain_factor)
 
 
-def audit_table(name: str, data: NumericMicrodata, grid: AuditGrid, root_seed: int) -> pd.DataFrame:
+def audit_table(
+    name: str,
+    data: NumericMicrodata,
+    seed: int,
+    *,
+    k: Sequence[int],
+    epsilons: Sequence[float],
+    domain_factors: Sequence[float],
+    releases: int,
+) -> pd.DataFrame:
     """Audit all methods on a data set.
 
-    Returns
-    -------
-    DataFrame
-        The columns `deniable.idp.audit.report.COLUMNS`.
+    The first domain factor is audited in both readings, the others with the scale frozen;
+    certificates are measured in so many releases. The columns are those of
+    `deniable.idp.audit.as_table`.
     """
-    tables = []
-    for position, factor in enumerate(grid.domain_factors):
-        file = file_of(name, data, factor)
-        tables.append(audit_file(file, grid.k, grid.epsilons, as_it_runs=position == 0))
-    first = file_of(name, data, grid.domain_factors[0])
-    tables.append(as_table(list(certificate_rows(first, data, grid, root_seed))))
-    return pd.concat(tables, ignore_index=True)
+    files = [file_of(name, data, factor) for factor in domain_factors]
+    tables = [audit_file(file, k, epsilons, as_it_runs=file is files[0]) for file in files]
+    note = f"released numbers, {releases} releases, upper 99.9 % of the error"
+    certified = []
+    for method in METHODS:
+        for size, epsilon in product((1,) if method == "dp" else k, epsilons):
+            page = Page(ClusteredFile(files[0], size), method, epsilon)
+            key = {"audit": "certificate", "data": name, "method": method}
+            noise = SeededNoise(generator_for(seed, key | {"k": size, "epsilon": epsilon}))
+            found = certificate(data.values, page.shipped.mask(noise, releases))
+            worst = data.names[int(np.argmax(found.of_attributes))]
+            certified += [
+                page.row(AS_IT_RUNS, unit, bound, "lower bound", ANEW, attribute, note=said)
+                for unit, bound, attribute, said in (
+                    ("attribute", found.largest, worst, note),
+                    ("record", found.largest, worst, note),
+                    ("record", found.summed, ALL, f"{note}; {INDEPENDENTLY}"),
+                )
+            ]
+    return pd.concat([*tables, as_table(certified)], ignore_index=True)
 
 
-def certificate_rows(
-    file: AuditedFile, data: NumericMicrodata, grid: AuditGrid, root_seed: int
-) -> Iterator[dict[str, Any]]:
-    """Yield what the released numbers alone prove of each method."""
-    for method in CERTIFIED:
-        for k in (1,) if method == "dp" else grid.k:
-            clustered = ClusteredFile(file, k)
-            for epsilon in grid.epsilons:
-                key = {"audit": "certificate", "data": file.dataset, "method": method}
-                generator = generator_for(root_seed, key | {"k": k, "epsilon": epsilon})
-                noise = SeededNoise(generator)
-                released = clustered.shipped(method, epsilon).mask(noise, grid.releases)
-                found = certificate(data.values, released)
-                page = Page(clustered, method, epsilon)
-                note = f"released numbers, {grid.releases} releases, upper 99.9 % of the error"
-                worst = int(np.argmax(found.of_attributes))
-                for unit, claimed, bound, attribute, said in (
-                    ("attribute", page.of_attribute, found.largest, data.names[worst], note),
-                    ("record", epsilon, found.largest, data.names[worst], note),
-                    ("record", epsilon, found.summed, ALL, f"{note}; {INDEPENDENTLY}"),
-                ):
-                    yield page.row(
-                        AS_IT_RUNS, unit, claimed, bound, "lower bound", ANEW, attribute, note=said
-                    )
-
-
-def cluster_table(name: str, data: NumericMicrodata, grid: AuditGrid) -> pd.DataFrame:
+def cluster_table(
+    name: str, data: NumericMicrodata, k: Sequence[int], domain_factors: Sequence[float]
+) -> pd.DataFrame:
     """Hold each sensitivity against all changes of one record, attribute by attribute.
 
     Returns
@@ -124,19 +98,14 @@ def cluster_table(name: str, data: NumericMicrodata, grid: AuditGrid) -> pd.Data
         ``values_certain_from_means``, the share of values that the means of the clusters alone
         give away.
     """
-    files = [file_of(name, data, factor) for factor in grid.domain_factors]
+    files = [file_of(name, data, factor) for factor in domain_factors]
+    every = (ClusteredFile(file, size) for file in files for size in k)
     return pd.DataFrame(
-        row for file in files for k in grid.k for row in _cluster_rows(ClusteredFile(file, k))
+        row for each in every for method in VARIANTS[1:] for row in _cluster_rows(each, method)
     )
 
 
-def _cluster_rows(clustered: ClusteredFile) -> Iterator[dict[str, Any]]:
-    for method in METHODS:
-        if method != "dp":
-            yield from _rows_of_method(clustered, method)
-
-
-def _rows_of_method(clustered: ClusteredFile, method: Method) -> Iterator[dict[str, Any]]:
+def _cluster_rows(clustered: ClusteredFile, method: Variant) -> Iterator[dict[str, Any]]:
     file = clustered.file
     attributes = file.ranking.attributes  # losses at epsilon 1, of which each claims a share
     scales = clustered.shipped(method, 1.0).scales
@@ -180,16 +149,16 @@ def audited(given: Given) -> dict[str, pd.DataFrame]:
     ((name, data),) = given.data.items()
     asked = dict(given.settings)
     sizes = {each: asked.pop(f"{each}_k") for each in DATASETS}
-    grid = AuditGrid(sizes[name], **asked)
     return {
-        name: audit_table(name, data, grid, given.seed),
-        f"{name}_clusters": cluster_table(name, data, grid),
+        name: audit_table(name, data, given.seed, k=sizes[name], **asked),
+        f"{name}_clusters": cluster_table(name, data, sizes[name], asked["domain_factors"]),
     }
 
 
 def joined(given: Given) -> dict[str, pd.DataFrame]:
     """Join what audits and attacks found on each data set, with the source of its records."""
     sources = {name: data.marks["data_source"] for name, data in given.data.items()}
+    types = {"k": "Int64", "holds": "boolean"}  # of columns with missing values
     found = {}
     for table, part in (
         ("idp_audit", ""),
@@ -198,13 +167,9 @@ def joined(given: Given) -> dict[str, pd.DataFrame]:
         ("idp_protection", "_protection"),
     ):
         tables = {name: given.tables[f"{name}{part}"] for name in DATASETS}
-        typed = {name: each.astype(_types(each)) for name, each in tables.items()}
+        typed = {
+            name: each.astype({column: kind for column, kind in types.items() if column in each})
+            for name, each in tables.items()
+        }
         found[table] = of_datasets(typed, sources)
     return found
-
-
-def _types(table: pd.DataFrame) -> dict[str, str]:
-    """Return the types of columns that have missing values, and would be written otherwise."""
-    return {
-        name: kind for name, kind in {"k": "Int64", "holds": "boolean"}.items() if name in table
-    }

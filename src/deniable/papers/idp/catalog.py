@@ -29,12 +29,12 @@ SPLIT = ("", "_clusters", "_attacks", "_protection")
 
 STUDIES = {
     **{
-        name: Study(".sse:IdpSse", ("k",), summary="mean", datasets=(FIGURES_OF[name],))
+        name: Study(".utility:IdpSse", ("k",), summary="mean", datasets=(FIGURES_OF[name],))
         for name in SSE
     },
     **{
         name: Study(
-            ".forests:IdpForests",
+            ".utility:IdpForests",
             ("domain_factors", "attribute"),
             summary="mean",
             datasets=(FIGURES_OF[name],),
@@ -136,23 +136,34 @@ FIGURES = (
     *(
         Figure(
             name,
-            f".figures.utility:{name.removeprefix('idp_')}",
+            draw,
             f"Figure {name[-1]}: {what.format(DATASETS[FIGURES_OF[name]])}, {over}",
+            options={"dataset": FIGURES_OF[name]},
         )
-        for names, what, over in (
-            (SSE, "mean SSE of masked {} records over k", "by epsilon and domain"),
-            (FORESTS, "F-measures of classifiers trained on protected {} records", "over k"),
+        for names, draw, what, over in (
+            (
+                SSE,
+                ".figures:errors",
+                "mean SSE of masked {} records over k",
+                "by epsilon and domain",
+            ),
+            (
+                FORESTS,
+                ".figures:f_measures",
+                "F-measures of classifiers trained on protected {} records",
+                "over k",
+            ),
         )
         for name in names
     ),
     Figure(
         "idp_audit",
-        ".figures.privacy:claimed_and_exact",
+        ".figures:claimed_and_exact",
         "Exact over claimed epsilon of one centroid, of all, and of the records, over k",
     ),
     Figure(
         "idp_attacks",
-        ".figures.privacy:attacks",
+        ".figures:attacks",
         "How often an intruder tells a file from its neighbour, over claimed epsilon",
     ),
 )
@@ -161,34 +172,32 @@ SECTIONS = (
         "idp_overview",
         "Individual differential privacy: promised, delivered, protected",
         "Promised and delivered",
-        ".sections.overview:overview",
+        ".overview:overview",
         needs=("idp_audit",),
     ),
     Section(
         "idp_sse",
         "Figures 3 and 4: the error of masked records",
         "Figures 3 and 4",
-        ".sections.utility:sse",
+        ".sections:sse",
         needs=("idp_fig3", "idp_fig4"),
     ),
     Section(
         "idp_forests",
         "Figures 5 and 6: classifiers trained on masked records",
         "Figures 5 and 6",
-        ".sections.utility:forests",
+        ".sections:forests",
         needs=("idp_fig5", "idp_fig6"),
     ),
     Section(
         "idp_privacy",
         "The audit: from one centroid to the released records",
         "Audit of iDP",
-        ".sections.privacy:audit",
+        ".sections:audit",
         template="idp/privacy",
         needs=("idp_audit", "idp_audit_clusters", "idp_attacks", "idp_protection"),
     ),
-    Section(
-        "idp_claims", "What [idp] says in words", "Claims in words", ".sections.utility:claims"
-    ),
+    Section("idp_claims", "What [idp] says in words", "Claims in words", ".sections:claims"),
 )
 
 PAPER = Paper(

@@ -1,6 +1,13 @@
-"""What data sets, methods and parts of the audit are called: in tables, on the page, in figures."""
+"""What data sets, methods and parts of the audit are called, and what a page shows of them."""
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from deniable.display import Row, Tables, nearest
 
 DATASETS = {"census": "Census", "wine": "White wine"}
 SSE_TABLES = {"census": "idp_fig3", "wine": "idp_fig4"}
@@ -44,13 +51,7 @@ UNITS = {
 class Attack:
     """Which rows of the attacks belong together, and what the page calls them.
 
-    Attributes
-    ----------
-    attack, reading : str
-        As in the table.
-    neighbour : str
-        Part of what is changed.
-    title : str
+    `attack` and `reading` are as in the table, `neighbour` is a part of what is changed.
     """
 
     attack: str
@@ -58,9 +59,99 @@ class Attack:
     neighbour: str
     title: str
 
+    def rows_of(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Return its rows."""
+        part = where(table, attack=self.attack, reading=self.reading)
+        return part[part["neighbour"].str.contains(self.neighbour, regex=False)]
+
 
 ATTACKS = {
     "frozen": Attack("likelihood", FROZEN, ALL, "centroids, scale frozen"),
     "runs": Attack("likelihood", AS_IT_RUNS, ALL, "centroids, as it runs"),
     "partition": Attack("partition", AS_IT_RUNS, "random record", "records, a random change"),
 }
+
+
+# -- what is shown of tables -----------------------------------------------------------------------
+
+SHOWN_K, SHOWN_EPSILONS = 10.0, (0.1, 1.0)
+
+
+def where(table: pd.DataFrame | None, **values: Any) -> pd.DataFrame:
+    """Return the rows that have a value in each column, or one of several; none without a table."""
+    if table is None:
+        return pd.DataFrame()
+    for column, value in values.items():
+        found = table[column].isin(value) if isinstance(value, tuple) else table[column] == value
+        table = table[found]
+    return table
+
+
+def noted(table: pd.DataFrame, note: str) -> pd.Series:
+    """Return which rows of the audit have some words in their note."""
+    return table["note"].fillna("").astype(str).str.contains(note, regex=False)
+
+
+def common(tables: Iterable[pd.DataFrame], column: str, target: float) -> float | None:
+    """Return the value that stands in most of some tables; of several the nearest to a target."""
+    columns = [set(table[column].dropna()) for table in tables]
+    values = set().union(*columns)
+    most = max((sum(value in each for each in columns) for value in values if value), default=0)
+    return nearest((v for v in values if sum(v in each for each in columns) == most), target)
+
+
+def shown_epsilons(values: Iterable[float]) -> list[float]:
+    """Return the epsilons nearest to `SHOWN_EPSILONS`, in order."""
+    every = list(values)
+    found = {nearest(every, target) for target in SHOWN_EPSILONS}
+    return sorted(each for each in found if each is not None)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The settings that one page has room for; delivery is shown at the last of the epsilons."""
+
+    k: float | None
+    factor: float | None
+    epsilons: list[float]
+
+    @property
+    def epsilon(self) -> float | None:
+        """The epsilon at which delivery is shown."""
+        return self.epsilons[-1] if self.epsilons else None
+
+    def at_k(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows of its k, and of plain noise, which has none."""
+        return table[(table["method"] == "dp") | (table["k"] == self.k)]
+
+
+def shown(tables: Tables) -> Shown:
+    """Return the k that most tables have, the narrowest domain and the epsilons of one page."""
+    audit = tables["idp_audit"]
+    with_k = ("idp_audit", "idp_attacks", "idp_protection")
+    names = (*with_k, *SSE_TABLES.values(), *FOREST_TABLES.values())
+    clustered = [where(tables[name], method=CLUSTERED) for name in names if name in tables]
+    return Shown(
+        common(clustered, "k", SHOWN_K),
+        audit["domain_factor"].min(),
+        shown_epsilons(audit["epsilon"].unique()),
+    )
+
+
+def judged(row: Row) -> Row:
+    """Return a row with its verdict in words: a lower bound within the claim decides nothing."""
+    verdict: str = "undecided" if pd.isna(row["holds"]) else "holds" if row["holds"] else "fails"
+    return row | {"verdict": verdict}
+
+
+def data_driven(audit: pd.DataFrame, at: Shown) -> Row | None:
+    """Count the methods without a finite epsilon if the domain is made from the data."""
+    part = where(audit, domain="from the data", epsilon=at.epsilon, domain_factor=at.factor)
+    if not len(part):
+        return None
+    endless = part[part["exact_or_lower_bound"].map(math.isinf)]
+    of, at_all = (
+        [title for name, title in MASKED.items() if name in set(each["method"])]
+        for each in (part, endless)
+    )
+    return {"methods": of, "all": len(endless) == len(part), "endless": at_all}

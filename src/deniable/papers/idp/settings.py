@@ -1,6 +1,6 @@
 """What studies, audit and attacks of [idp] can be told, as typed models."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -84,11 +84,6 @@ class IndividualAudit(Strict):
     # The first is audited in both readings, the others with the scale frozen.
     domain_factors: Values[DomainFactor]
     releases: Annotated[int, Field(ge=2, le=10_000)]
-
-    def of(self, dataset: str) -> dict[str, Any]:
-        """Return what is audited of a data set, census or wine, as plain values."""
-        sizes = {"census": self.census_k, "wine": self.wine_k}
-        return {"k": sizes[dataset]} | self.model_dump(exclude={"census_k", "wine_k"})
 
 
 class IndividualAttacks(Strict):

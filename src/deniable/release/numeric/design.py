@@ -2,7 +2,7 @@
 
 Two mechanisms. ``idp`` adds Laplace noise to values or to centroids of clusters ([idp],
 `deniable.idp.methods`); ``numeric_dp`` publishes noisy histograms, and records drawn from them
-(`deniable.idp.histograms`). Both know an attribute as [0, U]: values are taken into their bounds
+(`deniable.idp.true_dp`). Both know an attribute as [0, U]: values are taken into their bounds
 and moved to begin at 0 before, and moved back after. Where bounds are stated without a look at the
 records, this is done record by record and costs no privacy.
 """

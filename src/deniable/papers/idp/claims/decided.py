@@ -1,20 +1,21 @@
-"""What [idp] claims in words, and the verdicts of this run: sections 1 and 5 here, 4 in `figures`.
+"""What [idp] claims in words, and the verdicts of this run: sections 1, 4.2 and 5 (4.1: `sse`).
 
 What the text claims of privacy is not decided here but by the audit, except for its comparison with
-microaggregation (section 1), which takes no more than the clusters.
+microaggregation (section 1), which takes no more than the clusters. "F" is the mean of the
+F-measures of the two classes.
 
 Cells of two domain factors share the forest's seed, and cells of ``dp`` their runs: this makes
 tests between them conservative. For the tests see `deniable.study.comparisons`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from deniable.arrays import Floats
 from deniable.idp import (
     METHODS,
     Ranking,
@@ -25,9 +26,8 @@ from deniable.idp import (
     masking_sse,
     sample_variances,
 )
-from deniable.papers.idp.claims import figures
-from deniable.papers.idp.claims.figures import ORDERS, SIMILAR_F, side_by_side
-from deniable.papers.idp.claims.tables import Tables, shifted, times_row
+from deniable.papers.idp.claims import sse
+from deniable.papers.idp.claims.sse import ORDERS, Tables, shifted, times_row
 from deniable.study import (
     Claim,
     Claims,
@@ -39,17 +39,25 @@ from deniable.study import (
     claim_columns,
     counted,
     decide_claims,
+    known,
+    near,
     range_of,
+    ratio,
     ratios_of,
     some,
     source_of,
 )
 
-Floats = npt.NDArray[np.float64]
-
 TRUE_DP = ("dp_synthetic", "dp_naive_bayes", "dp_rule")
-GROUPS, CONCLUSIONS = Claims(), Claims()
+SMALL_K = 10
+"""In the middle of what section 4.1 gives as the best k of iDP-CBLS."""
+SIMILAR_F = 0.05
+SHORTFALL_TOLERANCE = 0.03
+GROUPS, FORESTS, CONCLUSIONS = Claims(), Claims(), Claims()
 _of_groups = partial(GROUPS.claim, section="1")
+_of_forests = partial(FORESTS.claim, section="4.2, Figures 5 and 6")
+_of_census = partial(FORESTS.claim, section="4.2.1, Figure 5")
+_of_wine = partial(FORESTS.claim, section="4.2.2, Figure 6", about="wine")
 _of_conclusions = partial(CONCLUSIONS.claim, section="5")
 CLAIM_COLUMNS = claim_columns("dataset")
 
@@ -66,17 +74,13 @@ def decide(given: Given) -> dict[str, pd.DataFrame]:
 
 def every_claim() -> tuple[Claim, ...]:
     """Return the claims with their tests, in the order of the text; "5" repeats what "1" says."""
-    return *GROUPS, *figures.CLAIMS, *CONCLUSIONS
+    return *GROUPS, *sse.CLAIMS, *FORESTS, *CONCLUSIONS
 
 
 def claims(tables: Tables) -> pd.DataFrame:
-    """Hold every claim against the tables of one data set.
+    """Hold every claim against the tables of one data set: a row each, of `CLAIM_COLUMNS`.
 
-    Returns
-    -------
-    DataFrame
-        A row a claim: `CLAIM_COLUMNS`. Claims about cells that the
-        tables lack are left out.
+    Claims about cells that the tables lack are left out.
     """
     own = [Evidence((tables.dataset,), source_of(tables.sse), tables)]
     return decide_claims(every_claim(), {"": own, tables.dataset: own}, "dataset")
@@ -94,13 +98,11 @@ def _no_less_than_microaggregation(tables: Tables) -> Outcome:
     ranking = Ranking.of(tables.data.values)
     variances = sample_variances(tables.data.values)
     ratios = []
-    for epsilon, factor in tables.settings:
+    for (epsilon, factor), method, k in product(tables.settings, METHODS[1:], tables.k):
         upper = domain_bounds(tables.data.values, factor)
-        for method in METHODS[1:]:
-            for k in tables.k:
-                found = masking(method, ranking, k, upper, epsilon)
-                alone = masking_sse(found, found.clusters.centroids[None], variances)[0]
-                ratios.append(expected_sse(found, variances) / alone)
+        found = masking(method, ranking, k, upper, epsilon)
+        alone = masking_sse(found, found.clusters.centroids[None], variances)[0]
+        ratios.append(expected_sse(found, variances) / alone)
     return counted(
         (each >= 1 - 1e-9 for each in ratios),
         f"mean SSE over that of microaggregation alone: {range_of(ratios)}",
@@ -115,11 +117,8 @@ def _no_less_than_microaggregation(tables: Tables) -> Outcome:
 def _no_value_closer_than_microaggregation(tables: Tables) -> Outcome:
     ranking = Ranking.of(tables.data.values)
     upper = domain_bounds(tables.data.values, tables.factors[0])
-    closer = {
-        (epsilon, k): _closer(ranking, upper, k, epsilon)
-        for epsilon in tables.epsilons
-        for k in tables.k
-    }
+    every = product(tables.epsilons, tables.k)
+    closer = {(epsilon, k): _closer(ranking, upper, k, epsilon) for epsilon, k in every}
     (epsilon, k), most = max(closer.items(), key=lambda item: item[1])
     return counted(
         (number == 0 for number in closer.values()),
@@ -128,10 +127,7 @@ def _no_value_closer_than_microaggregation(tables: Tables) -> Outcome:
 
 
 def _closer(ranking: Ranking, upper: Floats, k: int, epsilon: float) -> int:
-    """Return the number of values that iDP-CBLS leaves closer to the original, in expectation.
-
-    Closer than microaggregation alone does, in squared distance.
-    """
+    """Return how many values iDP-CBLS is expected to leave closer than the centroid alone is."""
     found = masking("idp_cbls", ranking, k, upper, epsilon)
     clusters, closer = found.clusters, 0
     for nth in range(int(clusters.sizes.max())):
@@ -148,8 +144,11 @@ def _closer(ranking: Ranking, upper: Floats, k: int, epsilon: float) -> int:
     "each k: every record shares all its released values with at least k - 1 others",
 )
 def _hides_in_a_group(tables: Tables) -> Outcome:
-    ranking = Ranking.of(tables.data.values)
-    shares = {k: _in_groups(ranking, k) for k in tables.k}
+    ranking, shares = Ranking.of(tables.data.values), {}
+    for k in tables.k:
+        memberships = ranking.clusters(k).memberships.T
+        _, which, sizes = np.unique(memberships, axis=0, return_inverse=True, return_counts=True)
+        shares[k] = float(np.mean(sizes[which] >= k))
     most = max(shares, key=lambda k: shares[k])
     return counted(
         (share == 1 for share in shares.values()),
@@ -158,11 +157,128 @@ def _hides_in_a_group(tables: Tables) -> Outcome:
     )
 
 
-def _in_groups(ranking: Ranking, k: int) -> float:
-    """Return the share of records that at least k - 1 others share all their clusters with."""
-    memberships = ranking.clusters(k).memberships.T
-    _, which, sizes = np.unique(memberships, axis=0, return_inverse=True, return_counts=True)
-    return float(np.mean(sizes[which] >= k))
+# -- Figures 5 and 6 -------------------------------------------------------------------------------
+
+
+@_of_forests(
+    "The results of iDP-LS improve with k.",
+    "epsilon 1: F at the smallest k below that at the largest, each factor",
+)
+def _forests_of_local_improve_with_k(tables: Tables) -> Outcome:
+    least, most = tables.forest_k[0], tables.forest_k[-1]
+    pairs = [
+        (tables.measures["idp_ls", 1.0, c, least], tables.measures["idp_ls", 1.0, c, most])
+        for c in tables.forest_factors
+    ]
+    ends = (f"{a['median']:.3f} at k = {least}, {b['median']:.3f} at {most}" for a, b in pairs)
+    return below(pairs, "; ".join(ends))
+
+
+@_of_forests(
+    "The results of iDP-LS are better for narrower domains.",
+    "epsilon 1: F at the larger factor below that at the smaller, each k",
+)
+def _forests_of_local_better_in_small_domains(tables: Tables) -> Outcome:
+    narrow, wide = tables.forest_factors[0], tables.forest_factors[-1]
+    if wide == narrow:
+        raise LookupError("a single domain factor")
+    pairs = [
+        (tables.measures["idp_ls", 1.0, wide, k], tables.measures["idp_ls", 1.0, narrow, k])
+        for k in tables.forest_k
+    ]
+    return below(pairs, f"factor {wide:g} over {narrow:g}: {ratios_of(pairs)}")
+
+
+@_of_census(
+    "At epsilon {epsilon:g} (order of the list; symbols lost) the best results of {title} are "
+    "{words} the upper bound.",
+    "1 - F / F of the original, best k, smallest factor, within 3 points of {percent} %",
+    about="census",
+    name="forests_{method}_shortfall_{epsilon:g}",
+    cases=(
+        dict(zip(("method", "title", "epsilon", "words", "percent"), case, strict=True))
+        for case in (
+            ("idp_ls", "iDP-LS", 0.01, "around 20 % below", 20),
+            ("idp_ls", "iDP-LS", 0.1, "around 10 % below", 10),
+            ("idp_ls", "iDP-LS", 1.0, "around 5 % below", 5),
+            ("idp_cbls", "iDP-CBLS", 0.01, "only 10 % below", 10),
+            ("idp_cbls", "iDP-CBLS", 0.1, "only 3 % below", 3),
+            ("idp_cbls", "iDP-CBLS", 1.0, "identical to", 0),
+        )
+    ),
+)
+def _forests_shortfall(
+    tables: Tables, method: str, epsilon: float, percent: float, **_: str
+) -> Outcome:
+    found = ratio(tables.best([method], epsilon, tables.forest_factors[0]), tables.bound())
+    return near(
+        [(found, known(1 - percent / 100))],
+        SHORTFALL_TOLERANCE,
+        f"{1 - found['median']:.1%} below the bound ({percent}% in the text)",
+        picked_from=len(tables.forest_k),
+    )
+
+
+@_of_census(
+    "The utility of iDP-CBLS at a smaller epsilon (lost; read as .01) is similar to that of "
+    "iDP-LS at a larger one (read as 1).",
+    "best F at most .05 apart, each factor",
+)
+def _forests_cluster_based_hundredth_epsilon(tables: Tables) -> Outcome:
+    pairs = [
+        (tables.best(["idp_cbls"], 0.01, c), tables.best(["idp_ls"], 1.0, c))
+        for c in tables.forest_factors
+    ]
+    return near(pairs, SIMILAR_F, side_by_side(pairs), picked_from=len(tables.forest_k))
+
+
+@_of_census(
+    "The F-measures of iDP-CBLS degrade for large k.",
+    "F at the largest k below that at k = 10, each epsilon, factor",
+)
+def _forests_cluster_based_degrade_with_k(tables: Tables) -> Outcome:
+    most, small = tables.forest_k[-1], min(tables.forest_k, key=lambda k: abs(k - SMALL_K))
+    every = product(["idp_cbls"], (0.01, 0.1, 1.0), tables.forest_factors)
+    pairs = [(tables.measures[*at, most], tables.measures[*at, small]) for at in every]
+    return below(pairs, f"k = {most} over k = {small}: {ratios_of(pairs)}")
+
+
+@_of_wine(
+    "The F-measures of the rarer class (Excellent) are lower.",
+    "original and idp_cbls: the rarer class below the other",
+)
+def _forests_classes_differ(tables: Tables) -> Outcome:
+    frequent, rare = (tables.of_class(name) for name in tables.data.classes)
+    pairs = [(rare[key], frequent[key]) for key in rare if key[0] in ("original", "idp_cbls")]
+    return below(some(pairs), f"the rarer class over the other: {ratios_of(pairs)}")
+
+
+@_of_wine(
+    "iDP-CBLS at epsilon {said} even improves on the upper bound for some k{lost}.",
+    "F above that of the original for some k and factor, beyond chance among all",
+    name="forests_improve_on_bound_{epsilon:g}",
+    cases=(
+        {"epsilon": 0.1, "said": ".1", "lost": " (symbol lost)"},
+        {"epsilon": 1.0, "said": "1", "lost": ""},
+    ),
+)
+def _forests_improve_on_bound(tables: Tables, epsilon: float, **_: str) -> Outcome:
+    bound, factors = tables.bound(), tables.forest_factors
+    every = product(["idp_cbls"], [epsilon], factors, tables.forest_k)
+    pairs = [(bound, tables.measures[at]) for at in every]
+    best = tables.best(["idp_cbls"], epsilon, factors[0])
+    figure = f"best {best['median']:.3f}, bound {bound['median']:.3f}"
+    found = below(pairs, figure)
+    if found.support:  # in a single pair is enough
+        return Outcome(len(pairs), found.support, 0, figure)
+    # Without any improvement beyond chance the claim fails only if none is left possible.
+    ruled_out = found.contradict == len(pairs)
+    return Outcome(len(pairs), 0, found.contradict if ruled_out else 0, figure)
+
+
+def side_by_side(pairs: Sequence[Pair]) -> str:
+    """Return what is compared, pair by pair."""
+    return "; ".join(f"{a['median']:.3f} against {b['median']:.3f}" for a, b in pairs)
 
 
 # -- section 5: iDP-CBLS and differential privacy, epsilon for epsilon -----------------------------

@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -26,18 +26,14 @@ from deniable.papers.idp.names import (
     SSE_TABLES,
     SSE_TITLES,
     UNITS,
-)
-from deniable.papers.idp.sections.privacy import (
     Shown,
-    at_k,
     data_driven,
     judged,
     noted,
-    of_attack,
     shown,
     where,
 )
-from deniable.papers.idp.sections.utility import forests_of, line_at
+from deniable.papers.idp.sections import forests_of, line_at
 
 NAMES = {name: title.split(": ")[-1] for name, title in (FOREST_TITLES | SSE_TITLES).items()}
 
@@ -56,6 +52,7 @@ def overview(tables: Tables) -> dict[str, Any]:
         for row in page["rows"]
         if row["method"] in CLUSTERED and row["delivered"]["record"]
     ]
+    centroids = [page["by"]["dp_um"]["delivered"]["attribute"] for page in datasets.values()]
     return {
         "at": at,
         "datasets": datasets,
@@ -64,18 +61,13 @@ def overview(tables: Tables) -> dict[str, Any]:
         "units": UNITS,
         "records": len(delivered),
         "endless": sum(math.isinf(row["exact_or_lower_bound"]) for row in delivered),
-        "centroids_keep": _all_hold(datasets, "dp_um", "attribute"),
+        # on all data sets, as far as it was audited
+        "centroids_keep": all(row and row["verdict"] == "holds" for row in centroids),
         "helps": _noise_helps(datasets),
         "domain": data_driven(audit, at),
         "other_epsilons": _by_epsilon(pages, sorted(audit["epsilon"].unique())),
         "allowed": None if at.epsilon is None else 1 / (1 + math.exp(-at.epsilon)),
     }
-
-
-def _all_hold(datasets: Mapping[str, Any], method: str, unit: str) -> bool:
-    """Return whether a promise is kept on all data sets, as far as it was audited."""
-    found = [page["by"][method]["delivered"][unit] for page in datasets.values()]
-    return all(row is not None and row["verdict"] == "holds" for row in found)
 
 
 def _noise_helps(datasets: Mapping[str, Any]) -> bool:
@@ -94,7 +86,7 @@ def _deliveries(audit: pd.DataFrame, at: Shown) -> dict[tuple[str, str, float, s
 
     In a public domain; of attributes the worst one.
     """
-    part = at_k(where(audit, reading=AS_IT_RUNS, domain="public", domain_factor=at.factor), at)
+    part = at.at_k(where(audit, reading=AS_IT_RUNS, domain="public", domain_factor=at.factor))
     together = (part["unit"] == "attribute") & (part["attribute"] == ALL)
     rows = [judged(row) for row in rows_of(part[~together & ~noted(part, CERTIFICATE)])]
     return {(row["dataset"], row["method"], row["epsilon"], row["unit"]): row for row in rows}
@@ -102,12 +94,10 @@ def _deliveries(audit: pd.DataFrame, at: Shown) -> dict[tuple[str, str, float, s
 
 def _by_epsilon(pages: Mapping[str, "_Page"], epsilons: Sequence[float]) -> list[Row]:
     """Return what is delivered at every epsilon."""
-    rows = []
-    for (name, page), epsilon in itertools.product(pages.items(), epsilons):
-        at_it = replace(page, at=replace(page.at, epsilons=[epsilon]))
-        cells = {method: at_it.delivered(method) for method in MASKED}
-        rows.append({"dataset": name, "epsilon": epsilon, "cells": cells})
-    return rows
+    return [
+        {"dataset": name, "epsilon": e, "cells": {m: page.delivered(m, e) for m in MASKED}}
+        for (name, page), e in itertools.product(pages.items(), epsilons)
+    ]
 
 
 @dataclass(frozen=True)
@@ -124,7 +114,7 @@ class _Page:
             {
                 "method": name,
                 "name": title,
-                "delivered": self.delivered(name),
+                "delivered": self.delivered(name, self.at.epsilon),
                 "linked": {e: self.linked(name, e) for e in self.at.epsilons},
                 "certain": self.certain(name),
                 "told": self.told(name),
@@ -147,9 +137,9 @@ class _Page:
             "best": self._best_honest(honest),
         }
 
-    def delivered(self, method: str) -> dict[str, Row | None]:
-        """Return by unit what was found at the epsilon that is shown."""
-        at = (self.dataset, method, self.at.epsilon)
+    def delivered(self, method: str, epsilon: float | None) -> dict[str, Row | None]:
+        """Return by unit what was found at an epsilon."""
+        at = (self.dataset, method, epsilon)
         return {unit: self.deliveries.get((*at, unit)) for unit in UNITS}
 
     def protection(self, measure: str, method: str) -> pd.DataFrame:
@@ -179,7 +169,7 @@ class _Page:
         kind = ATTACKS["frozen" if method == "dp" else "partition"]
         own = {"dataset": self.dataset, "method": method, "claimed_epsilon": self.at.epsilon}
         part = where(self.tables.get("idp_attacks"), **own)
-        part = of_attack(at_k(part, self.at), kind) if len(part) else part
+        part = kind.rows_of(self.at.at_k(part)) if len(part) else part
         return judged(rows_of(part)[0]) if len(part) else None
 
     def useful(self, method: str) -> Row:
@@ -202,12 +192,10 @@ class _Page:
 
     def _best_honest(self, honest: Sequence[Row]) -> dict[float, Row]:
         """Return by epsilon which classifier with true DP has the largest mean F."""
-        found = {}
-        for epsilon in self.at.epsilons:
-            lines = [row["f"][epsilon] | row for row in honest if epsilon in row["f"]]
-            if lines:
-                found[epsilon] = max(lines, key=lambda line: line["mean"])
-        return found
+        every = {
+            e: [row["f"][e] | row for row in honest if e in row["f"]] for e in self.at.epsilons
+        }
+        return {e: max(own, key=lambda line: line["mean"]) for e, own in every.items() if own}
 
 
 def _first(part: pd.DataFrame, column: str) -> float | None:

@@ -1,16 +1,19 @@
-"""Claims of [idp], section 4, on the mean SSE (Figures 3 and 4) and on F-measures (5 and 6).
+"""Claims of [idp], section 4.1, on the mean SSE (Figures 3 and 4), and what all claims rest on.
 
-"F" is the mean of the F-measures of the two classes. Several numbers and symbols of the claims are
-lost in the text that we have; where a test needs one, it names the reading.
+Several numbers and symbols of the claims are lost in the text that we have; where a test needs one,
+it names the reading.
 """
 
 import math
-from collections.abc import Sequence
-from functools import partial
-from itertools import chain, pairwise, product
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import pairwise, product
+
+import pandas as pd
 
 from deniable.idp import METHODS
-from deniable.papers.idp.claims.tables import Tables, times_row
+from deniable.records import NumericMicrodata
 from deniable.study import (
     Claims,
     Outcome,
@@ -18,7 +21,6 @@ from deniable.study import (
     Row,
     alike,
     below,
-    known,
     logarithms,
     near,
     range_of,
@@ -29,20 +31,148 @@ from deniable.study import (
 
 CLAIMS = Claims()
 _of_sse = partial(CLAIMS.claim, section="4.1, Figures 3 and 4")
-_of_forests = partial(CLAIMS.claim, section="4.2, Figures 5 and 6")
-_of_census = partial(CLAIMS.claim, section="4.2.1, Figure 5")
-_of_wine = partial(CLAIMS.claim, section="4.2.2, Figure 6", about="wine")
 
 LOCAL = ("dp_um", "idp_ls")
 BEST_K = (5, 15)
 """What section 4.1 gives as the best k of iDP-CBLS."""
-SMALL_K = 10
-"""In the middle of that."""
 ORDERS = 100.0
 """Several orders of magnitude are at least two."""
 SIMILAR_SSE = 2.0
-SIMILAR_F = 0.05
-SHORTFALL_TOLERANCE = 0.03
+KEYS = ("method", "epsilon", "domain_factor", "k")
+Key = tuple[str, float, float, int]
+"""Method, epsilon, domain factor, k."""
+Rows = dict[Key, Row]
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """What the claims on a data set are held against.
+
+    A row to compare is a mapping with ``median`` (the estimate, here a mean), ``ci_low`` and
+    ``ci_high``: what the tests of `deniable.study.comparisons` take.
+
+    Attributes
+    ----------
+    dataset : str
+        "census" or "wine": some claims are ``about`` one of them.
+    sse : DataFrame
+        idp_fig3 or idp_fig4: method, epsilon, domain_factor, k, mean_sse, ci_low, ci_high.
+    forests : DataFrame
+        idp_fig5 or idp_fig6: the same with class and f_measure; epsilon, domain_factor and k are 0
+        where they do not apply.
+    """
+
+    dataset: str
+    data: NumericMicrodata
+    sse: pd.DataFrame
+    forests: pd.DataFrame
+
+    @cached_property
+    def errors(self) -> Rows:
+        """The mean SSE."""
+        return _rows(self.sse, "mean_sse")
+
+    @cached_property
+    def measures(self) -> Rows:
+        """The mean of the F-measures over the classes.
+
+        Errors of the two classes add: their F-measures come from the same forests.
+        """
+        values = ["f_measure", "ci_low", "ci_high"]
+        means = self.forests.groupby(list(KEYS))[values].mean().reset_index()
+        return _rows(means, "f_measure")
+
+    def of_class(self, name: str) -> Rows:
+        """Return the F-measures of one class."""
+        return _rows(self.forests[self.forests["class"] == name], "f_measure")
+
+    @cached_property
+    def settings(self) -> list[tuple[float, float]]:
+        """The epsilons and domain factors of the SSE, in order."""
+        return sorted({(epsilon, factor) for _, epsilon, factor, _ in self.errors})
+
+    @property
+    def epsilons(self) -> list[float]:
+        """The epsilons of the SSE, in order."""
+        return sorted({epsilon for epsilon, _ in self.settings})
+
+    @property
+    def factors(self) -> list[float]:
+        """The domain factors of the SSE, in order."""
+        return sorted({factor for _, factor in self.settings})
+
+    @property
+    def k(self) -> list[int]:
+        """The k of the SSE, in order."""
+        return sorted({k for *_, k in self.errors})
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The narrowest and the widest domain factor of the SSE."""
+        if len(self.factors) < 2:
+            raise LookupError("a single domain factor")
+        return self.factors[0], self.factors[-1]
+
+    def every(self) -> list[tuple[float, float, int]]:
+        """Return each setting at each k."""
+        return [(*setting, k) for setting in self.settings for k in self.k]
+
+    def pairs(self, first: str, second: str) -> Sequence[Pair]:
+        """Return the mean SSE of two methods in each setting, at each k."""
+        return some([(self.errors[first, *at], self.errors[second, *at]) for at in self.every()])
+
+    def least(self, epsilon: float, factor: float, among: Iterable[int]) -> tuple[int, Row]:
+        """Return the k at which iDP-CBLS has the least mean SSE, and that."""
+        of = [(k, self.errors["idp_cbls", epsilon, factor, k]) for k in among]
+        if not of:
+            raise LookupError("no k to choose from")
+        return min(of, key=lambda found: float(found[1]["median"]))
+
+    @property
+    def forest_k(self) -> list[int]:
+        """The k of forests on iDP-CBLS records, in order."""
+        return sorted({k for *_, k in self._forests()})
+
+    @property
+    def forest_factors(self) -> list[float]:
+        """The domain factors of forests on iDP-CBLS records, in order."""
+        return sorted({factor for _, _, factor, _ in self._forests()})
+
+    def _forests(self) -> list[Key]:
+        if not (found := [key for key in self.measures if key[0] == "idp_cbls"]):
+            raise LookupError("no forests on iDP-CBLS records")
+        return found
+
+    def bound(self) -> Row:
+        """Return the mean F of forests on the original records."""
+        return self.measures["original", 0.0, 0.0, 0]
+
+    def best(self, methods: Sequence[str], epsilon: float, factor: float) -> Row:
+        """Return the largest mean F of some methods, over k where they have one."""
+        at = [(method, epsilon, factor, k) for method in methods for k in (0, *self.forest_k)]
+        if not (found := [self.measures[key] for key in at if key in self.measures]):
+            raise LookupError("the tables lack these methods")
+        return max(found, key=lambda row: float(row["median"]))
+
+
+def _rows(table: pd.DataFrame, value: str) -> Rows:
+    columns = [*KEYS, value, "ci_low", "ci_high"]
+    return {
+        (method, epsilon, factor, int(k)): {"median": found, "ci_low": low, "ci_high": high}
+        for method, epsilon, factor, k, found, low, high in zip(
+            *(table[name].tolist() for name in columns), strict=True
+        )
+    }
+
+
+def times_row(row: Row, factor: float) -> Row:
+    """Return a row multiplied by a factor."""
+    return {name: factor * value for name, value in row.items()}
+
+
+def shifted(row: Row, by: float) -> Row:
+    """Return a row shifted by a number."""
+    return {name: value + by for name, value in row.items()}
 
 
 # -- Figures 3 and 4: plain noise, and sensitivities of attributes ---------------------------------
@@ -145,14 +275,16 @@ def _smaller_domain_smaller_sse(tables: Tables) -> Outcome:
 )
 def _cluster_based_orders_of_magnitude(tables: Tables) -> Outcome:
     pairs = tables.pairs("idp_cbls", "idp_ls")
-    of = {
-        e: [pair for pair, at in zip(pairs, tables.every(), strict=True) if at[0] == e]
-        for e in tables.epsilons
-    }
-    figure = "; ".join(
-        f"epsilon {e:g}: {ratios_of((b, a) for a, b in each)}" for e, each in of.items()
-    )
+    figure = _by_epsilon(tables, [(b, a) for a, b in pairs], [e for e, *_ in tables.every()])
     return below([(times_row(a, ORDERS), b) for a, b in pairs], f"idp_ls over idp_cbls, {figure}")
+
+
+def _by_epsilon(tables: Tables, pairs: Sequence[Pair], epsilons: Sequence[float]) -> str:
+    """Return the ratios of pairs, each of which has its epsilon."""
+    of: dict[float, list[Pair]] = {e: [] for e in tables.epsilons}
+    for epsilon, pair in zip(epsilons, pairs, strict=True):
+        of[epsilon].append(pair)
+    return "; ".join(f"epsilon {e:g}: {ratios_of(each)}" for e, each in of.items())
 
 
 @_of_sse(
@@ -187,15 +319,11 @@ def _cluster_based_at_less_epsilon(tables: Tables, at: str, **_: str) -> Outcome
     "idp_cbls at the two factors within a factor of 1.2, each epsilon, k",
 )
 def _cluster_based_unaffected_by_domain(tables: Tables) -> Outcome:
-    errors, narrow, wide = tables.errors, tables.factors[0], tables.factors[-1]
-    if wide == narrow:
-        raise LookupError("a single domain factor")
-    of = {
-        e: [(errors["idp_cbls", e, wide, k], errors["idp_cbls", e, narrow, k]) for k in tables.k]
-        for e in tables.epsilons
-    }
-    figure = "; ".join(f"epsilon {e:g}: {ratios_of(pairs)}" for e, pairs in of.items())
-    return alike([*chain(*of.values())], f"factor {wide:g} over {narrow:g}, {figure}")
+    errors, (narrow, wide) = tables.errors, tables.ends
+    every = [("idp_cbls", *at) for at in product(tables.epsilons, tables.k)]
+    pairs = [(errors[m, e, wide, k], errors[m, e, narrow, k]) for m, e, k in every]
+    figure = _by_epsilon(tables, pairs, [e for _, e, _ in every])
+    return alike(pairs, f"factor {wide:g} over {narrow:g}, {figure}")
 
 
 @_of_sse(
@@ -226,127 +354,3 @@ def _cluster_based_rises_with_k(tables: Tables) -> Outcome:
         for setting in tables.settings
     ]
     return below(pairs, f"best of k <= {BEST_K[1]} over k = {most}: {ratios_of(pairs)}")
-
-
-# -- Figures 5 and 6 -------------------------------------------------------------------------------
-
-
-@_of_forests(
-    "The results of iDP-LS improve with k.",
-    "epsilon 1: F at the smallest k below that at the largest, each factor",
-)
-def _forests_of_local_improve_with_k(tables: Tables) -> Outcome:
-    least, most = tables.forest_k[0], tables.forest_k[-1]
-    pairs = [
-        (tables.measures["idp_ls", 1.0, c, least], tables.measures["idp_ls", 1.0, c, most])
-        for c in tables.forest_factors
-    ]
-    ends = (f"{a['median']:.3f} at k = {least}, {b['median']:.3f} at {most}" for a, b in pairs)
-    return below(pairs, "; ".join(ends))
-
-
-@_of_forests(
-    "The results of iDP-LS are better for narrower domains.",
-    "epsilon 1: F at the larger factor below that at the smaller, each k",
-)
-def _forests_of_local_better_in_small_domains(tables: Tables) -> Outcome:
-    narrow, wide = tables.forest_factors[0], tables.forest_factors[-1]
-    if wide == narrow:
-        raise LookupError("a single domain factor")
-    pairs = [
-        (tables.measures["idp_ls", 1.0, wide, k], tables.measures["idp_ls", 1.0, narrow, k])
-        for k in tables.forest_k
-    ]
-    return below(pairs, f"factor {wide:g} over {narrow:g}: {ratios_of(pairs)}")
-
-
-@_of_census(
-    "At epsilon {epsilon:g} (order of the list; symbols lost) the best results of {title} are "
-    "{words} the upper bound.",
-    "1 - F / F of the original, best k, smallest factor, within 3 points of {percent} %",
-    about="census",
-    name="forests_{method}_shortfall_{epsilon:g}",
-    cases=(
-        dict(zip(("method", "title", "epsilon", "words", "percent"), case, strict=True))
-        for case in (
-            ("idp_ls", "iDP-LS", 0.01, "around 20 % below", 20),
-            ("idp_ls", "iDP-LS", 0.1, "around 10 % below", 10),
-            ("idp_ls", "iDP-LS", 1.0, "around 5 % below", 5),
-            ("idp_cbls", "iDP-CBLS", 0.01, "only 10 % below", 10),
-            ("idp_cbls", "iDP-CBLS", 0.1, "only 3 % below", 3),
-            ("idp_cbls", "iDP-CBLS", 1.0, "identical to", 0),
-        )
-    ),
-)
-def _forests_shortfall(
-    tables: Tables, method: str, epsilon: float, percent: float, **_: str
-) -> Outcome:
-    found = ratio(tables.best([method], epsilon, tables.forest_factors[0]), tables.bound())
-    return near(
-        [(found, known(1 - percent / 100))],
-        SHORTFALL_TOLERANCE,
-        f"{1 - found['median']:.1%} below the bound ({percent}% in the text)",
-        picked_from=len(tables.forest_k),
-    )
-
-
-@_of_census(
-    "The utility of iDP-CBLS at a smaller epsilon (lost; read as .01) is similar to that of "
-    "iDP-LS at a larger one (read as 1).",
-    "best F at most .05 apart, each factor",
-)
-def _forests_cluster_based_hundredth_epsilon(tables: Tables) -> Outcome:
-    pairs = [
-        (tables.best(["idp_cbls"], 0.01, c), tables.best(["idp_ls"], 1.0, c))
-        for c in tables.forest_factors
-    ]
-    return near(pairs, SIMILAR_F, side_by_side(pairs), picked_from=len(tables.forest_k))
-
-
-@_of_census(
-    "The F-measures of iDP-CBLS degrade for large k.",
-    "F at the largest k below that at k = 10, each epsilon, factor",
-)
-def _forests_cluster_based_degrade_with_k(tables: Tables) -> Outcome:
-    most, small = tables.forest_k[-1], min(tables.forest_k, key=lambda k: abs(k - SMALL_K))
-    every = product(["idp_cbls"], (0.01, 0.1, 1.0), tables.forest_factors)
-    pairs = [(tables.measures[*at, most], tables.measures[*at, small]) for at in every]
-    return below(pairs, f"k = {most} over k = {small}: {ratios_of(pairs)}")
-
-
-@_of_wine(
-    "The F-measures of the rarer class (Excellent) are lower.",
-    "original and idp_cbls: the rarer class below the other",
-)
-def _forests_classes_differ(tables: Tables) -> Outcome:
-    frequent, rare = (tables.of_class(name) for name in tables.data.classes)
-    pairs = [(rare[key], frequent[key]) for key in rare if key[0] in ("original", "idp_cbls")]
-    return below(some(pairs), f"the rarer class over the other: {ratios_of(pairs)}")
-
-
-@_of_wine(
-    "iDP-CBLS at epsilon {said} even improves on the upper bound for some k{lost}.",
-    "F above that of the original for some k and factor, beyond chance among all",
-    name="forests_improve_on_bound_{epsilon:g}",
-    cases=(
-        {"epsilon": 0.1, "said": ".1", "lost": " (symbol lost)"},
-        {"epsilon": 1.0, "said": "1", "lost": ""},
-    ),
-)
-def _forests_improve_on_bound(tables: Tables, epsilon: float, **_: str) -> Outcome:
-    bound, factors = tables.bound(), tables.forest_factors
-    every = product(["idp_cbls"], [epsilon], factors, tables.forest_k)
-    pairs = [(bound, tables.measures[at]) for at in every]
-    best = tables.best(["idp_cbls"], epsilon, factors[0])
-    figure = f"best {best['median']:.3f}, bound {bound['median']:.3f}"
-    found = below(pairs, figure)
-    if found.support:  # in a single pair is enough
-        return Outcome(len(pairs), found.support, 0, figure)
-    # Without any improvement beyond chance the claim fails only if none is left possible.
-    ruled_out = found.contradict == len(pairs)
-    return Outcome(len(pairs), 0, found.contradict if ruled_out else 0, figure)
-
-
-def side_by_side(pairs: Sequence[Pair]) -> str:
-    """Return what is compared, pair by pair."""
-    return "; ".join(f"{a['median']:.3f} against {b['median']:.3f}" for a, b in pairs)

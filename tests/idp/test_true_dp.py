@@ -8,18 +8,16 @@ import pytest
 from scipy import stats
 
 from deniable.errors import DeniableError
-from deniable.idp.histograms import (
+from deniable.idp.true_dp import (
     TABLE_DISTANCE,
     NaiveBayes,
     NoisyHistograms,
-    binned,
-    histograms,
-    noisy_histograms,
-)
-from deniable.idp.selection import (
     ThresholdRule,
+    binned,
     class_medians,
+    histograms,
     median_log_densities,
+    noisy_histograms,
     rule_log_densities,
     threshold_rule,
 )

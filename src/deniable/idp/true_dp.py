@@ -1,0 +1,320 @@
+"""What true epsilon-differential privacy offers numeric records: synthetic ones, and classifiers.
+
+The competitor of [idp]'s methods at the same budget. As there, the class of each record is
+public; two files are neighbours if they differ in the attributes' values of one record, whatever
+the change. Bounds [0, U_j] must be known without the data.
+
+**Histograms.** Of each attribute the records of each class are counted in bins of equal width, and
+every count gets discrete Laplace noise of scale 2 / epsilon_j. *Proof of epsilon:* a record that
+changes takes 1 from one bin and gives 1 to another, so the l1 distance between the two tables of
+an attribute is at most 2, and the probabilities of any noisy table differ by a factor of at most
+exp(2 epsilon_j / 2). The m tables are drawn independently, so for all of them the factor is at
+most exp(sum of epsilon_j) = exp(epsilon). No scale, bin or bound depends on the records: this holds
+for all pairs of neighbours, in both directions. All that is made from the tables is post-processing
+(Dwork and Roth, 2014, Propositions 2.1 and 3.16). The same holds if the class is protected too: a
+record that changes its class also takes from one cell and gives to another.
+
+**Medians and threshold rules.** The exponential mechanism draws a point of [0, U] with a density
+proportional to exp(epsilon q / (2 D)), where the score q of a point changes by at most D when one
+record changes. *Proof of epsilon* (McSherry and Talwar, 2007): the change multiplies the numerator
+by at most exp(epsilon / 2) and the integral that it is divided by by at most the same factor, so
+densities differ by a factor of at most exp(epsilon), for any two neighbours.
+
+Scores are constant between neighbouring values of the records. So the draw is exact: an interval by
+its width times exp(epsilon q / (2 D)), then a point of it, uniformly. It needs no grid, and costs
+epsilon only for the logarithm of how much wider [0, U] is than where the score is high. These draws
+are in ordinary floating point: for experiments, not for releases.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.arrays import Codes, Counts, Floats, Positions
+from deniable.errors import DeniableError
+from deniable.estimation import euclidean_projection
+from deniable.idp.methods import split_budget
+from deniable.sampling import Noise
+
+TABLE_DISTANCE = 2
+"""How far apart in l1 the tables of an attribute are in two files that differ in one record."""
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyHistograms:
+    """Noisy counts of each attribute in each class.
+
+    Attributes
+    ----------
+    counts : array of int, shape (attributes, classes, bins)
+        As released: unbiased, some below 0.
+    class_counts : array of int, shape (classes,)
+        Public.
+    upper : array, shape (attributes,)
+        The bins cut [0, U_j] into equal parts.
+    epsilon : float
+        Of the release of all tables together.
+    """
+
+    counts: Counts
+    class_counts: Counts
+    upper: Floats
+    epsilon: float
+
+    @property
+    def bins(self) -> int:
+        """Number of bins of an attribute."""
+        return int(self.counts.shape[2])
+
+    def distributions(self) -> Floats:
+        """Return the distribution over bins of each attribute in each class.
+
+        That closest to the noisy shares (post-processing), shape (attributes, classes, bins).
+        """
+        records = np.maximum(self.class_counts, 1)[:, None]
+        return euclidean_projection(self.counts / records)
+
+    def synthesize(self, labels: Codes, generator: np.random.Generator) -> Floats:
+        """Draw records, each attribute on its own from the distribution of the record's class.
+
+        Within a bin values are uniform. Dependences between attributes are kept as far as the
+        class carries them. `labels` has the class code of each record.
+        """
+        distributions = self.distributions()
+        widths = self.upper / self.bins
+        records = np.empty((len(labels), len(self.upper)))
+        for code in np.unique(labels):
+            members = np.flatnonzero(labels == code)
+            steps = np.cumsum(distributions[:, code], axis=1)
+            for attribute, cumulative in enumerate(steps):
+                drawn = generator.random(members.size) * cumulative[-1]
+                bins = np.searchsorted(cumulative, drawn, side="right")
+                places = np.minimum(bins, self.bins - 1) + generator.random(members.size)
+                records[members, attribute] = places * widths[attribute]
+        return records
+
+
+def noisy_histograms(
+    values: npt.ArrayLike,
+    labels: Codes,
+    classes: int,
+    upper: npt.ArrayLike,
+    *,
+    bins: int,
+    epsilon: float,
+    noise: Noise,
+) -> NoisyHistograms:
+    """Release histograms of each attribute in each class with epsilon-differential privacy.
+
+    The proof is in the module's docstring.
+
+    Parameters
+    ----------
+    values : array, shape (records, attributes)
+        Values outside [0, U_j] count in the nearest bin.
+    labels : array of class codes, shape (records,)
+    upper : array, shape (attributes,), > 0
+        Known without the data.
+    bins : int, >= 1
+    epsilon : float, > 0
+        Split evenly between the attributes.
+    """
+    bounds = np.array(upper, dtype=float)
+    counts = histograms(values, labels, classes, bounds, bins)
+    share = split_budget(epsilon, len(bounds))[0]
+    return NoisyHistograms(
+        noise.add_whole(counts, TABLE_DISTANCE / share),
+        np.bincount(labels, minlength=classes),
+        bounds,
+        epsilon,
+    )
+
+
+def histograms(
+    values: npt.ArrayLike, labels: Codes, classes: int, upper: Floats, bins: int
+) -> Counts:
+    """Count the records of each class in bins of each attribute, without noise.
+
+    Returned with shape (attributes, classes, bins).
+    """
+    table = np.asarray(values, dtype=float)
+    attributes = len(upper)
+    if table.ndim != 2 or table.shape != (len(labels), attributes):
+        raise DeniableError(
+            f"values of shape {table.shape} do not fit {len(labels)} classes of records and "
+            f"{attributes} bounds"
+        )
+    if bins < 1 or not np.all(upper > 0):
+        raise DeniableError(f"{bins} bins of [0, U] need at least 1 bin and U above 0")
+    codes = binned(table, upper, bins) + bins * np.asarray(labels, dtype=np.int64)[:, None]
+    cells = classes * bins
+    return np.stack(
+        [np.bincount(column, minlength=cells).reshape(classes, bins) for column in codes.T]
+    )
+
+
+def binned(values: Floats, upper: Floats, bins: int) -> Counts:
+    """Return the bin of each value; what is outside [0, U_j] goes to the nearest bin."""
+    places = np.floor(np.clip(values / upper, 0.0, 1.0) * bins)
+    return np.minimum(places, bins - 1).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class NaiveBayes:
+    """The classifier that takes attributes as independent within a class.
+
+    Made from released histograms and public class counts alone: post-processing.
+    """
+
+    histograms: NoisyHistograms
+
+    def predict(self, values: npt.ArrayLike) -> Counts:
+        """Return the most probable class of each record, shape (records,)."""
+        tables = self.histograms
+        codes = binned(np.asarray(values, dtype=float), tables.upper, tables.bins)
+        # What was never seen has the weight of half a record, as Jeffreys' prior gives it.
+        records = tables.class_counts.astype(float)
+        seen = tables.distributions() * records[:, None] + 0.5
+        log_shares = np.log(seen / (records[:, None] + 0.5 * tables.bins))
+        scores = np.log(records + 0.5) + sum(
+            log_shares[attribute][:, column].T for attribute, column in enumerate(codes.T)
+        )
+        return np.asarray(np.argmax(scores, axis=1))
+
+
+# -- the exponential mechanism ---------------------------------------------------------------------
+
+
+def median_log_densities(values: Floats, upper: float, epsilon: float) -> tuple[Floats, Floats]:
+    """Return the intervals of [0, U], and the log weight of each, for a private median.
+
+    The score of a point is minus the distance of the number of values below it from half of all;
+    one record changes it by at most 1. Values outside [0, U] are taken as its ends.
+
+    Returns
+    -------
+    edges : array, shape (records + 2,)
+    log_weights : array, shape (records + 1,)
+        -inf for an interval without width; not normalized.
+    """
+    ordered = np.sort(np.clip(np.asarray(values, dtype=float), 0.0, upper))
+    edges = np.concatenate([[0.0], ordered, [upper]])
+    scores = -np.abs(np.arange(ordered.size + 1) - ordered.size / 2)
+    return edges, _log(np.diff(edges)) + epsilon * scores / 2
+
+
+def class_medians(
+    values: npt.ArrayLike,
+    labels: Codes,
+    classes: int,
+    upper: npt.ArrayLike,
+    epsilon: float,
+    generator: np.random.Generator,
+    runs: int = 1,
+) -> Floats:
+    """Draw the median of each attribute in each class with epsilon-differential privacy.
+
+    A record touches one class, so the classes of an attribute share its budget, epsilon / m.
+    Records are given as for `noisy_histograms`; the medians have shape (runs, attributes, classes).
+    """
+    table, bounds = np.asarray(values, dtype=float), np.asarray(upper, dtype=float)
+    share = split_budget(epsilon, len(bounds))[0]
+    medians = np.empty((runs, len(bounds), classes))
+    for attribute, bound in enumerate(bounds):
+        for code in range(classes):
+            part = table[labels == code, attribute]
+            edges, log_weights = median_log_densities(part, float(bound), share)
+            chosen = _chosen(log_weights, generator, runs)
+            medians[:, attribute, code] = _within(edges, chosen, generator)
+    return medians
+
+
+@dataclass(frozen=True)
+class ThresholdRule:
+    """Answers one class, 0 or 1, above a threshold of one attribute, and the other below."""
+
+    attribute: int
+    threshold: float
+    above: int
+
+    def predict(self, values: npt.ArrayLike) -> Counts:
+        """Return the class of each record, shape (records,)."""
+        column = np.asarray(values, dtype=float)[:, self.attribute]
+        return np.asarray(np.where(column > self.threshold, self.above, 1 - self.above))
+
+
+def rule_log_densities(
+    values: Floats, labels: Codes, upper: float, epsilon: float, weights: Floats
+) -> tuple[Floats, Floats]:
+    """Return the intervals for the threshold of one attribute, and the log weight of each rule.
+
+    The score of a rule is the summed weight of the records that it classifies rightly; the weights
+    of the classes are public and at most 1, so one record changes it by at most 1. Attributes
+    count alike: widths are in units of U.
+
+    Returns
+    -------
+    edges : array, shape (records + 2,)
+    log_weights : array, shape (2, records + 1)
+        By the class above the threshold, then by the threshold's interval.
+    """
+    column = np.clip(np.asarray(values, dtype=float), 0.0, upper)
+    order = np.argsort(column, kind="stable")
+    edges = np.concatenate([[0.0], column[order], [upper]])
+    of_one = np.where(labels == 1, weights[1], 0.0)[order]
+    of_zero = np.where(labels == 0, weights[0], 0.0)[order]
+    one_below = np.concatenate([[0.0], np.cumsum(of_one)])
+    zero_below = np.concatenate([[0.0], np.cumsum(of_zero)])
+    one_above = zero_below + (one_below[-1] - one_below)
+    zero_above = one_below + (zero_below[-1] - zero_below)
+    widths = _log(np.diff(edges) / upper)
+    return edges, widths + epsilon * np.stack([zero_above, one_above]) / 2
+
+
+def threshold_rule(
+    values: npt.ArrayLike,
+    labels: Codes,
+    upper: npt.ArrayLike,
+    epsilon: float,
+    generator: np.random.Generator,
+) -> ThresholdRule:
+    """Draw a classifier of two classes with epsilon-differential privacy.
+
+    Attribute, threshold and direction are drawn at once by the exponential mechanism. Classes
+    weigh in inverse proportion to their public sizes, the smaller one 1. Records are given as for
+    `noisy_histograms`; both classes, 0 and 1, must occur.
+    """
+    table, bounds = np.asarray(values, dtype=float), np.asarray(upper, dtype=float)
+    sizes = np.bincount(labels, minlength=2)
+    if sizes.size != 2 or not np.all(sizes):
+        raise DeniableError("a threshold rule needs records of two classes, coded 0 and 1")
+    split_budget(epsilon, 1)
+    weights = sizes.min() / sizes
+    rules = [
+        rule_log_densities(column, labels, bound, epsilon, weights)
+        for column, bound in zip(table.T, bounds.tolist(), strict=True)
+    ]
+    log_weights = np.stack([each for _, each in rules])
+    chosen = _chosen(log_weights.reshape(-1), generator, 1)
+    attribute, above, _ = np.unravel_index(chosen[0], log_weights.shape)
+    edges, _ = rules[int(attribute)]
+    threshold = _within(edges, chosen % log_weights.shape[2], generator)[0]
+    return ThresholdRule(int(attribute), float(threshold), int(above))
+
+
+def _chosen(log_weights: Floats, generator: np.random.Generator, runs: int) -> Positions:
+    """Draw intervals in proportion to their weights, shape (runs,)."""
+    weights = np.exp(log_weights - log_weights.max())
+    steps = np.cumsum(weights)
+    drawn = np.searchsorted(steps, generator.random(runs) * steps[-1], side="right")
+    return np.asarray(np.minimum(drawn, len(steps) - 1), dtype=np.intp)
+
+
+def _within(edges: Floats, intervals: Positions, generator: np.random.Generator) -> Floats:
+    below, above = edges[intervals], edges[intervals + 1]
+    return np.asarray(below + generator.random(len(intervals)) * (above - below))
+
+
+def _log(widths: Floats) -> Floats:
+    return np.asarray(np.log(widths, out=np.full(widths.shape, -np.inf), where=widths > 0))
