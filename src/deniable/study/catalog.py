@@ -1,11 +1,12 @@
 """What a catalog says of studies, analyses, tables, figures and sections: one entry an output.
 
-Code is named by strings, "module:function" below `deniable`: every job's process reads the
-catalogs, and only the one that calls a function imports its module (`resolve`).
+Code is named by strings, "module:function" below `deniable` or ".module:function" below the folder
+of the paper: every job's process reads the catalogs, and only the one that calls a function imports
+its module (`resolve`).
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -145,12 +146,12 @@ class StudyTable:
     ----------
     id : str
         Name of the file under results/tables.
-    study : str
-        Name of the study in the config.
     title : str
         As a reader of the report sees it.
     keys : tuple of str
         Columns that name a row, in order.
+    study : str
+        Name of the study in the config; by default its own id.
     published : tuple of str
         Files of printed numbers under resources/published, without ".csv"; none for the numbers
         behind a figure that the paper only draws, or that it does not have.
@@ -172,9 +173,9 @@ class StudyTable:
     """
 
     id: str
-    study: str
     title: str
     keys: tuple[str, ...]
+    study: str = ""
     published: tuple[str, ...] = ()
     where: Mapping[str, Any] = field(default_factory=dict)
     value: str = ""
@@ -183,6 +184,10 @@ class StudyTable:
     by_chance: tuple[str, ...] = ()
     decided_elsewhere: bool = False
     on_request: bool = False
+
+    def __post_init__(self) -> None:
+        """Take the study of the same name, unless another is given."""
+        object.__setattr__(self, "study", self.study or self.id)
 
     def holds(self, cell: Mapping[str, Any]) -> bool:
         """Return whether a cell, or a row, belongs to the table."""
@@ -310,19 +315,23 @@ class Figure:
         Name of the files under results/figures.
     draw : str
         A function of its tables that returns a matplotlib Figure.
-    tables : tuple of str
-        Ids.
     shows : str
         What it shows, for those who hear the page.
+    tables : tuple of str
+        Ids; by default its own.
     options : mapping
         Further arguments of ``draw``, by name.
     """
 
     id: str
     draw: str
-    tables: tuple[str, ...]
     shows: str
+    tables: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Take the table of the same name, unless others are given."""
+        object.__setattr__(self, "tables", self.tables or (self.id,))
 
 
 @dataclass(frozen=True)
@@ -335,12 +344,13 @@ class Section:
         Its anchor.
     title, link : str
         Its heading, and its name in the list of contents.
-    template : str
-        "folder/name" of a paper's templates, or a name of the report's own.
-    needs : tuple of str
-        Ids of the tables without which it is left out.
     prepare : str
         A function of all tables that returns what the template shows besides them.
+    template : str
+        "folder/name" of a paper's templates, by default named after the function, or a name of the
+        report's own.
+    needs : tuple of str
+        Ids of the tables without which it is left out; by default its own.
     options : mapping
         Further arguments of ``prepare``, by name.
     """
@@ -348,10 +358,14 @@ class Section:
     id: str
     title: str
     link: str
-    template: str
-    needs: tuple[str, ...] = ()
     prepare: str = ""
+    template: str = ""
+    needs: tuple[str, ...] = ("",)
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Need the table of the same name, unless others are given."""
+        object.__setattr__(self, "needs", tuple(name or self.id for name in self.needs))
 
     def possible(self, tables: Mapping[str, "pd.DataFrame"]) -> bool:
         """Return whether the tables that it needs were made, and are not empty."""
@@ -387,3 +401,24 @@ class Paper:
     analyses: tuple[Analysis, ...]
     figures: tuple[Figure, ...]
     sections: tuple[Section, ...]
+
+    def __post_init__(self) -> None:
+        """Complete what its entries name relative to its folder."""
+        for each in fields(self):
+            object.__setattr__(self, each.name, _complete(getattr(self, each.name), self.key))
+
+
+def _complete(entry: Any, paper: str) -> Any:
+    """Return an entry whose code is named from `deniable` on, and whose template is named."""
+    if isinstance(entry, str):
+        return f"papers.{paper}{entry}" if entry.startswith(".") else entry
+    if isinstance(entry, tuple):
+        return tuple(_complete(each, paper) for each in entry)
+    if isinstance(entry, Mapping):
+        return {key: _complete(each, paper) for key, each in entry.items()}
+    if not is_dataclass(entry) or isinstance(entry, type):
+        return entry
+    own = {each.name: _complete(getattr(entry, each.name), paper) for each in fields(entry)}
+    if isinstance(entry, Section) and not entry.template:
+        own["template"] = f"{paper}/{entry.prepare.rpartition(':')[2]}"
+    return replace(entry, **own)

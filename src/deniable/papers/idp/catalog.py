@@ -29,12 +29,12 @@ SPLIT = ("", "_clusters", "_attacks", "_protection")
 
 STUDIES = {
     **{
-        name: Study("papers.idp.sse:IdpSse", ("k",), summary="mean", datasets=(FIGURES_OF[name],))
+        name: Study(".sse:IdpSse", ("k",), summary="mean", datasets=(FIGURES_OF[name],))
         for name in SSE
     },
     **{
         name: Study(
-            "papers.idp.forests:IdpForests",
+            ".forests:IdpForests",
             ("domain_factors", "attribute"),
             summary="mean",
             datasets=(FIGURES_OF[name],),
@@ -44,11 +44,7 @@ STUDIES = {
 }
 TABLES = tuple(
     StudyTable(
-        name,
-        name,
-        f"Figure {name[-1]} of [idp]: {what}, {DATASETS[FIGURES_OF[name]]}",
-        keys,
-        value=value,
+        name, f"Figure {name[-1]} of [idp]: {what}, {DATASETS[FIGURES_OF[name]]}", keys, value=value
     )
     for names, what, keys, value in (
         (SSE, "error of masked records", SSE_KEYS, "mean_sse"),
@@ -64,7 +60,7 @@ def _on(name: str) -> tuple[Analysis, Analysis]:
     return (
         Analysis(
             f"audit_{name}",
-            "papers.idp.audit:audited",
+            ".audit:audited",
             tuple(found[:2]),
             f"Auditing individual differential privacy on {name}",
             data=(name,),
@@ -73,7 +69,7 @@ def _on(name: str) -> tuple[Analysis, Analysis]:
         ),
         Analysis(
             f"attack_{name}",
-            "papers.idp.attacks:attacked",
+            ".attacks:attacked",
             tuple(found[2:]),
             f"Attacking individual differential privacy on {name}",
             data=(name,),
@@ -88,25 +84,21 @@ ANALYSES = (
     *_on("wine"),
     Analysis(
         "join_individual",
-        "papers.idp.audit:joined",
+        ".audit:joined",
         (
             AnalysisTable(
                 "idp_audit",
-                "papers.idp.audit:audit_table",
-                Columns(
-                    AUDIT_KEYS,
-                    verdict="holds",
-                    rows_by_chance=("note", "released numbers"),
-                ),
+                ".audit:audit_table",
+                Columns(AUDIT_KEYS, verdict="holds", rows_by_chance=("note", "released numbers")),
             ),
             AnalysisTable(
                 "idp_audit_clusters",
-                "papers.idp.audit:cluster_table",
+                ".audit:cluster_table",
                 Columns(("dataset", "attribute", "method", "k", "domain_factor")),
             ),
             AnalysisTable(
                 "idp_attacks",
-                "papers.idp.attacks:attack_table",
+                ".attacks:attack_table",
                 Columns(
                     (*ATTACK_KEYS, "claimed_epsilon"),
                     "accuracy",
@@ -116,7 +108,7 @@ ANALYSES = (
             ),
             AnalysisTable(
                 "idp_protection",
-                "papers.idp.attacks:protection_table",
+                ".attacks:protection_table",
                 Columns(
                     ("dataset", "measure", "method", "k", "epsilon"),
                     rows_by_chance=("measure", "records linked"),
@@ -129,10 +121,10 @@ ANALYSES = (
     ),
     Analysis(
         "decide_individual_claims",
-        "papers.idp.claims.decided:decide",
+        ".claims.decided:decide",
         (
             AnalysisTable(
-                "idp_claims", "papers.idp.claims.decided:claims", claims_columns("claim", "dataset")
+                "idp_claims", ".claims.decided:claims", claims_columns("claim", "dataset")
             ),
         ),
         "Deciding what [idp] claims in words",
@@ -144,8 +136,7 @@ FIGURES = (
     *(
         Figure(
             name,
-            f"papers.idp.figures.utility:{name.removeprefix('idp_')}",
-            (name,),
+            f".figures.utility:{name.removeprefix('idp_')}",
             f"Figure {name[-1]}: {what.format(DATASETS[FIGURES_OF[name]])}, {over}",
         )
         for names, what, over in (
@@ -156,14 +147,12 @@ FIGURES = (
     ),
     Figure(
         "idp_audit",
-        "papers.idp.figures.privacy:claimed_and_exact",
-        ("idp_audit",),
+        ".figures.privacy:claimed_and_exact",
         "Exact over claimed epsilon of one centroid, of all, and of the records, over k",
     ),
     Figure(
         "idp_attacks",
-        "papers.idp.figures.privacy:attacks",
-        ("idp_attacks",),
+        ".figures.privacy:attacks",
         "How often an intruder tells a file from its neighbour, over claimed epsilon",
     ),
 )
@@ -172,41 +161,33 @@ SECTIONS = (
         "idp_overview",
         "Individual differential privacy: promised, delivered, protected",
         "Promised and delivered",
-        "idp/overview",
-        ("idp_audit",),
-        "papers.idp.sections.overview:overview",
+        ".sections.overview:overview",
+        needs=("idp_audit",),
     ),
     Section(
         "idp_sse",
         "Figures 3 and 4: the error of masked records",
         "Figures 3 and 4",
-        "idp/sse",
-        ("idp_fig3", "idp_fig4"),
-        "papers.idp.sections.utility:sse",
+        ".sections.utility:sse",
+        needs=("idp_fig3", "idp_fig4"),
     ),
     Section(
         "idp_forests",
         "Figures 5 and 6: classifiers trained on masked records",
         "Figures 5 and 6",
-        "idp/forests",
-        ("idp_fig5", "idp_fig6"),
-        "papers.idp.sections.utility:forests",
+        ".sections.utility:forests",
+        needs=("idp_fig5", "idp_fig6"),
     ),
     Section(
         "idp_privacy",
         "The audit: from one centroid to the released records",
         "Audit of iDP",
-        "idp/privacy",
-        ("idp_audit", "idp_audit_clusters", "idp_attacks", "idp_protection"),
-        "papers.idp.sections.privacy:audit",
+        ".sections.privacy:audit",
+        template="idp/privacy",
+        needs=("idp_audit", "idp_audit_clusters", "idp_attacks", "idp_protection"),
     ),
     Section(
-        "idp_claims",
-        "What [idp] says in words",
-        "Claims in words",
-        "idp/claims",
-        ("idp_claims",),
-        "papers.idp.sections.utility:claims",
+        "idp_claims", "What [idp] says in words", "Claims in words", ".sections.utility:claims"
     ),
 )
 

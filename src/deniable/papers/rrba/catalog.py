@@ -28,27 +28,21 @@ CHANCE_OF_SUBSETS = ("subset_min", "subset_max", "subsets_agreeing", "subsets_lo
 
 STUDIES = {
     "rrba_fig5": Study(
-        "papers.rrba.convergence:Convergence",
-        ("blocks", "reference"),
-        summary="mean",
-        datasets=NETWORKS,
+        ".convergence:Convergence", ("blocks", "reference"), summary="mean", datasets=NETWORKS
     ),
     "rrba_fig6": Study(
-        "papers.rrba.convergence:Convergence",
-        ("blocks", "reference"),
-        summary="mean",
-        datasets=NETWORKS,
+        ".convergence:Convergence", ("blocks", "reference"), summary="mean", datasets=NETWORKS
     ),
     "rrba_table3": Study(
-        "papers.rrba.independence:Table3",
+        ".independence:Table3",
         summary="mean",
         published_column="rejected_percent",
         published_replicates=PRINTED_TRIALS,
         datasets=(),
     ),
-    "rrba_power": Study("papers.rrba.independence:IndependencePower", summary="mean", datasets=()),
+    "rrba_power": Study(".independence:IndependencePower", summary="mean", datasets=()),
     "rrba_tables": Study(
-        "papers.rrba.released_tables:PrintedTables.of",
+        ".released_tables:PrintedTables.of",
         ("subsets", "subset_seed", "block_size"),
         summary="mean",
         published_column="value",
@@ -56,7 +50,7 @@ STUDIES = {
         datasets=LARGER,
     ),
     "rrba_equal": Study(
-        "papers.rrba.released_tables:EqualEpsilon.of",
+        ".released_tables:EqualEpsilon.of",
         ("subsets", "subset_seed", "block_size"),
         summary="mean",
         datasets=LARGER,
@@ -64,16 +58,10 @@ STUDIES = {
 }
 TABLES = (
     StudyTable(
-        "rrba_fig5",
-        "rrba_fig5",
-        "Figure 5 of [rrba]: convergence on Survey, Alarm and Child",
-        CONVERGENCE_KEYS,
+        "rrba_fig5", "Figure 5 of [rrba]: convergence on Survey, Alarm and Child", CONVERGENCE_KEYS
     ),
+    StudyTable("rrba_fig6", "Figure 6 of [rrba]: convergence over p, Alarm", CONVERGENCE_KEYS),
     StudyTable(
-        "rrba_fig6", "rrba_fig6", "Figure 6 of [rrba]: convergence over p, Alarm", CONVERGENCE_KEYS
-    ),
-    StudyTable(
-        "rrba_table3",
         "rrba_table3",
         "Table 3 of [rrba]: decisions of tests of independence",
         (
@@ -81,11 +69,10 @@ TABLES = (
             *("trials", "sampled_tables", "small_cells"),
         ),
         published=("rrba_table3",),
-        reshape="papers.rrba.independence:counted",
+        reshape=".independence:counted",
         by_chance=("rejected",),
     ),
     StudyTable(
-        "rrba_power",
         "rrba_power",
         "Size and power of tests of independence at equal exact epsilon",
         (
@@ -93,35 +80,34 @@ TABLES = (
             *("measure", "rejected", "trials", "sampled_tables", "small_cells"),
         ),
         value="regenerated",
-        reshape="papers.rrba.independence:counted",
+        reshape=".independence:counted",
         by_chance=("rejected",),
     ),
     StudyTable(
         "rrba_table4",
-        "rrba_tables",
         "Table 4 of [rrba]: distances of noisy tables, p = .4",
         RELEASED_KEYS,
+        study="rrba_tables",
         published=("rrba_table4",),
         where={"p": 0.4},
-        finish="papers.rrba.table_results:printed_table",
+        finish=".table_results:printed_table",
         by_chance=CHANCE_OF_SUBSETS,
     ),
     StudyTable(
         "rrba_table5",
-        "rrba_tables",
         "Table 5 of [rrba]: distances of noisy tables, p = .5",
         RELEASED_KEYS,
+        study="rrba_tables",
         published=("rrba_table5",),
         where={"p": 0.5},
-        finish="papers.rrba.table_results:printed_table",
+        finish=".table_results:printed_table",
         by_chance=CHANCE_OF_SUBSETS,
     ),
     StudyTable(
         "rrba_equal",
-        "rrba_equal",
         "Tables at equal exact epsilon: adapted, uniform, and Laplace noise",
         ("metric", "dataset", "k", "epsilon", "method", "reading", "trust", "file"),
-        finish="papers.rrba.table_results:equal_table",
+        finish=".table_results:equal_table",
         by_chance=CHANCE_OF_SUBSETS,
         decided_elsewhere=True,
     ),
@@ -129,16 +115,12 @@ TABLES = (
 ANALYSES = (
     Analysis(
         "work_cases",
-        "papers.rrba.examples:worked",
+        ".examples:worked",
         (
-            AnalysisTable(
-                "rrba_examples",
-                "papers.rrba.examples:worked_cases",
-                Columns(("case", "quantity")),
-            ),
+            AnalysisTable("rrba_examples", ".examples:worked_cases", Columns(("case", "quantity"))),
             AnalysisTable(
                 "rrba_consistency",
-                "papers.rrba.consistency:consistency_table",
+                ".consistency:consistency_table",
                 Columns(
                     ("file", "records", "p", "views_of", "views", "tables", "number", "method"),
                     "change",
@@ -156,19 +138,17 @@ ANALYSES = (
     ),
     Analysis(
         "price_answers",
-        "papers.rrba.epsilon:priced",
+        ".epsilon:priced",
         (
             AnalysisTable(
                 "rrba_epsilon",
-                "papers.rrba.epsilon:epsilon_table",
+                ".epsilon:epsilon_table",
                 Columns(
                     ("unit", "table", "dataset", "attributes", "answers", "rounds", "p", "floor")
                 ),
             ),
             AnalysisTable(
-                "rrba_fig4",
-                "papers.rrba.epsilon:figure_4_table",
-                Columns(("curve", "cells", "floor", "p")),
+                "rrba_fig4", ".epsilon:figure_4_table", Columns(("curve", "cells", "floor", "p"))
             ),
         ),
         "Holding Theorem 4.1 against the exact epsilons of answers",
@@ -178,11 +158,11 @@ ANALYSES = (
     ),
     Analysis(
         "spread_distances",
-        "papers.rrba.table_results:spread",
+        ".table_results:spread",
         (
             AnalysisTable(
                 "rrba_fig7",
-                "papers.rrba.table_results:figure_7_table",
+                ".table_results:figure_7_table",
                 Columns(
                     ("dataset", "file", "k", "p", "epsilon_claimed", "metric", "method"),
                     by_chance=("bin_low", "bin_high", "count", "share", "mean"),
@@ -197,12 +177,10 @@ ANALYSES = (
     ),
     Analysis(
         "decide_block_claims",
-        "papers.rrba.claims.decided:decide",
+        ".claims.decided:decide",
         (
             AnalysisTable(
-                "rrba_claims",
-                "papers.rrba.claims.decided:claims",
-                claims_columns("claim", "reading"),
+                "rrba_claims", ".claims.decided:claims", claims_columns("claim", "reading")
             ),
         ),
         "Deciding what [rrba] claims in words",
@@ -215,50 +193,43 @@ ANALYSES = (
 FIGURES = (
     Figure(
         "rrba_fig4",
-        "papers.rrba.figures.convergence:figure_4",
-        ("rrba_fig4",),
+        ".figures.convergence:figure_4",
         "Figure 4: the epsilon that Theorem 4.1 claims and the exact one, over p",
     ),
     Figure(
         "rrba_fig5",
-        "papers.rrba.figures.convergence:figure_5",
-        ("rrba_fig5",),
+        ".figures.convergence:figure_5",
         "Figure 5: answers until convergence over the block size, by data set",
     ),
     Figure(
         "rrba_fig6",
-        "papers.rrba.figures.convergence:figure_6",
-        ("rrba_fig6",),
+        ".figures.convergence:figure_6",
         "Figure 6: answers until convergence over the block size, by p",
     ),
     Figure(
         "rrba_fig7",
-        "papers.rrba.figures.tables:figure_7",
-        ("rrba_fig7",),
+        ".figures.tables:figure_7",
         "Figure 7: histograms of the distances of released tables from the true ones",
     ),
     Figure(
         "rrba_tables",
-        "papers.rrba.figures.tables:tables_4_and_5",
-        ("rrba_table4", "rrba_table5"),
+        ".figures.tables:tables_4_and_5",
         "Tables 4 and 5 as a picture: printed distances beside ours",
+        tables=("rrba_table4", "rrba_table5"),
     ),
     Figure(
         "rrba_equal",
-        "papers.rrba.figures.tables:equal_epsilon",
-        ("rrba_equal",),
+        ".figures.tables:equal_epsilon",
         "Distances of released tables over the exact epsilon, by method",
     ),
     Figure(
         "rrba_table3",
-        "papers.rrba.figures.independence:table_3",
-        ("rrba_table3",),
+        ".figures.independence:table_3",
         "Table 3 as a picture: printed shares of rejected nulls beside ours",
     ),
     Figure(
         "rrba_power",
-        "papers.rrba.figures.independence:power",
-        ("rrba_power",),
+        ".figures.independence:power",
         "Size and power of tests of independence over the number of records",
     ),
 )
@@ -267,57 +238,47 @@ SECTIONS = (
         "rrba_overview",
         "Randomized response in blocks: what is promised, what is delivered",
         "Promised and delivered",
-        "rrba/overview",
-        ("rrba_epsilon",),
-        "papers.rrba.sections.privacy:overview",
+        ".sections.privacy:overview",
+        needs=("rrba_epsilon",),
     ),
     Section(
         "rrba_convergence",
         "Figures 5 and 6: when estimates have converged",
         "Figures 5 and 6",
-        "rrba/convergence",
-        ("rrba_fig5", "rrba_fig6"),
-        "papers.rrba.sections.tables:convergence",
+        ".sections.tables:convergence",
+        needs=("rrba_fig5", "rrba_fig6"),
     ),
     Section(
         "rrba_tables",
         "Tables 4 and 5, Figure 7: released tables and the true ones",
         "Tables 4 and 5",
-        "rrba/tables",
-        ("rrba_table4", "rrba_table5"),
-        "papers.rrba.sections.tables:released",
+        ".sections.tables:released",
+        template="rrba/tables",
+        needs=("rrba_table4", "rrba_table5"),
     ),
     Section(
         "rrba_equal",
         "The same at equal exact epsilon",
         "At equal epsilon",
-        "rrba/equal",
-        ("rrba_equal",),
-        "papers.rrba.sections.tables:equal",
+        ".sections.tables:equal",
     ),
     Section(
         "rrba_tests",
         "Table 3: tests of independence, their size and power",
         "Table 3, size, power",
-        "rrba/tests",
-        ("rrba_table3", "rrba_power"),
-        "papers.rrba.sections.independence:independence",
+        ".sections.independence:independence",
+        template="rrba/tests",
+        needs=("rrba_table3", "rrba_power"),
     ),
     Section(
         "rrba_consistency",
         "Consistent views, the two-step estimate, worked cases",
         "Consistency",
-        "rrba/consistency",
-        ("rrba_consistency", "rrba_examples"),
-        "papers.rrba.sections.independence:consistency",
+        ".sections.independence:consistency",
+        needs=("rrba_consistency", "rrba_examples"),
     ),
     Section(
-        "rrba_claims",
-        "What [rrba] says in words",
-        "Claims in words",
-        "rrba/claims",
-        ("rrba_claims",),
-        "papers.rrba.sections.tables:claims",
+        "rrba_claims", "What [rrba] says in words", "Claims in words", ".sections.tables:claims"
     ),
 )
 

@@ -1,0 +1,449 @@
+"""What is reproduced of [multirr]: studies, tables, figures and sections, an entry each."""
+
+from deniable.study.catalog import (
+    MINUTES,
+    Analysis,
+    AnalysisTable,
+    Columns,
+    Figure,
+    Paper,
+    Section,
+    Study,
+    StudyTable,
+    claims_columns,
+)
+
+PRINTED_RUNS = 1000  # [multirr], 6.5: medians over 1000 runs
+CLUSTER_QUERY_KEYS = ("dataset", "matrix", "mechanism", "projection", "p", "t_d", "t_v")
+
+STUDIES = {
+    "multirr_tables": Study(
+        ".cluster_queries:ClusterQueries",
+        ("coverage", "ordinal"),
+        published_column="median_relative_error",
+        published_replicates=PRINTED_RUNS,
+    ),
+    "multirr_sensitivity": Study(
+        ".cluster_queries:ClusterQueries",
+        ("coverage", "ordinal"),
+        published_column="median_relative_error",
+        published_replicates=PRINTED_RUNS,
+    ),
+    "multirr_attributes": Study(".cluster_queries:ClusterQueries", ("coverage", "ordinal")),
+    "multirr_fig2": Study(".pair_queries:PairQueries", ("coverages", "estimators")),
+    "multirr_fig3": Study(
+        ".adjusted_queries:AdjustedQueries", ("coverages", "projections", "ordinal")
+    ),
+    "multirr_pairs": Study(".pair_queries:PairQueries", ("coverages", "estimators")),
+    "multirr_assessment": Study(
+        ".dependence_assessment:DependenceAssessment.of", ("ordinal", "t_v", "t_d"), summary="mean"
+    ),
+    "multirr_sweep": Study(
+        ".cluster_queries:ThresholdSweep.of", ("coverage", "t_v", "t_d", "ordinal", "subset_seed")
+    ),
+}
+TABLES = (
+    StudyTable(
+        "multirr_table1",
+        "Table 1: relative error of RR-Clusters on Adult",
+        CLUSTER_QUERY_KEYS,
+        study="multirr_tables",
+        published=("multirr_table1",),
+        where={"dataset": "adult"},
+    ),
+    StudyTable(
+        "multirr_table2",
+        "Table 2: relative error of RR-Clusters on Adult6",
+        CLUSTER_QUERY_KEYS,
+        study="multirr_tables",
+        published=("multirr_table2",),
+        where={"dataset": "adult6"},
+    ),
+    StudyTable(
+        "multirr_sensitivity",
+        "Tables 1 and 2 under the other readings and projections",
+        CLUSTER_QUERY_KEYS,
+        published=("multirr_table1", "multirr_table2"),
+    ),
+    StudyTable(
+        "multirr_attributes",
+        "Queries of two, three and four attributes",
+        ("attributes", "dataset", "matrix", "mechanism", "projection", "p", "t_d", "t_v"),
+    ),
+    StudyTable(
+        "multirr_fig2",
+        "Figure 2: what estimation gains over the raw randomized data",
+        ("estimator", "sigma", "measure"),
+        where={"projection": "clip"},
+    ),
+    StudyTable(
+        "multirr_gains",
+        "Figure 2 under each projection",
+        ("projection", "estimator", "sigma", "measure"),
+        study="multirr_fig2",
+    ),
+    StudyTable(
+        "multirr_fig3",
+        "Figure 3: relative error of the four methods",
+        ("mechanism", "t_v", "t_d", "p", "sigma", "method"),
+        where={"measure": "relative_error", "projection": "clip"},
+    ),
+    StudyTable(
+        "multirr_projections",
+        "The four methods under each projection",
+        ("projection", "mechanism", "t_v", "t_d", "p", "sigma", "method"),
+        study="multirr_fig3",
+        where={"measure": "relative_error"},
+    ),
+    StudyTable(
+        "multirr_adjustment",
+        "RR-Adjustment: sweeps, gaps, and targets without records",
+        ("projection", "mechanism", "t_v", "t_d", "p", "method", "measure"),
+        study="multirr_fig3",
+        where={"measure": ("sweeps", "gap", "left_out")},
+    ),
+    StudyTable(
+        "multirr_pairs",
+        "Joint distributions of pairs from RR-Independent data",
+        ("matrix", "p", "estimator", "sigma", "measure"),
+    ),
+    StudyTable(
+        "multirr_assessment",
+        "Dependences assessed without a trusted party",
+        ("method", "matrix", "p", "measure", "t_v", "t_d"),
+    ),
+    StudyTable(
+        "multirr_sweep",
+        "A sweep of RR-Clusters over p, both thresholds and the number of records",
+        ("records", "matrix", "mechanism", "projection", "p", "t_v", "t_d"),
+        value="median_relative_error",
+        on_request=True,
+    ),
+)
+ANALYSES = (
+    Analysis(
+        "summarize_agreement",
+        ".threshold_trend:agreement_by_reading",
+        (
+            AnalysisTable(
+                "multirr_agreement",
+                "study.engine:agreement",
+                Columns(
+                    ("dataset", "matrix", "mechanism", "projection"),
+                    by_chance=(
+                        "agrees",
+                        "differs",
+                        "median_ratio",
+                        "typical_factor",
+                        "rank_correlation",
+                    ),
+                ),
+            ),
+        ),
+        "Counting which printed numbers hold",
+        needs=("multirr_table1", "multirr_table2", "multirr_sensitivity"),
+        takes_what_is_there=True,
+        caption="agreement",
+    ),
+    Analysis(
+        "measure_dependences",
+        ".dependence_assessment:measured",
+        (
+            AnalysisTable(
+                "multirr_clusters",
+                "randomized_response.audit:clusters_table",
+                Columns(("t_v", "t_d", "cluster")),
+            ),
+            AnalysisTable(
+                "multirr_dependences",
+                "randomized_response.dependence:dependences",
+                Columns(("attribute_1", "attribute_2", "measure")),
+            ),
+        ),
+        "Measuring dependences of all pairs and forming clusters",
+        data=("adult",),
+        settings="studies.multirr_tables",
+    ),
+    Analysis(
+        "assess_threshold_trend",
+        ".threshold_trend:trend",
+        (
+            AnalysisTable(
+                "multirr_threshold_trend",
+                ".threshold_trend:threshold_trend",
+                Columns(("dataset", "mechanism", "p", "t_v"), by_chance=("statistic", "p_value")),
+            ),
+        ),
+        "Testing whether the printed trend over T_d is more than chance",
+        needs=("multirr_table1", "multirr_table2", "multirr_clusters"),
+        takes_what_is_there=True,
+        caption="threshold_trend",
+    ),
+    Analysis(
+        "bound_errors",
+        ".error_analysis:bounds",
+        (
+            AnalysisTable("multirr_fig1", ".error_analysis:figure_1", Columns(("categories",))),
+            AnalysisTable(
+                "multirr_accuracy",
+                ".error_analysis:accuracy_table",
+                Columns(("records", "attributes")),
+            ),
+            AnalysisTable(
+                "multirr_propagation",
+                ".error_analysis:propagation_table",
+                Columns(("attribute", "reading", "p")),
+            ),
+            AnalysisTable(
+                "multirr_order",
+                ".error_analysis:expected_dependence_order",
+                Columns(("measure", "reading", "p")),
+            ),
+        ),
+        "Bounding the errors of estimates from n reports",
+        data=("adult",),
+        settings="studies.multirr_tables",
+    ),
+    Analysis(
+        "work_example",
+        ".example_1:worked",
+        (
+            AnalysisTable(
+                "multirr_example1",
+                ".example_1:example_1",
+                Columns(("sweep", "adjusted"), by_chance=("note",)),
+            ),
+        ),
+        "Working Example 1 of RR-Adjustment in fractions",
+    ),
+    Analysis(
+        "sum_securely",
+        ".secure_sum:all_trials",
+        (
+            AnalysisTable(
+                "multirr_secure_sum",
+                ".secure_sum:trials",
+                Columns(("pair", "parties"), by_chance=("cramers_v_from_sum", "cramers_v_direct")),
+            ),
+            AnalysisTable(
+                "multirr_secure_sum_faults",
+                ".secure_sum:fault_trials",
+                Columns(("fault",), by_chance=("remedy_or_limit",)),
+            ),
+            AnalysisTable(
+                "multirr_secure_assessment",
+                ".secure_assessment:secure_assessments",
+                Columns(("method", "matrix", "p"), by_chance=("clusters", "clusters_direct")),
+            ),
+            AnalysisTable(
+                "multirr_linkage",
+                ".secure_sum:linkage_example",
+                Columns(
+                    ("attribute", "category"),
+                    by_chance=("share_of_samples", "share_of_parties_exposed"),
+                ),
+            ),
+        ),
+        "Running the secure sum between thousands of parties",
+        data=("adult",),
+        settings="analyses.multirr_secure_sum",
+        resources=MINUTES,
+    ),
+    Analysis(
+        "compare_risks",
+        ".dependence_assessment:risks",
+        (
+            AnalysisTable(
+                "multirr_risk",
+                "randomized_response.assessment_audit:risk_table",
+                Columns(("matrix", "p", "mechanism", "t_v", "assessment")),
+            ),
+            AnalysisTable(
+                "multirr_waiver",
+                "randomized_response.waiver:waiver_table",
+                Columns(("matrix", "p", "releases", "parties"), by_chance=("trust",)),
+            ),
+        ),
+        "Confronting equal risk with every epsilon that is spent",
+        data=("adult",),
+        needs=("multirr_dependences",),
+        settings="studies.multirr_tables",
+        resources=MINUTES,
+    ),
+    Analysis(
+        "decide_claims",
+        ".claims:decide",
+        (
+            AnalysisTable(
+                "multirr_claims",
+                ".claims:claims",
+                claims_columns("claim", "mechanism", "projection"),
+            ),
+        ),
+        "Deciding what the paper claims in words",
+        needs=(
+            "multirr_gains",
+            "multirr_projections",
+            "multirr_table1",
+            "multirr_table2",
+            "multirr_sensitivity",
+            "multirr_attributes",
+            "multirr_clusters",
+        ),
+        caption="claims",
+    ),
+)
+FIGURES = (
+    Figure(
+        "multirr_fig1",
+        ".figures.analyses:figure_1",
+        "Figure 1: the factor √B of simultaneous errors over the number of categories",
+    ),
+    Figure(
+        "multirr_fig2",
+        ".figures.analyses:figure_2",
+        "Figure 2: absolute and relative errors of count queries over their coverage",
+    ),
+    Figure(
+        "multirr_fig3",
+        ".figures.analyses:figure_3",
+        "Figure 3: relative errors of the four methods at the paper's thresholds",
+        options={"best": "paper"},
+    ),
+    Figure(
+        "multirr_fig3_ours",
+        ".figures.analyses:figure_3",
+        "Figure 3 again, at the thresholds that are best in our Table 1",
+        tables=("multirr_fig3",),
+        options={"best": "ours"},
+    ),
+    Figure(
+        "multirr_table1",
+        ".figures.tables:printed_against_regenerated",
+        "Table 1 as a picture: printed values beside ours",
+        options={"title": "Table 1: relative error of RR-Clusters on Adult"},
+    ),
+    Figure(
+        "multirr_table2",
+        ".figures.tables:printed_against_regenerated",
+        "Table 2 as a picture: printed values beside ours",
+        options={"title": "Table 2: relative error of RR-Clusters on Adult6"},
+    ),
+    Figure(
+        "multirr_pairs",
+        ".figures.analyses:pairs",
+        "Errors of estimated pairs over p, and which estimator wins where",
+        tables=("multirr_pairs", "multirr_fig3"),
+    ),
+    Figure(
+        "multirr_assessment",
+        ".figures.analyses:assessment",
+        "How well assessed dependences keep ranks and clusters, over p",
+    ),
+    Figure(
+        "multirr_sweep",
+        ".figures.tables:thresholds",
+        "Relative errors over p and both thresholds, for several numbers of records",
+    ),
+)
+SECTIONS = (
+    Section(
+        "multirr_fig1",
+        "Figure 1: the price of many categories",
+        "Figure 1",
+        ".sections.tables:figure_1",
+    ),
+    Section(
+        "multirr_fig2", "Figure 2: what estimation gains", "Figure 2", ".sections.tables:figure_2"
+    ),
+    Section("multirr_fig3", "Figure 3: the four methods", "Figure 3", ".sections.tables:figure_3"),
+    Section(
+        "attributes",
+        "Queries of more than two attributes",
+        "More attributes",
+        ".sections.tables:more_attributes",
+        template="multirr/attributes",
+        needs=("multirr_attributes",),
+    ),
+    Section(
+        "multirr_table1",
+        "Table 1: relative error of RR-Clusters on Adult",
+        "Table 1",
+        ".sections.tables:printed_table",
+        options={"name": "multirr_table1"},
+    ),
+    Section(
+        "multirr_table2",
+        "Table 2: relative error of RR-Clusters on Adult6",
+        "Table 2",
+        ".sections.tables:printed_table",
+        options={"name": "multirr_table2"},
+    ),
+    Section(
+        "readings",
+        "Other readings of the matrix, other projections",
+        "Other readings",
+        ".sections.tables:readings",
+        needs=("multirr_agreement",),
+    ),
+    Section(
+        "clusters",
+        "Clusters of attributes",
+        "Clusters",
+        ".sections.tables:clusters",
+        needs=("multirr_clusters",),
+    ),
+    Section(
+        "claims",
+        "What the paper says in words",
+        "Claims in words",
+        ".sections.tables:claims",
+        needs=("multirr_claims",),
+    ),
+    Section(
+        "bounds",
+        "Error bounds, and what randomization does to errors",
+        "Error bounds",
+        ".sections.analyses:bounds",
+        needs=("multirr_accuracy",),
+    ),
+    Section(
+        "adjustment",
+        "RR-Adjustment: weighting reports to estimated margins",
+        "RR-Adjustment",
+        ".sections.analyses:adjustment",
+        needs=("multirr_example1",),
+    ),
+    Section(
+        "assessment",
+        "Dependences without a trusted party",
+        "Without a trusted party",
+        ".sections.analyses:assessment",
+        needs=("multirr_secure_sum",),
+    ),
+    Section(
+        "pairs",
+        "Beyond the paper: pairs from RR-Independent data",
+        "Beyond the paper",
+        ".sections.analyses:pairs",
+        needs=("multirr_pairs",),
+    ),
+    Section(
+        "sweep",
+        "Beyond the paper: thresholds, p and the number of records",
+        "A sweep",
+        ".sections.tables:sweep",
+        needs=("multirr_sweep",),
+    ),
+)
+
+PAPER = Paper(
+    "multirr",
+    "Multi-Dimensional Randomized Response",
+    "Domingo-Ferrer and Soria-Comas, Multi-Dimensional Randomized Response",
+    STUDIES,
+    TABLES,
+    ANALYSES,
+    FIGURES,
+    SECTIONS,
+)
