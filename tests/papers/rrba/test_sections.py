@@ -20,7 +20,7 @@ from deniable.papers.rrba import (
     released_tables as rrba_tables,
 )
 from deniable.papers.rrba.catalog import ANALYSES, FIGURES, SECTIONS, STUDIES, TABLES
-from deniable.papers.rrba.figures import independence as drawn_tests, tables as drawn_tables
+from deniable.papers.rrba.figures import tables as drawn
 from deniable.papers.rrba.sections import (
     independence as independence_tests,
     privacy,
@@ -192,8 +192,8 @@ def test_names_are_those_of_the_studies() -> None:
     assert set(rrba_independence.TABLE_3_METHODS) == names.TESTS.keys()
     assert set(rrba_independence.HYPOTHESES) == names.HYPOTHESES.keys()
     assert set(rrba_consistency.METHODS) == names.CONSISTENCY_METHODS.keys()
-    assert drawn_tables.METHOD_STYLE.keys() == names.METHODS.keys()
-    assert drawn_tests.TABLE_3_NAMES.keys() == names.TESTS.keys()
+    assert drawn.METHOD_STYLE.keys() == names.METHODS.keys()
+    assert drawn.TABLE_3_NAMES.keys() == names.TESTS.keys()
     updates = importlib.import_module("deniable.papers.rrba.convergence").UPDATES
     assert updates.keys() == names.UPDATES.keys()
 

@@ -224,12 +224,12 @@ FIGURES = (
     ),
     Figure(
         "rrba_table3",
-        ".figures.independence:table_3",
+        ".figures.tables:table_3",
         "Table 3 as a picture: printed shares of rejected nulls beside ours",
     ),
     Figure(
         "rrba_power",
-        ".figures.independence:power",
+        ".figures.tables:power",
         "Size and power of tests of independence over the number of records",
     ),
 )
