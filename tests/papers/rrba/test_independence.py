@@ -26,7 +26,7 @@ from deniable.papers.rrba.independence import (
     keep_for,
     proportions,
 )
-from deniable.papers.rrba.sections.independence import table_3 as arranged
+from deniable.papers.rrba.sections.tables import table_3 as arranged
 from deniable.study.engine import compare, replicate, simulate_chunk
 from deniable.study.published import read_published
 

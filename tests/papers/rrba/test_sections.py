@@ -21,11 +21,7 @@ from deniable.papers.rrba import (
 )
 from deniable.papers.rrba.catalog import ANALYSES, FIGURES, SECTIONS, STUDIES, TABLES
 from deniable.papers.rrba.figures import tables as drawn
-from deniable.papers.rrba.sections import (
-    independence as independence_tests,
-    privacy,
-    tables as rrba,
-)
+from deniable.papers.rrba.sections import analyses, tables as rrba
 from deniable.study.origin import Origin
 
 COMPILED: list[BytecodeCache] = []
@@ -230,7 +226,7 @@ def test_whether_adapting_pays_is_taken_from_the_table(tables: Tables) -> None:
 def test_epsilons_stand_beside_the_claim(tables: Tables) -> None:
     (row,) = cells(render("rrba_overview", tables).split("A client's view")[0], "0.5")
     assert row == ["0.5", "0.693", "1.10 ✗", "1.61 ✗", "3.04 ✗", "3.71 ✗"]
-    found = privacy.overview(tables)
+    found = analyses.overview(tables)
     assert [row["rounds"] for row in found["rounds"]["rows"]] == [1, 3]
     assert found["claimed"] == pytest.approx(np.log(2))
 
@@ -239,7 +235,7 @@ def test_epsilons_stand_beside_the_claim(tables: Tables) -> None:
 
 
 def test_what_converges_is_counted(tables: Tables) -> None:
-    found = rrba.convergence(tables)
+    found = analyses.convergence(tables)
     assert found["first"]["converged"] == found["first"]["cells"] == 16
     assert found["first"]["blocks"] == (3, 3)
     assert found["first"]["within"] == 0.25
@@ -305,7 +301,7 @@ def test_methods_are_compared_at_equal_epsilon(tables: Tables) -> None:
 
 
 def test_table_3_is_arranged_and_counted(tables: Tables) -> None:
-    found = independence_tests.table_3(tables["rrba_table3"])
+    found = rrba.table_3(tables["rrba_table3"])
     assert found["rule"] == "ignore"
     assert found["settings"][2] == [(200, 0.2), (4000, 0.2)]
     row = next(row for row in found["rows"] if row["method"] == "rrba")
@@ -319,7 +315,7 @@ def test_table_3_is_arranged_and_counted(tables: Tables) -> None:
 
 
 def test_sizes_and_powers_are_judged_beyond_chance(tables: Tables) -> None:
-    found = independence_tests.power(tables["rrba_power"])
+    found = rrba.power(tables["rrba_power"])
     assert found["sizes"]["laplace"] == {"held": 0, "too small": 0, "too large": 16, "of": 16}
     assert found["sizes"]["channel_aware"]["held"] == 16
     assert found["against"]["rrba"] == {"of": 16, "higher": 16, "lower": 0, "range": (10, 10)}
@@ -329,20 +325,18 @@ def test_sizes_and_powers_are_judged_beyond_chance(tables: Tables) -> None:
     assert {row["effect"] for row in found["rows"]} == {0.2}
     close = tables["rrba_power"].copy()
     close["ci_low"], close["ci_high"] = close["ci_low"] - 20, close["ci_high"] + 20
-    assert independence_tests.power(close)["against"]["rrba"]["higher"] == 0
-    assert independence_tests.judged_size({"effect": 0, "ci_low": 1, "ci_high": 3}) == {
-        "size": "too small"
-    }
+    assert rrba.power(close)["against"]["rrba"]["higher"] == 0
+    assert rrba.judged_size({"effect": 0, "ci_low": 1, "ci_high": 3}) == {"size": "too small"}
 
 
 # -- consistency, worked cases, claims -------------------------------------------------------------
 
 
 def test_agreement_and_distance_are_summed_up(tables: Tables) -> None:
-    found = independence_tests.consistency(tables)
+    found = analyses.consistency(tables)
     assert found["gains"]["l2"] == {"of": 2, "closer": 2, "farther": 0, "range": (0.5, 0.5)}
     assert found["gains"]["nearest"]["closer"] == 0
-    assert found["cases"]["tally"] == {"agrees": 1, "differs": 1, "not printed": 1}
+    assert found["tally"] == {"agrees": 1, "differs": 1, "not printed": 1}
     text = words(render("rrba_consistency", tables))
     assert "it has no solution in any trial" in text
     assert "after, by less than 10⁻⁹" in text
@@ -353,7 +347,7 @@ def test_agreement_and_distance_are_summed_up(tables: Tables) -> None:
 
 
 def test_a_claim_whose_readings_differ_depends(tables: Tables) -> None:
-    found = rrba.claims(tables)
+    found = analyses.claims(tables)
     assert [claim["overall"] for claim in found["claims"]] == [
         "holds",
         "depends",

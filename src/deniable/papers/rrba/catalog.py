@@ -180,7 +180,7 @@ ANALYSES = (
         ".claims.decided:decide",
         (
             AnalysisTable(
-                "rrba_claims", ".claims.decided:claims", claims_columns("claim", "reading")
+                "rrba_claims", ".claims.decided:decide", claims_columns("claim", "reading")
             ),
         ),
         "Deciding what [rrba] claims in words",
@@ -238,14 +238,14 @@ SECTIONS = (
         "rrba_overview",
         "Randomized response in blocks: what is promised, what is delivered",
         "Promised and delivered",
-        ".sections.privacy:overview",
+        ".sections.analyses:overview",
         needs=("rrba_epsilon",),
     ),
     Section(
         "rrba_convergence",
         "Figures 5 and 6: when estimates have converged",
         "Figures 5 and 6",
-        ".sections.tables:convergence",
+        ".sections.analyses:convergence",
         needs=("rrba_fig5", "rrba_fig6"),
     ),
     Section(
@@ -266,7 +266,7 @@ SECTIONS = (
         "rrba_tests",
         "Table 3: tests of independence, their size and power",
         "Table 3, size, power",
-        ".sections.independence:independence",
+        ".sections.tables:independence",
         template="rrba/tests",
         needs=("rrba_table3", "rrba_power"),
     ),
@@ -274,11 +274,11 @@ SECTIONS = (
         "rrba_consistency",
         "Consistent views, the two-step estimate, worked cases",
         "Consistency",
-        ".sections.independence:consistency",
+        ".sections.analyses:consistency",
         needs=("rrba_consistency", "rrba_examples"),
     ),
     Section(
-        "rrba_claims", "What [rrba] says in words", "Claims in words", ".sections.tables:claims"
+        "rrba_claims", "What [rrba] says in words", "Claims in words", ".sections.analyses:claims"
     ),
 )
 
