@@ -7,11 +7,12 @@ unit of work (a run of a cell, as a rule); a job of any other rule costs what it
 import csv
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import optimize
 
 from deniable.arrays import Floats
@@ -60,33 +61,19 @@ class Kind:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a job of a kind costs.
+    """What a job of a kind costs: CPU seconds of its start, and of each unit of work.
 
-    Attributes
-    ----------
-    rule, study : str
-        The kind.
-    jobs : int
-        How many were measured.
-    start_seconds, unit_seconds : float
-        CPU seconds of a job: of its start, and of each unit of work. A job of another rule than
-        `simulate` is one unit.
-    spread : float
-        Root mean square of the relative deviations of measured jobs from this cost.
-    memory_mb : float
-        Of the largest job.
-    output_bytes : float
-        Of a job's outputs, on average.
+    A job of another rule than `simulate` is one unit.
     """
 
     rule: str
     study: str
-    jobs: int
+    jobs: int  # that were measured
     start_seconds: float
     unit_seconds: float
-    spread: float
-    memory_mb: float
-    output_bytes: float
+    spread: float  # root mean square of the relative deviations of measured jobs from this cost
+    memory_mb: float  # of the largest job
+    output_bytes: float  # of a job, on average
 
     @property
     def kind(self) -> Kind:
@@ -100,29 +87,16 @@ class Cost:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a job took, from its benchmark file.
-
-    Attributes
-    ----------
-    kind : Kind
-    name : str
-        What tells it from the others of its rule; empty if there are none.
-    chunk, chunks : int
-        Of a simulation; else 0 of 1.
-    wall_seconds, cpu_seconds : float
-    memory_mb : float
-    ended : float
-        When its file was written, in seconds since the epoch.
-    """
+    """What a job took, from its benchmark file."""
 
     kind: Kind
-    name: str
-    chunk: int
+    name: str  # what tells it from the others of its rule; empty if there are none
+    chunk: int  # of a simulation; else 0 of 1
     chunks: int
     wall_seconds: float
     cpu_seconds: float
     memory_mb: float
-    ended: float
+    ended: float  # when its file was written, in seconds since the epoch
 
 
 def read_benchmarks(folder: Path | str = BENCHMARKS) -> list[Measured]:
@@ -271,48 +245,30 @@ def _by_known_start(took: Floats, work: Floats, known: Cost | None) -> tuple[flo
 
 def write_costs(costs: Iterable[Cost], path: Path | str = COSTS) -> None:
     """Write measured costs, in the order of their kinds, with four digits."""
-    with written_whole(path) as temporary, Path(temporary).open("w", encoding="utf-8") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(field.name for field in fields(Cost))
-        for cost in sorted(costs, key=lambda cost: cost.kind):
-            writer.writerow(f"{v:.4g}" if isinstance(v, float) else v for v in astuple(cost))
+    ordered = sorted(costs, key=lambda cost: cost.kind)
+    table = pd.DataFrame([vars(cost) for cost in ordered])
+    with written_whole(path) as temporary:
+        table.to_csv(temporary, index=False, float_format="%.4g")
 
 
 def read_costs(path: Path | str = COSTS) -> dict[Kind, Cost]:
     """Return measured costs by kind; none if there is no such file."""
     if not Path(path).is_file():
         return {}
-    with Path(path).open(newline="", encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
-    numbers = {field.name: field.type for field in fields(Cost) if field.type is not str}
-    costs = []
-    for row in rows:
-        values: dict[str, Any] = dict(row)
-        for name, kind in numbers.items():
-            values[name] = kind(values[name])  # type: ignore[operator]
-        costs.append(Cost(**values))
+    table = pd.read_csv(path, keep_default_na=False)
+    costs = [Cost(*row) for row in table.itertuples(index=False, name=None)]
     return {cost.kind: cost for cost in costs}
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What jobs will cost together.
-
-    Attributes
-    ----------
-    cpu_seconds, low, high : float
-        Expected, and the range in which it should be found: twice the spread of the single jobs,
-        and what whole runs differ by.
-    memory_mb : float
-        Of the largest job.
-    output_bytes : float
-    """
+    """What jobs will cost together."""
 
     jobs: int
     cpu_seconds: float
-    low: float
+    low: float  # of the range: twice the spread of the single jobs, and what whole runs differ by
     high: float
-    memory_mb: float
+    memory_mb: float  # of the largest job
     output_bytes: float
 
 
@@ -331,12 +287,3 @@ def expected(jobs: Sequence[tuple[Cost, float]]) -> Expected:
         max((cost.memory_mb for cost, _ in jobs), default=0.0),
         sum(cost.output_bytes for cost, _ in jobs),
     )
-
-
-def totals(jobs: Iterable[Measured]) -> Mapping[Kind, tuple[int, float]]:
-    """Return the number of jobs and their CPU seconds, by kind."""
-    found: dict[Kind, tuple[int, float]] = {}
-    for job in jobs:
-        number, seconds = found.get(job.kind, (0, 0.0))
-        found[job.kind] = (number + 1, seconds + job.cpu_seconds)
-    return found

@@ -13,26 +13,13 @@ ARROW = re.compile(r"^\s*(\d+) -> (\d+)\s*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class GraphJob:
-    """A job of a run.
-
-    Attributes
-    ----------
-    number : int
-        In the graph.
-    rule : str
-    wildcards : mapping of str to str
-        Those that the jobs before it do not have with the same value.
-    to_do : bool
-        Whether it will run: its results are missing, or older than what they are made from.
-    after : tuple of int
-        Jobs that must end before it starts.
-    """
+    """A job of a run."""
 
     number: int
     rule: str
-    wildcards: Mapping[str, str]
-    to_do: bool
-    after: tuple[int, ...]
+    wildcards: Mapping[str, str]  # those that the jobs before it do not have with the same value
+    to_do: bool  # its results are missing, or older than what they are made from
+    after: tuple[int, ...]  # jobs that must end before it starts
 
 
 def read_graph(text: str) -> list[GraphJob]:
@@ -44,15 +31,9 @@ def read_graph(text: str) -> list[GraphJob]:
     for node in NODE.finditer(text):
         rule, *wildcards = node["label"].split("\\n")
         number = int(node["number"])
-        jobs.append(
-            GraphJob(
-                number,
-                rule,
-                dict(each.split(": ", 1) for each in wildcards),
-                "dashed" not in node["style"].split(","),
-                tuple(before.get(number, ())),
-            )
-        )
+        known = dict(each.split(": ", 1) for each in wildcards)
+        to_do = "dashed" not in node["style"].split(",")
+        jobs.append(GraphJob(number, rule, known, to_do, tuple(before.get(number, ()))))
     return jobs
 
 

@@ -1,6 +1,7 @@
 """Where the time of a run goes: CPU time by study and by rule."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
@@ -8,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from deniable.display import GRID, INK, NARROWEST, STYLE, canvas, heading
+from deniable.display import INK, NARROWEST, STYLE, gridded, heading, panels
 
 PART_STYLE: Mapping[str, tuple[str, str]] = {
     # colour (safe for colour-blind readers), label
@@ -36,36 +37,30 @@ def where_the_time_goes(table: pd.DataFrame, below: str) -> Figure:
     shown, rest = ordered.iloc[:MOST_BARS], ordered.iloc[MOST_BARS:]
     bars = len(shown) + (1 if len(rest) else 0)
     with mpl.rc_context(STYLE):
-        width, height = NARROWEST, 0.235 * bars + 1.5
-        figure = canvas(width, height)
-        axis = figure.subplots()
+        height = 0.235 * bars + 1.5
+        figure, ((axis,),) = panels(1, 1, (NARROWEST, height), (2.35, 0.25, 0.85, 0.5))
         unit, seconds = ("min", 60.0) if ordered["cpu_seconds"].max() > 120 else ("s", 1.0)
-        labels = []
         for place, row in enumerate(shown.to_dict("records")):
-            length = row["cpu_seconds"] / seconds
-            axis.barh(place, length, color=PART_STYLE[row["part"]][0], height=0.72)
-            _say(axis, place, length, row["jobs"])
-            labels.append(row["what"])
+            colour = PART_STYLE[row["part"]][0]
+            _bar(axis, place, row["cpu_seconds"] / seconds, row["jobs"], color=colour)
+        labels = list(shown["what"])
         if len(rest):
-            length = rest["cpu_seconds"].sum() / seconds
-            axis.barh(bars - 1, length, color="white", edgecolor=INK, height=0.72, hatch="////")
-            _say(axis, bars - 1, length, int(rest["jobs"].sum()))
+            hatched = {"color": "white", "edgecolor": INK, "hatch": "////"}
+            length, jobs = rest["cpu_seconds"].sum() / seconds, int(rest["jobs"].sum())
+            _bar(axis, bars - 1, length, jobs, **hatched)
             labels.append(f"{len(rest)} others")
         axis.set_yticks(range(bars), labels)
         axis.set_ylim(bars - 0.4, -0.6)
         axis.margins(x=0.12)
         axis.set_xlabel(f"CPU time ({unit})")
-        axis.grid(axis="x", color=GRID, linewidth=0.6)
-        axis.set_axisbelow(True)
+        gridded(axis, "x")
         heading(figure, "Where the time goes", below)
         _legend(axis, ordered)
-        figure.subplots_adjust(
-            left=2.35 / width, right=1 - 0.25 / width, top=1 - 0.85 / height, bottom=0.5 / height
-        )
         return figure
 
 
-def _say(axis: Axes, place: int, length: float, jobs: int) -> None:
+def _bar(axis: Axes, place: int, length: float, jobs: int, **style: Any) -> None:
+    axis.barh(place, length, height=0.72, **style)
     text = f" {length:.1f}, {jobs} jobs" if jobs > 1 else f" {length:.1f}"
     axis.text(length, place, text, va="center", fontsize=7.5)
 

@@ -359,7 +359,7 @@ def test_a_release_takes_data_of_its_kind(config_values: dict[str, Any]) -> None
 def test_collections_are_held_against_their_data(
     config_values: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("deniable.datasets.resolve.resolve_all", lambda *_, **__: {})
+    monkeypatch.setattr("deniable.datasets.resolve_all", lambda *_, **__: {})
 
     def faults_of(**changes: Any) -> list[str]:
         given = {"name": "c", "data": "networks/alarm", "mechanism": "rrba", "p": 0.5}

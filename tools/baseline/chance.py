@@ -35,9 +35,7 @@ def spaces_of_median(replicates: npt.ArrayLike) -> npt.NDArray[np.int64]:
     spaces = {}
     for n in np.unique(numbers).tolist():
         tails = special.bdtr(np.arange(n // 2), n, 0.5)
-        rank = int(
-            np.sum(tails <= (1 - CONFIDENCE) / 2)
-        )  # as in deniable.study.engine.median_summary
+        rank = int(np.sum(tails <= (1 - CONFIDENCE) / 2))  # as in deniable.study.median_summary
         spaces[n] = n + 1 - 2 * rank if rank else 0
     return np.array([spaces[n] for n in numbers.ravel().tolist()], dtype=int).reshape(numbers.shape)
 
@@ -63,8 +61,7 @@ def p_values(
         NaN where an interval is infinite. 0 for means, from `FEWEST_FOR_EQUALITY` replicates on,
         and for medians, that have no error and differ; 1 where fewer replicates agree by luck.
     """
-    values, halves = (np.stack([np.asarray(a, float), np.asarray(b, float)])
-                      for a, b in zip(before, after, strict=True))  # fmt: skip
+    values, halves = (np.stack(each).astype(float) for each in zip(before, after, strict=True))
     n = np.asarray(replicates, dtype=float)
     if summary == "median":
         reach, freedom = np.full(n.shape, Z_95), spaces_of_median(replicates).astype(float)

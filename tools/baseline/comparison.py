@@ -22,8 +22,9 @@ from deniable.arrays import Flags, Floats
 from deniable.papers import columns_of
 from deniable.study import CONFIDENCE, WRITTEN, Columns
 
-Kind = Literal["number", "exact", "verdict", "row lost", "row new", "table lost", "table new",
-               "records"]  # fmt: skip
+Kind = Literal[
+    "number", "exact", "verdict", "row lost", "row new", "table lost", "table new", "records"
+]
 
 FALSE_ALARMS = 0.01
 """How often a comparison of two runs of the same code is to fail by chance."""
@@ -34,93 +35,43 @@ NEVER_BY_CHANCE = ("not printed", "surrogate")
 
 @dataclass(frozen=True)
 class Finding:
-    """A difference between the baseline and a run.
-
-    Attributes
-    ----------
-    kind : str
-    table : str
-    row : str
-        What names the row.
-    column : str
-    before, after : str
-        In the baseline and in the run.
-    fails : bool
-        Whether chance cannot have made it.
-    p_value : float
-        Of a number that is beyond chance; NaN for others.
-    """
+    """A difference between the baseline and a run."""
 
     kind: Kind
     table: str
-    row: str = ""
+    row: str = ""  # what names it
     column: str = ""
-    before: str = ""
+    before: str = ""  # in the baseline
     after: str = ""
-    fails: bool = True
-    p_value: float = float("nan")
+    fails: bool = True  # whether chance cannot have made it
+    p_value: float = float("nan")  # of a number that is beyond chance
 
 
 @dataclass(frozen=True)
 class Movement:
-    """How the estimates of a table moved.
-
-    Attributes
-    ----------
-    table : str
-    estimates : int
-    moved : int
-        Those that are not the same.
-    tested : int
-        Those that have a finite error: the tests of the comparison.
-    unknown : int
-        Those with an infinite interval.
-    unlikely : float
-        Share of the tests with a p-value below 5 %.
-    smallest : float
-        The smallest p-value; 1 without tests.
-    width_ratio : float
-        Median of half-widths over the baseline's.
-    """
+    """How the estimates of a table moved."""
 
     table: str
     estimates: int
-    moved: int
-    tested: int
-    unknown: int
-    unlikely: float
-    smallest: float
-    width_ratio: float
+    moved: int  # that are not the same
+    tested: int  # that have a finite error: the tests of the comparison
+    unknown: int  # that have an infinite interval
+    unlikely: float  # share of the tests with a p-value below 5 %
+    smallest: float  # p-value; 1 without tests
+    width_ratio: float  # median of half-widths over the baseline's
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a comparison found.
-
-    Attributes
-    ----------
-    findings : list of Finding
-    movements : list of Movement
-        Of the tables with estimates.
-    tables : int
-        That were compared.
-    identical : int
-        Tables of them that have the same bytes.
-    limit : float
-        p-value below which a difference is beyond chance.
-    not_compared : list of str
-        Tables for whose records there is no baseline.
-    remarks : list of str
-        What else differs between baseline and run.
-    """
+    """What a comparison found."""
 
     findings: list[Finding]
-    movements: list[Movement]
-    tables: int
-    identical: int
-    limit: float
-    not_compared: list[str]
-    remarks: list[str]
+    movements: list[Movement]  # of the tables with estimates
+    tables: int  # that were compared
+    identical: int  # of them, with the same bytes
+    limit: float  # p-value below which a difference is beyond chance
+    not_compared: list[str]  # tables for whose records there is no baseline
+    remarks: list[str]  # what else differs between baseline and run
 
     @property
     def fails(self) -> bool:
@@ -143,10 +94,10 @@ class _Pair:
     table: str
     columns: Columns
     labels: list[str]
-    before: pd.DataFrame
-    after: pd.DataFrame
     lost: list[str]
     new: list[str]
+    before: pd.DataFrame
+    after: pd.DataFrame
     p: Floats
     moved: Flags
     wider: Flags  # or narrower: the interval is another
@@ -155,8 +106,12 @@ class _Pair:
 def _paired(table: str, before: pd.DataFrame, after: pd.DataFrame) -> _Pair:
     columns = columns_of(table)
     named = [_named(rows, columns.keys) for rows in (before, after)]
-    names = [set(rows.index) for rows in named]
-    common = [name for name in named[0].index if name in names[1]]
+    names = [list(rows.index) for rows in named]
+    shared = set(names[0]) & set(names[1])
+    common, lost, new = (
+        [name for name in names[run] if (name in shared) is both]
+        for run, both in ((0, True), (0, False), (1, False))
+    )
     first, second = (rows.loc[common] for rows in named)
     p, moved, wider = np.full(len(common), np.nan), *np.zeros((2, len(common)), dtype=bool)
     if columns.estimate:
@@ -166,18 +121,10 @@ def _paired(table: str, before: pd.DataFrame, after: pd.DataFrame) -> _Pair:
         moved = ~same(values[0], values[1], WRITTEN)
         p = np.where(moved | np.isnan(p), p, 1.0)
         wider = ~same(halves[0], halves[1], WIDTH)
-    return _Pair(
-        table,
-        columns,
-        [_label(name, columns.keys) for name in common],
-        first,
-        second,
-        [_label(name, columns.keys) for name in named[0].index if name not in names[1]],
-        [_label(name, columns.keys) for name in named[1].index if name not in names[0]],
-        p,
-        moved,
-        wider,
+    labels, gone, added = (
+        [_label(name, columns.keys) for name in each] for each in (common, lost, new)
     )
+    return _Pair(table, columns, labels, gone, added, first, second, p, moved, wider)
 
 
 def _named(rows: pd.DataFrame, keys: tuple[str, ...]) -> pd.DataFrame:
@@ -193,11 +140,8 @@ def _named(rows: pd.DataFrame, keys: tuple[str, ...]) -> pd.DataFrame:
 
 def _canonical(column: pd.Series) -> list[str]:
     # 0.5, .50 and 5e-1 name the same row.
-    numbers = pd.to_numeric(column, errors="coerce")
-    return [
-        text if np.isnan(number) else f"{number:.9g}"
-        for text, number in zip(column, numbers, strict=True)
-    ]
+    pairs = zip(column, _numbers(column), strict=True)
+    return [text if np.isnan(number) else f"{number:.9g}" for text, number in pairs]
 
 
 def _label(name: tuple[Any, ...], keys: tuple[str, ...]) -> str:
@@ -206,9 +150,12 @@ def _label(name: tuple[Any, ...], keys: tuple[str, ...]) -> str:
 
 
 def _estimates(rows: pd.DataFrame, columns: Columns) -> tuple[Floats, Floats]:
-    value, half = (pd.to_numeric(rows[c], errors="coerce").to_numpy(dtype=float)
-                   for c in (columns.estimate, HALF_WIDTH))  # fmt: skip
-    return value, half
+    return _numbers(rows[columns.estimate]), _numbers(rows[HALF_WIDTH])
+
+
+def _numbers(column: pd.Series) -> Floats:
+    """Return the numbers in a column of text, NaN for all else."""
+    return pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
 
 
 def _movement(pair: _Pair) -> Movement:
@@ -256,7 +203,7 @@ def _finding(
 def _changed(pair: _Pair, column: str) -> Flags:
     first, second = pair.before[column], pair.after[column]
     differ = (first.to_numpy() != second.to_numpy()).astype(bool)
-    numbers = [pd.to_numeric(each, errors="coerce").to_numpy(float) for each in (first, second)]
+    numbers = [_numbers(each) for each in (first, second)]
     numeric = ~np.isnan(numbers[0]) & ~np.isnan(numbers[1])
     return np.asarray(differ & ~(numeric & same(numbers[0], numbers[1], pair.columns.tolerance)))
 

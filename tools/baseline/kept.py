@@ -5,11 +5,10 @@ interval in place of both ends; every other column that does not depend on chanc
 repeats the one above is a mark instead, which makes the files half as long.
 """
 
-import csv
 import hashlib
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -36,14 +35,7 @@ _HALF_WIDTH_DIGITS = 4
 
 @dataclass(frozen=True)
 class Kept:
-    """A table as it is kept.
-
-    Attributes
-    ----------
-    rows : DataFrame of str
-    digest : str
-        SHA-256 of the file that it was made from.
-    """
+    """A table as it is kept: its rows as text, and the SHA-256 of the file that they are from."""
 
     rows: pd.DataFrame
     digest: str
@@ -51,38 +43,20 @@ class Kept:
 
 @dataclass(frozen=True)
 class Facts:
-    """What the numbers came from.
-
-    Attributes
-    ----------
-    seed : int
-    config : str
-        A digest of what the config says of studies and analyses.
-    versions : mapping of str to str
-    records : mapping of str to str
-        A digest of each data set.
-    """
+    """What the numbers came from."""
 
     seed: int
-    config: str
+    config: str  # a digest of what the config says of studies and analyses
     versions: Mapping[str, str]
-    records: Mapping[str, str]
+    records: Mapping[str, str]  # a digest of each data set
 
 
 @dataclass(frozen=True)
 class Run:
-    """The tables of a run, or those of the baseline that such a run is held against.
-
-    Attributes
-    ----------
-    tables : mapping of str to Kept
-    origins : mapping of str to Origin
-        Of each table.
-    facts : mapping of Origin to Facts
-    """
+    """The tables of a run, or those of the baseline that such a run is held against."""
 
     tables: Mapping[str, Kept]
-    origins: Mapping[str, Origin]
+    origins: Mapping[str, Origin]  # of each table
     facts: Mapping[Origin, Facts] = field(default_factory=dict)
 
 
@@ -107,7 +81,7 @@ def kept(table: str, path: Path) -> Kept:
     if lacking:
         raise DataError(
             f"{path}: no column {', '.join(sorted(lacking))}; "
-            "if it was renamed, rename it in deniable.papers.columns too"
+            "if it was renamed, rename it in the catalog of its paper too"
         )
     if columns.rows_by_chance:
         column, beginning = columns.rows_by_chance
@@ -131,17 +105,8 @@ def _half_widths(low: pd.Series, high: pd.Series) -> list[str]:
 
 def as_text(rows: pd.DataFrame) -> str:
     """Return rows as CSV, a cell that repeats the one above as `AS_ABOVE`."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(rows.columns)
-    above: Sequence[str] = [""] * len(rows.columns)
-    for row in rows.itertuples(index=False, name=None):
-        writer.writerow(
-            AS_ABOVE if len(cell) > len(AS_ABOVE) and cell == before else cell
-            for cell, before in zip(row, above, strict=True)
-        )
-        above = row
-    return out.getvalue()
+    repeated = (rows == rows.shift()) & rows.map(lambda cell: len(cell) > len(AS_ABOVE))
+    return rows.mask(repeated, AS_ABOVE).to_csv(index=False, lineterminator="\n")
 
 
 def from_text(text: str) -> pd.DataFrame:
@@ -151,14 +116,7 @@ def from_text(text: str) -> pd.DataFrame:
 
 
 def origin_of(rows: pd.DataFrame, otherwise: Origin) -> Origin:
-    """Return whose records a table rests on.
-
-    Parameters
-    ----------
-    rows : DataFrame
-    otherwise : Origin
-        For a table that does not say.
-    """
+    """Return whose records a table rests on; ``otherwise`` of a table that does not say."""
     if "data_source" not in rows:
         return otherwise
     named = set(rows["data_source"])
@@ -178,14 +136,7 @@ def path_of(table: str, results: Path) -> Path:
 
 
 def of_run(results: Path, config: Config) -> Run:
-    """Return what is kept of a run.
-
-    Parameters
-    ----------
-    results : path
-        The run's folder.
-    config : Config
-        That the run should have had.
+    """Return what is kept of a run, given its folder and the config that it should have had.
 
     Raises
     ------

@@ -78,19 +78,12 @@ def _sections(comparison: Comparison) -> Iterable[tuple[str, str, Sequence[Findi
 
 def _table(findings: Sequence[Finding], most: int) -> str:
     compared = any(finding.column for finding in findings)
-    head = ["table", "row", "column", "baseline", "run", "by chance"] if compared else [
-        "table", "row"]  # fmt: skip
+    head = ["table", "row", *(["column", "baseline", "run", "by chance"] if compared else [])]
     rows = [
-        [
-            f"`{finding.table}`",
-            finding.row,
-            finding.column,
-            finding.before,
-            finding.after,
-            _chance(finding),
-        ][: len(head)]
-        for finding in findings[:most]
+        [f"`{each.table}`", each.row, each.column, each.before, each.after, _chance(each)]
+        for each in findings[:most]
     ]
+    rows = [row[: len(head)] for row in rows]
     left_out = len(findings) - len(rows)
     more = f"\n\n… and {left_out:,} more." if left_out else ""
     return _grid(head, rows) + more
