@@ -19,13 +19,13 @@ from deniable.papers.rrba import (
     names,
     released_tables as rrba_tables,
 )
-from deniable.papers.rrba.catalog import ANALYSES, FIGURES, SECTIONS, STUDIES, TABLES
+from deniable.papers.rrba.catalog import PAPER
 from deniable.papers.rrba.figures import tables as drawn
 from deniable.papers.rrba.sections import analyses, tables as rrba
 from deniable.study.origin import Origin
 
 COMPILED: list[BytecodeCache] = []
-SECTION = {section.id: section for section in SECTIONS}
+SECTION = {section.id: section for section in PAPER.sections}
 Tables = dict[str, pd.DataFrame]
 
 
@@ -167,13 +167,14 @@ def test_tables_that_are_missing_leave_out_what_rests_on_them(name: str, tables:
 
 
 def test_the_catalog_names_code_and_tables_that_are_there() -> None:
-    computed = {table.id: table.made_by for each in ANALYSES for table in each.tables}
-    simulated = {table.id: STUDIES[table.study].origin for table in TABLES}
-    for function in [*computed.values(), *simulated.values(), *(each.draw for each in FIGURES)]:
+    computed = {table.id: table.made_by for each in PAPER.analyses for table in each.tables}
+    simulated = {table.id: PAPER.studies[table.study].origin for table in PAPER.tables}
+    drawn_by = [each.draw for each in PAPER.figures]
+    for function in [*computed.values(), *simulated.values(), *drawn_by]:
         assert Origin(function, "rule").line > 0
-    assert {table.study for table in TABLES} == STUDIES.keys()
+    assert {table.study for table in PAPER.tables} == PAPER.studies.keys()
     assert all_tables().keys() == computed.keys() | simulated.keys()
-    needed = [*(each.needs for each in SECTIONS), *(each.tables for each in FIGURES)]
+    needed = [*(each.needs for each in PAPER.sections), *(each.tables for each in PAPER.figures)]
     assert {table for tables in needed for table in tables} <= all_tables().keys()
 
 
