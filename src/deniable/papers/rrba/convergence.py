@@ -229,26 +229,6 @@ def interval_width(estimate: npt.ArrayLike, size: int) -> Floats:
     return np.asarray(np.where(v * size > 5, normal, by_odds))
 
 
-def expected_tuples(
-    proportion: float, replaced_by: float, keep: float, reference: int = 500
-) -> float:
-    """Return the answers after which ``precise`` is met, under a table that does not change.
-
-    Parameters
-    ----------
-    proportion : float
-        pi, of the cell.
-    replaced_by : float
-        q, the cell of the table.
-    keep : float
-        p.
-    reference : int
-    """
-    reported = keep * proportion + (1 - keep) * replaced_by
-    inflation = reported * (1 - reported) / (proportion * (1 - proportion) * keep**2)
-    return reference * inflation
-
-
 def _refuse_bad(cell: Mapping[str, Any]) -> None:
     if cell["update"] not in UPDATES:
         raise DeniableError(f"unknown update {cell['update']!r}; use {', '.join(UPDATES)}")
