@@ -39,7 +39,7 @@ STUDIES = {
     ),
     "rrba_power": Study(".independence:IndependencePower", summary="mean", datasets=()),
     "rrba_tables": Study(
-        ".released_tables:PrintedTables.of",
+        ".released_tables:PrintedTables",
         ("subsets", "subset_seed", "block_size"),
         summary="mean",
         published_column="value",
@@ -47,7 +47,7 @@ STUDIES = {
         datasets=LARGER,
     ),
     "rrba_equal": Study(
-        ".released_tables:EqualEpsilon.of",
+        ".released_tables:EqualEpsilon",
         ("subsets", "subset_seed", "block_size"),
         summary="mean",
         datasets=LARGER,
