@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.channels import ProductChannel
 from deniable.contingency import nearest_table_by_program, nearest_tables
 from deniable.records import Attribute, Domain, Microdata
 from deniable.rrba import (
@@ -29,7 +28,7 @@ from deniable.rrba import (
     floored_projection,
     make_views,
     repeated_epsilon,
-    table_channel,
+    view_epsilon,
 )
 from deniable.study import Given
 
@@ -115,17 +114,16 @@ def _of_data(
     # The floor 1 makes a table uniform.
     for table, floor in [("uniform", 1.0), *(("true", floor) for floor in floors)]:
         sent = {c: floored_projection(proportions, floor) for c, proportions in truth.items()}
-        channels = {c: table_channel(q, p) for c, q in sent.items()}
-        of_answer = {c: channel.epsilon for c, channel in channels.items()}
+        of_answer = {c: answer_epsilon(q, p) for c, q in sent.items()}
         worst = max(of_answer, key=of_answer.__getitem__)
         # The sum of floats finds the worst view, rational numbers its epsilon.
         view = max(views, key=lambda each: sum(of_answer[c] for c in each))
-        exact = ProductChannel(tuple(channels[c] for c in view)).epsilon
         about = {"table": table, "dataset": name, "attributes": len(worst), "rounds": 1}
         about["floor"] = floor if table == "true" else math.nan
         cells = {"cells": sent[worst].size, "answers": 1}
         yield _epsilon(p, of_answer[worst], about | cells, unit="answer")
         cells = {"cells": sum(sent[c].size for c in view), "answers": len(view)}
+        exact = view_epsilon([sent[c] for c in view], p)
         yield _epsilon(p, exact, about | cells, unit="view")
 
 
