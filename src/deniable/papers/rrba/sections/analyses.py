@@ -20,8 +20,8 @@ from deniable.papers.rrba.sections.tables import (
     EQUAL_KEYS,
     MEASURED,
     Range,
-    by_name,
     ends,
+    groups_by_name,
     ratios,
     tally,
 )
@@ -79,7 +79,7 @@ def _views(table: pd.DataFrame) -> list[Row]:
     """Return a row a data set and p: answers of a view, claims, exact epsilons by table."""
     views = table[(table["unit"] == "view") & (table["dataset"] != "")]
     rows = []
-    for of, part in groups_of(by_name(views, DATASETS, "dataset", "p"), "dataset", "p"):
+    for of, part in groups_by_name(views, DATASETS, "dataset", "p"):
         first = rows_of(part)[0]
         uniform = rows_of(part[part["table"] == "uniform"])
         true = rows_of(part[part["table"] == "true"])
@@ -174,7 +174,7 @@ def convergence(tables: Tables) -> dict[str, Any]:
 def _convergence_rows(
     table: pd.DataFrame, wide: Mapping[tuple[str, str], pd.DataFrame]
 ) -> list[Row]:
-    groups = groups_of(by_name(table, DATASETS, "dataset", "p"), "dataset", "p")
+    groups = groups_by_name(table, DATASETS, "dataset", "p")
     rows = {(of["dataset"], of["p"]): of | {"cells": {}} for of, _ in groups}
     for key, cells in wide.items():
         for of, part in groups_of(cells, "dataset", "p", "block_size"):
@@ -215,7 +215,7 @@ def _spread(cells: pd.DataFrame | None) -> Range | None:
 
 def _updates(table: pd.DataFrame) -> list[Row]:
     """Return what becomes of tables without stopping: a row an update and p."""
-    groups = groups_of(by_name(table, UPDATES, "update", "p"), "update", "p")
+    groups = groups_by_name(table, UPDATES, "update", "p")
     return [of | dict(own.groupby("measure")["mean"].mean()) for of, own in groups]
 
 

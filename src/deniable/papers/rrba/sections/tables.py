@@ -1,9 +1,10 @@
 """Sections on RRBA's tables: released ones, at equal epsilon too, and tests of independence."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from deniable.display import Row, Tables, groups_of, rows_of
@@ -55,14 +56,16 @@ def in_order(names: Iterable[str], found: Iterable[str]) -> list[str]:
     return [name for name in first if name in there] + [n for n in there if n not in first]
 
 
-def by_name(table: pd.DataFrame, names: Iterable[str], *columns: str) -> pd.DataFrame:
-    """Return rows in the order of columns, the first of which is one of names in their order."""
+def groups_by_name(
+    table: pd.DataFrame, names: Iterable[str], *columns: str
+) -> list[tuple[Row, pd.DataFrame]]:
+    """Return groups in the order of columns, the first of which is one of names in their order."""
     order = in_order(names, table[columns[0]])
 
     def place(column: Any) -> Any:
         return column.map(order.index) if column.name == columns[0] else column
 
-    return table.sort_values(list(columns), key=place, kind="stable")
+    return groups_of(table.sort_values(list(columns), key=place, kind="stable"), *columns)
 
 
 def tally(found: Iterable[Any], names: Iterable[str]) -> dict[str, int]:
@@ -90,7 +93,7 @@ def ratios(
 def released(tables: Tables) -> dict[str, Any]:
     """Prepare Tables 4 and 5: printed values beside ours, and what is private about them."""
     found = {name: tables[name] for name in PRINTED_TABLES}
-    main = pd.concat([table[table["main"].astype(bool)] for table in found.values()])
+    main = pd.concat([table[table["main"]] for table in found.values()])
     keys = ("dataset", "k", "p", "epsilon_claimed")
     return {
         "printed_tables": {name: _printed_table(table) for name, table in found.items()},
@@ -113,10 +116,9 @@ def released(tables: Tables) -> dict[str, Any]:
 
 def _printed_table(table: pd.DataFrame) -> dict[str, Any]:
     columns = [
-        (of["dataset"], of["k"])
-        for of, _ in groups_of(by_name(table, DATASETS, "dataset", "k"), "dataset", "k")
+        (of["dataset"], of["k"]) for of, _ in groups_by_name(table, DATASETS, "dataset", "k")
     ]
-    main = table[table["main"].astype(bool)]
+    main = table[table["main"]]
     return {
         "columns": columns,
         "spans": Counter(name for name, _ in columns),
@@ -163,7 +165,7 @@ def _figure_7(table: pd.DataFrame | None) -> dict[str, Any] | None:
         return None
     rows = []
     for of, part in groups_of(table, "file", "p", "epsilon_claimed", "metric"):
-        for method, own in groups_of(by_name(part, METHODS, "method"), "method"):
+        for method, own in groups_by_name(part, METHODS, "method"):
             cells = {
                 k: {
                     "mean": at_k["mean"].iloc[0],
@@ -212,8 +214,8 @@ def _equal_grid(table: pd.DataFrame) -> list[Row]:
     """Return a row a file, k and method, its cells by epsilon."""
     return [
         of | method | {"cells": {row["epsilon"]: row for row in rows_of(own)}}
-        for of, part in groups_of(by_name(table, FILES, "file", "k"), "file", "k")
-        for method, own in groups_of(by_name(part, EQUAL_METHODS, "method"), "method")
+        for of, part in groups_by_name(table, FILES, "file", "k")
+        for method, own in groups_by_name(part, EQUAL_METHODS, "method")
     ]
 
 
@@ -242,93 +244,75 @@ def table_3(table: pd.DataFrame) -> dict[str, Any]:
         k: list(dict.fromkeys(zip(at_k["n"], at_k["effect"], strict=True)))
         for k, at_k in shown.groupby("k")
     }
-    rows = []
-    for of, part in groups_of(by_name(shown, TESTS, "method"), "method"):
-        own = rows_of(part)
-        cells = {(r["hypothesis"], r["k"], r["n"], r["effect"]): r for r in own}
-        accuracies = {
-            "accuracy": _accuracies(cells, OURS),
-            "accuracy_printed": _accuracies(cells, "published"),
-        }
-        printed_at = {(row["hypothesis"], row["k"]): row["published"] for row in own}
-        rows.append(of | accuracies | {"cells": cells, "printed": printed_at})
-    printed = table[table["published"].notna()]
-    agreement = _agreeing(printed)
+    methods = groups_by_name(shown, TESTS, "method")
     return {
-        "rows": rows,
+        "rows": [of | _table_3_row(part) for of, part in methods],
         "settings": settings,
         "rule": rule,
         "sampled": int(shown["sampled_tables"].max()),
         "trials": int(shown["trials"].max()),
-        "epsilons": {
-            of["method"]: ends(part["epsilon_exact"])
-            for of, part in groups_of(by_name(shown, TESTS, "method"), "method")
-        },
-        "agreement": agreement,
-        "best": _best(agreement, in_order(PRINTED_TESTS, printed["method"])),
+        "epsilons": {of["method"]: ends(part["epsilon_exact"]) for of, part in methods},
+        **_agreements(table[table["published"].notna()]),
     }
 
 
-def _accuracies(cells: Mapping[Any, Row], column: str) -> dict[Any, float]:
+def _table_3_row(own: pd.DataFrame) -> Row:
+    rows = rows_of(own)
+    return {
+        "cells": {(r["hypothesis"], r["k"], r["n"], r["effect"]): r for r in rows},
+        "printed": {(r["hypothesis"], r["k"]): r["published"] for r in rows},
+        "accuracy": _accuracies(own, OURS),
+        "accuracy_printed": _accuracies(own, "published"),
+    }
+
+
+def _accuracies(own: pd.DataFrame, column: str) -> dict[Any, float]:
     """Return the share of right decisions by k, n and effect, half of the trials a null."""
-    found = {}
-    for (hypothesis, *at), row in cells.items():
-        other = cells.get(("H1", *at))
-        if hypothesis == "H0" and other is not None:
-            found[tuple(at)] = (PERCENT - row[column] + other[column]) / 2
-    return found
+    wide = own.pivot(index=["k", "n", "effect"], columns="hypothesis", values=column)
+    wide = wide.reindex(columns=list(HYPOTHESES))
+    return dict(((PERCENT - wide["H0"] + wide["H1"]) / 2).dropna())
 
 
-def _agreeing(printed: pd.DataFrame) -> list[Row]:
-    """Return how many printed cells agree: a row a setting, a column a method."""
-    return [
-        of
-        | {
-            "cells": {
-                name: (int((verdicts == "agrees").sum()), len(verdicts))
-                for name, verdicts in part.groupby("method")["verdict"]
-            }
-        }
-        for of, part in groups_of(printed, *SETTING)
+def _agreements(printed: pd.DataFrame) -> dict[str, Any]:
+    """Return how many printed cells agree: by setting and method, and the most in one setting."""
+    agrees = printed.assign(agrees=printed["verdict"] == "agrees")
+    counts = agrees.groupby([*SETTING, "method"], sort=False)["agrees"].agg(["sum", "size"])
+    counts = counts.reset_index()
+    best: dict[str, list[Row]] = {}
+    for of, at_k in groups_by_name(counts, PRINTED_TESTS, "method", "k"):
+        most = at_k["sum"].max()
+        best.setdefault(of["method"], []).append(
+            {"k": of["k"], "most": most, "of": at_k["size"].max(), "settings_of": len(at_k)}
+            | {"settings": int((at_k["sum"] == most).sum())}
+        )
+    agreement = [
+        of | {"cells": {row["method"]: (row["sum"], row["size"]) for row in rows_of(part)}}
+        for of, part in groups_of(counts, *SETTING)
     ]
-
-
-def _best(agreement: list[Row], names: Iterable[str]) -> dict[str, list[Row]]:
-    """Return by method and k the most printed cells that agree in one setting."""
-    found: dict[str, list[Row]] = {name: [] for name in names}
-    for name, best in found.items():
-        own = [row for row in agreement if name in row["cells"]]
-        for k in sorted({row["k"] for row in own}):
-            counts = [row["cells"][name] for row in own if row["k"] == k]
-            most = max(agree for agree, _ in counts)
-            best.append(
-                {
-                    "k": k,
-                    "most": most,
-                    "of": max(of for _, of in counts),
-                    "settings": sum(agree == most for agree, _ in counts),
-                    "settings_of": len(counts),
-                }
-            )
-    return found
+    return {"agreement": agreement, "best": best}
 
 
 def power(table: pd.DataFrame) -> dict[str, Any]:
     """Arrange sizes and powers at the largest epsilon, and count what holds over all of them."""
     rejected = table[table["measure"] == "rejected"]
+    # Whether a size is proved to be outside 4 to 6 per cent.
+    too_large, too_small = rejected["ci_low"] > SIZE_HELD[1], rejected["ci_high"] < SIZE_HELD[0]
+    judged = [rejected["effect"] != 0, too_large, too_small]
+    rejected = rejected.assign(size=np.select(judged, ["", "too large", "too small"], "held"))
     epsilon = rejected["epsilon"].max()
     shown = rejected[rejected["epsilon"] == epsilon]
     valid = table[(table["measure"] == "valid") & (table["epsilon"] == epsilon)]
+    valid_at = {tuple(of.values()): part[OURS] for of, part in groups_of(valid, *POPULATION)}
     rows = []
     for of, part in groups_of(shown.sort_values(list(POPULATION), kind="stable"), *POPULATION):
         effect = float(part["effect"].max())
         cells = {
-            (row["method"], "size" if row["effect"] == 0 else "power"): row | judged_size(row)
+            (row["method"], "size" if row["effect"] == 0 else "power"): row
             for row in rows_of(part)
             if row["effect"] in (0, effect)
         }
-        here = valid.loc[(valid[list(POPULATION)] == pd.Series(of)).all(axis=1), OURS]
-        rows.append(of | {"effect": effect, "cells": cells, "valid": ends(here)})
+        here = ends(valid_at.get(tuple(of.values()), ()))
+        rows.append(of | {"effect": effect, "cells": cells, "valid": here})
     names = in_order(("channel_aware", "rrba", "mcindep", "laplace"), rejected["method"])
     return {
         "rows": rows,
@@ -342,18 +326,10 @@ def power(table: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def judged_size(row: Row) -> Row:
-    """Return whether a size is proved to be outside 4 to 6 per cent."""
-    if row["effect"] != 0:
-        return {"size": ""}
-    too_large, too_small = row["ci_low"] > SIZE_HELD[1], row["ci_high"] < SIZE_HELD[0]
-    return {"size": "too large" if too_large else "too small" if too_small else "held"}
-
-
 def _sizes(rows: pd.DataFrame) -> Row:
     """Count the sizes of a method by whether they are outside 4 to 6 per cent."""
-    judged = [judged_size(row)["size"] for row in rows_of(rows[rows["effect"] == 0])]
-    return tally(judged, ("held", "too small", "too large")) | {"of": len(judged)}
+    sizes = rows.loc[rows["effect"] == 0, "size"]
+    return tally(sizes, ("held", "too small", "too large")) | {"of": len(sizes)}
 
 
 def _compared(table: pd.DataFrame, one: str, other: str) -> Row | None:
@@ -365,17 +341,14 @@ def _compared(table: pd.DataFrame, one: str, other: str) -> Row | None:
     if not len(both):
         return None
     apart = both["regenerated_one"] - both["regenerated_other"]
-    reach = ERRORS * (_error(both, "one") ** 2 + _error(both, "other") ** 2) ** 0.5
+    widths = (both[f"ci_high_{which}"] - both[f"ci_low_{which}"] for which in ("one", "other"))
+    reach = ERRORS * sum((width / 2 / Z_95) ** 2 for width in widths) ** 0.5
     return {
         "of": len(both),
         "higher": int((apart > reach).sum()),
         "lower": int((apart < -reach).sum()),
         "range": ends(apart),
     }
-
-
-def _error(both: pd.DataFrame, which: str) -> "pd.Series[float]":
-    return (both[f"ci_high_{which}"] - both[f"ci_low_{which}"]) / 2 / Z_95
 
 
 def _valid_sizes(table: pd.DataFrame) -> Row | None:
