@@ -27,13 +27,8 @@ CONFIDENCE = 0.95
 COUNTED_VERDICTS: tuple[Verdict, ...] = ("agrees", "differs", "surrogate")
 AGREEMENT_COLUMNS = ("median_ratio", "typical_factor", "rank_correlation")
 RESULT_COLUMNS = (
-    "published",
-    "regenerated",
-    "ci_low",
-    "ci_high",
-    "replicates",
-    "data_source",
-    "verdict",
+    *("published", "regenerated", "ci_low", "ci_high", "replicates"),
+    *("data_source", "verdict"),
 )
 
 
@@ -234,16 +229,8 @@ def simulate_chunk(
         values = replicate(simulator, root_seed, study, cell, replicates=replicates, block=block)
         for output, column in zip(simulator.outputs(cell), values.T, strict=True):
             found = SUMMARIES[summary](column)
-            rows.append(
-                dict(cell)
-                | dict(output)
-                | {
-                    "regenerated": found.value,
-                    "ci_low": found.low,
-                    "ci_high": found.high,
-                    "replicates": found.replicates,
-                }
-            )
+            numbers = {"regenerated": found.value, "ci_low": found.low, "ci_high": found.high}
+            rows.append({**cell, **output, **numbers, "replicates": found.replicates})
     return pd.DataFrame(rows)
 
 
@@ -286,20 +273,12 @@ def agreement(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         ``median_ratio`` (of regenerated to printed), ``typical_factor`` (exp of the mean absolute
         log ratio) and ``rank_correlation`` (Spearman's).
     """
-    columns = [*by, "cells", *COUNTED_VERDICTS, *AGREEMENT_COLUMNS]
     rows = []
     for group, cells in results.dropna(subset=["published"]).groupby(list(by), sort=True):
         log_ratio = (cells["regenerated"] / cells["published"]).apply(np.log)
-        rows.append(
-            dict(zip(by, group, strict=True))
-            | {"cells": len(cells)}
-            | {each: int((cells["verdict"] == each).sum()) for each in COUNTED_VERDICTS}
-            | {
-                "median_ratio": float(np.exp(log_ratio.median())),
-                "typical_factor": float(np.exp(log_ratio.abs().mean())),
-                "rank_correlation": float(
-                    cells["regenerated"].rank().corr(cells["published"].rank())
-                ),
-            }
-        )
+        verdicts = (int((cells["verdict"] == each).sum()) for each in COUNTED_VERDICTS)
+        ratios = np.exp(log_ratio.median()), np.exp(log_ratio.abs().mean())
+        ranks = cells["regenerated"].rank().corr(cells["published"].rank())
+        rows.append((*group, len(cells), *verdicts, *ratios, ranks))
+    columns = [*by, "cells", *COUNTED_VERDICTS, *AGREEMENT_COLUMNS]
     return pd.DataFrame(rows, columns=columns)
