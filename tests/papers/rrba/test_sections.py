@@ -327,7 +327,8 @@ def test_sizes_and_powers_are_judged_beyond_chance(tables: Tables) -> None:
     close = tables["rrba_power"].copy()
     close["ci_low"], close["ci_high"] = close["ci_low"] - 20, close["ci_high"] + 20
     assert rrba.power(close)["against"]["rrba"]["higher"] == 0
-    assert rrba.judged_size({"effect": 0, "ci_low": 1, "ci_high": 3}) == {"size": "too small"}
+    small = rrba.power(close.assign(ci_low=1.0, ci_high=3.0))["sizes"]["channel_aware"]
+    assert small == {"held": 0, "too small": 16, "too large": 0, "of": 16}
 
 
 # -- consistency, worked cases, claims -------------------------------------------------------------

@@ -124,7 +124,7 @@ def collected(
 
 
 def _rows(
-    data: Microdata, cell: Mapping[str, Any], seed: int, replicates: int
+    data: Microdata, cell: dict[str, Any], seed: int, replicates: int
 ) -> Iterator[dict[str, Any]]:
     if cell["views_of"] not in OTHER_SIZE:
         raise DeniableError(f"views of {cell['views_of']} attributes; this study has 2 and 3")

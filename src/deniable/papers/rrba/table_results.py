@@ -145,7 +145,7 @@ def equal_table(results: pd.DataFrame, printed: pd.DataFrame | None = None) -> p
     return table.rename(columns={"regenerated": "mean"})[list(EQUAL_COLUMNS)]
 
 
-def _lowest_in(results: pd.DataFrame, group: list[str]) -> "pd.Series[int]":
+def _lowest_in(results: pd.DataFrame, group: list[str]) -> "pd.Series[Any]":
     """Count for each method the sets in which no local method has a lower mean."""
     each = results[results["subset"] != EVERY]
     of_set = [*group, "subset"]

@@ -18,7 +18,7 @@ import pandas as pd
 
 from deniable.papers.rrba.claims import convergence, tables as of_tables
 from deniable.papers.rrba.claims.tables import VARIANTS, Readings, at_equal_epsilon
-from deniable.papers.rrba.exact import two_coins, two_coins_estimate
+from deniable.papers.rrba.exact import CELLS, two_coins, two_coins_estimate
 from deniable.rrba import (
     answer_epsilon,
     claimed_epsilon,
@@ -41,7 +41,6 @@ from deniable.study import (
 )
 
 KEEPS = tuple(round(0.1 * step, 1) for step in range(1, 10))
-CELLS = (2, 4, 8, 16)
 PROPORTIONS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4)
 FOLLOWED = (0.0285, 0.072, 0.116, 0.224, 0.356, 0.446, 0.524, 0.732)
 EXACT = 1e-12

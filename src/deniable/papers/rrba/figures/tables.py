@@ -112,8 +112,8 @@ def _table_3_panel(axis: Axes, part: pd.DataFrame, methods: list[str]) -> None:
         reach = [[value - row["ci_low"]], [row["ci_high"] - value]]
         marker = SETTING_MARKERS[number % len(SETTING_MARKERS)]
         filled = "white" if row["verdict"] == "differs" else colour
-        style = {"marker": marker, "markersize": 4.5, "markerfacecolor": filled, "linewidth": 1.1}
-        axis.errorbar(value, height, xerr=reach, color=colour, **style)
+        style: Any = {"marker": marker, "markersize": 4.5, "markerfacecolor": filled}
+        axis.errorbar(value, height, xerr=reach, color=colour, linewidth=1.1, **style)
         if not np.isnan(row["published"]):
             place = row["published"], methods.index(row["method"]) - 0.24
             axis.plot(*place, "D", color=colour, markersize=4.2, markeredgecolor=INK)
