@@ -22,7 +22,7 @@ from tests.papers.rrba import tables as rrba_tables
 
 from deniable.datasets.resolve import Source
 from deniable.display.page import SIGN
-from deniable.display.style import STYLE
+from deniable.display.style import STYLE, canvas
 from deniable.files import write_json, write_table, write_text
 from deniable.papers.catalog import (
     ANALYSES,
@@ -31,6 +31,7 @@ from deniable.papers.catalog import (
     DRAWN_BY,
     FIGURES,
     MADE_BY,
+    PAPERS,
     PARTS,
     TABLES,
 )
@@ -92,6 +93,7 @@ METHODS = [
     *("rr_independent_adjustment", "rr_clusters_adjustment"),
 ]
 FINDINGS = "# Findings\n\n## On\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n**bold** finding"
+DRAWN = [paper.figures[0].id for paper in PAPERS]
 SECTIONS = [section for sections in PARTS.values() for section in sections]
 
 
@@ -421,7 +423,8 @@ def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
     (folder / "figures").mkdir()
     for name, of in FIGURES.items():
         given = [pd.read_csv(folder / "tables" / f"{table}.csv") for table in of.tables]
-        drawn = resolve(of.draw)(*given, **of.options)
+        # Each of them is drawn by the tests of its paper; here one a paper is as it is.
+        drawn = resolve(of.draw)(*given, **of.options) if name in DRAWN else canvas(9.4, 2)
         with mpl.rc_context(STYLE):
             drawn.savefig(folder / "figures" / f"{name}.svg", metadata={"Date": None})
     source = Source("adult", "original", "0" * 64, "mirror", "")
