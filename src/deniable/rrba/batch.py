@@ -51,7 +51,9 @@ class Collection:
 
     def running_estimates(self) -> Floats:
         """Return the unbiased estimate from all blocks up to each, shape (runs, blocks, cells)."""
-        counts, exposure, total = self._sums()
+        size = self.reported.sum(axis=-1, keepdims=True)
+        sums = (self.reported, size * self.drawn_from, size)
+        counts, exposure, total = (np.cumsum(each, axis=1) for each in sums)
         return pooled_estimate(counts, exposure, total, self.keep)
 
     def running_standard_errors(self) -> Floats:
@@ -61,8 +63,8 @@ class Collection:
         variance is the sum over blocks of n lambda (1 - lambda), divided by (p N)^2; the estimate
         stands for pi, cut off at 0 and 1.
         """
-        _, _, total = self._sums()
         size = self.reported.sum(axis=-1, keepdims=True)
+        total = np.maximum(np.cumsum(size, axis=1), 1)
         pi = np.clip(self.running_estimates(), 0.0, 1.0)
         fake = (1 - self.keep) * self.drawn_from
         # sum of n (p pi + f)(1 - p pi - f), with pi that of the block reached.
@@ -85,12 +87,6 @@ class Collection:
         np.divide(self.keep / (1 - self.keep), smallest, out=odds, where=smallest > 0)
         return np.asarray(np.log1p(odds))
 
-    def _sums(self) -> tuple[Floats, Floats, Floats]:
-        size = self.reported.sum(axis=-1, keepdims=True)
-        counts = np.cumsum(self.reported, axis=1).astype(float)
-        exposure = np.cumsum(size * self.drawn_from, axis=1)
-        return counts, exposure, np.asarray(np.maximum(np.cumsum(size, axis=1), 1), dtype=float)
-
 
 def collect(
     true_counts: npt.ArrayLike,
@@ -106,12 +102,6 @@ def collect(
         Of the clients of each block: see `sampled_blocks` and `split_blocks`. A block may be empty.
     keep : float, in (0, 1)
         p.
-    generator : numpy.random.Generator
-    rule : Rule
-
-    Returns
-    -------
-    Collection
     """
     refuse_bad_keep(keep)
     true = np.asarray(true_counts)
@@ -140,11 +130,7 @@ def multinomial_rows(
     """Draw multinomial counts, each row with its own probabilities; zeros stay zeros.
 
     NumPy gives what rounding leaves over to the last category: here that is the most likely one.
-
-    Parameters
-    ----------
-    totals : integers, shape (rows,)
-    probabilities : array, shape (rows, cells)
+    Totals have the shape (rows,), probabilities (rows, cells).
     """
     rows, last = np.arange(len(probabilities)), probabilities.shape[-1] - 1
     likeliest = probabilities.argmax(axis=-1)
@@ -162,14 +148,7 @@ def multinomial_rows(
 def sampled_blocks(
     truth: npt.ArrayLike, sizes: Sequence[int], runs: int, generator: np.random.Generator
 ) -> Counts:
-    """Draw clients with replacement from a distribution.
-
-    Parameters
-    ----------
-    truth : array, shape (cells,), a distribution
-    sizes : sequence of int
-        Clients of each block.
-    runs : int
+    """Draw clients with replacement from a distribution over cells, so many for each block.
 
     Returns
     -------
@@ -190,7 +169,6 @@ def split_blocks(
         Of the file.
     sizes : sequence of int
         Clients of each block; they sum to the records of the file.
-    runs : int
 
     Returns
     -------

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from deniable.channels import KeepOrReplace, ProductChannel
+from deniable.channels import KeepOrReplace, ProductChannel, rounded_up
 from deniable.errors import DeniableError
 from deniable.records import Domain, refuse_foreign_codes
 from deniable.rrba.tables import table_channel
@@ -23,7 +23,6 @@ class Question:
     ----------
     number : int
         No two questions have the same. A question sent again keeps its own.
-    client : str
     keep : float
         p, the probability of a true answer.
     view : tuple of combinations
@@ -41,14 +40,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """From a client to the aggregator: one cell for each combination, through the channel.
-
-    Attributes
-    ----------
-    question : int
-    client : str
-    cells : tuple of int
-    """
+    """From a client to the aggregator: one cell for each combination, through the channel."""
 
     question: int
     client: str
@@ -57,14 +49,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Refusal:
-    """From a client to the aggregator. It depends on the questions alone, not on true values.
-
-    Attributes
-    ----------
-    question : int
-    client : str
-    reason : str
-    """
+    """From a client to the aggregator. It depends on the questions alone, not on true values."""
 
     question: int
     client: str
@@ -77,14 +62,10 @@ class BlockReport:
 
     Attributes
     ----------
-    block : int
-    combination : tuple of str
     keep : float
         p.
-    table : tuple of float
-        Which the clients were sent.
-    counts : tuple of int
-        Answers, a cell each.
+    table, counts : tuple
+        What the clients were sent, and their answers, a cell each.
     """
 
     block: int
@@ -108,13 +89,10 @@ class Client:
 
     Parameters
     ----------
-    name : str
-    domain : Domain
     values : sequence of int
-        The true codes, one an attribute. They leave through the channel only.
+        The true codes, one an attribute of the domain. They leave through the channel only.
     budget : float, > 0
         Epsilon that all answers together may cost; infinite for a client that minds nothing.
-    source : numpy.random.Generator or SystemSource
     """
 
     def __init__(
@@ -154,25 +132,15 @@ class Client:
     def answer(self, question: Question) -> Answer | Refusal:
         """Answer a question, or refuse it."""
         before = self._answered.get(question.number)
-        if before is not None:
-            known, given = before
-            if known == question:
-                return given
-            return self._refusal(question, "another question of that number was answered")
-        if question.client != self.name:
-            return self._refusal(question, f"the question is for {question.client!r}")
+        if before is not None and before[0] == question:
+            return before[1]
         try:
+            if before is not None:
+                raise DeniableError("another question of that number was answered")
             channels = self._channels(question)
-        except DeniableError as error:
-            return self._refusal(question, str(error))
-        epsilon = ProductChannel(channels).epsilon if channels else 0.0
-        if math.isinf(epsilon):
-            return self._refusal(question, "a table has a cell of probability 0: epsilon infinite")
-        spent = _sum_rounded_up(self._spent, epsilon)
-        if spent > self.budget:
-            return self._refusal(
-                question, f"epsilon would be {spent:.6g}, above the budget of {self.budget:.6g}"
-            )
+            spent = self._spent_after(channels)
+        except DeniableError as reason:
+            return Refusal(question.number, self.name, str(reason))
         given = Answer(question.number, self.name, self._through(channels, question))
         self._spent = spent
         self._answered[question.number] = question, given
@@ -188,29 +156,28 @@ class Client:
         return tuple(cells)
 
     def _channels(self, question: Question) -> tuple[KeepOrReplace, ...]:
+        if question.client != self.name:
+            raise DeniableError(f"the question is for {question.client!r}")
         asked = [name for combination in question.view for name in combination]
         if len(asked) != len(set(asked)):
             raise DeniableError("the view asks an attribute twice")
         if len(question.view) != len(question.tables):
             raise DeniableError("combinations and tables differ in number")
-        channels = []
         for combination, table in zip(question.view, question.tables, strict=True):
-            if len(table) != self.domain.project(combination).size:
+            size = self.domain.project(combination).size
+            if len(table) != size:
                 raise DeniableError(
-                    f"the table of {', '.join(combination)} has {len(table)} cells, not "
-                    f"{self.domain.project(combination).size}"
+                    f"the table of {', '.join(combination)} has {len(table)} cells, not {size}"
                 )
-            channels.append(table_channel(table, question.keep))
-        return tuple(channels)
+        return tuple(table_channel(table, question.keep) for table in question.tables)
 
-    def _refusal(self, question: Question, reason: str) -> Refusal:
-        return Refusal(question.number, self.name, reason)
-
-
-def _sum_rounded_up(a: float, b: float) -> float:
-    nearest = a + b
-    return (
-        nearest
-        if Fraction(nearest) >= Fraction(a) + Fraction(b)
-        else math.nextafter(nearest, math.inf)
-    )
+    def _spent_after(self, channels: tuple[KeepOrReplace, ...]) -> float:
+        epsilon = ProductChannel(channels).epsilon if channels else 0.0
+        if math.isinf(epsilon):
+            raise DeniableError("a table has a cell of probability 0: epsilon infinite")
+        spent = rounded_up(Fraction(self._spent) + Fraction(epsilon))
+        if spent > self.budget:
+            raise DeniableError(
+                f"epsilon would be {spent:.6g}, above the budget of {self.budget:.6g}"
+            )
+        return spent

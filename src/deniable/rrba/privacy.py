@@ -103,16 +103,13 @@ def repeated_epsilon(tables: Sequence[npt.ArrayLike], keep: float) -> float:
         raise DeniableError("the rounds' tables differ in their number of cells")
     if cells == 1:
         return 0.0
-    products: list[Fraction] = []
-    for cell in range(cells):
-        product = Fraction(1)
-        for channel in channels:
-            diagonal, elsewhere = channel.exact_entries(cell)
-            if elsewhere == 0:
-                return math.inf
-            product *= diagonal / elsewhere
-        products.append(product)
-    return log_rounded_up(max(products))
+    entries = [[channel.exact_entries(cell) for channel in channels] for cell in range(cells)]
+    if any(elsewhere == 0 for rounds in entries for _, elsewhere in rounds):
+        return math.inf
+    # A row a cell: how much more often than others those who are in it give it in every round.
+    one = Fraction(1)
+    ratios = (math.prod((d / e for d, e in rounds), start=one) for rounds in entries)
+    return log_rounded_up(max(ratios))
 
 
 def floor_epsilon(cells: int, keep: float, floor: float) -> float:

@@ -27,12 +27,10 @@ class Aggregator:
 
     Parameters
     ----------
-    domain : Domain
     views : sequence of views
         Each client is asked one of them, drawn at random.
     keep : float, in (0, 1)
         p.
-    rule : Rule
     generator : numpy.random.Generator
         Draws the views. It needs no secrecy.
     """
@@ -174,31 +172,19 @@ class Server:
         return [r for (_, of), r in sorted(self._reports.items()) if of == combination]
 
 
-def _all(messages: Sequence[Question]) -> Sequence[Question]:
-    return messages
-
-
-def _all_back(messages: Sequence[Answer | Refusal]) -> Sequence[Answer | Refusal]:
-    return messages
-
-
 def run_block(
     aggregator: Aggregator,
     server: Server,
     clients: Mapping[str, Client],
     asked: Sequence[str],
     *,
-    deliver: Deliver = _all,
-    deliver_back: DeliverBack = _all_back,
+    deliver: Deliver = list,
+    deliver_back: DeliverBack = list,
 ) -> None:
-    """Run one block of the protocol.
+    """Run one block of the protocol, with the clients that are asked, by name.
 
     Parameters
     ----------
-    aggregator, server, clients
-        Clients by name.
-    asked : sequence of str
-        The clients of the block.
     deliver, deliver_back : callable, optional
         The network, to the clients and back: which of the messages arrive, how often and in which
         order.
@@ -214,15 +200,7 @@ def run_block(
 def run_protocol(
     aggregator: Aggregator, server: Server, clients: Sequence[Client], block_size: int
 ) -> None:
-    """Ask every client once, in blocks; blocks of 1 are Algorithm 1.
-
-    Parameters
-    ----------
-    aggregator, server
-    clients : sequence of Client
-        In the order in which they are asked, each of its own name.
-    block_size : int, >= 1
-    """
+    """Ask every client once in their order, in blocks; blocks of 1 are Algorithm 1."""
     if block_size < 1:
         raise DeniableError(f"blocks of {block_size} clients; give at least 1")
     by_name = {client.name: client for client in clients}

@@ -112,15 +112,9 @@ class TableState:
         return cls(np.full(shape, 1 / cells), np.zeros(shape, dtype=np.int64), np.zeros(shape))
 
     def updated(self, reported: npt.ArrayLike, keep: float, rule: Rule) -> "TableState":
-        """Return the state after a block.
+        """Return the state after a block with counts of the shape (..., cells); p is ``keep``.
 
-        Parameters
-        ----------
-        reported : integers, shape (..., cells)
-            Counts of the block. A run without reports stays as it is.
-        keep : float, in (0, 1)
-            p.
-        rule : Rule
+        A run without reports stays as it is.
         """
         block = np.asarray(reported)
         drawn_from = drawn_distribution(self.table)
@@ -157,15 +151,8 @@ def _made_table(estimate: Floats, rule: Rule) -> Floats:
 def printed_estimate(reported: npt.ArrayLike, table: npt.ArrayLike, keep: float) -> Floats:
     """Return T' = (o / n - T (1 - p)) / p, equation (4).
 
-    It sums to 1 if T does, and may leave [0, 1]. Without reports it is T.
-
-    Parameters
-    ----------
-    reported : non-negative counts, shape (..., cells)
-    table : array, shape (..., cells)
-        T, which the clients were sent.
-    keep : float, in (0, 1)
-        p.
+    It sums to 1 if T does, and may leave [0, 1]. Without reports it is T. Non-negative counts and
+    the tables T that clients were sent have the shape (..., cells); p, ``keep``, is in (0, 1).
 
     Examples
     --------
@@ -183,18 +170,9 @@ def pooled_estimate(
 ) -> Floats:
     """Return (O - (1 - p) sum of n q) / (p N): (4) over blocks, with the tables in force.
 
-    Unbiased. Blocks may depend on those before them: the error is a martingale.
-
-    Parameters
-    ----------
-    counts : shape (..., cells)
-        O, all reports.
-    exposure : array, shape (..., cells)
-        The sum of n q over blocks, see `TableState`.
-    total : shape (..., 1)
-        N.
-    keep : float, in (0, 1)
-        p.
+    Unbiased. Blocks may depend on those before them: the error is a martingale. O are the counts of
+    all reports, the exposure is the sum of n q over blocks (see `TableState`), N the total, of the
+    shape (..., 1).
     """
     return np.asarray((counts - (1 - keep) * exposure) / (keep * np.maximum(total, 1)))
 

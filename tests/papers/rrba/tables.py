@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.papers.rrba.consistency import COLUMNS as CONSISTENCY_COLUMNS
-from deniable.papers.rrba.epsilon import COLUMNS as EPSILON_COLUMNS
-from deniable.papers.rrba.examples import COLUMNS as WORKED_COLUMNS
+from deniable.papers.rrba.exact import CASE_COLUMNS, EPSILON_COLUMNS
 from deniable.papers.rrba.table_results import EQUAL_COLUMNS, FIGURE_7_COLUMNS, TABLE_COLUMNS
 
 PROBABILITIES, FLOORS = (0.1, 0.5), (0.1, 0.5)
@@ -307,7 +306,7 @@ def worked_table() -> pd.DataFrame:
             "not printed",
         ),
     ]
-    return pd.DataFrame(rows, columns=list(WORKED_COLUMNS)).assign(data_source="exact")
+    return pd.DataFrame(rows, columns=list(CASE_COLUMNS)).assign(data_source="exact")
 
 
 def claims_table() -> pd.DataFrame:

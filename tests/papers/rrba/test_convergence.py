@@ -7,17 +7,16 @@ import numpy as np
 import pytest
 
 from deniable.errors import DeniableError
-from deniable.papers.rrba import epsilon as rrba_epsilon
+from deniable.papers.rrba import exact
 from deniable.papers.rrba.convergence import (
     UPDATES,
     Z_95,
     Convergence,
     closest_cell,
-    expected_tuples,
     interval_width,
 )
 from deniable.records.categorical import Microdata
-from deniable.rrba.privacy import answer_epsilon, claimed_epsilon, view_epsilon
+from deniable.rrba.privacy import answer_epsilon, claimed_epsilon, variance_inflation, view_epsilon
 from deniable.rrba.views import make_views
 from deniable.study.engine import replicate
 
@@ -74,7 +73,7 @@ def test_precision_is_reached_when_theory_says(study: Convergence, block_size: i
     found = means(study, block_size=block_size, p=0.6)
     truth = study.followed("small", 0.3).proportion
     # The table is soon close to the truth.
-    expected = expected_tuples(truth, truth, 0.6)
+    expected = 500 * variance_inflation([truth, 1 - truth], [truth, 1 - truth], 0.6)
     assert expected == pytest.approx(500 / 0.36)
     assert found["precise", "converged"] == 1
     assert found["precise", "tuples"] == pytest.approx(expected, abs=0.04 * expected + block_size)
@@ -139,8 +138,8 @@ def test_what_cannot_be_is_refused(study: Convergence) -> None:
 
 
 def test_the_table_of_epsilons(small_data: Microdata) -> None:
-    table = rrba_epsilon.epsilon_table({"small": small_data}, [0.2, 0.5], [0.1, 1.0], [2, 5])
-    assert list(table.columns) == list(rrba_epsilon.COLUMNS)
+    table = exact.epsilon_table({"small": small_data}, [0.2, 0.5], [0.1, 1.0], [2, 5])
+    assert list(table.columns) == list(exact.EPSILON_COLUMNS)
     assert not table["holds"].any()
     assert not table["holds_composed"].any()
     np.testing.assert_allclose(table["claimed"], [claimed_epsilon(p) for p in table["p"]])
@@ -155,7 +154,7 @@ def test_the_table_of_epsilons(small_data: Microdata) -> None:
 
 
 def test_the_worst_view_of_a_file(small_data: Microdata) -> None:
-    table = rrba_epsilon.epsilon_table({"small": small_data}, [0.4], [0.1], [2])
+    table = exact.epsilon_table({"small": small_data}, [0.4], [0.1], [2])
     of_file = table[(table["dataset"] == "small") & (table["table"] == "uniform")]
     by_unit = of_file.set_index("unit")["exact"]
     views = make_views(small_data.domain.names, 2)
@@ -166,7 +165,7 @@ def test_the_worst_view_of_a_file(small_data: Microdata) -> None:
 
 
 def test_the_curves_of_figure_4() -> None:
-    table = rrba_epsilon.figure_4_table([0.1])
+    table = exact.figure_4_table([0.1])
     claimed = table[table["curve"] == "claimed"].set_index("p")["epsilon"]
     assert claimed[0.5] == pytest.approx(math.log(2))
     for _, curve in table[table["curve"] != "claimed"].groupby(["curve", "cells"]):

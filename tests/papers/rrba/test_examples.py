@@ -7,7 +7,7 @@ import pytest
 
 from deniable.channels import KeepOrReplace
 from deniable.contingency import LogLinearModel, nearest_tables, two_step_estimate
-from deniable.papers.rrba.examples import (
+from deniable.papers.rrba.exact import (
     EXAMPLE_DOMAIN,
     PRINTED_TABLE_B,
     PRINTED_TABLE_C,

@@ -8,7 +8,7 @@ import pytest
 from tests.display.figure_checks import BANNER, cut_off, extents, saved
 
 from deniable.papers.rrba.convergence import Convergence
-from deniable.papers.rrba.epsilon import figure_4_table
+from deniable.papers.rrba.exact import figure_4_table
 from deniable.papers.rrba.figures import convergence as rrba
 from deniable.records.categorical import Microdata
 from deniable.study.engine import plotted, simulate_chunk

@@ -57,7 +57,7 @@ def figure_7(small_data: Microdata, published: pd.DataFrame) -> pd.DataFrame:
         for k in (2, 3, 4)
     ]
     return figure_7_table(
-        simulator, cells, study="s", root_seed=1, replicates=6, block=6, published=published
+        simulator, cells, published, study="s", root_seed=1, replicates=6, block=6
     )
 
 

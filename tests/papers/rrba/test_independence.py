@@ -14,7 +14,7 @@ from tests.display.figure_checks import BANNER, cut_off, extents
 from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
 from deniable.files import write_table
-from deniable.papers.rrba.figures import independence as rrba_independence
+from deniable.papers.rrba.figures import tables as figures
 from deniable.papers.rrba.independence import (
     HYPOTHESES,
     METHODS,
@@ -26,7 +26,7 @@ from deniable.papers.rrba.independence import (
     keep_for,
     proportions,
 )
-from deniable.papers.rrba.sections.independence import table_3 as arranged
+from deniable.papers.rrba.sections.tables import table_3 as arranged
 from deniable.study.engine import compare, replicate, simulate_chunk
 from deniable.study.published import read_published
 
@@ -264,7 +264,7 @@ def test_no_text_of_the_figures_is_cut_off_or_hidden(
     table = power_table
     if figure == "table_3":
         table = table_3.assign(sampled_tables=99, small_cells="ignore")
-    drawn = getattr(rrba_independence, figure)(table.assign(data_source=source))
+    drawn = getattr(figures, figure)(table.assign(data_source=source))
     found = extents(drawn)
     assert cut_off(found) == []
     banner = found.pop(BANNER, None)

@@ -19,17 +19,13 @@ from deniable.papers.rrba import (
     names,
     released_tables as rrba_tables,
 )
-from deniable.papers.rrba.catalog import ANALYSES, FIGURES, SECTIONS, STUDIES, TABLES
-from deniable.papers.rrba.figures import independence as drawn_tests, tables as drawn_tables
-from deniable.papers.rrba.sections import (
-    independence as independence_tests,
-    privacy,
-    tables as rrba,
-)
+from deniable.papers.rrba.catalog import PAPER
+from deniable.papers.rrba.figures import tables as drawn
+from deniable.papers.rrba.sections import analyses, tables as rrba
 from deniable.study.origin import Origin
 
 COMPILED: list[BytecodeCache] = []
-SECTION = {section.id: section for section in SECTIONS}
+SECTION = {section.id: section for section in PAPER.sections}
 Tables = dict[str, pd.DataFrame]
 
 
@@ -48,7 +44,7 @@ def render(name: str, tables: Tables) -> str:
     """Return a section as the report shows it."""
     section = SECTION[name]
     assert section.possible(tables)
-    origin = Origin("papers.rrba.epsilon:epsilon_table", "bound_blocks")
+    origin = Origin("papers.rrba.exact:epsilon_table", "bound_blocks")
     content = section.content(tables)
     return render_section(section.template, content, tables, origin, COMPILED[-1])
 
@@ -171,13 +167,14 @@ def test_tables_that_are_missing_leave_out_what_rests_on_them(name: str, tables:
 
 
 def test_the_catalog_names_code_and_tables_that_are_there() -> None:
-    computed = {table.id: table.made_by for each in ANALYSES for table in each.tables}
-    simulated = {table.id: STUDIES[table.study].origin for table in TABLES}
-    for function in [*computed.values(), *simulated.values(), *(each.draw for each in FIGURES)]:
+    computed = {table.id: table.made_by for each in PAPER.analyses for table in each.tables}
+    simulated = {table.id: PAPER.studies[table.study].origin for table in PAPER.tables}
+    drawn_by = [each.draw for each in PAPER.figures]
+    for function in [*computed.values(), *simulated.values(), *drawn_by]:
         assert Origin(function, "rule").line > 0
-    assert {table.study for table in TABLES} == STUDIES.keys()
+    assert {table.study for table in PAPER.tables} == PAPER.studies.keys()
     assert all_tables().keys() == computed.keys() | simulated.keys()
-    needed = [*(each.needs for each in SECTIONS), *(each.tables for each in FIGURES)]
+    needed = [*(each.needs for each in PAPER.sections), *(each.tables for each in PAPER.figures)]
     assert {table for tables in needed for table in tables} <= all_tables().keys()
 
 
@@ -187,13 +184,13 @@ def test_names_are_those_of_the_studies() -> None:
     assert names.FILES.keys() == files.keys()
     simulators = (rrba_tables.PrintedTables({}), rrba_tables.EqualEpsilon({}))
     for simulator, titles in zip(simulators, (names.METHODS, names.EQUAL_METHODS), strict=True):
-        assert {method.name for method in simulator.methods()} == titles.keys()
+        assert {method.name for method in simulator.methods} == titles.keys()
     assert set(rrba_tables.MEASURES) == names.METRICS.keys()
     assert set(rrba_independence.TABLE_3_METHODS) == names.TESTS.keys()
     assert set(rrba_independence.HYPOTHESES) == names.HYPOTHESES.keys()
     assert set(rrba_consistency.METHODS) == names.CONSISTENCY_METHODS.keys()
-    assert drawn_tables.METHOD_STYLE.keys() == names.METHODS.keys()
-    assert drawn_tests.TABLE_3_NAMES.keys() == names.TESTS.keys()
+    assert drawn.METHOD_STYLE.keys() == names.METHODS.keys()
+    assert drawn.TABLE_3_NAMES.keys() == names.TESTS.keys()
     updates = importlib.import_module("deniable.papers.rrba.convergence").UPDATES
     assert updates.keys() == names.UPDATES.keys()
 
@@ -230,7 +227,7 @@ def test_whether_adapting_pays_is_taken_from_the_table(tables: Tables) -> None:
 def test_epsilons_stand_beside_the_claim(tables: Tables) -> None:
     (row,) = cells(render("rrba_overview", tables).split("A client's view")[0], "0.5")
     assert row == ["0.5", "0.693", "1.10 ✗", "1.61 ✗", "3.04 ✗", "3.71 ✗"]
-    found = privacy.overview(tables)
+    found = analyses.overview(tables)
     assert [row["rounds"] for row in found["rounds"]["rows"]] == [1, 3]
     assert found["claimed"] == pytest.approx(np.log(2))
 
@@ -239,7 +236,7 @@ def test_epsilons_stand_beside_the_claim(tables: Tables) -> None:
 
 
 def test_what_converges_is_counted(tables: Tables) -> None:
-    found = rrba.convergence(tables)
+    found = analyses.convergence(tables)
     assert found["first"]["converged"] == found["first"]["cells"] == 16
     assert found["first"]["blocks"] == (3, 3)
     assert found["first"]["within"] == 0.25
@@ -305,7 +302,7 @@ def test_methods_are_compared_at_equal_epsilon(tables: Tables) -> None:
 
 
 def test_table_3_is_arranged_and_counted(tables: Tables) -> None:
-    found = independence_tests.table_3(tables["rrba_table3"])
+    found = rrba.table_3(tables["rrba_table3"])
     assert found["rule"] == "ignore"
     assert found["settings"][2] == [(200, 0.2), (4000, 0.2)]
     row = next(row for row in found["rows"] if row["method"] == "rrba")
@@ -319,7 +316,7 @@ def test_table_3_is_arranged_and_counted(tables: Tables) -> None:
 
 
 def test_sizes_and_powers_are_judged_beyond_chance(tables: Tables) -> None:
-    found = independence_tests.power(tables["rrba_power"])
+    found = rrba.power(tables["rrba_power"])
     assert found["sizes"]["laplace"] == {"held": 0, "too small": 0, "too large": 16, "of": 16}
     assert found["sizes"]["channel_aware"]["held"] == 16
     assert found["against"]["rrba"] == {"of": 16, "higher": 16, "lower": 0, "range": (10, 10)}
@@ -329,20 +326,19 @@ def test_sizes_and_powers_are_judged_beyond_chance(tables: Tables) -> None:
     assert {row["effect"] for row in found["rows"]} == {0.2}
     close = tables["rrba_power"].copy()
     close["ci_low"], close["ci_high"] = close["ci_low"] - 20, close["ci_high"] + 20
-    assert independence_tests.power(close)["against"]["rrba"]["higher"] == 0
-    assert independence_tests.judged_size({"effect": 0, "ci_low": 1, "ci_high": 3}) == {
-        "size": "too small"
-    }
+    assert rrba.power(close)["against"]["rrba"]["higher"] == 0
+    small = rrba.power(close.assign(ci_low=1.0, ci_high=3.0))["sizes"]["channel_aware"]
+    assert small == {"held": 0, "too small": 16, "too large": 0, "of": 16}
 
 
 # -- consistency, worked cases, claims -------------------------------------------------------------
 
 
 def test_agreement_and_distance_are_summed_up(tables: Tables) -> None:
-    found = independence_tests.consistency(tables)
+    found = analyses.consistency(tables)
     assert found["gains"]["l2"] == {"of": 2, "closer": 2, "farther": 0, "range": (0.5, 0.5)}
     assert found["gains"]["nearest"]["closer"] == 0
-    assert found["cases"]["tally"] == {"agrees": 1, "differs": 1, "not printed": 1}
+    assert found["tally"] == {"agrees": 1, "differs": 1, "not printed": 1}
     text = words(render("rrba_consistency", tables))
     assert "it has no solution in any trial" in text
     assert "after, by less than 10⁻⁹" in text
@@ -353,7 +349,7 @@ def test_agreement_and_distance_are_summed_up(tables: Tables) -> None:
 
 
 def test_a_claim_whose_readings_differ_depends(tables: Tables) -> None:
-    found = rrba.claims(tables)
+    found = analyses.claims(tables)
     assert [claim["overall"] for claim in found["claims"]] == [
         "holds",
         "depends",

@@ -22,17 +22,14 @@ LARGER = (
 )
 PRINTED_TRIALS = 100  # [rrba], 7.3 and 7.4
 CONVERGENCE_KEYS = ("dataset", "probability", "block_size", "p", "update", "criterion", "measure")
-RELEASED_KEYS = ("metric", "dataset", "k", "method", "p", "file", "reading", "trust")
-
 CHANCE_OF_SUBSETS = ("subset_min", "subset_max", "subsets_agreeing", "subsets_lowest", "printed_is")
 
+CONVERGENCE = Study(
+    ".convergence:Convergence", ("blocks", "reference"), summary="mean", datasets=NETWORKS
+)
 STUDIES = {
-    "rrba_fig5": Study(
-        ".convergence:Convergence", ("blocks", "reference"), summary="mean", datasets=NETWORKS
-    ),
-    "rrba_fig6": Study(
-        ".convergence:Convergence", ("blocks", "reference"), summary="mean", datasets=NETWORKS
-    ),
+    "rrba_fig5": CONVERGENCE,
+    "rrba_fig6": CONVERGENCE,
     "rrba_table3": Study(
         ".independence:Table3",
         summary="mean",
@@ -42,7 +39,7 @@ STUDIES = {
     ),
     "rrba_power": Study(".independence:IndependencePower", summary="mean", datasets=()),
     "rrba_tables": Study(
-        ".released_tables:PrintedTables.of",
+        ".released_tables:PrintedTables",
         ("subsets", "subset_seed", "block_size"),
         summary="mean",
         published_column="value",
@@ -50,7 +47,7 @@ STUDIES = {
         datasets=LARGER,
     ),
     "rrba_equal": Study(
-        ".released_tables:EqualEpsilon.of",
+        ".released_tables:EqualEpsilon",
         ("subsets", "subset_seed", "block_size"),
         summary="mean",
         datasets=LARGER,
@@ -83,25 +80,18 @@ TABLES = (
         reshape=".independence:counted",
         by_chance=("rejected",),
     ),
-    StudyTable(
-        "rrba_table4",
-        "Table 4 of [rrba]: distances of noisy tables, p = .4",
-        RELEASED_KEYS,
-        study="rrba_tables",
-        published=("rrba_table4",),
-        where={"p": 0.4},
-        finish=".table_results:printed_table",
-        by_chance=CHANCE_OF_SUBSETS,
-    ),
-    StudyTable(
-        "rrba_table5",
-        "Table 5 of [rrba]: distances of noisy tables, p = .5",
-        RELEASED_KEYS,
-        study="rrba_tables",
-        published=("rrba_table5",),
-        where={"p": 0.5},
-        finish=".table_results:printed_table",
-        by_chance=CHANCE_OF_SUBSETS,
+    *(
+        StudyTable(
+            f"rrba_table{number}",
+            f"Table {number} of [rrba]: distances of noisy tables, p = {p}",
+            ("metric", "dataset", "k", "method", "p", "file", "reading", "trust"),
+            study="rrba_tables",
+            published=(f"rrba_table{number}",),
+            where={"p": float(p)},
+            finish=".table_results:printed_table",
+            by_chance=CHANCE_OF_SUBSETS,
+        )
+        for number, p in ((4, ".4"), (5, ".5"))
     ),
     StudyTable(
         "rrba_equal",
@@ -115,9 +105,9 @@ TABLES = (
 ANALYSES = (
     Analysis(
         "work_cases",
-        ".examples:worked",
+        ".consistency:worked",
         (
-            AnalysisTable("rrba_examples", ".examples:worked_cases", Columns(("case", "quantity"))),
+            AnalysisTable("rrba_examples", ".exact:worked_cases", Columns(("case", "quantity"))),
             AnalysisTable(
                 "rrba_consistency",
                 ".consistency:consistency_table",
@@ -138,17 +128,17 @@ ANALYSES = (
     ),
     Analysis(
         "price_answers",
-        ".epsilon:priced",
+        ".exact:priced",
         (
             AnalysisTable(
                 "rrba_epsilon",
-                ".epsilon:epsilon_table",
+                ".exact:epsilon_table",
                 Columns(
                     ("unit", "table", "dataset", "attributes", "answers", "rounds", "p", "floor")
                 ),
             ),
             AnalysisTable(
-                "rrba_fig4", ".epsilon:figure_4_table", Columns(("curve", "cells", "floor", "p"))
+                "rrba_fig4", ".exact:figure_4_table", Columns(("curve", "cells", "floor", "p"))
             ),
         ),
         "Holding Theorem 4.1 against the exact epsilons of answers",
@@ -180,7 +170,7 @@ ANALYSES = (
         ".claims.decided:decide",
         (
             AnalysisTable(
-                "rrba_claims", ".claims.decided:claims", claims_columns("claim", "reading")
+                "rrba_claims", ".claims.decided:decide", claims_columns("claim", "reading")
             ),
         ),
         "Deciding what [rrba] claims in words",
@@ -224,12 +214,12 @@ FIGURES = (
     ),
     Figure(
         "rrba_table3",
-        ".figures.independence:table_3",
+        ".figures.tables:table_3",
         "Table 3 as a picture: printed shares of rejected nulls beside ours",
     ),
     Figure(
         "rrba_power",
-        ".figures.independence:power",
+        ".figures.tables:power",
         "Size and power of tests of independence over the number of records",
     ),
 )
@@ -238,14 +228,14 @@ SECTIONS = (
         "rrba_overview",
         "Randomized response in blocks: what is promised, what is delivered",
         "Promised and delivered",
-        ".sections.privacy:overview",
+        ".sections.analyses:overview",
         needs=("rrba_epsilon",),
     ),
     Section(
         "rrba_convergence",
         "Figures 5 and 6: when estimates have converged",
         "Figures 5 and 6",
-        ".sections.tables:convergence",
+        ".sections.analyses:convergence",
         needs=("rrba_fig5", "rrba_fig6"),
     ),
     Section(
@@ -266,7 +256,7 @@ SECTIONS = (
         "rrba_tests",
         "Table 3: tests of independence, their size and power",
         "Table 3, size, power",
-        ".sections.independence:independence",
+        ".sections.tables:independence",
         template="rrba/tests",
         needs=("rrba_table3", "rrba_power"),
     ),
@@ -274,11 +264,11 @@ SECTIONS = (
         "rrba_consistency",
         "Consistent views, the two-step estimate, worked cases",
         "Consistency",
-        ".sections.independence:consistency",
+        ".sections.analyses:consistency",
         needs=("rrba_consistency", "rrba_examples"),
     ),
     Section(
-        "rrba_claims", "What [rrba] says in words", "Claims in words", ".sections.tables:claims"
+        "rrba_claims", "What [rrba] says in words", "Claims in words", ".sections.analyses:claims"
     ),
 )
 

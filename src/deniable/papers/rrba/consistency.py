@@ -9,8 +9,7 @@ file's own proportions.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, Literal
 
 import numpy as np
@@ -28,38 +27,25 @@ from deniable.contingency import (
     reconstruct_printed,
 )
 from deniable.errors import DeniableError
+from deniable.papers.rrba.exact import worked_cases
 from deniable.records import Microdata
 from deniable.rrba import POOLED, Combination, View, block_sizes, collect, make_views, split_blocks
 from deniable.sampling import generator_for
-from deniable.study import mean_summary
+from deniable.study import Given, mean_summary
 
 Shown = Literal["observed", "in several", "in none"]
+PROBABILITIES = (0.3, 0.5, 0.7)
 OTHER_SIZE: Mapping[int, tuple[Shown, int]] = {2: ("in none", 3), 3: ("in several", 2)}
 """What is reconstructed from views of k attributes: tables that no view holds, or several do."""
-METHODS = ("nearest", "l2", "l1")
+METHODS: tuple[Literal["nearest", "l2", "l1"], ...] = ("nearest", "l2", "l1")
+BLOCK_SIZE = 25
+"""Clients between two updates of a view's tables."""
 COLUMNS = (
     *("file", "records", "p", "views_of", "views", "tables", "number", "method"),
     *("closed_form", "printed_feasible", "disagreement_before", "disagreement_after"),
     *("negative_before", "negative_after", "distance_before", "distance_after"),
     *("change", "ci_low", "ci_high", "replicates"),
 )
-
-
-@dataclass(frozen=True)
-class ConsistencyCell:
-    """A setting of the study.
-
-    Attributes
-    ----------
-    file : str
-    p : float, in (0, 1)
-    views_of : int, 2 or 3
-        k, attributes a table.
-    """
-
-    file: str
-    p: float
-    views_of: int
 
 
 def consistency_table(
@@ -69,7 +55,6 @@ def consistency_table(
     seed: int,
     replicates: int = 10,
     sizes: Sequence[int] = (2, 3),
-    block_size: int = 25,
 ) -> pd.DataFrame:
     """Return how far views disagree and tables are from the truth, before and after.
 
@@ -84,8 +69,6 @@ def consistency_table(
     replicates : int, >= 2
     sizes : sequence of int, of `OTHER_SIZE`
         k, attributes a table of a view.
-    block_size : int
-        Clients between two updates of a view's tables.
 
     Returns
     -------
@@ -105,12 +88,11 @@ def consistency_table(
     """
     if replicates < 2:
         raise DeniableError(f"{replicates} trials give no interval; use at least 2")
-    rows: list[dict[str, Any]] = []
-    for name, data in files.items():
-        for p in probabilities:
-            for size in sizes:
-                cell = ConsistencyCell(name, p, size)
-                rows += _rows(cell, data, seed=seed, replicates=replicates, block_size=block_size)
+    rows = [
+        row
+        for (name, data), p, views_of in product(files.items(), probabilities, sizes)
+        for row in _rows(data, {"file": name, "p": p, "views_of": views_of}, seed, replicates)
+    ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -119,24 +101,12 @@ def collected(
     views: Sequence[View],
     keep: float,
     generator: np.random.Generator,
-    block_size: int,
+    block_size: int = BLOCK_SIZE,
 ) -> list[NoisyTable]:
     """Return the tables of all views, each from its own share of the clients.
 
-    Parameters
-    ----------
-    data : Microdata
-        True records; each is dealt to one view.
-    views : sequence of View
-    keep : float, in (0, 1)
-        p.
-    generator : numpy.random.Generator
-    block_size : int
-
-    Returns
-    -------
-    list of NoisyTable
-        Unbiased estimates; the precision is the number of clients.
+    Each true record is dealt to one view; p is the probability to ``keep``. Estimates are unbiased;
+    the precision is the number of clients.
     """
     found = []
     parts = np.array_split(generator.permutation(len(data)), len(views))
@@ -154,39 +124,32 @@ def collected(
 
 
 def _rows(
-    cell: ConsistencyCell, data: Microdata, *, seed: int, replicates: int, block_size: int
+    data: Microdata, cell: dict[str, Any], seed: int, replicates: int
 ) -> Iterator[dict[str, Any]]:
-    if cell.views_of not in OTHER_SIZE:
-        raise DeniableError(f"views of {cell.views_of} attributes; this study has views of 2 and 3")
-    stream = generator_for(seed, {"study": "rrba_consistency", **vars(cell)})
+    if cell["views_of"] not in OTHER_SIZE:
+        raise DeniableError(f"views of {cell['views_of']} attributes; this study has 2 and 3")
+    stream = generator_for(seed, {"study": "rrba_consistency", **cell})
     names = data.domain.names
-    views = make_views(names, cell.views_of)
-    other, size = OTHER_SIZE[cell.views_of]
+    views = make_views(names, cell["views_of"])
+    other, size = OTHER_SIZE[cell["views_of"]]
     wanted = list(combinations(names, size))
     every = [*(c for view in views for c in view), *wanted]
     truth = {names: data.counts(names) / len(data) for names in every}
     trials = [
-        trial
+        row
         for _ in range(replicates)
-        for trial in _trial(
-            collected(data, views, cell.p, stream, block_size), wanted, other, truth
-        )
+        for row in _trial(collected(data, views, cell["p"], stream), wanted, other, truth)
     ]
-    about = vars(cell) | {"records": len(data), "views": len(views), "replicates": replicates}
-    measures = [c for c in COLUMNS if c.startswith(("closed", "printed", "disa", "nega", "dist"))]
+    about = cell | {"records": len(data), "views": len(views), "replicates": replicates}
     by_kind = pd.DataFrame(trials).groupby(["tables", "method", "number"], sort=False)
     for (kind, method, number), part in by_kind:
-        about_change = {"change": np.nan, "ci_low": np.nan, "ci_high": np.nan}
+        row = about | {"tables": kind, "method": method, "number": number}
+        row |= dict(part.drop(columns=["tables", "method", "number"]).mean())
         change = part["distance_after"] - part["distance_before"]
         if change.notna().all():
             found = mean_summary(change)
-            about_change = {"change": found.value, "ci_low": found.low, "ci_high": found.high}
-        yield (
-            about
-            | {"tables": kind, "method": method, "number": number}
-            | dict(part[measures].mean())
-            | about_change
-        )
+            row |= {"change": found.value, "ci_low": found.low, "ci_high": found.high}
+        yield row
 
 
 def _trial(
@@ -197,7 +160,10 @@ def _trial(
 ) -> Iterator[dict[str, Any]]:
     """Yield what one trial shows: a row a kind of tables and method."""
     before = {table.attributes: table.proportions for table in noisy}
-    margins = {} if other == "in none" else {names: _first_margin(noisy, names) for names in wanted}
+    margins = {}
+    if other == "in several":
+        first = {c: next(t for t in noisy if set(c) <= set(t.attributes)) for c in wanted}
+        margins = {names: margin_of(table, names) for names, table in first.items()}
     layout = Layout.of(noisy, [])
     about = {
         "closed_form": float(np.all(layout.cells(layout.average_effects(noisy)) >= 0)),
@@ -206,21 +172,23 @@ def _trial(
     }
     for method in METHODS:
         if method == "nearest":
-            after = {names: _nearest(values) for names, values in (before | margins).items()}
+            after = {
+                names: nearest_tables(table.reshape(-1), 1.0).reshape(table.shape)
+                for names, table in (before | margins).items()
+            }
         else:
-            norm: Literal["l2", "l1"] = "l2" if method == "l2" else "l1"
-            after = dict(consistent_tables(noisy, wanted, norm=norm).tables)
-        kinds: list[tuple[Shown, Sequence[Combination], Mapping[Combination, Floats]]] = [
-            ("observed", list(before), before)
-        ]
+            after = dict(consistent_tables(noisy, wanted, norm=method).tables)
+        about["disagreement_after"] = largest_disagreement(
+            [NoisyTable(names, after[names]) for names in before]
+        )
+        kinds = {"observed": before}
         if margins or method != "nearest":
-            kinds.append((other, wanted, margins))
-        apart = largest_disagreement([NoisyTable(names, after[names]) for names in before])
-        for kind, chosen, known in kinds:
+            kinds[other] = margins
+        for kind, known in kinds.items():
+            chosen = list(before) if kind == "observed" else wanted
             yield (
                 about
                 | {"tables": kind, "method": method, "number": len(chosen)}
-                | {"disagreement_after": apart}
                 | _measured(chosen, known, truth, "before")
                 | _measured(chosen, after, truth, "after")
             )
@@ -241,14 +209,6 @@ def _measured(
     return {f"distance_{when}": float(np.mean(distances)), f"negative_{when}": negative / cells}
 
 
-def _first_margin(noisy: Sequence[NoisyTable], names: Combination) -> Floats:
-    return next(margin_of(t, names) for t in noisy if set(names) <= set(t.attributes))
-
-
-def _nearest(table: Floats) -> Floats:
-    return nearest_tables(table.reshape(-1), 1.0).reshape(table.shape)
-
-
 def _printed_feasible(noisy: Sequence[NoisyTable], names: Combination) -> bool:
     if largest_disagreement(noisy) > AGREEMENT:
         return False
@@ -257,3 +217,12 @@ def _printed_feasible(noisy: Sequence[NoisyTable], names: Combination) -> bool:
     except DeniableError:
         return False
     return True
+
+
+def worked(given: Given) -> dict[str, pd.DataFrame]:
+    """Work the examples in fractions, and make tables agree that randomized views gave."""
+    consistent = consistency_table(given.data, PROBABILITIES, seed=given.seed)
+    return {
+        "rrba_examples": worked_cases().assign(data_source="formula"),
+        "rrba_consistency": consistent.assign(data_source="network"),
+    }

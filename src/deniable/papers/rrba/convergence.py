@@ -122,7 +122,6 @@ class Convergence:
         And under ``none``, without stopping: ``error_last`` of the last table, ``error_average``
         of the last two, ``error_pooled``, and ``invalid``, 1 if any table was no distribution.
         """
-        _refuse_bad(cell)
         names = [
             *product(CRITERIA, ("converged", "tuples", "error", "within")),
             *product(("none",), ("error_last", "error_average", "error_pooled", "invalid")),
@@ -133,8 +132,11 @@ class Convergence:
         self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
     ) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs)."""
-        _refuse_bad(cell)
+        if cell["update"] not in UPDATES:
+            raise DeniableError(f"unknown update {cell['update']!r}; use {', '.join(UPDATES)}")
         followed, size = self.followed(cell["dataset"], cell["probability"]), cell["block_size"]
+        if size < 1:
+            raise DeniableError(f"blocks of {size} clients; give at least 1")
         sizes = (size,) * self.blocks
         clients = sampled_blocks(followed.proportions, sizes, replicates, generator)
         runs = collect(clients, cell["p"], generator, UPDATES[cell["update"]])
@@ -151,13 +153,12 @@ class Convergence:
 
     def _outcomes(self, runs: Collection, followed: Followed, size: int) -> Iterator[Floats]:
         truth, at = followed.proportion, followed.cell
-        tables = np.concatenate((runs.tables[..., at], runs.state.table[:, None, at]), axis=1)
+        sent = np.concatenate((runs.tables, runs.state.table[:, None]), axis=1)
+        tables, later = sent[..., at], sent[:, 1:]
         averages = (tables[:, 1:] + tables[:, :-1]) / 2
         pooled = runs.running_estimates()[..., at]
-        differences = np.abs(np.diff(tables, axis=1))
-        met = differences < interval_width(tables[:, 1:], size)
+        met = np.abs(np.diff(tables, axis=1)) < interval_width(tables[:, 1:], size)
         # A diverged table stays as it is, which is no convergence.
-        later = np.concatenate((runs.tables[:, 1:], runs.state.table[:, None]), axis=1)
         met &= np.abs(later).max(axis=-1) < LOST
         lasting = np.logical_and.accumulate(met[:, ::-1], axis=1)[:, ::-1]
         errors = runs.running_standard_errors()[..., at]
@@ -191,20 +192,14 @@ def closest_cell(data: Microdata, probability: float) -> Followed:
 
     Of equally close ones the first, in the order of the file's attributes.
     """
-    best: Followed | None = None
+    found = []
     for combination in combinations(data.domain.names, 2):
         proportions = data.counts(combination).reshape(-1) / len(data)
         cell = int(np.abs(proportions - probability).argmin())
-        found = Followed(combination, cell, proportions)
-        if best is None or _distance(found, probability) < _distance(best, probability):
-            best = found
-    if best is None:
+        found.append(Followed(combination, cell, proportions))
+    if not found:
         raise DeniableError("cells of pairs need at least two attributes; the data have one")
-    return best
-
-
-def _distance(followed: Followed, probability: float) -> float:
-    return abs(followed.proportion - probability)
+    return min(found, key=lambda each: abs(each.proportion - probability))
 
 
 def interval_width(estimate: npt.ArrayLike, size: int) -> Floats:
@@ -227,30 +222,3 @@ def interval_width(estimate: npt.ArrayLike, size: int) -> Floats:
     centre = special.logit(inside)
     by_odds = special.expit(centre + reach) - special.expit(centre - reach)
     return np.asarray(np.where(v * size > 5, normal, by_odds))
-
-
-def expected_tuples(
-    proportion: float, replaced_by: float, keep: float, reference: int = 500
-) -> float:
-    """Return the answers after which ``precise`` is met, under a table that does not change.
-
-    Parameters
-    ----------
-    proportion : float
-        pi, of the cell.
-    replaced_by : float
-        q, the cell of the table.
-    keep : float
-        p.
-    reference : int
-    """
-    reported = keep * proportion + (1 - keep) * replaced_by
-    inflation = reported * (1 - reported) / (proportion * (1 - proportion) * keep**2)
-    return reference * inflation
-
-
-def _refuse_bad(cell: Mapping[str, Any]) -> None:
-    if cell["update"] not in UPDATES:
-        raise DeniableError(f"unknown update {cell['update']!r}; use {', '.join(UPDATES)}")
-    if cell["block_size"] < 1:
-        raise DeniableError(f"blocks of {cell['block_size']} clients; give at least 1")

@@ -25,8 +25,7 @@ model test the same tables: differences between methods have less error than the
 """
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import reduce
 from typing import Any
 
@@ -36,11 +35,9 @@ import pandas as pd
 from deniable.arrays import Counts, Flags, Floats
 from deniable.channels import KeepOrReplace
 from deniable.contingency import (
-    ChannelTest,
     LaplaceRelease,
     LogLinearModel,
     RandomizedRelease,
-    SmallCells,
     asymptotic_test,
     channel_test,
     monte_carlo_test,
@@ -116,11 +113,11 @@ def keep_for(epsilon: float, cells: int) -> float:
     return math.expm1(epsilon) / (math.expm1(epsilon) + cells)
 
 
-@dataclass(frozen=True, eq=False)
 class Table3:
     """Simulates Table 3 of [rrba]: each method under the null and under the alternative.
 
-    A trial is 100 for a rejected null, else 0: means are per cent.
+    A trial is 100 for a rejected null, else 0: means are per cent. A cell has k, n, effect,
+    sampled_tables (l), small_cells (of `deniable.contingency.SmallCells`).
     """
 
     def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -135,43 +132,28 @@ class Table3:
     def __call__(
         self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
     ) -> Floats:
-        """Return the decisions of each trial, shape (replicates, outputs).
-
-        Parameters
-        ----------
-        cell : mapping
-            k, n, effect, sampled_tables (l), small_cells (of
-            `deniable.contingency.monte_carlo.SmallCells`).
-        """
-        releases = self._releases(cell)
+        """Return the decisions of each trial, shape (replicates, outputs)."""
         columns: list[Flags] = []
         for hypothesis in HYPOTHESES:
-            effect = cell["effect"] if hypothesis == "H1" else 0.0
-            pi = proportions(cell["k"], "uniform", effect)
+            pi = proportions(cell["k"], "uniform", cell["effect"] if hypothesis == "H1" else 0.0)
             true = generator.multinomial(cell["n"], pi, replicates)
-            found = dict(
-                _decisions(true, releases, cell["sampled_tables"], cell["small_cells"], generator)
-            )
+            found = _decisions(true, self._releases(cell), cell, generator)
             columns += [found[method] for method in TABLE_3_METHODS]
         return np.asarray(PERCENT * np.column_stack(columns))
 
     def _releases(self, cell: Mapping[str, Any]) -> "_Releases":
         cells = 2 ** int(cell["k"])
-        honest = LaplaceRelease(2 / STATED_EPSILON)
-        return {
-            "laplace": honest,
-            "mcindep": honest,
-            "rrba": (local := RandomizedRelease(KeepOrReplace.uniform(cells, STATED_KEEP))),
-            "channel_aware": local,
-            "laplace_printed_scale": LaplaceRelease(2 * cells / STATED_EPSILON),
-        }
+        printed_scale = LaplaceRelease(2 * cells / STATED_EPSILON)
+        stated = _releases_at(cells, STATED_KEEP, STATED_EPSILON)
+        return stated | {"laplace_printed_scale": printed_scale}
 
 
-@dataclass(frozen=True, eq=False)
 class IndependencePower:
     """Simulates how often each method rejects independence, all at one exact epsilon.
 
     A trial is 100 for a rejected null, else 0: means are per cent, the size where the effect is 0.
+    A cell has k, margins ("uniform" or "skewed"), pattern ("all" or "pair"), n, effect, epsilon,
+    sampled_tables, small_cells.
     """
 
     def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -183,104 +165,79 @@ class IndependencePower:
           distribution rejects.
         """
         releases = self._releases(cell)
-        rows = [
-            {"method": method, "epsilon_exact": releases[method].epsilon, "measure": "rejected"}
-            for method in METHODS
-        ]
-        return rows + [
-            rows[-1] | {"measure": measure} for measure in ("valid", "valid_and_rejected")
+        measured = [(method, "rejected") for method in METHODS]
+        measured += [("channel_aware", "valid"), ("channel_aware", "valid_and_rejected")]
+        return [
+            {"method": method, "epsilon_exact": releases[method].epsilon, "measure": measure}
+            for method, measure in measured
         ]
 
     def __call__(
         self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
     ) -> Floats:
-        """Return the outputs of each trial, shape (replicates, outputs).
-
-        Parameters
-        ----------
-        cell : mapping
-            k, margins ("uniform" or "skewed"), pattern ("all" or "pair"), n, effect, epsilon,
-            sampled_tables, small_cells.
-        """
+        """Return the outputs of each trial, shape (replicates, outputs)."""
         pi = proportions(cell["k"], cell["margins"], cell["effect"], cell["pattern"])
         true = generator.multinomial(cell["n"], pi, replicates)
-        releases = self._releases(cell)
-        found = dict(
-            _decisions(true, releases, cell["sampled_tables"], cell["small_cells"], generator)
-        )
+        found = _decisions(true, self._releases(cell), cell, generator)
         measures = [found[method] for method in METHODS]
         measures += [found["valid"], found["valid"] & found["channel_aware"]]
         return np.asarray(PERCENT * np.column_stack(measures))
 
     def _releases(self, cell: Mapping[str, Any]) -> "_Releases":
         cells = 2 ** int(cell["k"])
-        local = RandomizedRelease(KeepOrReplace.uniform(cells, keep_for(cell["epsilon"], cells)))
-        central = LaplaceRelease(2 / cell["epsilon"])
-        return {"laplace": central, "mcindep": central, "rrba": local, "channel_aware": local}
+        return _releases_at(cells, keep_for(cell["epsilon"], cells), cell["epsilon"])
 
 
 _Releases = dict[str, LaplaceRelease | RandomizedRelease]
 
 
+def _releases_at(cells: int, keep: float, epsilon: float) -> _Releases:
+    """Return what each method releases: RRBA's reports with this p, or noise of this epsilon."""
+    central, local = (
+        LaplaceRelease(2 / epsilon),
+        RandomizedRelease(KeepOrReplace.uniform(cells, keep)),
+    )
+    return {"laplace": central, "mcindep": central, "rrba": local, "channel_aware": local}
+
+
 def _decisions(
-    true: Counts,
-    releases: _Releases,
-    tables: int,
-    small_cells: SmallCells,
-    generator: np.random.Generator,
-) -> Iterator[tuple[str, Flags]]:
-    """Yield which trials each method rejects, and where the channel-aware test's rule holds."""
-    records, cells = int(true[0].sum()), true.shape[-1]
-    model = LogLinearModel.independence((2,) * (cells.bit_length() - 1))
+    true: Counts, releases: _Releases, cell: Mapping[str, Any], generator: np.random.Generator
+) -> dict[str, Flags]:
+    """Return which trials each method rejects, and where the channel-aware test's rule holds."""
+    records, model = cell["n"], LogLinearModel.independence((2,) * cell["k"])
     central, local = releases["mcindep"], releases["rrba"]
     assert isinstance(local, RandomizedRelease)
     noisy = central.release(true, generator)
-    yield "laplace", asymptotic_test(noisy, records, model, level=LEVEL)
     reports = local.channel.randomize_counts(true, generator)
-    for method, released, release in (
-        ("mcindep", noisy, central),
-        ("rrba", local.estimated(reports), local),
-    ):
-        found = monte_carlo_test(
+    found = {"laplace": asymptotic_test(noisy, records, model, level=LEVEL)}
+    for method, released in (("mcindep", noisy), ("rrba", local.estimated(reports))):
+        found[method] = monte_carlo_test(
             released,
             records,
-            release,
+            releases[method],
             model,
             generator,
-            tables=tables,
+            tables=cell["sampled_tables"],
             level=LEVEL,
-            small_cells=small_cells,
-        )
-        yield method, found.rejected
-    aware: ChannelTest = channel_test(
-        reports, local.channel, model, generator=generator, tables=FALLBACK_TABLES
-    )
-    yield "channel_aware", aware.rejected(LEVEL)
-    yield "valid", aware.valid
+            small_cells=cell["small_cells"],
+        ).rejected
+    aware = channel_test(reports, local.channel, model, generator=generator, tables=FALLBACK_TABLES)
+    found |= {"channel_aware": aware.rejected(LEVEL), "valid": aware.valid}
     if "laplace_printed_scale" in releases:
         noisier = releases["laplace_printed_scale"].release(true, generator)
-        yield "laplace_printed_scale", asymptotic_test(noisier, records, model, level=LEVEL)
+        found["laplace_printed_scale"] = asymptotic_test(noisier, records, model, level=LEVEL)
+    return found
 
 
-def counted(results: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
+def counted(results: pd.DataFrame) -> pd.DataFrame:
     """Add the number rejected and the trials to results in per cent, with exact intervals.
 
     Student's interval, which summaries have, says nothing where all trials agree; Clopper and
-    Pearson's takes its place.
-
-    Parameters
-    ----------
-    results : DataFrame
-        Columns regenerated (per cent), ci_low, ci_high, replicates, and others.
-
-    Returns
-    -------
-    DataFrame
-        The same with ``rejected`` and ``trials`` in front of ``regenerated``.
+    Pearson's takes its place. ``rejected`` and ``trials`` stand in front of ``regenerated``.
     """
     trials = results["replicates"].to_numpy(dtype=int)
     rejected = np.rint(results["regenerated"].to_numpy() * trials / PERCENT).astype(int)
-    low, high = clopper_pearson(rejected, trials, confidence)
+    low, high = clopper_pearson(rejected, trials)
     table = results.assign(ci_low=PERCENT * low, ci_high=PERCENT * high)
     place = list(table.columns).index("regenerated")
     table.insert(place, "rejected", rejected)

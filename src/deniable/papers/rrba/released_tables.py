@@ -2,8 +2,8 @@
 
 A trial releases the table of k attributes of a file of n = 8,000 records and measures its distance
 from the true table, `deniable.estimation.metrics`. The text does not say which k attributes. A run
-takes all sets of k attributes, or `Subsets.most` of them drawn with a recorded seed where there are
-more; its results are the mean over the sets and the mean of each.
+takes all sets of k attributes, or so many of them drawn with a recorded seed where there are more;
+its results are the mean over the sets and the mean of each.
 
 What is measured is named by ``reading``:
 
@@ -23,7 +23,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -54,24 +54,30 @@ from deniable.sampling import SeededNoise, generator_for
 
 EVERY = "all"
 """The name of the mean over sets of attributes."""
-METRICS: Mapping[str, tuple[str, ...]] = {
-    "noisy": ("l2", "squared_error"),
-    "projected": ("l2", "squared_error", "jensen_shannon", "chi_squared"),
-    "last_block": ("l2", "squared_error", "jensen_shannon", "chi_squared"),
-}
-"""What is measured, by reading."""
 MEASURES = {
     "l2": l2_distances,
     "squared_error": squared_errors,
     "jensen_shannon": jensen_shannon_distances,
     "chi_squared": chi_squared_between,
 }
-HALF_FLOOR = Rule("pooled", "projected", 0.5)
-UNIFORM = Rule("none")
+METRICS: Mapping[str, tuple[str, ...]] = {
+    "noisy": ("l2", "squared_error"),
+    "projected": tuple(MEASURES),
+    "last_block": tuple(MEASURES),
+}
+"""What is measured, by reading."""
+BOTH, LAST = ("noisy", "projected"), ("last_block",)
+ADAPTED = {
+    "rrba": POOLED,
+    "rrba_half_floor": Rule("pooled", "projected", 0.5),
+    "rrba_uniform": Rule("none"),
+}
+"""How RRBA makes its tables, by method."""
 AT_ONCE = 3_000_000
 """Counts that are simulated at once."""
 
-Released = Iterator[tuple[str, str, Floats]]
+Released = Iterator[tuple[str, tuple[str, ...], Floats]]
+"""Method, readings, tables with axes run, cell."""
 
 
 @dataclass(frozen=True)
@@ -93,56 +99,28 @@ class Method:
     trust: str
 
 
-@dataclass(frozen=True)
-class Subsets:
-    """Which sets of k attributes of a file are released.
-
-    Attributes
-    ----------
-    most : int, >= 1
-        All sets, if they are no more; else so many drawn without replacement.
-    seed : int
-        Of that draw.
-    """
-
-    most: int = 40
-    seed: int = 2024
-
-    def of(self, names: Sequence[str], k: int) -> tuple[Combination, ...]:
-        """Return the sets, in the order of the attributes."""
-        if not 1 <= k <= len(names):
-            raise DeniableError(
-                f"sets of {k} attributes cannot be taken from {len(names)}; k must be 1 to "
-                f"{len(names)}"
-            )
-        every = list(combinations(names, k))
-        if len(every) <= self.most:
-            return tuple(every)
-        stream = generator_for(self.seed, {"sets of": list(names), "k": k, "most": self.most})
-        return tuple(every[i] for i in sorted(stream.permutation(len(every))[: self.most]))
-
-
 @dataclass(frozen=True, eq=False)
 class _Simulation:
-    """What the two studies share: files, their true tables, measures and their names."""
+    """What the two studies share: files, their true tables, measures and their names.
+
+    Parameters
+    ----------
+    files : mapping of str to Microdata
+    subsets, subset_seed : int
+        Which sets of attributes are released: as `drawn_sets` takes them.
+    block_size : int
+        B.
+    """
 
     files: Mapping[str, Microdata]
-    subsets: Subsets = field(default_factory=Subsets)
+    subsets: int = 40
+    subset_seed: int = 2024
     block_size: int = 250
     _true: dict[tuple[str, int], dict[Combination, Counts]] = field(
         default_factory=dict, repr=False
     )
-
-    @classmethod
-    def of(
-        cls, files: Mapping[str, Microdata], subsets: int, subset_seed: int, block_size: int
-    ) -> Self:
-        """Return the study of so many sets of attributes, drawn from a seed."""
-        return cls(files, Subsets(subsets, subset_seed), block_size)
-
-    def methods(self) -> tuple[Method, ...]:
-        """Return the methods, in the order of the outputs."""
-        raise NotImplementedError
+    methods: ClassVar[tuple[Method, ...]]
+    """In the order of the outputs."""
 
     def epsilon_exact(self, cell: Mapping[str, Any], method: str, reading: str, m: int) -> float:
         """Return the epsilon of one answer about a table of m cells."""
@@ -151,7 +129,7 @@ class _Simulation:
     def released(
         self, cell: Mapping[str, Any], true: Counts, generator: np.random.Generator
     ) -> Released:
-        """Yield (method, reading, tables) for true tables with axes run, cell."""
+        """Yield what is released of true tables with axes run, cell."""
         raise NotImplementedError
 
     def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -165,17 +143,12 @@ class _Simulation:
         rows = []
         for method, reading, metric in self._measured():
             about = {"metric": metric, "method": method.name, "reading": reading}
-            each: list[dict[str, Any]] = [
-                {
-                    "subset": subset,
-                    "cells": m,
-                    "epsilon_exact": self.epsilon_exact(cell, method.name, reading, m),
-                }
-                for subset, m in cells.items()
-            ]
-            of_all = {key: max(one[key] for one in each) for key in ("cells", "epsilon_exact")}
+            exact = {m: self.epsilon_exact(cell, method.name, reading, m) for m in cells.values()}
+            of_all = (EVERY, max(cells.values()), max(exact.values()))
             rows += [
-                about | {"trust": method.trust} | one for one in ({"subset": EVERY} | of_all, *each)
+                about
+                | {"trust": method.trust, "subset": subset, "cells": m, "epsilon_exact": epsilon}
+                for subset, m, epsilon in (of_all, *((s, m, exact[m]) for s, m in cells.items()))
             ]
         return rows
 
@@ -191,18 +164,15 @@ class _Simulation:
         for places in self._batches(true, replicates):
             tables = np.repeat([true[place] for place in places], replicates, axis=0)
             records = float(tables[0].sum())
-            for method, reading, noisy in self.released(cell, tables, generator):
-                shown = noisy if reading == "noisy" else nearest_tables(noisy, records)
-                for metric in METRICS[reading]:
+            for method, readings, noisy in self.released(cell, tables, generator):
+                nearest = nearest_tables(noisy, records)
+                for reading, metric in ((r, metric) for r in readings for metric in METRICS[r]):
+                    shown = noisy if reading == "noisy" else nearest
                     values = MEASURES[metric](shown, tables).reshape(len(places), replicates)
                     found[method, reading, metric][:, places] = values.T
-        return np.concatenate(
-            [
-                part
-                for values in found.values()
-                for part in (values.mean(axis=1, keepdims=True), values)
-            ],
-            axis=1,
+        # Of each measure the mean over sets stands in front of the sets.
+        return np.hstack(
+            [each for v in found.values() for each in (v.mean(axis=1, keepdims=True), v)]
         )
 
     def true_tables(self, file: str, k: int) -> dict[Combination, Counts]:
@@ -213,7 +183,7 @@ class _Simulation:
             data = self.files[file]
             self._true[file, k] = {
                 names: data.counts(names).reshape(-1)
-                for names in self.subsets.of(data.domain.names, k)
+                for names in drawn_sets(data.domain.names, k, self.subsets, self.subset_seed)
             }
         return self._true[file, k]
 
@@ -223,18 +193,15 @@ class _Simulation:
         return np.concatenate([split_blocks(table, sizes, 1, generator) for table in true])
 
     def _measured(self) -> Iterator[tuple[Method, str, str]]:
-        for method in self.methods():
+        for method in self.methods:
             for reading in method.readings:
-                for metric in METRICS[reading]:
-                    yield method, reading, metric
+                yield from ((method, reading, metric) for metric in METRICS[reading])
 
     def _batches(self, true: Sequence[Counts], replicates: int) -> Iterator[list[int]]:
         """Yield places of tables with equally many cells, as many as fit into memory."""
-        by_cells: dict[int, list[int]] = {}
-        for place, table in enumerate(true):
-            by_cells.setdefault(table.size, []).append(place)
-        for cells, places in by_cells.items():
-            blocks = len(block_sizes(int(true[0].sum()), self.block_size))
+        blocks = len(block_sizes(int(true[0].sum()), self.block_size))
+        for cells in dict.fromkeys(table.size for table in true):
+            places = [place for place, table in enumerate(true) if table.size == cells]
             step = max(AT_ONCE // (replicates * blocks * cells), 1)
             for start in range(0, len(places), step):
                 yield places[start : start + step]
@@ -244,27 +211,17 @@ class _Simulation:
 class PrintedTables(_Simulation):
     """Simulates Tables 4 and 5: RRBA, and Laplace noise at the printed and the honest scale.
 
-    Parameters
-    ----------
-    files : mapping of str to Microdata
-    subsets : Subsets
-    block_size : int
-        B.
-
-    Notes
-    -----
-    A cell has ``file``, ``k``, ``p`` (of RRBA) and ``epsilon_claimed`` (of Laplace noise, printed
-    beside p as if both were one privacy). RRBA's exact epsilon is what its floor guarantees for the
-    pooled rule; the printed rule has no floor, and no bound.
+    The printed scale is 2 |T| / epsilon, the honest one 2 / epsilon. A cell has ``file``, ``k``,
+    ``p`` (of RRBA) and ``epsilon_claimed`` (of Laplace noise, printed beside p as if both were one
+    privacy). RRBA's exact epsilon is what its floor guarantees for the pooled rule; the printed
+    rule has no floor, and no bound.
     """
 
-    def methods(self) -> tuple[Method, ...]:
-        """Return rrba, laplace (scale 2 |T| / epsilon), laplace_honest (scale 2 / epsilon)."""
-        return (
-            Method("rrba", ("noisy", "projected", "last_block"), "local"),
-            Method("laplace", ("noisy", "projected"), "central"),
-            Method("laplace_honest", ("noisy", "projected"), "central"),
-        )
+    methods = (
+        Method("rrba", BOTH + LAST, "local"),
+        Method("laplace", BOTH, "central"),
+        Method("laplace_honest", BOTH, "central"),
+    )
 
     def epsilon_exact(self, cell: Mapping[str, Any], method: str, reading: str, m: int) -> float:
         """Return the epsilon of one answer about a table of m cells."""
@@ -277,55 +234,44 @@ class PrintedTables(_Simulation):
     def released(
         self, cell: Mapping[str, Any], true: Counts, generator: np.random.Generator
     ) -> Released:
-        """Yield (method, reading, tables) for true tables with axes run, cell."""
+        """Yield what is released of true tables with axes run, cell."""
         records, m = int(true[0].sum()), true.shape[1]
         blocks = self.blocks_of(true, generator)
-        pooled = records * collect(blocks, cell["p"], generator, POOLED).estimate()
-        yield "rrba", "noisy", pooled
-        yield "rrba", "projected", pooled
+        pooled = collect(blocks, cell["p"], generator, POOLED).estimate()
+        yield "rrba", BOTH, records * pooled
         last = collect(blocks, cell["p"], generator, PRINTED).state.table
-        yield "rrba", "last_block", records * last
+        yield "rrba", LAST, records * last
         for method, factor in (("laplace", m), ("laplace_honest", 1)):
-            noisy = laplace(true, 2 * factor / cell["epsilon_claimed"], generator)
-            yield method, "noisy", noisy
-            yield method, "projected", noisy
+            yield method, BOTH, laplace(true, 2 * factor / cell["epsilon_claimed"], generator)
 
 
 @dataclass(frozen=True, eq=False)
 class EqualEpsilon(_Simulation):
     """Simulates releases that all have the same exact epsilon for one answer.
 
-    Parameters
-    ----------
-    As for `PrintedTables`.
-
-    Notes
-    -----
     A cell has ``file``, ``k``, ``epsilon``. The p of each method and table is the largest that
     epsilon allows.
+
+    - ``rrba``: adapted to the data, every cell of its tables at least .1 / m;
+    - ``rrba_half_floor``: at least .5 / m;
+    - ``rrba_at_truth``: floor .1 again, but with the p for which epsilon holds of the table where
+      the protocol is heading, the true one with its floor, and of the uniform one at its start. The
+      best case of adapting: no guarantee, as it takes knowing the true table, and tables on the way
+      may have smaller cells;
+    - ``rrba_uniform``: the table stays uniform;
+    - ``randomized_response``: generalized randomized response. The same channel as rrba_uniform,
+      written and drawn another way;
+    - ``laplace_honest``: needs a trusted curator.
     """
 
-    def methods(self) -> tuple[Method, ...]:
-        """Return the methods.
-
-        - ``rrba``: adapted to the data, every cell of its tables at least .1 / m;
-        - ``rrba_half_floor``: at least .5 / m;
-        - ``rrba_at_truth``: floor .1 again, but with the p for which epsilon holds of the table
-          where the protocol is heading, the true one with its floor, and of the uniform one at its
-          start. The best case of adapting: no guarantee, as it takes knowing the true table, and
-          tables on the way may have smaller cells;
-        - ``rrba_uniform``: the table stays uniform;
-        - ``randomized_response``: generalized randomized response. The same channel as
-          rrba_uniform, written and drawn another way;
-        - ``laplace_honest``: needs a trusted curator.
-        """
-        both = ("noisy", "projected")
-        local = ("rrba", "rrba_half_floor", "rrba_uniform", "randomized_response")
-        return (
-            *(Method(name, both, "local") for name in local),
-            Method("rrba_at_truth", both, "oracle"),
-            Method("laplace_honest", both, "central"),
-        )
+    methods = (
+        Method("rrba", BOTH, "local"),
+        Method("rrba_half_floor", BOTH, "local"),
+        Method("rrba_uniform", BOTH, "local"),
+        Method("randomized_response", BOTH, "local"),
+        Method("rrba_at_truth", BOTH, "oracle"),
+        Method("laplace_honest", BOTH, "central"),
+    )
 
     def epsilon_exact(self, cell: Mapping[str, Any], method: str, reading: str, m: int) -> float:
         """Return the epsilon that all have, of one answer about a table of m cells."""
@@ -334,24 +280,19 @@ class EqualEpsilon(_Simulation):
     def released(
         self, cell: Mapping[str, Any], true: Counts, generator: np.random.Generator
     ) -> Released:
-        """Yield (method, reading, tables) for true tables with axes run, cell."""
+        """Yield what is released of true tables with axes run, cell."""
         records, m = int(true[0].sum()), true.shape[1]
         epsilon = float(cell["epsilon"])
         blocks = self.blocks_of(true, generator)
-        tables = {}
-        rules = {"rrba": POOLED, "rrba_half_floor": HALF_FLOOR, "rrba_uniform": UNIFORM}
-        for name, rule in rules.items():
+        for name, rule in ADAPTED.items():
             keep = keep_for_epsilon(m, epsilon, 1.0 if rule.basis == "none" else rule.floor)
-            tables[name] = records * collect(blocks, keep, generator, rule).estimate()
+            yield name, BOTH, records * collect(blocks, keep, generator, rule).estimate()
         elsewhere = 1 / (math.exp(epsilon) + m - 1)
         channel = KeepOrReplace.from_entries(m, 1 - (m - 1) * elsewhere, elsewhere)
         reports = channel.randomize_counts(true, generator)
-        tables["randomized_response"] = records * channel.estimate(reports)
-        tables["rrba_at_truth"] = records * self._at_truth(true, blocks, epsilon, generator)
-        tables["laplace_honest"] = laplace(true, 2 / epsilon, generator)
-        for name, noisy in tables.items():
-            yield name, "noisy", noisy
-            yield name, "projected", noisy
+        yield "randomized_response", BOTH, records * channel.estimate(reports)
+        yield "rrba_at_truth", BOTH, records * self._at_truth(true, blocks, epsilon, generator)
+        yield "laplace_honest", BOTH, laplace(true, 2 / epsilon, generator)
 
     def _at_truth(
         self, true: Counts, blocks: Counts, epsilon: float, generator: np.random.Generator
@@ -372,3 +313,21 @@ def laplace(true: Counts, scale: float, generator: np.random.Generator) -> Float
     """Return tables with independent Laplace noise of a scale in each cell."""
     counts = true.astype(float)
     return np.asarray(SeededNoise(generator).add(counts, np.full(counts.shape, scale), 1)[0])
+
+
+def drawn_sets(
+    names: Sequence[str], k: int, most: int = 40, seed: int = 2024
+) -> tuple[Combination, ...]:
+    """Return all sets of k attributes if they are no more than `most`, else so many.
+
+    These are drawn with the seed, without replacement; all are in the order of the attributes.
+    """
+    if not 1 <= k <= len(names):
+        raise DeniableError(
+            f"sets of {k} attributes cannot be taken from {len(names)}; k must be 1 to {len(names)}"
+        )
+    every = list(combinations(names, k))
+    if len(every) <= most:
+        return tuple(every)
+    stream = generator_for(seed, {"sets of": list(names), "k": k, "most": most})
+    return tuple(every[i] for i in sorted(stream.permutation(len(every))[:most]))

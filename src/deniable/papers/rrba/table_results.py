@@ -1,27 +1,17 @@
 """From simulated distances to tables: Tables 4 and 5 of [rrba], equal epsilons, Figure 7."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.papers.rrba.catalog import PRINTED_TRIALS
 from deniable.papers.rrba.released_tables import EVERY, PrintedTables
 from deniable.rrba import claimed_epsilon
-from deniable.study import (
-    FALSE_ALARMS,
-    Given,
-    cells_of_grids,
-    compare,
-    read_published,
-    replicate,
-    z_score,
-)
+from deniable.study import Given, below, cells_of_grids, compare, read_published, replicate
 
 INTERVAL = ("ci_low", "ci_high", "replicates")
 TABLE_COLUMNS = (
@@ -50,6 +40,9 @@ FIGURE_7 = (("l2", "noisy"), ("jensen_shannon", "projected"))
 """The measures of Figure 7, and the reading that each is taken from."""
 FIGURE_7_PANELS = (("survey_8000", 0.4), ("survey_8000", 0.5), ("alarm_8000", 0.5))
 """The files and p of Figure 7."""
+BINS = 48
+"""Of a panel of Figure 7, equally wide on the logarithmic scale: Laplace noise of the printed scale
+is many times as large as the rest."""
 _CELL = ["file", "k", "p", "epsilon_claimed"]
 _OUTPUT = ["metric", "method", "reading", "trust"]
 
@@ -90,10 +83,8 @@ def printed_table(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.D
     keys = ["dataset", *_CELL, *_OUTPUT, "subset", "cells", "epsilon_exact"]
     compared = compare(named, published, keys, PRINTED_TRIALS)
     table = _with_ranges(compared, [*_CELL, *_OUTPUT])
-    local = table["method"] == "rrba"
-    table["epsilon_theorem"] = [
-        claimed_epsilon(p) if rrba else math.nan for p, rrba in zip(table["p"], local, strict=True)
-    ]
+    keep = table["p"].where(table["method"] == "rrba")
+    table["epsilon_theorem"] = keep.map(claimed_epsilon, na_action="ignore")
     table["printed_is"] = np.select(
         [
             table["published"].isna(),
@@ -105,9 +96,8 @@ def printed_table(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.D
     )
     readings = table["metric"].map(MAIN_READINGS)
     table["main"] = (table["reading"] == readings) & ~table["file"].str.endswith(RESAMPLED)
-    return table.sort_values("main", ascending=False, kind="stable")[
-        list(TABLE_COLUMNS)
-    ].reset_index(drop=True)
+    first = table.sort_values("main", ascending=False, kind="stable", ignore_index=True)
+    return first[list(TABLE_COLUMNS)]
 
 
 def _with_ranges(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
@@ -120,9 +110,7 @@ def _with_ranges(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
         subsets=("regenerated", "size"),
     )
     if "verdict" in table:
-        ranges["subsets_agreeing"] = each["verdict"].agg(
-            lambda found: int((found == "agrees").sum())
-        )
+        ranges["subsets_agreeing"] = each["verdict"].agg(lambda found: (found == "agrees").sum())
     merged = means.merge(ranges.reset_index(), on=list(keys), how="left", validate="one_to_one")
     if merged["subsets"].isna().any():
         raise DeniableError("results lack the single sets of attributes; simulate the cell again")
@@ -130,14 +118,9 @@ def _with_ranges(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 
 
 def equal_table(results: pd.DataFrame, printed: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Say which method wins at the same exact epsilon.
+    """Say which method wins at the same exact epsilon, from results of `EqualEpsilon`.
 
-    Parameters
-    ----------
-    results : DataFrame
-        Of `EqualEpsilon`.
-    printed : None
-        The paper has no such table.
+    The paper has no such table: nothing is ``printed``.
 
     Returns
     -------
@@ -147,35 +130,29 @@ def equal_table(results: pd.DataFrame, printed: pd.DataFrame | None = None) -> p
         are held against the local ones. ``subsets_lowest``: sets of attributes in which the mean is
         the lowest of all local methods (one's own included).
     """
-    keys = ["file", "k", "epsilon", *_OUTPUT]
-    table = _with_ranges(results, keys)
-    table["dataset"] = table["file"].map(dataset_of)
     group = ["file", "k", "epsilon", "metric", "reading"]
-    table["verdict"] = ""
+    table = _with_ranges(results, ["file", "k", "epsilon", *_OUTPUT])
+    table["dataset"] = table["file"].map(dataset_of)
+    verdicts = {}
     for _, part in table.groupby(group, sort=False):
-        rivals = part[part["trust"] == "local"]
-        for place, row in part.iterrows():
-            others = rivals[rivals["method"] != row["method"]].to_dict("records")
-            beaten = any(_is_lower(other, row.to_dict(), len(others)) for other in others)
-            table.loc[place, "verdict"] = "beaten" if beaten else "unbeaten"
-    table["subsets_lowest"] = _lowest_in(results, table, group)
+        rows = part.rename(columns={"regenerated": "median"}).to_dict("index")
+        local = [row for row in rows.values() if row["trust"] == "local"]
+        for place, row in rows.items():
+            others = [(other, row) for other in local if other["method"] != row["method"]]
+            verdicts[place] = "beaten" if below(others, "").support else "unbeaten"
+    table["verdict"] = pd.Series(verdicts)
+    table = table.join(_lowest_in(results, group), on=[*group, "method"])
     return table.rename(columns={"regenerated": "mean"})[list(EQUAL_COLUMNS)]
 
 
-def _is_lower(other: Mapping[Any, Any], row: Mapping[Any, Any], comparisons: int) -> bool:
-    first, second = (dict(each) | {"median": each["regenerated"]} for each in (other, row))
-    return bool(z_score((first, second)) < special.ndtri(FALSE_ALARMS / 2 / comparisons))
-
-
-def _lowest_in(results: pd.DataFrame, table: pd.DataFrame, group: list[str]) -> list[int]:
+def _lowest_in(results: pd.DataFrame, group: list[str]) -> "pd.Series[Any]":
+    """Count for each method the sets in which no local method has a lower mean."""
     each = results[results["subset"] != EVERY]
-    local = each[each["trust"] == "local"]
-    lowest = local.groupby([*group, "subset"])["regenerated"].min().rename("lowest")
-    beside = each.merge(lowest.reset_index(), on=[*group, "subset"])
-    beside["is_lowest"] = beside["regenerated"] <= beside["lowest"]
-    counts = beside.groupby([*group, "method"])["is_lowest"].sum()
-    wanted = table[[*group, "method"]].itertuples(index=False, name=None)
-    return [int(counts[key]) for key in wanted]
+    of_set = [*group, "subset"]
+    lowest = each[each["trust"] == "local"].groupby(of_set)["regenerated"].min().rename("lowest")
+    beside = each.join(lowest, on=of_set)
+    is_lowest = (beside["regenerated"] <= beside["lowest"]).rename("subsets_lowest")
+    return is_lowest.groupby([beside[name] for name in (*group, "method")]).sum()
 
 
 def figure_7_cells(cells: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -186,13 +163,8 @@ def figure_7_cells(cells: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]
 def figure_7_table(
     simulator: PrintedTables,
     cells: Sequence[Mapping[str, Any]],
-    *,
-    study: str,
-    root_seed: int,
-    replicates: int,
-    block: int,
-    published: pd.DataFrame | None = None,
-    bins: int = 48,
+    published: pd.DataFrame,
+    **runs: Any,
 ) -> pd.DataFrame:
     """Return the histograms of Figure 7: distances over trials and sets of attributes.
 
@@ -204,52 +176,43 @@ def figure_7_table(
     simulator : PrintedTables
     cells : sequence of mapping
         Settings, as `PrintedTables` takes them.
-    study : str
-        Names the random streams.
-    root_seed, replicates, block : int
-        As in `deniable.study.engine.replicate`.
-    published : DataFrame, optional
+    published : DataFrame
         As in `printed_table`: the averages of Tables 4 and 5, to be drawn beside the histograms.
-    bins : int, >= 2
-        Of a panel, equally wide on the logarithmic scale: Laplace noise of the printed scale is
-        many times as large as the rest.
+    **runs
+        ``study``, which names the random streams, ``root_seed``, ``replicates`` and ``block``, as
+        in `deniable.study.replicate`.
 
     Returns
     -------
     DataFrame
         `FIGURE_7_COLUMNS`; bins without a trial are left out.
     """
-    if bins < 2:
-        raise DeniableError(f"a histogram of {bins} bins shows nothing; use at least 2")
     rows: list[dict[str, Any]] = []
     for cell in cells:
-        values = replicate(simulator, root_seed, study, cell, replicates=replicates, block=block)
-        outputs = simulator.outputs(cell)
+        values = replicate(simulator, cell=cell, **runs)
+        outputs = pd.DataFrame(simulator.outputs(cell))
         about = {"dataset": dataset_of(cell["file"]), **cell}
         for metric, reading in FIGURE_7:
-            shown: dict[str, list[Floats]] = {}
-            for place, output in enumerate(outputs):
-                named = output["metric"], output["reading"]
-                if named == (metric, reading) and output["subset"] != EVERY:
-                    shown.setdefault(output["method"], []).append(values[:, place])
-            rows += [about | {"metric": metric} | row for row in _histograms(shown, bins)]
-    table = pd.DataFrame(rows, columns=list(FIGURE_7_COLUMNS))
-    if published is None:
-        return table
+            shown = (outputs["metric"] == metric) & (outputs["reading"] == reading)
+            sets = outputs[shown & (outputs["subset"] != EVERY)]
+            by_method = {
+                str(method): values.take(part.index, axis=1)
+                for method, part in sets.groupby("method", sort=False)
+            }
+            rows += [about | {"metric": metric} | row for row in _histograms(by_method)]
+    table = pd.DataFrame(rows, columns=[c for c in FIGURE_7_COLUMNS if c != "published"])
     keys = [column for column in published if column not in ("published", "half_unit")]
-    beside = table.drop(columns="published").merge(published, how="left", on=keys)
-    return beside[list(FIGURE_7_COLUMNS)]
+    return table.merge(published, how="left", on=keys)[list(FIGURE_7_COLUMNS)]
 
 
-def _histograms(shown: Mapping[str, Sequence[Floats]], bins: int) -> list[dict[str, Any]]:
+def _histograms(by_method: Mapping[str, Floats]) -> list[dict[str, Any]]:
     """Return the bins that hold a distance, by method; of each a column a set of attributes."""
-    everything = np.concatenate([column for columns in shown.values() for column in columns])
+    everything = np.concatenate([values.reshape(-1) for values in by_method.values()])
     # A distance of 0 has no logarithm: it goes into the first bin.
     low, high = everything[everything > 0].min() / 1.01, everything.max() * 1.01
-    edges = np.geomspace(low, high, bins + 1)
+    edges = np.geomspace(low, high, BINS + 1)
     rows = []
-    for method, columns in shown.items():
-        values = np.stack(columns, axis=1)
+    for method, values in by_method.items():
         counts, _ = np.histogram(np.maximum(values, edges[0]), edges)
         about = {"method": method, "trials": len(values), "subsets": values.shape[1]}
         about["mean"] = float(values.mean())
@@ -265,17 +228,16 @@ def _histograms(shown: Mapping[str, Sequence[Floats]], bins: int) -> list[dict[s
 def spread(given: Given) -> dict[str, pd.DataFrame]:
     """Tabulate the distances of single trials behind Tables 4 and 5: Figure 7."""
     asked = given.settings
-    printed = [read_published(file, "value") for file in given.published.values()]
-    simulator = PrintedTables.of(
+    simulator = PrintedTables(
         given.data, asked["subsets"], asked["subset_seed"], asked["block_size"]
     )
     table = figure_7_table(
         simulator,
         figure_7_cells(cells_of_grids(asked["grids"])),
+        pd.concat(read_published(file, "value") for file in given.published.values()),
         study="rrba_tables",
         root_seed=given.seed,
         replicates=asked["replicates"],
         block=asked["block"],
-        published=pd.concat(printed),
     )
     return {"rrba_fig7": table.assign(data_source="network")}

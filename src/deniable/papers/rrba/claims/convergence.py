@@ -11,14 +11,9 @@ import pandas as pd
 
 from deniable.estimation import clopper_pearson
 from deniable.papers.rrba.claims.tables import paired, rows_of
-from deniable.study import Claims, Outcome, alike, below, counted, known, range_of, ratios_of
+from deniable.papers.rrba.names import CRITERIA
+from deniable.study import Claims, Outcome, alike, below, known, range_of, ratios_of, some
 
-READINGS = (
-    # name, update, criterion
-    ("printed rule, first time", "printed", "first"),
-    ("printed rule, for good", "printed", "lasting"),
-    ("pooled, as precise as 500 true answers", "pooled", "precise"),
-)
 HALF = 0.5
 WITHIN = 0.9
 SMALL_P = (0.009, 0.048, 0.095)
@@ -31,15 +26,15 @@ SMALL_BLOCKS = (18, 50)
 CLAIMS = Claims()
 figure_5, figure_6 = (
     partial(CLAIMS.claim, section="7.2, Figures 5 and 6", about=about)
-    for about in ("figure_5", "figure_6")
+    for about in ("rrba_fig5", "rrba_fig6")
 )
 
 
 def under_rules(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the rows of a figure under each rule of convergence, by the name of the reading."""
+    """Return the rows of a figure under each rule of convergence, by what the rule is called."""
     return {
         reading: table[(table["update"] == update) & (table["criterion"] == criterion)]
-        for reading, update, criterion in READINGS
+        for (update, criterion), reading in CRITERIA.items()
     }
 
 
@@ -54,9 +49,7 @@ def _alike_in_all_data(table: pd.DataFrame) -> Outcome:
         for first, second in combinations(dict.fromkeys(tuples["dataset"]), 2)
         for pair in paired(tuples, ["probability", "block_size", "p"], "dataset", first, second)
     ]
-    if not pairs:
-        raise LookupError("one data set")
-    largest = max(abs(math.log(a["median"] / b["median"])) for a, b in pairs)
+    largest = max(abs(math.log(a["median"] / b["median"])) for a, b in some(pairs))
     return alike(pairs, f"answers differ by up to the factor {math.exp(largest):.3g}")
 
 
@@ -82,8 +75,6 @@ def _small_blocks_early(table: pd.DataFrame) -> Outcome:
 def _blocks_of_table_size_suffice(table: pd.DataFrame) -> Outcome:
     smallest = table["block_size"].min()
     rows = _shares(table[table["block_size"] == smallest], "within")
-    if not rows:
-        raise LookupError("no runs")
     shares = [row["median"] for row in rows]
     figure = f"share of runs that end close to the truth, blocks of {smallest}: {range_of(shares)}"
     return below([(known(WITHIN), row) for row in rows], figure)
@@ -94,59 +85,43 @@ def _blocks_of_table_size_suffice(table: pd.DataFrame) -> Outcome:
     "share of converged runs below one half, each cell and block size",
 )
 def _none_at_small_p(table: pd.DataFrame) -> Outcome:
-    rows = [row for row in rows_of(table, measure="converged") if _is_one_of(row["p"], SMALL_P)]
-    if not rows:
-        raise LookupError("none of these p")
+    rows = rows_of(table[_among(table["p"], SMALL_P)], measure="converged")
     figure = f"share of converged runs: {range_of(row['median'] for row in rows)}"
     return below([(row, known(HALF)) for row in rows], figure)
 
 
-@figure_6(
-    "At p = .139 the higher probabilities (.356, .446) converge with blocks of 150 and 250.",
-    "share of converged runs above one half there; below for .072 and .116, and for 18 and 50",
-    name="some_at_0.139",
-)
-def _some_at_0_139(table: pd.DataFrame) -> Outcome:
-    return _only(table, 0.139, HIGHER)
-
-
-@figure_6(
-    "At p = .221 all probabilities converge with blocks of 150 and 250, none with 18 and 50.",
-    "share of converged runs above one half, and below",
-    name="large_blocks_at_0.221",
-)
-def _large_blocks_at_0_221(table: pd.DataFrame) -> Outcome:
-    return _only(table, 0.221, MENTIONED)
-
-
-@figure_6(
-    "The same is observed at p = .295.",
-    "share of converged runs above one half, and below",
-    name="large_blocks_at_0.295",
-)
-def _large_blocks_at_0_295(table: pd.DataFrame) -> Outcome:
-    return _only(table, 0.295, MENTIONED)
-
-
-def _only(table: pd.DataFrame, p: float, converging: Sequence[float]) -> Outcome:
+def _large_blocks_alone(table: pd.DataFrame, p: float, converging: Sequence[float]) -> Outcome:
     """Test that of the cells mentioned these converge, in large blocks, and nothing else."""
-    rows = [
-        row
-        for row in _shares(table, "converged")
-        if _is_one_of(row["p"], (p,)) and _is_one_of(row["probability"], MENTIONED)
-    ]
-    if not rows:
-        raise LookupError(f"no p = {p}")
+    shown = table[_among(table["p"], (p,)) & _among(table["probability"], MENTIONED)]
+    shown = shown[shown["block_size"].isin(LARGE_BLOCKS + SMALL_BLOCKS)]
+    expected = shown["block_size"].isin(LARGE_BLOCKS) & _among(shown["probability"], converging)
     pairs, wrong = [], []
-    for row in rows:
-        large = row["block_size"] in LARGE_BLOCKS
-        if not large and row["block_size"] not in SMALL_BLOCKS:
-            continue
-        expected = large and _is_one_of(row["probability"], converging)
-        pairs.append((known(HALF), row) if expected else (row, known(HALF)))
-        if (row["median"] > HALF) != expected:
+    for row in _shares(shown.assign(expected=expected), "converged"):
+        pairs.append((known(HALF), row) if row["expected"] else (row, known(HALF)))
+        if (row["median"] > HALF) != row["expected"]:
             wrong.append(f"{row['probability']:g} with blocks of {row['block_size']}")
-    return below(pairs, f"otherwise: {'; '.join(wrong) or 'none'}")
+    return below(some(pairs), f"otherwise: {'; '.join(wrong) or 'none'}")
+
+
+for _p, _converging, _name, _printed, _compared in (
+    (
+        *(0.139, HIGHER, "some_at_0.139"),
+        "At p = .139 the higher probabilities (.356, .446) converge with blocks of 150 and 250.",
+        "share of converged runs above one half there; below for .072 and .116, and for 18 and 50",
+    ),
+    (
+        *(0.221, MENTIONED, "large_blocks_at_0.221"),
+        "At p = .221 all probabilities converge with blocks of 150 and 250, none with 18 and 50.",
+        "share of converged runs above one half, and below",
+    ),
+    (
+        *(0.295, MENTIONED, "large_blocks_at_0.295"),
+        "The same is observed at p = .295.",
+        "share of converged runs above one half, and below",
+    ),
+):
+    _test = partial(_large_blocks_alone, p=_p, converging=_converging)
+    figure_6(_printed, _compared, name=_name)(_test)
 
 
 @figure_6(
@@ -154,28 +129,20 @@ def _only(table: pd.DataFrame, p: float, converging: Sequence[float]) -> Outcome
     "smallest block size with half of the runs converged: smaller at each higher p, each cell",
 )
 def _smaller_p_larger_blocks(table: pd.DataFrame) -> Outcome:
-    smallest: dict[tuple[float, float], float] = {}
-    for row in rows_of(table, measure="converged"):
-        key = float(row["probability"]), float(row["p"])
-        reached = row["block_size"] if row["median"] >= HALF else math.inf
-        smallest[key] = min(smallest.get(key, math.inf), reached)
-    steps = [
-        (smallest[probability, low], smallest[probability, high])
-        for probability in sorted({key[0] for key in smallest})
-        for low, high in pairwise(sorted({key[1] for key in smallest}))
-    ]
-    # Where both converge at the same block size, or never, nothing is decided.
-    changed = [(at_low, at_high) for at_low, at_high in steps if at_low != at_high]
+    shown = table[table["measure"] == "converged"]
+    reached = shown["block_size"].where(shown["mean"] >= HALF, math.inf)
+    smallest = reached.groupby([shown["probability"], shown["p"]]).min()
+    steps = [step for _, by_p in smallest.groupby(level="probability") for step in pairwise(by_p)]
     if not steps:
         raise LookupError("one p")
-    if not changed:
-        return Outcome(len(steps), 0, 0, "the smallest block size that converges never changes")
-    found = counted(
-        (at_high < at_low for at_low, at_high in changed),
-        f"smaller blocks at the higher p in {sum(b < a for a, b in changed)}, larger in "
-        f"{sum(b > a for a, b in changed)} of {len(steps)} steps",
-    )
-    return Outcome(len(steps), found.support, found.contradict, found.figure)
+    # Where both converge at the same block size, or never, nothing is decided.
+    smaller = sum(at_high < at_low for at_low, at_high in steps)
+    larger = sum(at_high > at_low for at_low, at_high in steps)
+    figure = "the smallest block size that converges never changes"
+    if smaller or larger:
+        figure = f"smaller blocks at the higher p in {smaller}, larger in {larger}"
+        figure += f" of {len(steps)} steps"
+    return Outcome(len(steps), smaller, larger, figure)
 
 
 def _shares(table: pd.DataFrame, measure: str) -> list[dict[Any, Any]]:
@@ -186,6 +153,7 @@ def _shares(table: pd.DataFrame, measure: str) -> list[dict[Any, Any]]:
     return rows_of(shown.assign(ci_low=low, ci_high=high))
 
 
-def _is_one_of(value: float, values: Sequence[float]) -> bool:
-    # Tables are files: numbers come back with as many digits as were written.
-    return any(math.isclose(value, each, rel_tol=1e-9) for each in values)
+def _among(column: "pd.Series[float]", values: Sequence[float]) -> "pd.Series[bool]":
+    """Return where a column has one of some values, as far as a file keeps their digits."""
+    found = np.isclose(column.to_numpy()[:, None], values, rtol=1e-9, atol=0).any(axis=1)
+    return pd.Series(found, index=column.index)

@@ -6,8 +6,10 @@ And what becomes of it at equal exact epsilon.
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from deniable.papers.rrba.independence import HYPOTHESES
@@ -23,6 +25,7 @@ from deniable.study import (
     known,
     range_of,
     ratios_of,
+    some,
     source_of,
 )
 
@@ -32,8 +35,7 @@ SPARSE = 25
 RIGHT = 75.0
 """Per cent right, halfway between guessing and certainty, that a valid test must reach."""
 SCALES = (("printed scale", "laplace"), ("honest scale", "laplace_honest"))
-HIGHER_K = (3, 4)
-LOWER_P, HALF = 0.4, 0.5
+MOST_NAMED = 6
 VARIANTS = (
     ("floor .1 / m", "rrba"),
     ("floor .5 / m", "rrba_half_floor"),
@@ -67,22 +69,11 @@ def rows_of(table: pd.DataFrame, **where: Any) -> list[dict[Any, Any]]:
 def paired(
     table: pd.DataFrame, keys: Sequence[str], column: str, first: Any, second: Any
 ) -> list[Pair]:
-    """Return pairs of rows that differ in a column and agree in the keys.
-
-    Raises
-    ------
-    LookupError
-        If there are none.
-    """
-    seconds = {tuple(row[key] for key in keys): row for row in rows_of(table, **{column: second})}
-    pairs: list[Pair] = [
-        (row, seconds[tuple(row[key] for key in keys)])
-        for row in rows_of(table, **{column: first})
-        if tuple(row[key] for key in keys) in seconds
-    ]
-    if not pairs:
-        raise LookupError(f"nothing to compare {first} with {second}")
-    return pairs
+    """Return pairs of rows that differ in a column and agree in the keys; `LookupError` if none."""
+    key_of = itemgetter(*keys)
+    seconds = {key_of(row): row for row in rows_of(table, **{column: second})}
+    firsts = rows_of(table, **{column: first})
+    return [*some([(row, seconds[key_of(row)]) for row in firsts if key_of(row) in seconds])]
 
 
 # -- 7.3: tests of independence --------------------------------------------------------------------
@@ -90,33 +81,21 @@ def paired(
 
 def evidence_on_tests(table_3: pd.DataFrame, power: pd.DataFrame) -> dict[str, list[Evidence]]:
     """Return what the claims on tests are about, for each reading of the rule about small cells."""
-    rules = [(f"small cells: {rule}", part) for rule, part in _by_rule(table_3)]
-    right = [(reading, accuracies(part)) for reading, part in rules]
-    noise = {"honest": "laplace", "printed": "laplace_printed_scale"}
-    scales = [
-        (f"{reading}, {scale} scale", (part, method))
-        for reading, part in right
-        for scale, method in noise.items()
-    ]
-    powers = [
-        (f"against {other}, small cells: {rule}", (part, other))
-        for rule, part in _by_rule(power)
-        for other in ("mcindep", "channel_aware")
-    ]
-    return {
-        about: [Evidence((reading,), source_of(of), given) for reading, given in readings]
-        for about, of, readings in (
-            ("rates", table_3, rules),
-            ("accuracies", table_3, right),
-            ("noise", table_3, scales),
-            ("powers", power, powers),
-        )
-    }
-
-
-def _by_rule(table: pd.DataFrame) -> Iterator[tuple[Any, pd.DataFrame]]:
-    if len(table):
-        yield from table.groupby("small_cells", sort=False)
+    names = ("rates", "accuracies", "monte carlo", "noise", "powers")
+    found: dict[str, list[Evidence]] = {name: [] for name in names}
+    for rule, part in table_3.groupby("small_cells", sort=False):
+        reading, source, right = f"small cells: {rule}", source_of(part), accuracies(part)
+        found["rates"].append(Evidence((reading,), source, part))
+        found["accuracies"].append(Evidence((reading,), source, right))
+        found["monte carlo"].append(Evidence((reading,), source, (right, "mcindep")))
+        for scale, method in (("honest", "laplace"), ("printed", "laplace_printed_scale")):
+            noise = Evidence((f"{reading}, {scale} scale",), source, (right, method))
+            found["noise"].append(noise)
+    for rule, part in power.groupby("small_cells", sort=False):
+        for other in ("mcindep", "channel_aware"):
+            reading = f"against {other}, small cells: {rule}"
+            found["powers"].append(Evidence((reading,), source_of(part), (part, other)))
+    return found
 
 
 def accuracies(table: pd.DataFrame) -> pd.DataFrame:
@@ -129,18 +108,13 @@ def accuracies(table: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         k, n, effect, sampled_tables, method, ``mean``, ``ci_low``, ``ci_high``.
     """
-    rows: list[dict[str, Any]] = []
-    for key, part in table.groupby([*SETTING, "method"], sort=False):
-        halves = {row["hypothesis"]: row for row in part.to_dict("records")}
-        if set(halves) != set(HYPOTHESES):
-            continue
-        null, alternative = (halves[hypothesis] for hypothesis in HYPOTHESES)
-        mean = (alternative["regenerated"] + 100 - null["regenerated"]) / 2
-        reach = [(row["ci_high"] - row["ci_low"]) / 4 for row in (null, alternative)]
-        row = dict(zip((*SETTING, "method"), key, strict=True))
-        ends = {"ci_low": mean - math.hypot(*reach), "ci_high": mean + math.hypot(*reach)}
-        rows.append(row | {"mean": mean} | ends)
-    return pd.DataFrame(rows, columns=[*SETTING, "method", "mean", "ci_low", "ci_high"])
+    keys = [*SETTING, "method"]
+    null, alternative = (table[table["hypothesis"] == each] for each in HYPOTHESES)
+    both = null.merge(alternative, on=keys, suffixes=HYPOTHESES)
+    mean = (both["regeneratedH1"] + 100 - both["regeneratedH0"]) / 2
+    of_null, of_alternative = (both[f"ci_high{h}"] - both[f"ci_low{h}"] for h in HYPOTHESES)
+    reach = np.hypot(of_null, of_alternative) / 4
+    return both[keys].assign(mean=mean, ci_low=mean - reach, ci_high=mean + reach)
 
 
 @tests(
@@ -150,32 +124,26 @@ def accuracies(table: pd.DataFrame) -> pd.DataFrame:
 )
 def _accuracy_printed(table: pd.DataFrame) -> Outcome:
     ours = table[(table["method"] == "rrba") & table["published"].notna()]
-    found = {}
-    for k, part in ours.groupby("k"):
-        settings = part.groupby(["n", "effect", "sampled_tables"])["verdict"]
-        found[k] = bool(settings.agg(lambda verdicts: bool((verdicts == "agrees").all())).any())
+    by_setting = (ours["verdict"] == "agrees").groupby([ours[name] for name in SETTING]).all()
+    found = by_setting.groupby(level="k").any()
     names = ", ".join(f"k = {k} {'yes' if agrees else 'no'}" for k, agrees in found.items())
-    return counted(found.values(), f"some setting agrees: {names}")
-
-
-@tests(
-    "RRBA's accuracy is better than MCIndep's.",
-    "accuracy (half of the trials a null) above, each k, n, effect",
-)
-def _more_accurate_than_mcindep(right: pd.DataFrame) -> Outcome:
-    return _better(right, "mcindep")
+    return counted(found, f"some setting agrees: {names}")
 
 
 @tests(
     "RRBA's accuracy is better than that of Laplace noise.",
     "accuracy above, each k, n, effect; both scales of the noise",
     about="noise",
+    name="more_accurate_than_laplace",
 )
-def _more_accurate_than_laplace(against: Against) -> Outcome:
-    return _better(*against)
-
-
-def _better(right: pd.DataFrame, other: str) -> Outcome:
+@tests(
+    "RRBA's accuracy is better than MCIndep's.",
+    "accuracy (half of the trials a null) above, each k, n, effect",
+    about="monte carlo",
+    name="more_accurate_than_mcindep",
+)
+def _better(against: Against) -> Outcome:
+    right, other = against
     pairs = paired(right, SETTING, "method", other, "rrba")
     gains = [ours["median"] - theirs["median"] for theirs, ours in pairs]
     return below(pairs, f"accuracy above by {range_of(gains)} points")
@@ -188,14 +156,12 @@ def _better(right: pd.DataFrame, other: str) -> Outcome:
 def _robust_as_values_grow(right: pd.DataFrame) -> Outcome:
     pairs = []
     for _, part in right.groupby([*SETTING[1:]], sort=False):
-        lost = {method: _lost(rows_of(part, method=method)) for method in ("rrba", "mcindep")}
-        pairs.append((lost["rrba"], lost["mcindep"]))
-    if not pairs:
-        raise LookupError("no settings")
+        ours, theirs = (_lost(rows_of(part, method=method)) for method in ("rrba", "mcindep"))
+        pairs.append((ours, theirs))
     figure = "; ".join(
         f"lost {ours['median']:.3g}, MCIndep {theirs['median']:.3g}" for ours, theirs in pairs[:4]
     )
-    return below(pairs, figure)
+    return below(some(pairs), figure)
 
 
 def _lost(rows: Sequence[Row]) -> Row:
@@ -215,11 +181,10 @@ def _lost(rows: Sequence[Row]) -> Row:
 )
 def _robust_in_sparse_data(right: pd.DataFrame) -> Outcome:
     sparse = right[right["n"] < SPARSE * 2.0 ** right["k"]]
-    pairs: list[Pair] = list(paired(sparse, SETTING, "method", "mcindep", "rrba"))
+    pairs = paired(sparse, SETTING, "method", "mcindep", "rrba")
     ours = rows_of(sparse, method="rrba")
     pairs += [(known(RIGHT), row) for row in ours]
-    shares = [row["median"] for row in ours]
-    return below(pairs, f"right in {range_of(shares)} % of trials")
+    return below(pairs, f"right in {range_of(row['median'] for row in ours)} % of trials")
 
 
 @tests(
@@ -239,36 +204,33 @@ def _as_powerful_at_equal_epsilon(against: Against) -> Outcome:
 # -- 7.4: distances --------------------------------------------------------------------------------
 
 
-@distances(
-    "RRBA has the lowest mean l2 on Survey and Child (Tables 4 and 5 are of Survey and Alarm).",
-    "mean l2 below that of Laplace noise: Survey and Child, each k, p",
-)
-def _lowest_l2_survey_child(table: pd.DataFrame) -> Readings:
-    return _below_laplace(table[table["dataset"].isin(["survey", "child"])])
-
-
-@distances(
-    "With p = .4 and epsilon = .35 it has the lowest distance on tables of higher dimension.",
-    "mean l2 below that of Laplace noise at p = .4, k = 3, 4, each data set",
-)
-def _wins_in_high_dimensions(table: pd.DataFrame) -> Readings:
-    return _below_laplace(table[(table["p"] == LOWER_P) & table["k"].isin(HIGHER_K)])
-
-
-@distances(
-    "With p = .5 and epsilon = .5 it wins on all contingency tables.",
-    "mean l2 below that of Laplace noise at p = .5, each data set and k",
-)
-def _wins_everywhere_at_half(table: pd.DataFrame) -> Readings:
-    return _below_laplace(table[table["p"] == HALF])
-
-
-def _below_laplace(table: pd.DataFrame) -> Readings:
+def _below_laplace(table: pd.DataFrame, where: str) -> Readings:
     """Yield whether RRBA's l2 is below that of Laplace noise, by scale and kind of table."""
+    l2 = table[table["metric"] == "l2"].query(where)
     for scale, laplace in SCALES:
         for reading in ("noisy", "projected"):
-            l2 = table[(table["metric"] == "l2") & (table["reading"] == reading)]
-            yield f"{scale}, {reading} tables", partial(_below, l2, laplace)
+            part = l2[l2["reading"] == reading]
+            yield f"{scale}, {reading} tables", partial(_below, part, laplace)
+
+
+for _name, _where, _printed, _compared in (
+    (
+        *("lowest_l2_survey_child", "dataset in ('survey', 'child')"),
+        "RRBA has the lowest mean l2 on Survey and Child (Tables 4 and 5 are of Survey and Alarm).",
+        "mean l2 below that of Laplace noise: Survey and Child, each k, p",
+    ),
+    (
+        *("wins_in_high_dimensions", "p == 0.4 and k >= 3"),
+        "With p = .4 and epsilon = .35 it has the lowest distance on tables of higher dimension.",
+        "mean l2 below that of Laplace noise at p = .4, k = 3, 4, each data set",
+    ),
+    (
+        *("wins_everywhere_at_half", "p == 0.5"),
+        "With p = .5 and epsilon = .5 it wins on all contingency tables.",
+        "mean l2 below that of Laplace noise at p = .5, each data set and k",
+    ),
+):
+    distances(_printed, _compared, name=_name)(partial(_below_laplace, where=_where))
 
 
 @distances(
@@ -288,19 +250,14 @@ def _below(table: pd.DataFrame, laplace: str) -> Outcome:
         for row, other in pairs
         if row["median"] >= other["median"]
     ]
-    return below(pairs, f"RRBA over Laplace: {ratios_of(pairs)}; not below: {_some(lost)}")
-
-
-def _some(names: Sequence[str], most: int = 6) -> str:
-    if len(names) > most:
-        return f"{len(names)} cells"
-    return "; ".join(names) or "none"
+    cells = f"{len(lost)} cells" if len(lost) > MOST_NAMED else "; ".join(lost) or "none"
+    return below(pairs, f"RRBA over Laplace: {ratios_of(pairs)}; not below: {cells}")
 
 
 @distances(
     "RRBA wins over Laplace noise while it ensures epsilon-differential privacy.",
     "equal exact epsilon, honest scale: l2 and Jensen-Shannon below, each file, k, epsilon",
-    about="equal",
+    about="rrba_equal",
 )
 def _wins_over_laplace(table: pd.DataFrame) -> Readings:
     methods = (*VARIANTS, ("uniform table", "rrba_uniform"))
@@ -310,13 +267,7 @@ def _wins_over_laplace(table: pd.DataFrame) -> Readings:
 def at_equal_epsilon(
     table: pd.DataFrame, methods: Sequence[tuple[str, str]], other: str
 ) -> Readings:
-    """Yield for methods, by reading, whether they are below another at equal exact epsilon.
-
-    Parameters
-    ----------
-    table : DataFrame
-        `deniable.papers.rrba.released_tables.EQUAL_COLUMNS`.
-    """
+    """Yield for methods, by reading, whether they are below another at equal exact epsilon."""
     measured = table["metric"].isin(["l2", "jensen_shannon"])
     shown = table[(table["reading"] == "projected") & measured]
     for reading, method in methods:
@@ -343,14 +294,12 @@ def _printed_numbers(table: pd.DataFrame) -> Readings:
 
 
 def _agrees(table: pd.DataFrame) -> Outcome:
-    rows = rows_of(table)
-    found = [row["regenerated"] / row["published"] for row in rows]
-    figure = f"regenerated over printed: {range_of(found)}"
-    return counted((row["verdict"] == "agrees" for row in rows), figure)
+    figure = f"regenerated over printed: {range_of(table['regenerated'] / table['published'])}"
+    return counted(table["verdict"] == "agrees", figure)
 
 
 def _any_agrees(table: pd.DataFrame) -> Outcome:
     printed = table["printed_is"].tolist()
     places = (f"{printed.count(place)} {place}" for place in ("below", "within", "above"))
     figure = f"printed against the range of sets: {', '.join(places)}"
-    return counted((count > 0 for count in table["subsets_agreeing"]), figure)
+    return counted(table["subsets_agreeing"] > 0, figure)

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MultipleLocator
+from matplotlib.ticker import MultipleLocator
 
 from deniable.display import (
     GRID,
@@ -25,25 +25,19 @@ from deniable.display import (
 from deniable.papers.rrba.names import DATASETS
 
 CELL_COLOURS = {2: "#56b4e9", 4: "#0072b2", 8: "#009e73", 16: "#e69f00"}
-CRITERIA = (
-    # update, criterion, what it is
-    ("printed", "first", "as printed,\nfirst time"),
-    ("printed", "lasting", "as printed,\nfor good"),
-    ("pooled", "precise", "pooled, as precise\nas 500 true answers"),
-)
+CRITERIA = {
+    ("printed", "first"): "as printed,\nfirst time",
+    ("printed", "lasting"): "as printed,\nfor good",
+    ("pooled", "precise"): "pooled, as precise\nas 500 true answers",
+}
+"""By update and criterion."""
 MOSTLY = 0.5
 """Share of the runs that must have converged for a point to count as convergence."""
 
 
 @in_style
 def figure_4(table: pd.DataFrame) -> Figure:
-    """Draw epsilon over p, claimed by (6) and exact.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Columns curve, cells, floor, p, epsilon.
-    """
+    """Draw epsilon over p, claimed by (6) and exact, from `figure_4_table`."""
     figure, ((axis,),) = panels(1, 1, (0, 4.6), (0.752, 0.188, 0.736, 0.552))
     for _, part in table.groupby(["curve", "cells", "floor"], dropna=False, sort=False):
         kind = part.iloc[0]
@@ -55,9 +49,8 @@ def figure_4(table: pd.DataFrame) -> Figure:
     axis.set_ylabel("epsilon of one answer")
     axis.xaxis.set_major_locator(MultipleLocator(0.1))
     axis.grid(color=GRID, linewidth=0.6)
-    handles, labels = axis.get_legend_handles_labels()
-    order = np.argsort([_rank(label) for label in labels], kind="stable")
-    axis.legend([handles[i] for i in order], [labels[i] for i in order], frameon=False)
+    claimed, *exact = axis.get_lines()
+    axis.legend(handles=[*exact, claimed], frameon=False)
     heading(
         figure,
         "Figure 4: the epsilon that Theorem 4.1 claims, and the exact one",
@@ -77,19 +70,11 @@ def _curve(curve: str, cells: int, floor: float) -> dict[str, Any]:
     return {"color": CELL_COLOURS.get(cells, INK), "linewidth": 1.7, "label": label}
 
 
-def _rank(label: str) -> int:
-    return 2 if label.startswith("claimed") else 0 if "floor" in label else 1
-
-
 @in_style
 def figure_5(table: pd.DataFrame) -> Figure:
     """Draw the answers until convergence over the block size, by data set.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns dataset, probability, block_size, p, update, criterion, measure, mean, ci_low,
-        ci_high, replicates, data_source. Of several p the largest is drawn.
+    The table has the columns of its catalog entry; of several p the largest is drawn.
     """
     shown = table[table["p"] == table["p"].max()]
     titles = {name: DATASETS.get(name, name) for name in dict.fromkeys(shown["dataset"])}
@@ -99,13 +84,7 @@ def figure_5(table: pd.DataFrame) -> Figure:
 
 @in_style
 def figure_6(table: pd.DataFrame) -> Figure:
-    """Draw the answers until convergence over the block size, by p.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As for `figure_5`; of several data sets the first is drawn.
-    """
+    """Draw the same by p; of several data sets the first is drawn."""
     shown = table[table["dataset"] == table["dataset"].iloc[0]]
     name = str(shown["dataset"].iloc[0])
     title = f"Figure 6: answers until convergence, {DATASETS.get(name, name)}"
@@ -122,7 +101,7 @@ def _convergence(table: pd.DataFrame, column: str, titles: Mapping[Any, str], ti
     figure, axes = panels(
         len(CRITERIA), len(titles), size, around, (0.08, 0.1), sharex=True, sharey=True
     )
-    for row, (update, criterion, label) in zip(axes, CRITERIA, strict=True):
+    for row, ((update, criterion), label) in zip(axes, CRITERIA.items(), strict=True):
         ours = table[(table["update"] == update) & (table["criterion"] == criterion)]
         for axis, value in zip(row, titles, strict=True):
             part = ours[ours[column] == value]
@@ -131,7 +110,10 @@ def _convergence(table: pd.DataFrame, column: str, titles: Mapping[Any, str], ti
                 axis.plot(sizes, every, color=GRID, linewidth=5, zorder=0)
             for probability, colour in zip(probabilities, colours, strict=True):
                 _answers(axis, part[part["probability"] == probability], colour)
-            _say_how_close(axis, part)
+            close = part.loc[part["measure"] == "within", "mean"]
+            if len(close):
+                place = {"ha": "right", "va": "bottom", "transform": axis.transAxes}
+                axis.text(0.97, 0.05, f"close: {close.mean():.0%}", fontsize=8, **place)
         row[0].set_ylabel(f"{label}\nanswers")
     for axis, text in zip(axes[0], titles.values(), strict=True):
         axis.set_title(text, fontsize=10)
@@ -157,18 +139,10 @@ def _answers(axis: Axes, part: pd.DataFrame, colour: Any) -> None:
     if by_size.empty:
         return
     reached = by_size["converged"] >= MOSTLY
-    tuples = by_size["tuples"]
-    axis.plot(tuples.index, tuples, color=colour, linewidth=1.1)
-    axis.plot(tuples.index[reached], tuples[reached], "o", color=colour, markersize=4.5)
-    hollow = tuples[~reached]
-    axis.plot(hollow.index, hollow, "o", color=colour, markerfacecolor="white", markersize=4.5)
-
-
-def _say_how_close(axis: Axes, part: pd.DataFrame) -> None:
-    close = part[part["measure"] == "within"]["mean"]
-    if len(close):
-        text = f"close: {close.mean():.0%}"
-        axis.text(0.97, 0.05, text, ha="right", va="bottom", transform=axis.transAxes, fontsize=8)
+    axis.plot(by_size["tuples"], color=colour, linewidth=1.1)
+    for shown, filling in ((reached, colour), (~reached, "white")):
+        marked = by_size.loc[shown, "tuples"]
+        axis.plot(marked, "o", color=colour, markerfacecolor=filling, markersize=4.5)
 
 
 def _scales(axes: Any, sizes: Sequence[int]) -> None:
@@ -176,7 +150,7 @@ def _scales(axes: Any, sizes: Sequence[int]) -> None:
         axis.set_yscale("log")
         axis.set_xscale("log")
         plain_ticks(axis.xaxis, sizes, "{:g}".format)
-        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        axis.yaxis.set_major_formatter("{x:,.0f}")
         gridded(axis, linewidth=0.5)
     for axis in axes[-1]:
         axis.set_xlabel("block size")

@@ -1,4 +1,4 @@
-"""Figures of [rrba] about released tables: Tables 4 and 5, Figure 7, equal epsilons."""
+"""Tables of [rrba] as figures: Tables 3 to 5, Figure 7; powers of tests, equal epsilon."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -8,14 +8,17 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import LogLocator, MultipleLocator, NullFormatter, NullLocator
 
 from deniable.display import (
     INK,
+    NARROWEST,
+    as_number,
     gridded,
     heading,
     in_style,
     legend_below,
+    line_key,
     line_with_band,
     mark_key,
     panels,
@@ -23,6 +26,24 @@ from deniable.display import (
 )
 from deniable.papers.rrba.names import FILES
 
+TEST_STYLE: Mapping[str, tuple[str, Literal["-", "--"], str]] = {
+    # colour (safe for colour-blind readers), line, label
+    "channel_aware": ("#0072b2", "-", "channel-aware, local"),
+    "rrba": ("#d55e00", "-", "RRBA as printed, local"),
+    "mcindep": ("#009e73", "--", "MCIndep, central"),
+    "laplace": ("#9aa1a9", "--", "Laplace, chi-squared limit, central"),
+}
+TABLE_3_NAMES: Mapping[str, str] = {
+    "rrba": "RRBA",
+    "channel_aware": "channel-aware",
+    "mcindep": "MCIndep",
+    "laplace": "Laplace",
+    "laplace_printed_scale": "Laplace,\nprinted scale",
+}
+HYPOTHESIS_COLOURS = {"H0": "#0072b2", "H1": "#d55e00"}
+SETTING_MARKERS = ("o", "s", "^", "v")
+LEVEL = 5.0
+NOMINAL: Mapping[str, Any] = {"color": INK, "linestyle": ":", "label": "nominal size, 5 %"}
 METHOD_STYLE: Mapping[str, tuple[str, str]] = {
     # colour (safe for colour-blind readers), label
     "rrba": ("#d55e00", "RRBA"),
@@ -43,10 +64,139 @@ METRICS: Mapping[str, tuple[str, str]] = {
     "l2": ("l2, records", "noisy"),
     "jensen_shannon": ("Jensen-Shannon distance", "projected"),
 }
-PLACES = list(FILES)
 APART = 0.24
 FEW_DECADES = 2.6
 """Below so many, a logarithmic scale has ticks at 3, 30, too."""
+
+
+# -- tests of independence -------------------------------------------------------------------------
+
+
+@in_style
+def table_3(table: pd.DataFrame) -> Figure:
+    """Draw printed and regenerated rejections, a panel for each k.
+
+    Of the settings with the most sampled tables and without the rule of five; if there are none,
+    of the first rule. The table has the columns of its catalog entry.
+    """
+    rules = list(dict.fromkeys(table["small_cells"]))
+    rule = "ignore" if "ignore" in rules else rules[0]
+    shown = table[table["small_cells"] == rule]
+    shown = shown[shown["sampled_tables"] == shown["sampled_tables"].max()]
+    sizes = sorted(shown["k"].unique())
+    methods = [name for name in TABLE_3_NAMES if name in set(shown["method"])]
+    size = max(3.1 * len(sizes) + 1, NARROWEST), 0.62 * len(methods) + 2.3
+    around = (1.15, 0.015 * size[0], 1.15, 1.02)
+    figure, (axes,) = panels(1, len(sizes), size, around, (0.07, 0.2), sharey=True)
+    for axis, k in zip(axes, sizes, strict=True):
+        _table_3_panel(axis, shown[shown["k"] == k], methods)
+    axes[0].set_yticks(range(len(methods)), [TABLE_3_NAMES[name] for name in methods])
+    axes[0].set_ylim(len(methods) - 0.5, -0.5)
+    legend_below(figure, _table_3_legend(shown), 4)
+    heading(
+        figure,
+        "Independence rejected, of 100 trials: Table 3 printed and regenerated",
+        f"{shown['trials'].max():,} trials with 95 % intervals, "
+        f"{shown['sampled_tables'].max():,} sampled tables; n and effect are assumed",
+    )
+    return figure
+
+
+def _table_3_panel(axis: Axes, part: pd.DataFrame, methods: list[str]) -> None:
+    settings = list(dict.fromkeys(zip(part["n"], part["effect"], strict=True)))
+    for row in part.to_dict("records"):
+        number = settings.index((row["n"], row["effect"]))
+        height = methods.index(row["method"]) + 0.34 * (number + 1) / len(settings) - 0.05
+        colour = HYPOTHESIS_COLOURS[row["hypothesis"]]
+        value = row["regenerated"]
+        reach = [[value - row["ci_low"]], [row["ci_high"] - value]]
+        marker = SETTING_MARKERS[number % len(SETTING_MARKERS)]
+        filled = "white" if row["verdict"] == "differs" else colour
+        style: Any = {"marker": marker, "markersize": 4.5, "markerfacecolor": filled}
+        axis.errorbar(value, height, xerr=reach, color=colour, linewidth=1.1, **style)
+        if not np.isnan(row["published"]):
+            place = row["published"], methods.index(row["method"]) - 0.24
+            axis.plot(*place, "D", color=colour, markersize=4.2, markeredgecolor=INK)
+    named = "\n".join(f"n = {n:,}, effect {effect:g}" for n, effect in settings)
+    axis.set_title(f"{part['k'].iloc[0]}-way\n{named}", fontsize=9)
+    axis.axvline(LEVEL, color=INK, linewidth=0.8, linestyle=":")
+    axis.set_xlim(-3, 103)
+    axis.xaxis.set_major_locator(MultipleLocator(25))
+    axis.set_xlabel("per cent rejected")
+    gridded(axis)
+
+
+def _table_3_legend(shown: pd.DataFrame) -> list[Line2D]:
+    settings = shown.groupby("k")[["n", "effect"]].apply(lambda part: len(part.drop_duplicates()))
+    kinds = ("independent (H0)", "dependent (H1)")
+    names = ("first", "second", "third", "fourth")[: int(settings.max())]
+    return [
+        *(mark_key(c, "o", k) for k, c in zip(kinds, HYPOTHESIS_COLOURS.values(), strict=True)),
+        mark_key("white", "D", "printed (diamonds)", markeredgecolor=INK, markersize=4.2),
+        *(mark_key(INK, m, f"{name} n") for name, m in zip(names, SETTING_MARKERS, strict=False)),
+        mark_key("#6a737d", "o", "hollow: does not agree", markerfacecolor="white"),
+        Line2D([], [], **NOMINAL),
+    ]
+
+
+@in_style
+def power(table: pd.DataFrame) -> Figure:
+    """Draw rejections over n, a column of panels for each k and a row for each kind of margins.
+
+    Thick: the largest effect; thin: no effect, the size. Of the pattern "pair" if there is one, and
+    of the largest epsilon. The table has the columns of its catalog entry.
+    """
+    shown = table[table["measure"] == "rejected"]
+    shown = shown[shown["epsilon"] == shown["epsilon"].max()]
+    if (shown["pattern"] == "pair").any():
+        shown = shown[shown["pattern"] == "pair"]
+    largest = float(shown["effect"].max())
+    sizes, kinds = sorted(shown["k"].unique()), list(dict.fromkeys(shown["margins"]))
+    methods = [name for name in TEST_STYLE if name in set(shown["method"])]
+    size = max(2.9 * len(sizes) + 0.8, NARROWEST), 2.1 * len(kinds) + 1.95
+    around = (0.62, 0.015 * size[0], 0.95, 1.15)
+    figure, axes = panels(
+        len(kinds), len(sizes), size, around, (0.07, 0.22), sharex=True, sharey=True
+    )
+    for row, margins in zip(axes, kinds, strict=True):
+        for axis, k in zip(row, sizes, strict=True):
+            part = shown[(shown["k"] == k) & (shown["margins"] == margins)]
+            _power_panel(axis, part, methods, largest)
+            axis.set_title(f"{k} attributes, {margins} margins", fontsize=9.5)
+        row[0].set_ylabel("per cent rejected")
+    for axis in axes[-1]:
+        axis.set_xlabel("records")
+    thin = Line2D([], [], color=INK, linewidth=0.8, label="thin: size (no effect)")
+    lines = [line_key(*TEST_STYLE[name]) for name in methods]
+    legend_below(figure, [*lines, thin, Line2D([], [], **NOMINAL)], 3)
+    heading(
+        figure,
+        f"Tests of independence at equal exact epsilon, {shown['epsilon'].max():g}",
+        f"size, and power against an effect of {largest:g}; {shown['trials'].max():,} trials "
+        "with 95 % intervals; central methods trust a curator with the true table",
+    )
+    return figure
+
+
+def _power_panel(axis: Axes, part: pd.DataFrame, methods: list[str], largest: float) -> None:
+    for name in methods:
+        colour, line, _ = TEST_STYLE[name]
+        own = part[part["method"] == name]
+        for effect, width in ((largest, 1.9), (0.0, 0.8)):
+            drawn = own[own["effect"] == effect]
+            if len(drawn):
+                style = {"color": colour, "linestyle": line, "linewidth": width, "marker": "."}
+                size = 5 if width > 1 else 3
+                line_with_band(axis, drawn, "n", "regenerated", markersize=size, **style)
+    axis.axhline(LEVEL, color=INK, linewidth=0.8, linestyle=":")
+    axis.set_xscale("log")
+    plain_ticks(axis.xaxis, sorted(part["n"].unique()), as_number)
+    axis.set_ylim(-3, 103)
+    axis.yaxis.set_major_locator(MultipleLocator(25))
+    gridded(axis)
+
+
+# -- released tables -------------------------------------------------------------------------------
 
 
 @in_style
@@ -107,20 +257,13 @@ def _cells(axis: Axes, part: pd.DataFrame, files: Sequence[str]) -> None:
         if (row["file"], row["k"]) in centres:
             _cell(axis, row, centres[row["file"], row["k"]])
     axis.set_yscale("log")
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.yaxis.set_major_formatter("{x:g}")
     axis.yaxis.set_minor_formatter(NullFormatter())
     axis.set_xticks(list(centres.values()), [str(k) for _, k in centres])
     for i, file in enumerate(files):
-        middle = (len(sizes) + 0.6) * i + (len(sizes) - 1) / 2
-        axis.annotate(
-            FILES[file],
-            (middle, 0),
-            (0, -20),
-            xycoords=("data", "axes fraction"),
-            textcoords="offset points",
-            ha="center",
-            va="top",
-        )
+        below = (len(sizes) + 0.6) * i + (len(sizes) - 1) / 2, 0
+        scales: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+        axis.annotate(FILES[file], below, (0, -20), ha="center", va="top", **scales)
     gridded(axis, "y", 0.5)
 
 
@@ -139,16 +282,13 @@ def _cell(axis: Axes, row: Mapping[Any, Any], centre: float) -> None:
 def figure_7(table: pd.DataFrame) -> Figure:
     """Draw the histograms of distances over trials and sets of attributes.
 
-    Parameters
-    ----------
-    table : DataFrame
-        `deniable.papers.rrba.table_results.FIGURE_7_COLUMNS`. Vertical lines are the printed
-        averages.
+    Vertical lines are the printed averages. The table has the columns
+    `deniable.papers.rrba.table_results.FIGURE_7_COLUMNS`.
     """
     columns = ["file", "p", "epsilon_claimed", "metric"]
     shown = list(dict.fromkeys(table[columns].itertuples(index=False, name=None)))
     # By file and p, both measures below each other.
-    shown.sort(key=lambda panel: (PLACES.index(panel[0]), panel[1], panel[3] != "l2"))
+    shown.sort(key=lambda panel: (list(FILES).index(panel[0]), panel[1], panel[3] != "l2"))
     sizes = sorted(table["k"].unique())
     around = (1.1, 0.15, 0.95, 0.85)
     figure, axes = panels(len(shown), len(sizes), (0, 1.7 + 1.5 * len(shown)), around, (0.2, 0.62))
@@ -177,21 +317,14 @@ def figure_7(table: pd.DataFrame) -> Figure:
 def _histograms(axis: Axes, part: pd.DataFrame) -> None:
     for method, (colour, _) in METHOD_STYLE.items():
         bins = part[part["method"] == method]
-        axis.bar(
-            bins["bin_low"],
-            bins["share"],
-            bins["bin_high"] - bins["bin_low"],
-            align="edge",
-            color=colour,
-            alpha=0.6,
-            linewidth=0,
-        )
+        low, width = bins["bin_low"], bins["bin_high"] - bins["bin_low"]
+        axis.bar(low, bins["share"], width, align="edge", color=colour, alpha=0.6, linewidth=0)
         for published in bins["published"].dropna().unique():
             axis.axvline(published, color=colour, linestyle="--", linewidth=1.4)
     axis.set_xscale("log")
     decades = np.log10(part["bin_high"].max() / part["bin_low"].min())
     axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0) if decades < FEW_DECADES else (1.0,)))
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.xaxis.set_major_formatter("{x:g}")
     axis.xaxis.set_minor_locator(NullLocator())
     axis.set_ylim(bottom=0)
 
@@ -200,14 +333,11 @@ def _histograms(axis: Axes, part: pd.DataFrame) -> None:
 def equal_epsilon(table: pd.DataFrame) -> Figure:
     """Draw the distances at equal exact epsilon: a row a measure, a column a file and k.
 
-    Parameters
-    ----------
-    table : DataFrame
-        `deniable.papers.rrba.table_results.EQUAL_COLUMNS`; projected tables are drawn.
+    Projected tables are drawn, with `deniable.papers.rrba.table_results.EQUAL_COLUMNS`.
     """
     shown = table[table["reading"] == "projected"]
     cells = list(dict.fromkeys(shown[["file", "k"]].itertuples(index=False, name=None)))
-    cells.sort(key=lambda cell: (PLACES.index(cell[0]), cell[1]))
+    cells.sort(key=lambda cell: (list(FILES).index(cell[0]), cell[1]))
     size, around = (1.5 * len(cells) + 1.2, 6.2), (0.85, 0.12, 0.95, 1.1)
     figure, axes = panels(
         len(METRICS), len(cells), size, around, (0.08, 0.1), sharex=True, sharey="row"
@@ -247,5 +377,5 @@ def _curves(axis: Axes, part: pd.DataFrame) -> None:
             line_with_band(axis, own, "epsilon", "mean", marker="o", markersize=3, **style)
     axis.set_xscale("log")
     axis.set_yscale("log")
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.yaxis.set_major_formatter("{x:g}")
     gridded(axis, linewidth=0.5)

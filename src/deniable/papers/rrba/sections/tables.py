@@ -1,36 +1,41 @@
-"""The report's sections about RRBA ([rrba]): convergence, released tables, claims."""
+"""Sections on RRBA's tables: released ones, at equal epsilon too, and tests of independence."""
 
-import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from deniable.display import Row, Tables, groups_of, rows_of
-from deniable.papers.rrba.catalog import CONVERGENCE_KEYS
+from deniable.estimation import Z_95
 from deniable.papers.rrba.names import (
-    CRITERIA,
     DATASETS,
     EQUAL_METHODS,
     FILES,
+    HYPOTHESES,
     METHODS,
     METRICS,
     PRINTED_TABLES,
-    UPDATES,
+    RULES,
+    TESTS,
 )
-from deniable.study import FALSE_ALARMS
 
 MEASURED = ("l2", "jensen_shannon")
 """The measures that the paper prints, and the page shows at equal epsilon."""
 EQUAL_KEYS = ("metric", "file", "k", "epsilon")
 OURS = "regenerated"
-MOSTLY = 0.5
-"""Share of the runs that must have converged for a cell to count as converged."""
-ALWAYS = 1.0
+PRINTED_TESTS = ("rrba", "mcindep", "laplace")
+"""The methods of Table 3."""
+SETTING = ("small_cells", "sampled_tables", "k", "n", "effect")
+POPULATION = ("k", "margins", "pattern", "n")
+SHOWN_RULE = "ignore"
+PERCENT = 100.0
+SIZE_HELD = (4.0, 6.0)
+ERRORS = 2.0
+"""Powers differ if they do by more than so many Monte Carlo errors."""
 
 Range = tuple[float, float]
-Wide = Mapping[tuple[str, str], pd.DataFrame]
-"""By update and criterion: a row a cell that was followed, its measures in columns."""
 
 
 def ends(values: Iterable[float]) -> Range | None:
@@ -49,6 +54,18 @@ def in_order(names: Iterable[str], found: Iterable[str]) -> list[str]:
     """
     first, there = list(names), list(dict.fromkeys(found))
     return [name for name in first if name in there] + [n for n in there if n not in first]
+
+
+def groups_by_name(
+    table: pd.DataFrame, names: Iterable[str], *columns: str
+) -> list[tuple[Row, pd.DataFrame]]:
+    """Return groups in the order of columns, the first of which is one of names in their order."""
+    order = in_order(names, table[columns[0]])
+
+    def place(column: Any) -> Any:
+        return column.map(order.index) if column.name == columns[0] else column
+
+    return groups_of(table.sort_values(list(columns), key=place, kind="stable"), *columns)
 
 
 def tally(found: Iterable[Any], names: Iterable[str]) -> dict[str, int]:
@@ -70,105 +87,13 @@ def ratios(
     return {"of": len(found), "lower": int((found < 1).sum()), "range": ends(found)}
 
 
-# -- Figures 5 and 6 -------------------------------------------------------------------------------
-
-
-def convergence(tables: Tables) -> dict[str, Any]:
-    """Prepare when runs converge: by data set and p, by criterion and block size."""
-    both = pd.concat([tables["rrba_fig5"], tables["rrba_fig6"]], ignore_index=True)
-    every = both.drop_duplicates(list(CONVERGENCE_KEYS))
-    wide = _wide(every)
-    return {
-        "rows": _convergence_rows(every, wide),
-        "criteria": {key: CRITERIA[key] for key in wide},
-        "sizes": sorted(every["block_size"].unique()),
-        "names": FILES,
-        "runs": int(every["replicates"].max()),
-        "first": _criterion(wide.get(("printed", "first"))),
-        "lasting": _criterion(wide.get(("printed", "lasting"))),
-        "precise": _criterion(wide.get(("pooled", "precise"))),
-        "spread": _spread(wide.get(("pooled", "precise"))),
-        "updates": _updates(every),
-        "update_names": UPDATES,
-    }
-
-
-def _wide(table: pd.DataFrame) -> Wide:
-    keys = ["dataset", "p", "probability", "block_size"]
-    parts = {
-        (update, criterion): table[(table["update"] == update) & (table["criterion"] == criterion)]
-        for update, criterion in CRITERIA
-    }
-    return {
-        key: part.pivot_table(index=keys, columns="measure", values="mean").reset_index()
-        for key, part in parts.items()
-        if len(part)
-    }
-
-
-def _convergence_rows(table: pd.DataFrame, wide: Wide) -> list[Row]:
-    found: dict[tuple[str, float], Row] = {
-        (name, p): {"dataset": name, "p": p, "cells": {}}
-        for name in in_order(DATASETS, table["dataset"])
-        for p in sorted(table.loc[table["dataset"] == name, "p"].unique())
-    }
-    for key, cells in wide.items():
-        for of, part in groups_of(cells, "dataset", "p", "block_size"):
-            found[of["dataset"], of["p"]]["cells"][*key, of["block_size"]] = {
-                "converged": int((part["converged"] >= MOSTLY).sum()),
-                "of": len(part),
-                "within": float(part["within"].mean()),
-                "tuples": float(part["tuples"].mean()),
-            }
-    return list(found.values())
-
-
-def _criterion(cells: pd.DataFrame | None) -> Row | None:
-    """Return the range of answers and of blocks, and how often what is returned is close."""
-    if cells is None:
-        return None
-    reached = cells[cells["converged"] >= MOSTLY]
-    return {
-        "cells": len(cells),
-        "converged": len(reached),
-        "answers": ends(reached["tuples"]),
-        "blocks": ends(reached["tuples"] / reached["block_size"]),
-        "within": float(reached["within"].mean()) if len(reached) else None,
-        "closeness": ends(reached["within"]),
-    }
-
-
-def _spread(cells: pd.DataFrame | None) -> Range | None:
-    """Return by how much answers of the precise criterion differ between block sizes.
-
-    Only where all runs converge: else means are those of runs that were cut off.
-    """
-    groups = [] if cells is None else groups_of(cells, "dataset", "p", "probability")
-    return ends(
-        part["tuples"].max() / part["tuples"].min()
-        for _, part in groups
-        if len(part) > 1 and (part["converged"] >= ALWAYS).all()
-    )
-
-
-def _updates(table: pd.DataFrame) -> list[Row]:
-    """Return what becomes of tables without stopping: a row an update and p."""
-    part = table[table["criterion"] == "none"]
-    rows = []
-    for name in in_order(UPDATES, part["update"]):
-        for of, own in groups_of(part[part["update"] == name].sort_values("p"), "update", "p"):
-            measures = own.groupby("measure")["mean"].mean()
-            rows.append(of | {str(key): float(value) for key, value in measures.items()})
-    return rows
-
-
 # -- Tables 4 and 5, Figure 7 ----------------------------------------------------------------------
 
 
 def released(tables: Tables) -> dict[str, Any]:
     """Prepare Tables 4 and 5: printed values beside ours, and what is private about them."""
     found = {name: tables[name] for name in PRINTED_TABLES}
-    main = pd.concat([table[table["main"].astype(bool)] for table in found.values()])
+    main = pd.concat([table[table["main"]] for table in found.values()])
     keys = ("dataset", "k", "p", "epsilon_claimed")
     return {
         "printed_tables": {name: _printed_table(table) for name, table in found.items()},
@@ -191,17 +116,12 @@ def released(tables: Tables) -> dict[str, Any]:
 
 def _printed_table(table: pd.DataFrame) -> dict[str, Any]:
     columns = [
-        (name, k)
-        for name in in_order(DATASETS, table["dataset"])
-        for k in sorted(table.loc[table["dataset"] == name, "k"].unique())
+        (of["dataset"], of["k"]) for of, _ in groups_by_name(table, DATASETS, "dataset", "k")
     ]
-    main = table[table["main"].astype(bool)]
+    main = table[table["main"]]
     return {
         "columns": columns,
-        "spans": [
-            (name, len(list(group)))
-            for name, group in itertools.groupby(columns, lambda column: column[0])
-        ],
+        "spans": Counter(name for name, _ in columns),
         "methods": in_order(METHODS, table["method"]),
         "settings": [
             of | _printed_setting(part) for of, part in groups_of(main, "p", "epsilon_claimed")
@@ -213,19 +133,17 @@ def _printed_table(table: pd.DataFrame) -> dict[str, Any]:
 
 def _printed_setting(main: pd.DataFrame) -> Row:
     """Return the cells of each measure, the exact epsilons by method, that of Theorem 4.1."""
-    by_metric = {
-        of["metric"]: {(row["method"], row["dataset"], row["k"]): row for row in rows_of(part)}
-        for of, part in groups_of(main, "metric")
-    }
-    epsilons = {of["method"]: part for of, part in groups_of(main, "method")}
-    theorem = epsilons["rrba"]["epsilon_theorem"].tolist()[0] if "rrba" in epsilons else None
+    by_metric = {of["metric"]: part for of, part in groups_of(main, "metric")}
+    epsilons = {name: main.loc[main["method"] == name, "epsilon_exact"] for name in METHODS}
+    theorem = main.loc[main["method"] == "rrba", "epsilon_theorem"].tolist()
     return {
-        "grids": {name: by_metric[name] for name in MEASURED if name in by_metric},
-        "epsilons": {
-            name: ends(epsilons[name]["epsilon_exact"]) if name in epsilons else None
-            for name in METHODS
+        "grids": {
+            name: {(r["method"], r["dataset"], r["k"]): r for r in rows_of(by_metric[name])}
+            for name in MEASURED
+            if name in by_metric
         },
-        "theorem": theorem,
+        "epsilons": {name: ends(exact) for name, exact in epsilons.items()},
+        "theorem": theorem[0] if theorem else None,
     }
 
 
@@ -247,17 +165,16 @@ def _figure_7(table: pd.DataFrame | None) -> dict[str, Any] | None:
         return None
     rows = []
     for of, part in groups_of(table, "file", "p", "epsilon_claimed", "metric"):
-        for name in in_order(METHODS, part["method"]):
-            own = part[part["method"] == name]
+        for method, own in groups_by_name(part, METHODS, "method"):
             cells = {
                 k: {
-                    "mean": float(at_k["mean"].iloc[0]),
-                    "range": (float(at_k["bin_low"].min()), float(at_k["bin_high"].max())),
-                    "published": float(at_k["published"].iloc[0]),
+                    "mean": at_k["mean"].iloc[0],
+                    "range": (at_k["bin_low"].min(), at_k["bin_high"].max()),
+                    "published": at_k["published"].iloc[0],
                 }
                 for k, at_k in own.groupby("k")
             }
-            rows.append(of | {"method": name, "cells": cells})
+            rows.append(of | method | {"cells": cells})
     return {
         "rows": rows,
         "sizes": sorted(table["k"].unique()),
@@ -295,41 +212,155 @@ def equal(tables: Tables) -> dict[str, Any]:
 
 def _equal_grid(table: pd.DataFrame) -> list[Row]:
     """Return a row a file, k and method, its cells by epsilon."""
-    rows = []
-    files = in_order(FILES, table["file"])
-    for of, part in sorted(
-        groups_of(table, "file", "k"), key=lambda pair: (files.index(pair[0]["file"]), pair[0]["k"])
-    ):
-        for name in in_order(EQUAL_METHODS, part["method"]):
-            own = rows_of(part[part["method"] == name])
-            rows.append(of | {"method": name, "cells": {row["epsilon"]: row for row in own}})
-    return rows
+    return [
+        of | method | {"cells": {row["epsilon"]: row for row in rows_of(own)}}
+        for of, part in groups_by_name(table, FILES, "file", "k")
+        for method, own in groups_by_name(part, EQUAL_METHODS, "method")
+    ]
 
 
-# -- claims ----------------------------------------------------------------------------------------
+# -- Table 3, size and power -----------------------------------------------------------------------
 
 
-def claims(tables: Tables) -> dict[str, Any]:
-    """Prepare the claims of the text: a row a claim, under one reading or several."""
-    found = []
-    for of, part in groups_of(tables["rrba_claims"], "claim"):
-        rows = rows_of(part)
-        verdicts = {row["verdict"] for row in rows}
-        overall = verdicts.pop() if len(verdicts) == 1 else "depends"
-        by_verdict = {
-            name: [row["reading"] for row in rows if row["verdict"] == name]
-            for name in ("holds", "fails", "undecided", "surrogate")
-        }
-        found.append(
-            of
-            | {name: rows[0][name] for name in ("section", "printed", "test")}
-            | {"rows": rows, "overall": overall}
-            | {"readings": {name: each for name, each in by_verdict.items() if each}}
-        )
-    order = ("holds", "fails", "undecided", "depends", "surrogate")
-    counts = tally((claim["overall"] for claim in found), order)
+def independence(tables: Tables) -> dict[str, Any]:
+    """Prepare Table 3 beside ours, then sizes and powers at equal exact epsilon."""
     return {
-        "claims": found,
-        "tally": {name: count for name, count in counts.items() if count},
-        "false_alarms": FALSE_ALARMS,
+        "table_3": table_3(tables["rrba_table3"]),
+        "power": power(tables["rrba_power"]),
+        "tests": TESTS,
+        "hypotheses": HYPOTHESES,
+        "rules": RULES,
+        "held": SIZE_HELD,
+    }
+
+
+def table_3(table: pd.DataFrame) -> dict[str, Any]:
+    """Arrange Table 3: a row a method and hypothesis, a column a k and setting."""
+    rules = list(dict.fromkeys(table["small_cells"]))
+    rule = SHOWN_RULE if SHOWN_RULE in rules else rules[0]
+    shown = table[table["small_cells"] == rule]
+    shown = shown[shown["sampled_tables"] == shown["sampled_tables"].max()]
+    settings = {
+        k: list(dict.fromkeys(zip(at_k["n"], at_k["effect"], strict=True)))
+        for k, at_k in shown.groupby("k")
+    }
+    methods = groups_by_name(shown, TESTS, "method")
+    return {
+        "rows": [of | _table_3_row(part) for of, part in methods],
+        "settings": settings,
+        "rule": rule,
+        "sampled": int(shown["sampled_tables"].max()),
+        "trials": int(shown["trials"].max()),
+        "epsilons": {of["method"]: ends(part["epsilon_exact"]) for of, part in methods},
+        **_agreements(table[table["published"].notna()]),
+    }
+
+
+def _table_3_row(own: pd.DataFrame) -> Row:
+    rows = rows_of(own)
+    return {
+        "cells": {(r["hypothesis"], r["k"], r["n"], r["effect"]): r for r in rows},
+        "printed": {(r["hypothesis"], r["k"]): r["published"] for r in rows},
+        "accuracy": _accuracies(own, OURS),
+        "accuracy_printed": _accuracies(own, "published"),
+    }
+
+
+def _accuracies(own: pd.DataFrame, column: str) -> dict[Any, float]:
+    """Return the share of right decisions by k, n and effect, half of the trials a null."""
+    wide = own.pivot(index=["k", "n", "effect"], columns="hypothesis", values=column)
+    wide = wide.reindex(columns=list(HYPOTHESES))
+    return dict(((PERCENT - wide["H0"] + wide["H1"]) / 2).dropna())
+
+
+def _agreements(printed: pd.DataFrame) -> dict[str, Any]:
+    """Return how many printed cells agree: by setting and method, and the most in one setting."""
+    agrees = printed.assign(agrees=printed["verdict"] == "agrees")
+    counts = agrees.groupby([*SETTING, "method"], sort=False)["agrees"].agg(["sum", "size"])
+    counts = counts.reset_index()
+    best: dict[str, list[Row]] = {}
+    for of, at_k in groups_by_name(counts, PRINTED_TESTS, "method", "k"):
+        most = at_k["sum"].max()
+        best.setdefault(of["method"], []).append(
+            {"k": of["k"], "most": most, "of": at_k["size"].max(), "settings_of": len(at_k)}
+            | {"settings": int((at_k["sum"] == most).sum())}
+        )
+    agreement = [
+        of | {"cells": {row["method"]: (row["sum"], row["size"]) for row in rows_of(part)}}
+        for of, part in groups_of(counts, *SETTING)
+    ]
+    return {"agreement": agreement, "best": best}
+
+
+def power(table: pd.DataFrame) -> dict[str, Any]:
+    """Arrange sizes and powers at the largest epsilon, and count what holds over all of them."""
+    rejected = table[table["measure"] == "rejected"]
+    # Whether a size is proved to be outside 4 to 6 per cent.
+    too_large, too_small = rejected["ci_low"] > SIZE_HELD[1], rejected["ci_high"] < SIZE_HELD[0]
+    judged = [rejected["effect"] != 0, too_large, too_small]
+    rejected = rejected.assign(size=np.select(judged, ["", "too large", "too small"], "held"))
+    epsilon = rejected["epsilon"].max()
+    shown = rejected[rejected["epsilon"] == epsilon]
+    valid = table[(table["measure"] == "valid") & (table["epsilon"] == epsilon)]
+    valid_at = {tuple(of.values()): part[OURS] for of, part in groups_of(valid, *POPULATION)}
+    rows = []
+    for of, part in groups_of(shown.sort_values(list(POPULATION), kind="stable"), *POPULATION):
+        effect = float(part["effect"].max())
+        cells = {
+            (row["method"], "size" if row["effect"] == 0 else "power"): row
+            for row in rows_of(part)
+            if row["effect"] in (0, effect)
+        }
+        here = ends(valid_at.get(tuple(of.values()), ()))
+        rows.append(of | {"effect": effect, "cells": cells, "valid": here})
+    names = in_order(("channel_aware", "rrba", "mcindep", "laplace"), rejected["method"])
+    return {
+        "rows": rows,
+        "epsilon": epsilon,
+        "methods": names,
+        "trials": int(rejected["trials"].max()),
+        "sizes": {name: _sizes(rejected[rejected["method"] == name]) for name in names},
+        "against": {name: _compared(rejected, "channel_aware", name) for name in names[1:]},
+        "valid_sizes": _valid_sizes(table),
+        "all": rows_of(rejected),
+    }
+
+
+def _sizes(rows: pd.DataFrame) -> Row:
+    """Count the sizes of a method by whether they are outside 4 to 6 per cent."""
+    sizes = rows.loc[rows["effect"] == 0, "size"]
+    return tally(sizes, ("held", "too small", "too large")) | {"of": len(sizes)}
+
+
+def _compared(table: pd.DataFrame, one: str, other: str) -> Row | None:
+    """Count the powers in which one method is above or below another by over two errors."""
+    keys = [*POPULATION, "effect", "epsilon", "sampled_tables", "small_cells"]
+    positive = table[table["effect"] > 0]
+    first, second = (positive[positive["method"] == name] for name in (one, other))
+    both = first.merge(second, on=keys, suffixes=("_one", "_other"))
+    if not len(both):
+        return None
+    apart = both["regenerated_one"] - both["regenerated_other"]
+    widths = (both[f"ci_high_{which}"] - both[f"ci_low_{which}"] for which in ("one", "other"))
+    reach = ERRORS * sum((width / 2 / Z_95) ** 2 for width in widths) ** 0.5
+    return {
+        "of": len(both),
+        "higher": int((apart > reach).sum()),
+        "lower": int((apart < -reach).sum()),
+        "range": ends(apart),
+    }
+
+
+def _valid_sizes(table: pd.DataFrame) -> Row | None:
+    """Return the sizes of the chi-squared test where its rule holds in nearly all trials."""
+    null = table[(table["effect"] == 0) & (table["method"] == "channel_aware")]
+    wide = null.pivot_table(index=[*POPULATION, "epsilon"], columns="measure", values="regenerated")
+    if not {"valid", "valid_and_rejected"} <= set(wide.columns):
+        return None
+    always = wide[wide["valid"] == PERCENT]
+    return {
+        "of": len(wide),
+        "always": len(always),
+        "sizes": ends(always["valid_and_rejected"]),
+        "never": int((wide["valid"] == 0).sum()),
     }
