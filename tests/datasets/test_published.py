@@ -22,7 +22,7 @@ from deniable.datasets.published import (
 )
 from deniable.datasets.resolve import resolve_all
 from deniable.errors import DataError
-from deniable.records import csv_text
+from deniable.records import arrow
 from deniable.records.numeric import NumericMicrodata
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -141,7 +141,7 @@ def test_read_csv_without_a_header(file: Path) -> None:
 
 
 def test_read_csv_in_chunks(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_text, "BLOCK_BYTES", 4096)
+    monkeypatch.setattr(arrow, "BLOCK_BYTES", 4096)
     values = np.random.default_rng(1).normal(size=3000)
     rows = "".join(f"{value!r},{'fm'[n % 2]}\n" for n, value in enumerate(values.tolist()))
     file.write_text("age,sex\n" + rows)
