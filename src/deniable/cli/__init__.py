@@ -10,8 +10,10 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import TextIO
+from typing import Any
 
 from deniable import __version__
 from deniable.errors import DeniableError
@@ -72,9 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(
-            errors="backslashreplace"
-        )  # categories in any script, on any console
+        # Categories in any script, on any console.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         return _answer(options)
     except BrokenPipeError:
@@ -89,7 +90,7 @@ def _answer(options: argparse.Namespace) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            options.run(options)
+            import_module(f"deniable.cli.{options.command}").run(options)
     except BrokenPipeError:
         raise
     except DeniableError as error:
@@ -104,64 +105,33 @@ def _answer(options: argparse.Namespace) -> int:
     return FAULT
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     if issubclass(category, UserWarning):
         print(f"deniable: warning: {message}", file=sys.stderr)
 
 
-def _channel(options: argparse.Namespace) -> None:
-    from deniable.cli.channel import run  # noqa: PLC0415
-
-    if options.breach and options.breach[0] >= options.breach[1]:
-        options.parser.error("argument --breach: RHO_1 must be smaller than RHO_2")
-    run(options)
-
-
-def _design(options: argparse.Namespace) -> None:
-    from deniable.cli.design import run  # noqa: PLC0415
-
-    run(options)
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="deniable", description=DESCRIPTION, epilog=EXAMPLES, formatter_class=_AsWritten
+    as_written = partial(
+        argparse.ArgumentParser, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser = as_written(prog="deniable", description=DESCRIPTION, epilog=EXAMPLES)
     parser.add_argument("--version", action="version", version=f"deniable {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    _add_channel(
-        commands.add_parser(
-            "channel",
-            help="privacy of a channel, posteriors, and estimates through it",
-            description=CHANNEL_DESCRIPTION,
-            epilog=CHANNEL_EXAMPLES,
-            formatter_class=_AsWritten,
-        )
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", required=True, dest="command", parser_class=as_written
     )
-    _add_design(
-        commands.add_parser(
-            "design",
-            help="the best channel for stated requirements",
-            description=DESIGN_DESCRIPTION,
-            epilog=DESIGN_EXAMPLES,
-            formatter_class=_AsWritten,
-        )
-    )
+    _add_channel(commands)
+    _add_design(commands)
     return parser
 
 
-_AsWritten = argparse.RawDescriptionHelpFormatter
-
-
-def _add_channel(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(run=_channel, parser=parser)
+def _add_channel(commands: Any) -> None:
+    parser = commands.add_parser(
+        "channel",
+        help="privacy of a channel, posteriors, and estimates through it",
+        description=CHANNEL_DESCRIPTION,
+        epilog=CHANNEL_EXAMPLES,
+    )
+    parser.set_defaults(parser=parser)
     parser.add_argument("matrix", metavar="MATRIX.csv", type=Path, help="the channel's matrix")
     parser.add_argument(
         "--prior", metavar="P.csv", type=Path, help="an intruder's prior over the true categories"
@@ -193,8 +163,13 @@ def _add_channel(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
 
 
-def _add_design(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(run=_design)
+def _add_design(commands: Any) -> None:
+    parser = commands.add_parser(
+        "design",
+        help="the best channel for stated requirements",
+        description=DESIGN_DESCRIPTION,
+        epilog=DESIGN_EXAMPLES,
+    )
     parser.add_argument(
         "specification",
         metavar="SPEC.yaml",
