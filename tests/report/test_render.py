@@ -44,7 +44,6 @@ from deniable.randomized_response.assessment_audit import audit_assessments, ris
 from deniable.randomized_response.audit import (
     audit_multirr,
     audit_release,
-    audit_release_samplers,
     clusters_table,
 )
 from deniable.randomized_response.dependence import cluster_attributes, dependences
@@ -52,15 +51,16 @@ from deniable.randomized_response.waiver import waiver_table
 from deniable.records.categorical import Microdata
 from deniable.records.numeric import NumericMicrodata
 from deniable.release.categorical.check import (
+    audit_release_samplers,
     check_against_truth,
     coverage_of_redraws,
     distances_from_truth,
 )
 from deniable.release.categorical.design import describe, design, protect
-from deniable.release.categorical.estimates import estimate
-from deniable.release.categorical.synthesis import (
+from deniable.release.categorical.estimates import (
     adjust_reports,
     describe_adjustment,
+    estimate,
     synthesize_release,
 )
 from deniable.release.collection import design as release_rrba
