@@ -69,10 +69,13 @@ from deniable.release.collection.estimates import estimate_tables, fit_in_two_st
 from deniable.release.collection.independence import independence_tests
 from deniable.release.lane import source_for
 from deniable.release.numeric import design as release_numeric
-from deniable.release.numeric.audit import audit_numeric_release
 from deniable.release.numeric.check import check_numbers, measure_utility
 from deniable.release.numeric.estimates import estimate_numbers
-from deniable.release.numeric.promises import describe as describe_numbers, with_figures
+from deniable.release.numeric.promises import (
+    audit_numeric_release,
+    describe as describe_numbers,
+    with_figures,
+)
 from deniable.report import render as report
 from deniable.report.releases import ReleaseFiles, distances
 from deniable.report.render import Contents, gather, is_run_of_findings, render

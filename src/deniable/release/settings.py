@@ -312,7 +312,7 @@ LANES: Mapping[str, Lane] = {
         shown=("channels.json", "estimates.csv", "adjustment.json"),
     ),
     "numeric": Lane(
-        design=Step("release.numeric.audit:designed", (), ("release.json", "audit.csv")),
+        design=Step("release.numeric.promises:designed", (), ("release.json", "audit.csv")),
         draw=Step(
             "release.numeric.design:protected",
             reads=("release.json",),
