@@ -141,6 +141,13 @@ class Domain:
         """Return the domain of the named attributes, in the order named."""
         return Domain(tuple(self[name] for name in names))
 
+    def cell_labels(self) -> list[str]:
+        """Return the names of the joint cells in tables, in the order of their codes."""
+        return [
+            " x ".join(a.categories[code] for a, code in zip(self, codes, strict=True))
+            for codes in np.ndindex(*self.shape)
+        ]
+
     def ravel(self, columns: Sequence[Codes]) -> npt.NDArray[np.int64]:
         """Turn one column of codes an attribute into codes of the joint cells (row-major).
 

@@ -18,7 +18,7 @@ from deniable.arrays import Counts, Floats, Positions
 from deniable.channels import Channel, KeepOrReplace, Target
 from deniable.errors import DeniableError
 from deniable.estimation import Likelihood, Part, Reduced, combined, own_share_part, unbiased_part
-from deniable.pram import Block, StratifiedProtocol, Stratum, cell_labels, label
+from deniable.pram import Block, StratifiedProtocol, Stratum, label
 from deniable.randomized_response import TOLERANCE, Adjustment, adjust, repeat_records, synthesize
 from deniable.records import Domain, Microdata
 from deniable.release import CategoricalRelease, marked
@@ -144,7 +144,7 @@ def margins(block: Domain) -> Iterator[tuple[dict[str, Any], Floats]]:
         cells = np.ravel_multi_index([columns[block.position(n)] for n in names], margin.shape)
         indicators = np.zeros((margin.size, block.size))
         indicators[cells, codes] = 1.0
-        yield {"attributes": " x ".join(names), "categories": cell_labels(margin)}, indicators
+        yield {"attributes": " x ".join(names), "categories": margin.cell_labels()}, indicators
 
 
 def _columns(

@@ -17,7 +17,6 @@ from deniable.pram import (
     Block,
     StratifiedProtocol,
     Stratum,
-    cell_labels,
     label,
     matrix_from_file,
     parts_by_stratum,
@@ -97,7 +96,7 @@ def _matrix(release: PramRelease, block: Domain, proportions: Floats) -> Channel
             return matrix_from_file(files[" x ".join(block.names)], block)
         case wanted:
             options = wanted.model_dump(exclude={"kind"})
-            return pram_matrix(proportions, wanted.kind, **options, categories=cell_labels(block))
+            return pram_matrix(proportions, wanted.kind, **options, categories=block.cell_labels())
 
 
 def _refuse_unkept(where: str, release: PramRelease, channel: Channel, proportions: Floats) -> None:
@@ -250,7 +249,7 @@ def _named_matrices(
         pairs = zip(own.clusters, own.channels, strict=True)
         for position, (block, channel) in enumerate(pairs, start=1):
             about = {"stratum": label(stratum), "block": " x ".join(block)}
-            categories = cell_labels(protocol.domain.project(block))
+            categories = protocol.domain.project(block).cell_labels()
             yield f"{prefix}{position:02d}_{_safe(block)}.csv", about, categories, channel
 
 
