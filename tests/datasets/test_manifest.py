@@ -228,7 +228,7 @@ def test_a_users_own_data_set(tmp_path: Path) -> None:
         numeric_attributes=[{"name": "age", "position": 0}, {"name": "pay", "position": 3}],
         **{"class": {"name": "sex", "position": 1, "classes": ["f", "m"]}},
     )
-    assert (plain.positions, plain.bounds) == ((0, 3), {})
+    assert (plain.positions, plain.bounds) == ((0, 3, 1), {})
     assert plain.class_attribute == ClassAttribute(name="sex", classes=("f", "m"), position=1)
     assert loaded(tmp_path, **{"class": ...}).class_attribute is None
 

@@ -133,11 +133,9 @@ def test_read_csv(file: Path) -> None:
 def test_read_csv_without_a_header(file: Path) -> None:
     file.write_text("1,a,2\n3,b,4\n")
     place = ClassAttribute(name="kind", classes=("a", "b"), position=1)
-    data = read_numeric_csv(file, ["x", "y"], place, column_positions=[2, 0])
+    data = read_numeric_csv(file, ["x", "y"], place, column_positions=[2, 0, 1])
     assert data.values.tolist() == [[2, 1], [4, 3]]
     assert data.labels.tolist() == [0, 1]
-    with pytest.raises(DataError, match="the class 'sex' needs the position of its column"):
-        read_numeric_csv(file, ["x"], SEX, column_positions=[0])
 
 
 def test_read_csv_in_chunks(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

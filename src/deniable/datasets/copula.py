@@ -28,7 +28,6 @@ class Margin:
 
     Parameters
     ----------
-    name : str
     probabilities : tuple of float, 2 to 101
         From 0 to 1, increasing.
     quantiles : tuple of float
@@ -82,7 +81,6 @@ class Copula:
         All at the same probabilities.
     class_name : str
         Empty if there is no class; then `classes` and `shares` are empty too.
-    classes : tuple of str
     shares : tuple of float
         The probability of each class.
     correlations : array, shape (attributes, attributes), or one more each way with a class
@@ -161,9 +159,7 @@ def to_json(copula: Copula) -> dict[str, Any]:
             "classes": list(copula.classes),
             "shares": list(copula.shares),
         },
-        "correlations": [
-            copula.correlations[row, : row + 1].tolist() for row in range(len(copula.correlations))
-        ],
+        "correlations": [row[: i + 1].tolist() for i, row in enumerate(copula.correlations)],
     }
 
 
@@ -186,8 +182,7 @@ def from_json(value: Any) -> Copula:
             )
             for each in value["margins"]
         )
-        about = value["class"]
-        rows = value["correlations"]
+        about, rows = value["class"], value["correlations"]
         correlations = np.zeros((len(rows), len(rows)))
         for row, entries in enumerate(rows):
             if len(entries) != row + 1:
@@ -228,11 +223,5 @@ def write(path: Path | str, copula: Copula) -> None:
 
 
 def read(path: Path | str) -> Copula:
-    """Read a copula that `write` wrote.
-
-    Raises
-    ------
-    DataError
-        Naming the file and what is wrong with it.
-    """
+    """Read a copula that `write` wrote; a `DataError` names the file and what is wrong with it."""
     return read_fitted(path, from_json)

@@ -121,15 +121,8 @@ class _Measurement(_Column):
 class ClassAttribute(_Column):
     """The attribute that records are classified by.
 
-    Parameters
-    ----------
-    name : str
-    classes : tuple of str
-    at_most : tuple of float
-        If the file has numbers: what each class but the last goes up to. Without, the file has the
-        classes by name.
-    position : int, optional
-        0-based column, if there is no header.
+    If the file has numbers, each class but the last goes up to one of `at_most`. Without, the file
+    has the classes by name.
     """
 
     classes: Annotated[tuple[Trimmed, ...], Field(strict=False, min_length=2), Different]
@@ -151,13 +144,10 @@ class PublishedFile(Entry):
 
     Parameters
     ----------
-    title, citation : str
     file : str
         Name of the file, in a mirror directory as well.
     address : str
         Where it is published.
-    sha256 : str
-    records : int
     delimiter : str
         Empty for a file that is no CSV.
     header : bool
@@ -193,8 +183,8 @@ class PublishedFile(Entry):
 
     @property
     def positions(self) -> tuple[int, ...]:
-        """0-based column of each attribute but the class, empty if there is a header."""
-        found = (column.position for key, column in self.columns.items() if key != "class")
+        """0-based column of each attribute, the class last, empty if there is a header."""
+        found = (column.position for column in self.columns.values())
         return tuple(position for position in found if position is not None)
 
     @model_validator(mode="after")
@@ -223,13 +213,7 @@ class PublishedFile(Entry):
 
 
 class Dataset(PublishedFile):
-    """A published file of which categorical attributes are read.
-
-    Parameters
-    ----------
-    attributes : tuple
-        As the manifest lists them: categories, or the edges of intervals.
-    """
+    """A published file of which categorical attributes are read: categories, or intervals."""
 
     delimiter: Delimiter
     header: bool
@@ -255,13 +239,7 @@ class Dataset(PublishedFile):
 class NumericDataset(PublishedFile):
     """A published file of which numbers are read, and a class if there is one.
 
-    Parameters
-    ----------
-    format : "csv" or "rda"
-        An rda file (R data) holds one data frame, whose columns have names.
-    numeric_attributes : tuple
-        As the manifest lists them.
-    class_attribute : ClassAttribute, optional
+    An rda file (R data) holds one data frame, whose columns have names.
     """
 
     format: Literal["csv", "rda"] = "csv"

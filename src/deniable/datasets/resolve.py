@@ -38,15 +38,8 @@ FROM_EARLIER = "a verified copy of the published file was there already"
 class Source:
     """Where the records of a data set come from in this run.
 
-    Parameters
-    ----------
-    dataset : str
-    kind : "original" or "surrogate"
-    sha256 : str
-        Of the published file, or of the surrogate's JSON.
-    found : "mirror", "public" or "surrogate"
-    reason : str
-        Why this one; for a surrogate, why the earlier ones failed. Names no path.
+    The SHA-256 is that of the published file, or of the surrogate's JSON. The reason says why it is
+    this one; for a surrogate, why the earlier ones failed. It names no path.
     """
 
     dataset: str
@@ -147,21 +140,13 @@ def resolve_all(
 
     Parameters
     ----------
-    datasets : iterable of PublishedFile
-    source : "auto", "mirror", "public" or "surrogate"
     mirror : path or None
         A directory; if it is named, a wrong file in it is an error, never passed over.
     folder : path
         Gets the verified originals under their file names, and the records `<name>.source.json`,
         which are left untouched if nothing changed.
-    manifest_folder : path
-    limits : Limits, optional
     say : callable
         Takes notices of one line each.
-
-    Returns
-    -------
-    dict of name to Source
 
     Raises
     ------
