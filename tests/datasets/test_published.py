@@ -161,7 +161,7 @@ def test_read_csv_in_chunks(file: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ("age,sex\n1e999,f\n", "record 1, column 'age' has '1e999', which is too large a number"),
         ('age,sex\n"1,5",f\n', "record 1, column 'age' has '1,5', which is no number"),
         ("age,sex\n0x10,f\n", "has '0x10', which is no number"),
-        ("age,sex\n1,f\n2,x\n", "record 2, column 'sex' has the unknown class 'x'; recode it, or"),
+        ("age,sex\n1,f\n2,x\n", "record 2, column 'sex' has the unknown category 'x'; recode"),
         ("age,sex\n1,\n", "record 1, column 'sex' has a missing value"),
         ("age,sex\n1,f\n2\n", "record 2: Expected 2 columns, got 1"),
         ("age;sex\n1;f\n", "no column 'age' in the header (age;sex)"),
@@ -237,7 +237,7 @@ def test_read_data_frame(tmp_path: Path) -> None:
         ({"age": ["1", "x"], "sex": ["f", "m"]}, "column 'age' has"),
         (
             {"age": [1.0, 2.0], "sex": ["f", "x"]},
-            "record 2, column 'sex' has the unknown class 'x'",
+            "record 2, column 'sex' has the unknown category 'x'",
         ),
         ({"age": [1.0, 2.0], "sex": [1, 2]}, "record 1, column 'sex' has a missing value"),
     ],

@@ -10,7 +10,6 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -110,14 +109,18 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
         print(f"deniable: warning: {message}", file=sys.stderr)
 
 
+class _Parser(argparse.ArgumentParser):
+    """With descriptions and examples as they are written."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+
+
 def _parser() -> argparse.ArgumentParser:
-    as_written = partial(
-        argparse.ArgumentParser, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser = as_written(prog="deniable", description=DESCRIPTION, epilog=EXAMPLES)
+    parser = _Parser(prog="deniable", description=DESCRIPTION, epilog=EXAMPLES)
     parser.add_argument("--version", action="version", version=f"deniable {__version__}")
     commands = parser.add_subparsers(
-        title="commands", metavar="COMMAND", required=True, dest="command", parser_class=as_written
+        title="commands", metavar="COMMAND", required=True, dest="command"
     )
     _add_channel(commands)
     _add_design(commands)

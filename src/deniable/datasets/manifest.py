@@ -104,8 +104,8 @@ class _Coded(_Column):
 
     @cached_property
     def discretization(self) -> Discretization | None:
-        ends = {"open_below": self.open_below, "open_above": self.open_above}
-        return Discretization(self.name, self.edges, **ends) if self.edges else None
+        ends = (self.open_below, self.open_above)
+        return Discretization(self.name, self.edges, *ends) if self.edges else None
 
     @cached_property
     def attribute(self) -> Attribute:

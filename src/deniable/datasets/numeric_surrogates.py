@@ -69,7 +69,7 @@ def fit(data: NumericMicrodata, *, sha256: str = "") -> Copula:
     correlations = np.round(_nearest_correlations(found), WRITTEN_DIGITS)
     copula = replace(draft, correlations=correlations)
     # What a sample has depends on the last digits of a processor; what is expected does not.
-    in_order = np.broadcast_to(np.arange(len(data))[:, None], (len(data), len(found)))
+    in_order = np.broadcast_to(np.arange(float(len(data)))[:, None], (len(data), len(found)))
     alike = _records(copula, in_order)
     gaps = [margin_distance(*pair) for pair in zip(_columns(data), _columns(alike), strict=True)]
     missed = np.abs(expected_rank_correlations(copula) - wanted).max()

@@ -13,14 +13,15 @@ from deniable.datasets import copula, networks, numeric_surrogates, surrogates
 from deniable.datasets.manifest import AnyDataset, ClassAttribute, Dataset, NumericDataset
 from deniable.errors import DataError
 from deniable.records import (
+    Attribute,
     ClassCodes,
     Microdata,
     NumericMicrodata,
+    encode,
     leading_numbers,
     no_number,
     read_csv,
     shortened,
-    text_codes,
     text_columns,
 )
 
@@ -196,18 +197,11 @@ def _classes(
     texts: pa.Array, class_attribute: ClassAttribute, where: str, first_record: int
 ) -> ClassCodes:
     """Return the codes of classes that the file has by name, or as numbers."""
-    name = class_attribute.name
     if class_attribute.at_most:
-        return _class_of(_numbers(texts, where, name, first_record), class_attribute)
-    codes, bad = text_codes(texts, class_attribute.classes)
-    if bad is not None:
-        text = texts[bad].as_py()
-        problem = f"the unknown class '{shortened(text)}'" if text else "a missing value"
-        raise DataError(
-            f"{where}: record {first_record + bad}, column {name!r} has {problem}; recode it, or "
-            f"list it as a class (now: {', '.join(class_attribute.classes)})"
-        )
-    return codes.astype(np.int8)
+        numbers = _numbers(texts, where, class_attribute.name, first_record)
+        return _class_of(numbers, class_attribute)
+    categories = Attribute(class_attribute.name, class_attribute.classes)
+    return encode(texts, categories, where, first_record).astype(np.int8)
 
 
 def _class_of(numbers: Floats, class_attribute: ClassAttribute) -> ClassCodes:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -105,22 +104,6 @@ def refuse_missing_columns(
                 f"{path}: {who} the attribute {name!r}, but the columns are "
                 f"{', '.join(table.column_names)}; make the file again"
             )
-
-
-def text_codes(
-    texts: pa.Array, categories: Sequence[str]
-) -> tuple[npt.NDArray[np.int32], int | None]:
-    """Return the position of each text among the categories, and the first that is none.
-
-    Then there are no positions.
-    """
-    import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
-
-    codes = pc.index_in(texts, value_set=pa.array(categories, type=pa.string()))
-    if codes.null_count:
-        unknown = codes.is_null().to_numpy(zero_copy_only=False)
-        return np.empty(0, dtype=np.int32), int(np.flatnonzero(unknown)[0])
-    return np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int32), None
 
 
 def text_columns(

@@ -20,7 +20,6 @@ from deniable.records.arrow import (
     read_described,
     refuse_missing_columns,
     shortened,
-    text_codes,
     text_columns,
 )
 from deniable.records.discretization import Discretization
@@ -146,8 +145,11 @@ def encode(values: pa.Array, attribute: Attribute, where: str, first_record: int
         Naming `where`, the record, the column, the value and the remedy, for the first value
         that is missing or that is no category.
     """
-    codes, bad = text_codes(values, attribute.categories)
-    if bad is not None:
+    import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
+
+    codes = pc.index_in(values, value_set=pa.array(attribute.categories, type=pa.string()))
+    if codes.null_count:
+        bad = int(np.flatnonzero(codes.is_null().to_numpy(zero_copy_only=False))[0])
         value = values[bad].as_py()
         problem = f"the unknown category '{shortened(value)}'" if value else "a missing value"
         raise DataError(
@@ -155,7 +157,7 @@ def encode(values: pa.Array, attribute: Attribute, where: str, first_record: int
             f"recode it, or list it as a category (now: "
             f"{shortened(', '.join(attribute.categories))})"
         )
-    return codes.astype(attribute.code_type)
+    return np.asarray(codes.to_numpy(zero_copy_only=False)).astype(attribute.code_type)
 
 
 def _encode_numbers(

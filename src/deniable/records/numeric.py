@@ -18,10 +18,9 @@ from deniable.records.arrow import (
     ArrowRecords,
     read_described,
     refuse_missing_columns,
-    text_codes,
 )
-from deniable.records.categorical import Microdata, read_parquet
-from deniable.records.domain import refuse_foreign_codes
+from deniable.records.categorical import Microdata, encode, read_parquet
+from deniable.records.domain import Attribute, refuse_foreign_codes
 
 ClassCodes = npt.NDArray[np.int8]
 
@@ -218,31 +217,30 @@ def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
         If the file is absent, is no Parquet, does not say what its attributes are, lacks a
         column, or holds a value that is no finite number or a class that is not in its list.
     """
-    table, (names, class_name, classes, marks) = read_described(
+    table, (names, of_class, marks) = read_described(
         path,
         NUMERIC_KEY,
         _about,
         "numeric attributes",
         "does not say which attributes are numeric; give the file of a numeric data set",
     )
-    named = [*names, *([class_name] if class_name else [])]
+    named = [*names, *([of_class.name] if of_class else [])]
     refuse_missing_columns(path, table, named, "the metadata have")
     columns = [_floats(path, name, table.column(name)) for name in names]
     values = np.column_stack(columns) if columns else np.empty((table.num_rows, 0))
-    labels = np.empty(0, dtype=np.int8)
-    if class_name:
-        labels = _labels(path, class_name, classes, table.column(class_name))
+    labels = np.empty(0, dtype=np.int8) if of_class is None else _labels(path, of_class, table)
+    class_name, classes = (of_class.name, of_class.categories) if of_class else ("", ())
     try:
         return NumericMicrodata(names, values, class_name, classes, labels, marks)
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
 
 
-def _about(about: Any) -> tuple[tuple[str, ...], str, tuple[str, ...], dict[str, str]]:
-    names, classes = tuple(about["attributes"]), tuple(about["classes"])
-    if not all(isinstance(name, str) for name in (*names, *classes, about["class"])):
+def _about(about: Any) -> tuple[tuple[str, ...], Attribute | None, dict[str, str]]:
+    names, name, classes = tuple(about["attributes"]), about["class"], tuple(about["classes"])
+    if not all(isinstance(each, str) for each in (*names, name, *classes)):
         raise TypeError("a name is no text")
-    return names, about["class"], classes, dict(about["marks"])
+    return names, Attribute(name, classes) if name or classes else None, dict(about["marks"])
 
 
 def _floats(file: Path | str, name: str, column: pa.ChunkedArray) -> Floats:
@@ -255,20 +253,14 @@ def _floats(file: Path | str, name: str, column: pa.ChunkedArray) -> Floats:
     return np.asarray(numbers, dtype=np.float64)
 
 
-def _labels(
-    file: Path | str, name: str, classes: Sequence[str], column: pa.ChunkedArray
-) -> ClassCodes:
+def _labels(path: Path | str, of_class: Attribute, table: pa.Table) -> ClassCodes:
     try:
-        texts = column.cast(pa.string())
+        texts = table.column(of_class.name).cast(pa.string()).combine_chunks()
     except pa.ArrowException:
-        raise DataError(f"{file}: column {name!r} is no text; make the file again") from None
-    codes, bad = text_codes(texts, classes)
-    if bad is not None:
         raise DataError(
-            f"{file}: record {bad + 1}, column {name!r} has {texts[bad].as_py()!r}, which is no "
-            f"class; the classes are {', '.join(classes)}; make the file again"
-        )
-    return codes.astype(np.int8)
+            f"{path}: column {of_class.name!r} is no text; make the file again"
+        ) from None
+    return encode(texts, of_class, f"{path}").astype(np.int8)
 
 
 def read_true_records(path: Path | str) -> Microdata | NumericMicrodata:

@@ -93,7 +93,7 @@ def estimate(
                 likelihood = _likelihood(own, [likely[i] for i in chosen], indicators)
                 tables.append(pd.DataFrame({**about, "stratum": name, **columns, **likelihood}))
     table = pd.concat(tables, ignore_index=True)
-    last = [name for name in table if name.startswith("reported_")]
+    last = [name for name in table.columns.astype(str) if name.startswith("reported_")]
     return table[[*table.columns.drop(last), *last]]
 
 

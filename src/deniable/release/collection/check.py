@@ -123,9 +123,10 @@ def checked(
     the path of the one that the records were drawn from, if so. Nothing is drawn.
     """
     design = CollectionDesign.from_json(made["views"])
-    files = (made[name] for name in ("tables", "consistent", "two_step", "independence"))
+    tables, consistent = made["tables"], made["consistent"]
+    decided = made["two_step"], made["independence"]
     margin = margins_of_network(network) if network else None
-    found = check_collection(design, data, *files, margin)
+    found = check_collection(design, data, tables, consistent, *decided, margin)
     return {"check": marked(found, release, data)}
 
 
