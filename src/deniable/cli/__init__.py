@@ -64,28 +64,28 @@ examples:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        By default those of the process.
-    """
+    """Run the command line, by default with the process's arguments, and return its exit code."""
     options = _parser().parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Categories in any script, on any console.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        return _answer(options)
+        problem = _problem(options)
+        sys.stdout.flush()
     except BrokenPipeError:
         # Nobody reads on. What is still buffered must not fail again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except KeyboardInterrupt:
         return INTERRUPTED
+    if problem is None:
+        return 0
+    print(f"deniable: error: {problem}", file=sys.stderr)
+    return FAULT
 
 
-def _answer(options: argparse.Namespace) -> int:
+def _problem(options: argparse.Namespace) -> str | None:
+    """Answer what is asked, and return what could not be."""
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
@@ -93,15 +93,10 @@ def _answer(options: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise
     except DeniableError as error:
-        problem = str(error)
+        return str(error)
     except OSError as error:
-        problem = f"{error.filename or 'the output'}: {error.strerror or error}"
-    else:
-        sys.stdout.flush()
-        return 0
-    sys.stdout.flush()
-    print(f"deniable: error: {problem}", file=sys.stderr)
-    return FAULT
+        return f"{error.filename or 'the output'}: {error.strerror or error}"
+    return None
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

@@ -59,20 +59,18 @@ class Microdata(ArrowRecords):
     def __post_init__(self) -> None:
         if len(self.columns) != len(self.domain):
             raise DataError(f"{len(self.domain)} attributes, but {len(self.columns)} columns")
-        for attribute, column in zip(self.domain, self.columns, strict=True):
-            if np.ndim(column) != 1:
-                raise DataError(
-                    f"attribute {attribute.name!r}: a column of codes is one row of numbers, not "
-                    f"of shape {np.shape(column)}"
-                )
-        lengths = {len(column) for column in self.columns}
-        if len(lengths) > 1:
-            raise DataError(f"columns differ in length: {sorted(lengths)}")
         small = []
         for attribute, column in zip(self.domain, self.columns, strict=True):
-            codes = np.asarray(column)
-            refuse_foreign_codes(codes, attribute.size, f"attribute {attribute.name!r}")
+            where, codes = f"attribute {attribute.name!r}", np.asarray(column)
+            if codes.ndim != 1:
+                raise DataError(
+                    f"{where}: a column of codes is one row of numbers, not of shape {codes.shape}"
+                )
+            refuse_foreign_codes(codes, attribute.size, where)
             small.append(codes.astype(attribute.code_type, copy=False))
+        lengths = {len(codes) for codes in small}
+        if len(lengths) > 1:
+            raise DataError(f"columns differ in length: {sorted(lengths)}")
         object.__setattr__(self, "columns", tuple(small))
 
     def __len__(self) -> int:
