@@ -123,10 +123,15 @@ def checked(
     the path of the one that the records were drawn from, if so. Nothing is drawn.
     """
     design = CollectionDesign.from_json(made["views"])
-    tables, consistent = made["tables"], made["consistent"]
-    decided = made["two_step"], made["independence"]
-    margin = margins_of_network(network) if network else None
-    found = check_collection(design, data, tables, consistent, *decided, margin)
+    found = check_collection(
+        design,
+        data,
+        made["tables"],
+        made["consistent"],
+        made["two_step"],
+        made["independence"],
+        margins_of_network(network) if network else None,
+    )
     return {"check": marked(found, release, data)}
 
 
@@ -139,30 +144,22 @@ def check_collection(
     tests: pd.DataFrame,
     margin: Margin | None = None,
 ) -> pd.DataFrame:
-    """Set the tables of a rehearsal, and what was decided of them, beside the truth.
+    """Set the tables of a rehearsal, and what was decided of them, beside the true records.
 
-    Parameters
-    ----------
-    design : CollectionDesign
-    data : Microdata
-        The true records.
-    tables, consistent, fitted, tests : DataFrame
-        Of `estimate_tables`, `make_consistent`, `fit_in_two_steps` and `independence_tests`.
-    margin : callable, optional
-        The distribution of some attributes in the population that the file was drawn from, if it
-        is known.
+    They are those of `estimate_tables`, `make_consistent`, `fit_in_two_steps` and
+    `independence_tests`. `margin` gives the distribution of some attributes in the population that
+    the file was drawn from, if it is known.
 
     Returns
     -------
     DataFrame
-        A row for each table: ``attributes``, ``cells``; ``l2_*`` and ``js_*``, the
-        Euclidean and the Jensen-Shannon distance from the true proportions of the estimate (l2
-        only, for it may be negative), the ``nearest`` table without negative cells, the
-        ``consistent`` one, and the ``independent`` one; ``covered``, the share of true proportions
-        in their 95 % interval; ``answers``, ``p_value``, ``valid`` and ``rejected*`` of the
-        test; ``true_p_value`` and ``true_cramers_v`` (of pairs) of Pearson's test with the true
-        records; and ``dependent``, whether attributes depend on each other in
-        the population, if that is known.
+        A row for each table: ``attributes``, ``cells``; ``l2_*`` and ``js_*``, the Euclidean and
+        the Jensen-Shannon distance from the true proportions of the estimate (l2 only, for it may
+        be negative), the ``nearest`` table without negative cells, the ``consistent`` one, and the
+        ``independent`` one; ``covered``, the share of true proportions in their 95 % interval;
+        ``answers``, ``p_value``, ``valid`` and ``rejected*`` of the test; ``true_p_value`` and
+        ``true_cramers_v`` (of pairs) of Pearson's test with the true records; and ``dependent``,
+        whether attributes depend on each other in the population, if that is known.
     """
     columns = {
         "estimate": cells_of(design, tables, "estimate"),
