@@ -321,7 +321,7 @@ MALFORMED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
         lambda value: value["attributes"][1].update(categories=["no", "no"]),
         "'a' lists the category 'no' twice",
     ),
-    "no tables": (lambda value: value.update(tables=None), "no network in JSON"),
+    "no tables": (lambda value: value.update(tables=None), "no JSON of fitted parameters"),
 }
 
 
@@ -330,8 +330,6 @@ def test_malformed_json_is_refused_with_what_is_wrong(case, tmp_path):
     spoil, message = MALFORMED[case]
     value = json.loads(json.dumps(networks.to_json(by_hand())))
     spoil(value)
-    with pytest.raises(DataError, match=message):
-        networks.from_json(value)
     (tmp_path / "spoilt.json").write_text(json.dumps(value), encoding="utf-8")
     with pytest.raises(DataError, match=rf"spoilt\.json: .*{message}"):
         networks.read(tmp_path / "spoilt.json")
@@ -344,7 +342,7 @@ def test_read_names_a_file_that_is_absent_or_no_json(tmp_path):
     with pytest.raises(DataError, match=r"half\.json: no JSON"):
         networks.read(tmp_path / "half.json")
     (tmp_path / "list.json").write_text("[]", encoding="utf-8")
-    with pytest.raises(DataError, match=r"list\.json: no network in JSON"):
+    with pytest.raises(DataError, match=r"list\.json: no JSON of fitted parameters"):
         networks.read(tmp_path / "list.json")
 
 
