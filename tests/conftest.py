@@ -13,7 +13,7 @@ import pytest
 import yaml
 from hypothesis import settings
 
-from deniable.datasets import bayesian_network, surrogates
+from deniable.datasets import networks, surrogates
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 
@@ -63,7 +63,7 @@ def small_data() -> Microdata:
 @pytest.fixture(scope="session")
 def adult_like() -> Microdata:
     """3,000 records with Adult's attributes, drawn from its surrogate."""
-    network = bayesian_network.read(ROOT / "resources" / "surrogates" / "adult.json")
+    network = networks.read(ROOT / "resources" / "surrogates" / "adult.json")
     drawn = surrogates.sample(network, 3000, np.random.default_rng(20211121))
     return Microdata(drawn.domain, drawn.columns, {"data_source": "surrogate"})
 

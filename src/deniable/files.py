@@ -75,9 +75,7 @@ def read_json(path: Path | str) -> Any:
 
 
 def read_fitted(path: Path | str, from_json: Callable[[Any], Fitted]) -> Fitted:
-    """Read a file of fitted parameters as what they are parameters of.
-
-    What ``from_json`` takes are the JSON values; what it raises is `DeniableError`.
+    """Read a file of fitted parameters as what they are parameters of, rebuilt from JSON values.
 
     Raises
     ------
@@ -90,8 +88,11 @@ def read_fitted(path: Path | str, from_json: Callable[[Any], Fitted]) -> Fitted:
         raise DataError(f"{path}: {error.strerror or error}; check the path") from None
     except DeniableError as error:
         raise DataError(f"{path}: {error}") from None
-    except (ValueError, OverflowError, RecursionError) as error:
-        raise DataError(f"{path}: no JSON ({error}); restore the file or fit it again") from None
+    except KeyError as error:
+        problem = f"the entry {error} is missing"
+    except (TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
+        problem = f"no JSON of fitted parameters ({error})"
+    raise DataError(f"{path}: {problem}; restore the file or fit it again")
 
 
 def write_table(path: Path | str, table: "pd.DataFrame") -> None:

@@ -197,7 +197,8 @@ class _Place:
                     kinds = _kinds(get_args(kinds[0])[1])
                 elif hasattr(kinds[0], "model_fields"):
                     holder = kinds[0]
-                    field = holder.model_fields.get(str(part))
+                    fields = holder.model_fields.items()
+                    field = next((own for name, own in fields if part in (name, own.alias)), None)
                     kinds = _kinds(field.annotation) if field else (Any,)
         return cls(path or whole, holder, kinds)
 
@@ -224,7 +225,8 @@ def _line(place: _Place, fault: ErrorDetails, allowed: Mapping[str, str]) -> str
     context = fault.get("ctx", {})
     match fault["type"]:
         case "extra_forbidden":
-            options = ", ".join(place.holder.model_fields)
+            fields = place.holder.model_fields.items()
+            options = ", ".join(field.alias or name for name, field in fields)
             return f"{place.path}: unknown option; allowed here: {options}"
         case "missing":
             return f"{place.path}: missing; it must be given"

@@ -72,46 +72,62 @@ def test_numeric_attributes(tmp_path: Path) -> None:
         (changed(sha256=...), "sha256", "missing"),
         (changed(title=...), "title", "missing"),
         (changed(attributes=...), "attributes", "missing"),
-        (changed(sha256="abc"), "sha256", "is 'abc'; give 64 hexadecimal digits"),
+        (changed(sha256="abc"), "sha256", "'abc'; allowed: 64 hexadecimal digits"),
         (changed(sha256=GOOD_SHA.upper()), "sha256", "small letters"),
-        (changed(records="many"), "records", "is 'many'; give a whole number"),
-        (changed(records=True), "records", "is True"),
-        (changed(records=0), "records", "is 0"),
-        (changed(header="no"), "header", "is 'no'; give true or false"),
-        (changed(delimiter=", "), "delimiter", "is ', '; give one ASCII character"),
+        (changed(records="many"), "records", "'many'; allowed: a whole number"),
+        (changed(records=True), "records", "True; allowed: a whole number"),
+        (changed(records=0), "records", "0; allowed: at least 1"),
+        (changed(header="no"), "header", "'no'; allowed: true or false"),
+        (changed(delimiter=", "), "delimiter", "', '; allowed: one ASCII character"),
         (changed(delimiter="→"), "delimiter", "one ASCII character"),
         (changed(file="../colours.data"), "file", "without a folder"),
         (changed(file=".."), "file", "without a folder"),
         (changed(surrogate="/etc/passwd"), "surrogate", "within the manifest's folder"),
         (changed(surrogate="../../x.json"), "surrogate", "within the manifest's folder"),
         (changed(address="ftp://x/y"), "address", "http or https"),
-        (changed(adress="http://x"), "adress", "not used here"),
-        (changed(attributes=[]), "attributes", "is []; give a list"),
-        (changed(attributes=["colour"]), "attributes[0]", "'colour' is no mapping"),
+        (changed(adress="http://x"), "adress", "unknown option; allowed here: title"),
+        (changed(attributes=[]), "attributes", "[]; allowed: a list that is not empty"),
+        (
+            changed(attributes=["colour"]),
+            "attributes[0]",
+            "'colour'; allowed: a section with options",
+        ),
         (one_attribute(name=...), "attributes[1].name", "missing"),
         (one_attribute(position=...), "attributes[1].position", "missing"),
-        (one_attribute(position=-1), "attributes[1].position", "is -1"),
+        (one_attribute(position=-1), "attributes[1].position", "-1; allowed: at least 0"),
         (one_attribute(position=1), "attributes[1].position", "1 is taken by attributes[0]"),
-        (one_attribute(scale="metric"), "attributes[1].scale", "is 'metric'"),
-        (one_attribute(categories=["no", True]), "attributes[1].categories", "holds True; give"),
-        (one_attribute(categories=["no", " yes"]), "attributes[1].categories", "' yes'"),
+        (
+            one_attribute(scale="metric"),
+            "attributes[1].scale",
+            "'metric'; allowed: nominal, ordinal",
+        ),
+        (
+            one_attribute(categories=["no", True]),
+            "attributes[1].categories[1]",
+            "True; allowed: text",
+        ),
+        (
+            one_attribute(categories=["no", " yes"]),
+            "attributes[1].categories[1]",
+            "' yes'; allowed",
+        ),
         (one_attribute(categories=["no", "no"]), "attributes[1]", "'no' twice"),
         (one_attribute(name="colour"), "attributes[1].name", "'colour' is taken by"),
         (changed(header=True), "attributes[0].position", "not used here"),
-        (one_attribute(categories=...), "attributes[1].categories", "or for numbers `edges`"),
-        (one_attribute(open_above=True), "attributes[1].open_above", "not used here"),
-        (with_numbers(categories=["a"]), "attributes[1].categories", "not used here"),
-        (with_numbers(scale="nominal"), "attributes[1].scale", "not used here"),
-        (with_numbers(edges=[]), "attributes[1].edges", "is []; give a list of finite numbers"),
-        (with_numbers(edges=17), "attributes[1].edges", "is 17; give a list"),
-        (with_numbers(edges=[0, "1e3"]), "attributes[1].edges", "holds '1e3'; give a list"),
-        (with_numbers(edges=[0, True]), "attributes[1].edges", "give a list of finite numbers"),
-        (with_numbers(edges=[0, float("inf")]), "attributes[1].edges", "open_above"),
-        (with_numbers(edges=[0, float("nan")]), "attributes[1].edges", "finite numbers"),
-        (with_numbers(edges=[0, 10**400]), "attributes[1].edges", "finite numbers"),
+        (one_attribute(categories=...), "attributes[1]", "neither categories nor edges given; al"),
+        (one_attribute(open_above=True), "attributes[1]", "open_above is not used beside categ"),
+        (with_numbers(categories=["a"]), "attributes[1]", "categories is not used beside edges"),
+        (with_numbers(scale="nominal"), "attributes[1]", "scale is not used beside edges"),
+        (with_numbers(edges=[]), "attributes[1].edges", "[]; allowed: a list that is not"),
+        (with_numbers(edges=17), "attributes[1].edges", "17; allowed: a list"),
+        (with_numbers(edges=[0, "1e3"]), "attributes[1].edges[1]", "'1e3'; allowed: a number ("),
+        (with_numbers(edges=[0, True]), "attributes[1].edges[1]", "True; allowed: a number"),
+        (with_numbers(edges=[0, float("inf")]), "attributes[1].edges[1]", "open_above"),
+        (with_numbers(edges=[0, float("nan")]), "attributes[1].edges[1]", "a finite number"),
+        (with_numbers(edges=[0, 10**400]), "attributes[1].edges[1]", "allowed: a number"),
         (with_numbers(edges=[0, 5, 2]), "attributes[1]", "the edge 2 after 5; edges must increase"),
         (with_numbers(edges=[0], open_above=...), "attributes[1]", "too few edges"),
-        (with_numbers(open_below="yes"), "attributes[1].open_below", "is 'yes'; give true or"),
+        (with_numbers(open_below="yes"), "attributes[1].open_below", "'yes'; allowed: true or"),
         (with_numbers(position=1), "attributes[1].position", "1 is taken by attributes[0]"),
         (with_numbers(position=...), "attributes[1].position", "missing"),
     ],
@@ -121,20 +137,20 @@ def test_malformed_entries(tmp_path: Path, entries: Any, key: str, words: str) -
     with pytest.raises(DataError) as caught:
         load_manifest(path)
     message = str(caught.value)
-    assert message.startswith(f"{path}: dataset 'colours', key '{key}': ")
+    assert message.startswith(f"{path}: dataset 'colours': {key}: ")
     assert words in message
     assert "\n" not in message
 
 
 def test_each_fault_has_its_line(tmp_path: Path) -> None:
-    columns = [{"name": 7, "position": 0, "categories": ["a", 1, 2]}, {"name": "b", "edgs": [1]}]
+    columns = [{"name": 7, "position": 0, "categories": ["a", 1]}, {"name": "b", "edgs": [1]}]
     path = write_manifest(tmp_path, changed(sha256="abc", records=..., attributes=columns))
     with pytest.raises(DataError) as caught:
         load_manifest(path)
-    keys = [line.split("'")[3] for line in str(caught.value).splitlines()]
+    keys = [line.split(": ")[2] for line in str(caught.value).splitlines()]
     assert keys == [
         *("sha256", "records"),
-        *("attributes[0].name", "attributes[0].categories", "attributes[1].edgs"),
+        *("attributes[0].name", "attributes[0].categories[1]", "attributes[1].edgs"),
     ]
 
 
@@ -144,7 +160,7 @@ def test_each_fault_has_its_line(tmp_path: Path) -> None:
         ("colours: [", "line 1"),
         ("", "no data sets"),
         ("- colours", "no data sets"),
-        ("colours: 3", "dataset 'colours': 3 is no mapping"),
+        ("colours: 3", "dataset 'colours': 3; allowed: a section"),
         ("3: {}", "dataset 3: use a text"),
         ("a/b: {}", "dataset 'a/b': use a text"),
         ("colours: {day: 2026-99-99}", "month must be in"),
@@ -177,10 +193,10 @@ def test_two_data_sets_of_one_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("sha256", OTHER_SHA, f"is '{OTHER_SHA}', but 'a', of the same file 'colours.data', has"),
-        ("address", "http://other", "is 'http://other', but 'a'"),
-        ("records", 7, "is 7, but 'a', of the same file 'colours.data', has 20000; make them eq"),
-        ("delimiter", ";", "is ';', but 'a'"),
+        ("sha256", OTHER_SHA, f"'{OTHER_SHA}', but 'a', of the same file 'colours.data', has"),
+        ("address", "http://other", "'http://other', but 'a'"),
+        ("records", 7, "7, but 'a', of the same file 'colours.data', has 20000; make them eq"),
+        ("delimiter", ";", "';', but 'a'"),
         ("surrogate", ENTRY["surrogate"], "is the surrogate of 'a' too; give each"),
     ],
 )
@@ -190,7 +206,7 @@ def test_two_data_sets_that_contradict_each_other(
     path = write_manifest(tmp_path, {"a": ENTRY, "b": {**SECOND, key: value}})
     with pytest.raises(DataError) as caught:
         load_manifest(path)
-    assert str(caught.value).startswith(f"{path}: dataset 'b', key '{key}': ")
+    assert str(caught.value).startswith(f"{path}: dataset 'b': {key}: ")
     assert words in str(caught.value)
 
 
@@ -228,7 +244,7 @@ def test_a_users_own_data_set(tmp_path: Path) -> None:
         numeric_attributes=[{"name": "age", "position": 0}, {"name": "pay", "position": 3}],
         **{"class": {"name": "sex", "position": 1, "classes": ["f", "m"]}},
     )
-    assert (plain.positions, plain.bounds) == ((0, 3), {})
+    assert (plain.positions, plain.bounds) == ((0, 3, 1), {})
     assert plain.class_attribute == ClassAttribute(name="sex", classes=("f", "m"), position=1)
     assert loaded(tmp_path, **{"class": ...}).class_attribute is None
 
@@ -245,20 +261,28 @@ def classified(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changes", "key", "words"),
     [
-        ({"numeric_attributes": []}, "numeric_attributes", "is []; give a list of numeric"),
-        ({"numeric_attributes": ["age"]}, "numeric_attributes[0]", "'age' is no mapping"),
-        ({"attributes": []}, "attributes", "not used here"),
-        ({"format": "xlsx"}, "format", "is 'xlsx'; give csv or rda"),
+        ({"numeric_attributes": []}, "numeric_attributes", "[]; allowed: a list that is not empty"),
+        (
+            {"numeric_attributes": ["age"]},
+            "numeric_attributes[0]",
+            "'age'; allowed: a section with options",
+        ),
+        ({"attributes": []}, "attributes", "unknown option; allowed here: title"),
+        ({"format": "xlsx"}, "format", "'xlsx'; allowed: csv, rda"),
         ({"format": "rda"}, "delimiter", "not used here"),
-        ({"delimiter": ...}, "delimiter", "missing; give one ASCII character"),
-        ({"records": 0}, "records", "is 0"),
-        (attribute(name=7), "numeric_attributes[0].name", "is 7; give a text"),
+        ({"delimiter": ...}, "delimiter", "missing; it must be given"),
+        ({"records": 0}, "records", "0; allowed: at least 1"),
+        (attribute(name=7), "numeric_attributes[0].name", "7; allowed: text"),
         (attribute(position=0), "numeric_attributes[0].position", "not used here"),
-        (attribute(scale="ordinal"), "numeric_attributes[0].scale", "not used here"),
-        (attribute(bounds=[5, 5]), "numeric_attributes[0].bounds", "[5, 5]; give [lower, upper]"),
-        (attribute(bounds=[5]), "numeric_attributes[0].bounds", "two finite numbers"),
-        (attribute(bounds=[0, float("inf")]), "numeric_attributes[0].bounds", "finite"),
-        (attribute(bounds=["0", 1]), "numeric_attributes[0].bounds", "two finite numbers"),
+        (attribute(scale="ordinal"), "numeric_attributes[0].scale", "unknown option"),
+        (
+            attribute(bounds=[5, 5]),
+            "numeric_attributes[0].bounds",
+            "[5.0, 5.0]; allowed: [lower, upper]",
+        ),
+        (attribute(bounds=[5]), "numeric_attributes[0].bounds[1]", "missing; it must be given"),
+        (attribute(bounds=[0, float("inf")]), "numeric_attributes[0].bounds[1]", "a finite number"),
+        (attribute(bounds=["0", 1]), "numeric_attributes[0].bounds[0]", "'0'; allowed: a number ("),
         (
             {"numeric_attributes": [{"name": "age"}, {"name": "age"}]},
             "numeric_attributes[1].name",
@@ -268,11 +292,23 @@ def classified(**changes: Any) -> dict[str, Any]:
         (classified(name=...), "class.name", "missing"),
         (classified(classes=["low"]), "class.classes", "two or more different texts"),
         (classified(classes=["low", "low"]), "class.classes", "two or more different texts"),
-        (classified(classes=[1, 2]), "class.classes", "two or more different texts"),
-        (classified(at_most=[3, 10]), "class.at_most", "one number fewer than the 2 classes"),
-        (classified(at_most=[]), "class.at_most", "one number fewer than the 2 classes"),
-        (classified(at_most=["10"]), "class.at_most", "a list of numbers that increase"),
-        ({"class": "pay"}, "class", "'pay' is no mapping; give name, position, classes, at_most"),
+        (classified(classes=["low", 2]), "class.classes[1]", "2; allowed: text, in quotes"),
+        (
+            classified(at_most=[3, 10]),
+            "class",
+            "at_most is [3.0, 10.0]; allowed: one number fewer than the 2 classes",
+        ),
+        (
+            classified(at_most=[]),
+            "class",
+            "at_most is []; allowed: one number fewer than the 2 classes",
+        ),
+        (
+            classified(at_most=["10"]),
+            "class.at_most[0]",
+            "'10'; allowed: a number (without quotes)",
+        ),
+        ({"class": "pay"}, "class", "'pay'; allowed: a section with options"),
         (
             {"header": False, "numeric_attributes": [{"name": "age", "position": 0}]}
             | classified(position=0),
@@ -288,6 +324,6 @@ def test_malformed_entries_of_numbers(
     with pytest.raises(DataError) as caught:
         loaded(tmp_path, **changes)
     message = str(caught.value)
-    assert message.startswith(f"{tmp_path / 'datasets.yaml'}: dataset 'workers', key '{key}': ")
+    assert message.startswith(f"{tmp_path / 'datasets.yaml'}: dataset 'workers': {key}: ")
     assert words in message
     assert "\n" not in message

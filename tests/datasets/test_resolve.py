@@ -356,9 +356,9 @@ def test_spoilt_original_is_obtained_anew(run: Run, full_mirror: Path, source: s
     ("text", "words"),
     [
         ("{", "no JSON"),
-        ("[]", "the keys must be dataset, kind"),
-        ('{"dataset": "colours"}', "the keys must be"),
-        (None, "key 'kind' has the value 'copy'"),
+        ("[]", "no JSON object"),
+        ('{"dataset": "colours"}', "key 'kind': Field required"),
+        (None, "key 'kind': Input should be 'original' or 'surrogate'"),
     ],
 )
 def test_record_that_is_malformed(run: Run, text: str | None, words: str) -> None:

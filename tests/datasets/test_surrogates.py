@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.stats import chi2_contingency
 
-from deniable.datasets import bayesian_network, surrogates
-from deniable.datasets.bayesian_network import BayesianNetwork, ConditionalTable
+from deniable.datasets import networks, surrogates
 from deniable.datasets.manifest import Dataset, categorical, load_manifest
+from deniable.datasets.networks import BayesianNetwork, ConditionalTable
 from deniable.datasets.published import read_published
 from deniable.errors import DataError
 from deniable.files import sha256
@@ -116,8 +116,8 @@ def test_children_of_one_parent_are_independent_given_it():
 @settings(deadline=None, max_examples=60)
 def test_fit_round_trips_and_draws_by_quota(data, records, seed):
     network = surrogates.fit(data, max_parents=2, min_support=8, min_cell=2)
-    plain = json.loads(json.dumps(bayesian_network.to_json(network)))
-    assert bayesian_network.from_json(plain) == network
+    plain = json.loads(json.dumps(networks.to_json(network)))
+    assert networks.from_json(plain) == network
     drawn = surrogates.sample(network, records, np.random.default_rng(seed))
     assert len(drawn) == records
     for table in network.tables:
@@ -222,9 +222,9 @@ def test_fitting_and_drawing_again_gives_the_same(tmp_path):
     data = from_counts((A, B, C), generator.poisson(20, (2, 3, 2)))
     again = Microdata(data.domain, tuple(column[::-1] for column in data.columns))
     for name, records in (("one", data), ("two", again)):
-        bayesian_network.write(tmp_path / name, surrogates.fit(records, min_support=20))
+        networks.write(tmp_path / name, surrogates.fit(records, min_support=20))
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    network = bayesian_network.read(tmp_path / "one")
+    network = networks.read(tmp_path / "one")
     first, second = (surrogates.sample(network, 99, np.random.default_rng(7)) for _ in range(2))
     for one, two in zip(first.columns, second.columns, strict=True):
         assert np.array_equal(one, two)
@@ -321,37 +321,35 @@ MALFORMED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
         lambda value: value["attributes"][1].update(categories=["no", "no"]),
         "'a' lists the category 'no' twice",
     ),
-    "no tables": (lambda value: value.update(tables=None), "no network in JSON"),
+    "no tables": (lambda value: value.update(tables=None), "no JSON of fitted parameters"),
 }
 
 
 @pytest.mark.parametrize("case", MALFORMED)
 def test_malformed_json_is_refused_with_what_is_wrong(case, tmp_path):
     spoil, message = MALFORMED[case]
-    value = json.loads(json.dumps(bayesian_network.to_json(by_hand())))
+    value = json.loads(json.dumps(networks.to_json(by_hand())))
     spoil(value)
-    with pytest.raises(DataError, match=message):
-        bayesian_network.from_json(value)
     (tmp_path / "spoilt.json").write_text(json.dumps(value), encoding="utf-8")
     with pytest.raises(DataError, match=rf"spoilt\.json: .*{message}"):
-        bayesian_network.read(tmp_path / "spoilt.json")
+        networks.read(tmp_path / "spoilt.json")
 
 
 def test_read_names_a_file_that_is_absent_or_no_json(tmp_path):
     with pytest.raises(DataError, match=r"absent\.json: No such file"):
-        bayesian_network.read(tmp_path / "absent.json")
+        networks.read(tmp_path / "absent.json")
     (tmp_path / "half.json").write_text('{"tables": [', encoding="utf-8")
     with pytest.raises(DataError, match=r"half\.json: no JSON"):
-        bayesian_network.read(tmp_path / "half.json")
+        networks.read(tmp_path / "half.json")
     (tmp_path / "list.json").write_text("[]", encoding="utf-8")
-    with pytest.raises(DataError, match=r"list\.json: no network in JSON"):
-        bayesian_network.read(tmp_path / "list.json")
+    with pytest.raises(DataError, match=r"list\.json: no JSON of fitted parameters"):
+        networks.read(tmp_path / "list.json")
 
 
 def test_written_files_have_a_line_for_each_row(tmp_path):
     network = by_hand()
-    bayesian_network.write(tmp_path / "n.json", network)
-    assert bayesian_network.read(tmp_path / "n.json") == network
+    networks.write(tmp_path / "n.json", network)
+    assert networks.read(tmp_path / "n.json") == network
     lines = (tmp_path / "n.json").read_text(encoding="utf-8").splitlines()
     assert lines[-6:-3] == ["[[],[0.5,0.5]],", "[[1],[0.1,0.9]],", "[[1,0],[1,0]]"]
 
@@ -366,7 +364,7 @@ def test_each_data_set_has_a_stated_fidelity():
 
 @pytest.mark.parametrize("dataset", MANIFEST.values(), ids=MANIFEST)
 def test_committed_surrogate_is_small_and_of_the_manifest(dataset):
-    network = bayesian_network.read(committed(dataset))
+    network = networks.read(committed(dataset))
     assert network.domain == dataset.domain
     assert network.provenance["sha256"] == dataset.sha256
     assert network.provenance["records"] == dataset.records
@@ -400,7 +398,7 @@ def cramers_v(data: Microdata, pair: tuple[str, str]) -> float:
 def test_fit_to_the_published_file_gives_the_committed_bytes(original, adult_file, tmp_path):
     dataset, data = original
     fitted = surrogates.fit(data, sha256=sha256(adult_file))
-    bayesian_network.write(tmp_path / "fitted.json", fitted)
+    networks.write(tmp_path / "fitted.json", fitted)
     assert (tmp_path / "fitted.json").read_bytes() == committed(dataset).read_bytes()
 
 
@@ -408,7 +406,7 @@ def test_fit_to_the_published_file_gives_the_committed_bytes(original, adult_fil
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
 def test_drawn_surrogate_is_near_the_published_file(original, seed):
     dataset, data = original
-    network = bayesian_network.read(committed(dataset))
+    network = networks.read(committed(dataset))
     drawn = surrogates.sample(network, len(data), np.random.default_rng(seed))
     distance = surrogates.pairwise_total_variation(data, drawn)["total_variation"]
     mean, largest = FIDELITY[dataset.name]

@@ -19,7 +19,6 @@ from deniable.pram.matrices import (
     matrix_from_file,
     pram_matrix,
 )
-from deniable.pram.protocol import cell_labels
 from deniable.records.domain import Attribute, Domain
 
 SIZES = st.integers(2, 40)
@@ -171,7 +170,7 @@ def test_a_matrix_is_read_from_a_file_in_any_order(tmp_path: Path) -> None:
     generator = np.random.default_rng(2)
     P = generator.dirichlet(np.ones(4), 4)
     channel = DenseChannel(P)
-    names = cell_labels(BLOCK)
+    names = BLOCK.cell_labels()
     assert names == ["Female x no", "Female x yes", "Male x no", "Male x yes"]
     write_channel(tmp_path / "matrix.csv", channel, names)
     np.testing.assert_array_equal(matrix_from_file(tmp_path / "matrix.csv", BLOCK).entries, P)

@@ -19,7 +19,6 @@ from deniable.randomized_response.audit import (
     audit_attribute,
     audit_cluster,
     audit_multirr,
-    audit_release_samplers,
     claimed_odds,
     clusters_table,
     rational_odds,
@@ -38,6 +37,7 @@ from deniable.randomized_response.readings import (
     Reading,
 )
 from deniable.records.categorical import Microdata
+from deniable.release.categorical import SAMPLER_COLUMNS, audit_release_samplers
 from deniable.release.categorical.design import describe, design
 
 
@@ -113,7 +113,7 @@ def description(small_data: Microdata) -> dict[str, Any]:
 
 def test_the_samplers_that_ship_pass(description: dict[str, Any]) -> None:
     table = audit_release_samplers(description, 1, draws=50_000)
-    assert list(table) == multirr_audit.SAMPLER_COLUMNS
+    assert list(table) == SAMPLER_COLUMNS
     assert len(table) == len(description["clusters"])
     assert table["holds"].all()
     assert (table["impossible"] == 0).all()

@@ -67,10 +67,11 @@ def test_training_split_takes_the_first_66_percent(records: int, first: int) -> 
     assert np.array_equal(np.concatenate([train.labels, test.labels]), data.labels)
 
 
-@pytest.mark.parametrize("share", [0, 1, -0.5, 0.1, 0.9, float("nan")])
-def test_training_split_refuses_an_empty_part(share: float) -> None:
-    with pytest.raises(DataError, match=f"a training share of {share!r} of 3 records leaves none"):
-        small().training_split(share)
+@pytest.mark.parametrize("records", [0, 1])
+def test_training_split_refuses_an_empty_part(records: int) -> None:
+    data = small(values=np.zeros((records, 2)), labels=np.zeros(records, dtype=int))
+    with pytest.raises(DataError, match=f"{records} records leave none to train or none to test"):
+        data.training_split()
 
 
 @pytest.mark.parametrize(
@@ -91,9 +92,9 @@ def test_training_split_refuses_an_empty_part(share: float) -> None:
         ({"values": [[1, 2], [3, np.nan], [5, 6]]}, "record 2, column 'hours' has the value nan"),
         ({"values": [[1, 2], [3, 4], [-np.inf, 6]]}, "record 3, column 'age' has the value -inf"),
         ({"labels": [0, 1]}, "labels of the shape (2,); give labels of the shape (3,)"),
-        ({"labels": [0, 1, 2]}, "class 'sex': the label"),
-        ({"labels": [0, -1, 1]}, "allowed: whole numbers of 0 .. 1"),
-        ({"labels": [0.0, 1.0, 1.0]}, "class 'sex': the label"),
+        ({"labels": [0, 1, 2]}, "class 'sex': the code 2 is outside 0 .. 1"),
+        ({"labels": [0, -1, 1]}, "class 'sex': the code -1 is outside 0 .. 1"),
+        ({"labels": [0.0, 1.0, 1.0]}, "class 'sex': codes must be integers, not float64"),
     ],
 )
 def test_bad_records_are_refused_with_what_is_wrong(changes: dict[str, Any], words: str) -> None:
@@ -160,8 +161,11 @@ def with_column(name: str, values: pa.Array) -> pa.Table:
             "record 2, column 'age' has the value nan",
         ),
         (with_column("age", pa.array(["a", "b", "c"])), "column 'age' holds string, no numbers"),
-        (with_column("sex", pa.array(["f", "x", "m"])), "record 2, column 'sex' has 'x', which is"),
-        (with_column("sex", pa.array(["f", "m", None])), "record 3, column 'sex' has None"),
+        (
+            with_column("sex", pa.array(["f", "x", "m"])),
+            "record 2, column 'sex' has the unknown category 'x'",
+        ),
+        (with_column("sex", pa.array(["f", "m", None])), "record 3, column 'sex' has a missing"),
         (
             small().to_arrow().drop_columns(["sex"]),
             "the metadata have the attribute 'sex', but the",
@@ -190,7 +194,7 @@ def test_files_that_are_none_or_of_the_other_kind(tmp_path: Path, small_data: Mi
     with pytest.raises(DataError, match=r"text\.parquet: not readable as Parquet"):
         read_numeric_parquet(tmp_path / "text.parquet")
     small_data.write_parquet(tmp_path / "coded.parquet")
-    with pytest.raises(DataError, match="holds categorical microdata; give the file of a numeric"):
+    with pytest.raises(DataError, match=r"does not say which .*; give the file of a numeric"):
         read_numeric_parquet(tmp_path / "coded.parquet")
     small().write_parquet(tmp_path / "numeric.parquet")
     with pytest.raises(DataError, match="has no domain in its metadata"):

@@ -47,7 +47,6 @@ from deniable.randomized_response.assessment_audit import audit_assessments, ris
 from deniable.randomized_response.audit import (
     audit_multirr,
     audit_release,
-    audit_release_samplers,
     clusters_table,
 )
 from deniable.randomized_response.dependence import cluster_attributes, dependences
@@ -55,15 +54,16 @@ from deniable.randomized_response.waiver import waiver_table
 from deniable.records.categorical import Microdata
 from deniable.records.numeric import NumericMicrodata
 from deniable.release.categorical.check import (
+    audit_release_samplers,
     check_against_truth,
     coverage_of_redraws,
     distances_from_truth,
 )
 from deniable.release.categorical.design import describe, design, protect
-from deniable.release.categorical.estimates import estimate
-from deniable.release.categorical.synthesis import (
+from deniable.release.categorical.estimates import (
     adjust_reports,
     describe_adjustment,
+    estimate,
     synthesize_release,
 )
 from deniable.release.collection import design as release_rrba
@@ -72,10 +72,13 @@ from deniable.release.collection.estimates import estimate_tables, fit_in_two_st
 from deniable.release.collection.independence import independence_tests
 from deniable.release.lane import source_for
 from deniable.release.numeric import design as release_numeric
-from deniable.release.numeric.audit import audit_numeric_release
 from deniable.release.numeric.check import check_numbers, measure_utility
 from deniable.release.numeric.estimates import estimate_numbers
-from deniable.release.numeric.promises import describe as describe_numbers, with_figures
+from deniable.release.numeric.promises import (
+    audit_numeric_release,
+    describe as describe_numbers,
+    with_figures,
+)
 from deniable.report import render as report
 from deniable.report.releases import ReleaseFiles, distances
 from deniable.report.render import Contents, gather, is_run_of_findings, render
@@ -476,7 +479,7 @@ def of_surrogate(contents: Contents) -> Contents:
     }
     counted = tables["multirr_agreement"]
     changed["multirr_agreement"] = counted.assign(surrogate=counted["cells"], agrees=0, differs=0)
-    source = Source("adult", "surrogate", "0" * 64, "nowhere", "because")
+    source = Source("adult", "surrogate", "0" * 64, "surrogate", "because")
     return dataclasses.replace(contents, tables=tables | changed, sources=[source])
 
 

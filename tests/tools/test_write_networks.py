@@ -5,7 +5,7 @@ import pytest
 
 import write_networks
 from deniable.datasets import networks
-from deniable.datasets.bayesian_network import BayesianNetwork
+from deniable.datasets.networks import BayesianNetwork
 
 
 @pytest.fixture(scope="module")

@@ -86,4 +86,4 @@ def test_a_malformed_table_of_printed_numbers_is_named(project: Any) -> None:
 def test_a_malformed_manifest_is_named(project: Any) -> None:
     project.edit("resources/datasets.yaml", "records: 600", "records: many")
     said = project.refused("-n")
-    assert said.count("dataset 'adult', key 'records': is 'many'") == 1
+    assert said.count("dataset 'adult': records: 'many'") == 1

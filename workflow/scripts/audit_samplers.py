@@ -3,8 +3,7 @@
 import pandas as pd
 
 from deniable.files import read_json, write_table
-from deniable.randomized_response import SAMPLER_COLUMNS
-from deniable.release.categorical import audit_release_samplers
+from deniable.release.categorical import SAMPLER_COLUMNS, audit_release_samplers
 
 from job import job
 

@@ -10,8 +10,9 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import TextIO
+from typing import Any
 
 from deniable import __version__
 from deniable.errors import DeniableError
@@ -63,105 +64,72 @@ examples:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        By default those of the process.
-    """
+    """Run the command line, by default with the process's arguments, and return its exit code."""
     options = _parser().parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(
-            errors="backslashreplace"
-        )  # categories in any script, on any console
+        # Categories in any script, on any console.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        return _answer(options)
+        problem = _problem(options)
+        sys.stdout.flush()
     except BrokenPipeError:
         # Nobody reads on. What is still buffered must not fail again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except KeyboardInterrupt:
         return INTERRUPTED
-
-
-def _answer(options: argparse.Namespace) -> int:
-    try:
-        with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
-            options.run(options)
-    except BrokenPipeError:
-        raise
-    except DeniableError as error:
-        problem = str(error)
-    except OSError as error:
-        problem = f"{error.filename or 'the output'}: {error.strerror or error}"
-    else:
-        sys.stdout.flush()
+    if problem is None:
         return 0
-    sys.stdout.flush()
     print(f"deniable: error: {problem}", file=sys.stderr)
     return FAULT
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _problem(options: argparse.Namespace) -> str | None:
+    """Answer what is asked, and return what could not be."""
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            import_module(f"deniable.cli.{options.command}").run(options)
+    except BrokenPipeError:
+        raise
+    except DeniableError as error:
+        return str(error)
+    except OSError as error:
+        return f"{error.filename or 'the output'}: {error.strerror or error}"
+    return None
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     if issubclass(category, UserWarning):
         print(f"deniable: warning: {message}", file=sys.stderr)
 
 
-def _channel(options: argparse.Namespace) -> None:
-    from deniable.cli.channel import run  # noqa: PLC0415
+class _Parser(argparse.ArgumentParser):
+    """With descriptions and examples as they are written."""
 
-    if options.breach and options.breach[0] >= options.breach[1]:
-        options.parser.error("argument --breach: RHO_1 must be smaller than RHO_2")
-    run(options)
-
-
-def _design(options: argparse.Namespace) -> None:
-    from deniable.cli.design import run  # noqa: PLC0415
-
-    run(options)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="deniable", description=DESCRIPTION, epilog=EXAMPLES, formatter_class=_AsWritten
-    )
+    parser = _Parser(prog="deniable", description=DESCRIPTION, epilog=EXAMPLES)
     parser.add_argument("--version", action="version", version=f"deniable {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    _add_channel(
-        commands.add_parser(
-            "channel",
-            help="privacy of a channel, posteriors, and estimates through it",
-            description=CHANNEL_DESCRIPTION,
-            epilog=CHANNEL_EXAMPLES,
-            formatter_class=_AsWritten,
-        )
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", required=True, dest="command"
     )
-    _add_design(
-        commands.add_parser(
-            "design",
-            help="the best channel for stated requirements",
-            description=DESIGN_DESCRIPTION,
-            epilog=DESIGN_EXAMPLES,
-            formatter_class=_AsWritten,
-        )
-    )
+    _add_channel(commands)
+    _add_design(commands)
     return parser
 
 
-_AsWritten = argparse.RawDescriptionHelpFormatter
-
-
-def _add_channel(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(run=_channel, parser=parser)
+def _add_channel(commands: Any) -> None:
+    parser = commands.add_parser(
+        "channel",
+        help="privacy of a channel, posteriors, and estimates through it",
+        description=CHANNEL_DESCRIPTION,
+        epilog=CHANNEL_EXAMPLES,
+    )
+    parser.set_defaults(parser=parser)
     parser.add_argument("matrix", metavar="MATRIX.csv", type=Path, help="the channel's matrix")
     parser.add_argument(
         "--prior", metavar="P.csv", type=Path, help="an intruder's prior over the true categories"
@@ -193,8 +161,13 @@ def _add_channel(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
 
 
-def _add_design(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(run=_design)
+def _add_design(commands: Any) -> None:
+    parser = commands.add_parser(
+        "design",
+        help="the best channel for stated requirements",
+        description=DESIGN_DESCRIPTION,
+        epilog=DESIGN_EXAMPLES,
+    )
     parser.add_argument(
         "specification",
         metavar="SPEC.yaml",

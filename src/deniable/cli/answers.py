@@ -1,5 +1,8 @@
-"""What the command line answers about a channel, as plain mappings with stable keys."""
+"""What the command line answers about a channel: plain mappings with stable keys, and as text."""
 
+import json
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,17 +24,8 @@ Answers = dict[str, Any]
 CONVENTION = "row-stochastic: row u, column v is Pr(report v | true u)"
 PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5)
 INVARIANCE_TOLERANCE = 1e-9
-ESTIMATE_KEYS = (
-    "records",
-    "target",
-    "confidence",
-    "estimate",
-    "standard_error",
-    "covariance",
-    "interval_low",
-    "interval_high",
-    "maximum_likelihood",
-)
+SIGNIFICANT_DIGITS = 6
+INDENT = "  "
 
 
 def privacy(named: NamedChannel) -> Answers:
@@ -61,33 +55,30 @@ def breach_answer(named: NamedChannel, prior: Floats | None, rho_1: float, rho_2
     """Return whether an upward rho_1-to-rho_2 breach is possible, with one that is."""
     channel, categories = named.channel, named.categories
     found = witness(channel, rho_1, rho_2)
-    answer: Answers = {
+    worst = worst_upward(channel, prior, rho_1) if prior is not None else None
+    return {
         "rho_1": rho_1,
         "rho_2": rho_2,
         "largest_parity": largest_parity(rho_1, rho_2),
         "guaranteed": found is None,
-        "witness": None,
-        "worst_under_prior": None,
-    }
-    if found:
-        answer["witness"] = {
+        "witness": found
+        and {
             "prior": [float(p) for p in found.prior],
             "members": [categories[u] for u in found.members],
             "report": categories[found.report],
             "prior_probability": float(found.prior_probability),
             "posterior": float(found.posterior),
-        }
-    worst = worst_upward(channel, prior, rho_1) if prior is not None else None
-    if worst:
-        answer["worst_under_prior"] = {
+        },
+        "worst_under_prior": worst
+        and {
             "members": [categories[u] for u in worst.members],
             "report": categories[worst.report],
             "prior_probability": worst.prior_probability,
             "posterior": worst.posterior,
             "bound": worst.bound,
             "exact": worst.exact,
-        }
-    return answer
+        },
+    }
 
 
 def under_prior(named: NamedChannel, prior: Floats) -> Answers:
@@ -130,6 +121,12 @@ def estimate(named: NamedChannel, counts: Counts, target: Target, confidence: fl
 
     channel = named.channel
     intervals = confidence_intervals(channel, counts, confidence=confidence, target=target)
+    likely = intervals.estimate
+    # An unbiased estimate that is a distribution fits the reports exactly: none is likelier.
+    if likely.min() < 0:
+        from deniable.estimation import maximum_likelihood  # noqa: PLC0415
+
+        likely = maximum_likelihood(counts, channel).proportions
     return {
         "records": int(counts.sum()),
         "target": target,
@@ -139,14 +136,64 @@ def estimate(named: NamedChannel, counts: Counts, target: Target, confidence: fl
         "covariance": channel.estimated_covariance(counts, target),
         "interval_low": intervals.low,
         "interval_high": intervals.high,
-        "maximum_likelihood": _most_likely(named, counts, intervals.estimate),
+        "maximum_likelihood": likely,
     }
 
 
-def _most_likely(named: NamedChannel, counts: Counts, unbiased: Floats) -> Floats:
-    # An unbiased estimate that is a distribution fits the reports exactly: none is likelier.
-    if unbiased.min() >= 0:
-        return unbiased
-    from deniable.estimation import maximum_likelihood  # noqa: PLC0415
+# -- as people read them, and as JSON that every parser reads --------------------------------------
 
-    return maximum_likelihood(counts, named.channel).proportions
+
+def number(value: float | int | None) -> str:
+    """Return a number with 6 significant digits; what is not defined is a dash."""
+    if value is None or math.isnan(value):
+        return "-"
+    if math.isinf(value):
+        return "infinite"
+    return str(value) if isinstance(value, int) else f"{value:.{SIGNIFICANT_DIGITS}g}"
+
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str | float | None]]) -> list[str]:
+    """Return the lines of a table: its first column to the left, numbers to the right."""
+    cells = [list(header)] + [
+        [value if isinstance(value, str) else number(value) for value in row] for row in rows
+    ]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
+    lines = []
+    for first, *rest in cells:
+        others = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
+        lines.append((INDENT + INDENT.join([first.ljust(widths[0]), *others])).rstrip())
+    return lines
+
+
+def listed(facts: Sequence[tuple[str, str | float | None, str]]) -> list[str]:
+    """Return lines of a name, a value and, where there is one, a remark."""
+    values = [value if isinstance(value, str) else number(value) for _, value, _ in facts]
+    names, width = max(len(name) for name, _, _ in facts), max(map(len, values))
+    return [
+        f"{INDENT}{name.ljust(names)}{INDENT}{value.ljust(width)}{INDENT}{remark}".rstrip()
+        for (name, _, remark), value in zip(facts, values, strict=True)
+    ]
+
+
+def to_json(answers: Mapping[str, Any]) -> str:
+    """Return one strict JSON object, a line for each of its keys.
+
+    An infinite number is the string "Infinity", one that is not defined is null.
+    """
+    lines = [
+        f"{INDENT}{json.dumps(key)}: {json.dumps(_plain(value), allow_nan=False)}"
+        for key, value in answers.items()
+    ]
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if hasattr(value, "tolist"):  # a NumPy array or number
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value

@@ -5,25 +5,24 @@ from typing import Any
 
 from deniable.channels import NamedChannel, read_channel, read_counts, read_prior
 from deniable.cli.answers import (
-    ESTIMATE_KEYS,
     Answers,
+    aligned,
     breach_answer,
     estimate,
+    listed,
+    number,
     privacy,
+    to_json,
     under_prior,
 )
-from deniable.cli.text import aligned, listed, number, to_json
 from deniable.errors import ChannelError, DeniableError, SingularChannelError
 
-PRIOR_KEYS = (
-    "prior",
-    "reported",
-    "invariant",
-    "largest_change",
-    "posterior",
-    "largest_factor",
-    "smallest_factor",
+IF_ASKED_FOR = (
+    *("breach", "prior", "reported", "invariant", "largest_change", "posterior"),
+    *("largest_factor", "smallest_factor", "records", "target", "confidence", "estimate"),
+    *("standard_error", "covariance", "interval_low", "interval_high", "maximum_likelihood"),
 )
+"""Keys that have no value else, in their order."""
 SHOWN_KEYS = ("estimate", "standard_error", "interval_low", "interval_high", "maximum_likelihood")
 LARGEST_SHOWN = 12  # categories of a matrix as text
 MOST_NAMED = 4  # of a set
@@ -38,14 +37,16 @@ def run(options: argparse.Namespace) -> None:
         For a fault in a file, before anything is printed; if the counts allow no estimate, after
         all else is.
     """
+    if options.breach and options.breach[0] >= options.breach[1]:
+        options.parser.error("argument --breach: RHO_1 must be smaller than RHO_2")
     named = read_channel(options.matrix)
     prior = read_prior(options.prior, named.categories) if options.prior else None
     counts = read_counts(options.counts, named.categories) if options.counts else None
-    answers = privacy(named) | {"breach": None}
+    answers = privacy(named) | dict.fromkeys(IF_ASKED_FOR)
     if options.breach:
         answers["breach"] = breach_answer(named, prior, *options.breach)
-    answers |= dict.fromkeys(PRIOR_KEYS) if prior is None else under_prior(named, prior)
-    answers |= dict.fromkeys(ESTIMATE_KEYS)
+    if prior is not None:
+        answers |= under_prior(named, prior)
     problem: DeniableError | None = None
     if counts is not None:
         try:
@@ -125,13 +126,11 @@ def _set(members: list[str]) -> str:
 
 
 def _prior_lines(named: NamedChannel, answers: Answers) -> list[str]:
-    change = number(answers["largest_change"])
+    remark = (
+        f"no proportion changes by more than {number(answers['largest_change'])} in the reports"
+    )
     facts: list[tuple[str, Any, str]] = [
-        (
-            "invariant",
-            "yes" if answers["invariant"] else "no",
-            f"no proportion changes by more than {change} in the reports",
-        )
+        ("invariant", "yes" if answers["invariant"] else "no", remark)
     ]
     for side in ("largest", "smallest"):
         one = answers[f"{side}_factor"]
@@ -150,18 +149,14 @@ def _estimate_lines(
     of = "in the population" if answers["target"] == "population" else "among these records"
     columns = [answers[key].tolist() for key in SHOWN_KEYS]
     header = ("category", "estimate", "standard error", f"{share} low", "high", "max. likelihood")
-    covariance = zip(named.categories, answers["covariance"].tolist(), strict=True)
+    covariance = zip(named.categories, *answers["covariance"].T.tolist(), strict=True)
     return [
         f"Proportions {of}, estimated from {answers['records']:,} reports of {options.counts}",
         *aligned(header, list(zip(named.categories, *columns, strict=True))),
         "  Estimates are unbiased: they and their intervals may leave [0, 1]. Those of maximum",
         "  likelihood are a distribution.",
         "",
-        *matrix_lines(
-            "Covariance of the estimate",
-            ("", *named.categories),
-            [(category, *row) for category, row in covariance],
-        ),
+        *matrix_lines("Covariance of the estimate", ("", *named.categories), list(covariance)),
     ]
 
 

@@ -7,9 +7,15 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.channels import NamedChannel, sampling_covariance, write_channel
-from deniable.cli.answers import INVARIANCE_TOLERANCE, Answers, privacy
+from deniable.cli.answers import (
+    INVARIANCE_TOLERANCE,
+    Answers,
+    listed,
+    number,
+    privacy,
+    to_json,
+)
 from deniable.cli.channel import matrix_lines, privacy_lines
-from deniable.cli.text import listed, number, to_json
 from deniable.files import write_text
 
 if TYPE_CHECKING:  # at run time only `run` needs them: solvers are slow to import
@@ -109,10 +115,7 @@ def _text(named: NamedChannel, properties: Answers) -> list[str]:
         ("changed records", f"{100 * properties['changed']:.4g} %", "expected"),
         ("invariant", "yes" if properties["invariant"] else "no", ""),
     ]
-    rows = [
-        (category, *row)
-        for category, row in zip(named.categories, properties["matrix"].tolist(), strict=True)
-    ]
+    rows = list(zip(named.categories, *properties["matrix"].T.tolist(), strict=True))
     errors = properties["standard_error"]
     if errors is not None:
         sampling = "with" if properties["target"] == "population" else "without"

@@ -1,8 +1,3 @@
-from .bayesian_network import (
-    BayesianNetwork as BayesianNetwork,
-    ConditionalTable as ConditionalTable,
-    write as write,
-)
 from .manifest import (
     AnyDataset as AnyDataset,
     NumericDataset as NumericDataset,
@@ -13,9 +8,12 @@ from .manifest import (
 from .networks import (
     FILES as FILES,
     NETWORKS as NETWORKS,
+    BayesianNetwork as BayesianNetwork,
+    ConditionalTable as ConditionalTable,
     drawn_from_resources as drawn_from_resources,
     exact_margin as exact_margin,
     from_resources as from_resources,
+    write as write,
 )
 from .published import (
     draw_surrogate as draw_surrogate,

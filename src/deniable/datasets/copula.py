@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.errors import DataError, DeniableError
+from deniable.errors import DataError
 from deniable.files import read_fitted, write_text
 
 MOST_QUANTILES = 101  # of a margin: more would come near to the records themselves
@@ -28,7 +28,6 @@ class Margin:
 
     Parameters
     ----------
-    name : str
     probabilities : tuple of float, 2 to 101
         From 0 to 1, increasing.
     quantiles : tuple of float
@@ -82,7 +81,6 @@ class Copula:
         All at the same probabilities.
     class_name : str
         Empty if there is no class; then `classes` and `shares` are empty too.
-    classes : tuple of str
     shares : tuple of float
         The probability of each class.
     correlations : array, shape (attributes, attributes), or one more each way with a class
@@ -161,55 +159,39 @@ def to_json(copula: Copula) -> dict[str, Any]:
             "classes": list(copula.classes),
             "shares": list(copula.shares),
         },
-        "correlations": [
-            copula.correlations[row, : row + 1].tolist() for row in range(len(copula.correlations))
-        ],
+        "correlations": [row[: i + 1].tolist() for i, row in enumerate(copula.correlations)],
     }
 
 
 def from_json(value: Any) -> Copula:
-    """Rebuild a copula from `to_json`.
-
-    Raises
-    ------
-    DataError
-        For values of another shape, and for what `Margin` and `Copula` refuse.
-    """
-    try:
-        probabilities = tuple(float(probability) for probability in value["probabilities"])
-        margins = tuple(
-            Margin(
-                str(each["name"]),
-                probabilities,
-                tuple(float(quantile) for quantile in each["quantiles"]),
-                None if each["decimals"] is None else int(each["decimals"]),
+    """Rebuild a copula from `to_json`; `read` words what is wrong with other values."""
+    probabilities = tuple(float(probability) for probability in value["probabilities"])
+    margins = tuple(
+        Margin(
+            str(each["name"]),
+            probabilities,
+            tuple(float(quantile) for quantile in each["quantiles"]),
+            None if each["decimals"] is None else int(each["decimals"]),
+        )
+        for each in value["margins"]
+    )
+    about, rows = value["class"], value["correlations"]
+    correlations = np.zeros((len(rows), len(rows)))
+    for row, entries in enumerate(rows):
+        if len(entries) != row + 1:
+            raise DataError(
+                f"row {row} of the correlations has {len(entries)} entries; there must be "
+                f"{row + 1}, up to the diagonal"
             )
-            for each in value["margins"]
-        )
-        about = value["class"]
-        rows = value["correlations"]
-        correlations = np.zeros((len(rows), len(rows)))
-        for row, entries in enumerate(rows):
-            if len(entries) != row + 1:
-                raise DataError(
-                    f"row {row} of the correlations has {len(entries)} entries; there must be "
-                    f"{row + 1}, up to the diagonal"
-                )
-            correlations[row, : row + 1] = correlations[: row + 1, row] = np.array(entries, float)
-        return Copula(
-            margins,
-            str(about["name"]),
-            tuple(str(name) for name in about["classes"]),
-            tuple(float(share) for share in about["shares"]),
-            correlations,
-            dict(value["provenance"]),
-        )
-    except DeniableError as error:
-        raise DataError(str(error)) from None
-    except KeyError as error:
-        raise DataError(f"the entry {error} is missing; fit the copula again") from None
-    except (TypeError, ValueError, AttributeError) as error:
-        raise DataError(f"no copula in JSON ({error}); fit the copula again") from None
+        correlations[row, : row + 1] = correlations[: row + 1, row] = np.array(entries, float)
+    return Copula(
+        margins,
+        str(about["name"]),
+        tuple(str(name) for name in about["classes"]),
+        tuple(float(share) for share in about["shares"]),
+        correlations,
+        dict(value["provenance"]),
+    )
 
 
 def write(path: Path | str, copula: Copula) -> None:
@@ -228,11 +210,5 @@ def write(path: Path | str, copula: Copula) -> None:
 
 
 def read(path: Path | str) -> Copula:
-    """Read a copula that `write` wrote.
-
-    Raises
-    ------
-    DataError
-        Naming the file and what is wrong with it.
-    """
+    """Read a copula that `write` wrote; a `DataError` names the file and what is wrong with it."""
     return read_fitted(path, from_json)

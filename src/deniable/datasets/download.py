@@ -27,21 +27,14 @@ REMEDY = f"{BY_HAND}, or set data.source: surrogate"
 
 @dataclass(frozen=True)
 class Limits:
-    """How long a download may take.
-
-    Parameters
-    ----------
-    connect_seconds : float
-        For connecting to an address of the host.
-    silence_seconds : float
-        Without a byte from the server; the answer may take that and the time for connecting.
-    total_seconds : float
-        For the whole try, so that a server that drips cannot stall a run.
-    """
+    """How long a download may take."""
 
     connect_seconds: float = 10
+    """For connecting to an address of the host."""
     silence_seconds: float = 30
+    """Without a byte from the server; the answer may take that and the time for connecting."""
     total_seconds: float = 300
+    """For the whole try, so that a server that drips cannot stall a run."""
 
 
 DEFAULT_LIMITS = Limits()
@@ -83,18 +76,9 @@ def download(
 ) -> None:
     """Fetch `address` into `target`, which appears only whole and verified.
 
-    Until then it is `<target>.part`, which goes if the transfer fails; the next try starts anew.
-
-    Parameters
-    ----------
-    address : str
-        http or https.
-    target : path
-    expected_sha256 : str
-        A file with another SHA-256 is moved to `refused/` beside `target`.
-    limits : Limits, optional
-    progress : bool, optional
-        Show a bar on stderr; by default if that is a terminal.
+    Until then it is `<target>.part`, which goes if the transfer fails; the next try starts anew. A
+    file with another SHA-256 is moved to `refused/` beside `target`. Progress is shown as a bar on
+    stderr, by default if that is a terminal.
 
     Raises
     ------

@@ -1,54 +1,26 @@
 """The manifest of data sets: what each published file must be, and what is read of it."""
 
+import math
+import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import ErrorDetails
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from deniable.errors import DataError
 from deniable.records import Attribute, Discretization, Domain
-from deniable.validation import read_yaml
-
-EXPECTED = {
-    **dict.fromkeys(("title", "citation"), "a text"),
-    "file": "a file name without a folder",
-    "address": "an http or https address",
-    "sha256": "64 hexadecimal digits in small letters, in quotes",
-    "records": "a whole number of at least 1",
-    "delimiter": "one ASCII character in quotes",
-    **dict.fromkeys(("header", "open_below", "open_above"), "true or false"),
-    "surrogate": "a path within the manifest's folder",
-    "format": "csv or rda",
-    "attributes": "a list of attributes, or `numeric_attributes` in its place",
-    "numeric_attributes": "a list of numeric attributes",
-    "name": "a text (in quotes if it looks like a number)",
-    "position": "a whole number, the column from 0",
-    "scale": "nominal or ordinal",
-    "categories": "a list of texts in quotes, without white space around them, or for numbers "
-    "`edges` in its place",
-    "edges": "a list of finite numbers that increase (an open end is open_below or open_above)",
-    "bounds": "[lower, upper], two finite numbers, the first below the second",
-    "classes": "a list of two or more different texts, without white space around them",
-    "at_most": "a list of numbers that increase",
-}
-"""What each key of the manifest wants, in the words of its messages."""
+from deniable.validation import Strict, fault_lines, read_yaml
 
 
-class _KeyFaultError(ValueError):
-    """A fault at a key below the one where it is noticed."""
+def _holding(words: str, holds: Callable[[Any], object] = bool) -> AfterValidator:
+    """Return what refuses a value unless it holds, and says in words what is allowed."""
 
-    def __init__(self, key: str, words: str) -> None:
-        super().__init__(words)
-        self.key = key
-
-
-def _holds(check: Callable[[Any], bool]) -> AfterValidator:
     def refuse(value: Any) -> Any:
-        if not check(value):
-            raise ValueError
+        if not holds(value):
+            shown = [*value] if isinstance(value, tuple) else value
+            raise ValueError(f"{shown!r:.80}; allowed: {words}")
         return value
 
     return AfterValidator(refuse)
@@ -59,27 +31,44 @@ def _stays_inside(path: str) -> bool:
     return not parts.is_absolute() and ".." not in parts.parts and bool(parts.name.strip())
 
 
-Text = Annotated[str, Field(pattern=r"\S")]
-Trimmed = Annotated[str, Field(pattern=r"^\S(.*\S)?$")]
+Text = Annotated[str, _holding("text that is not empty", str.strip)]
+Trimmed = Annotated[
+    str, _holding("text without white space around it", lambda text: text and text == text.strip())
+]
 Position = Annotated[int, Field(ge=0)]
-Number = Annotated[float, Field(allow_inf_nan=False)]
-InnerPath = Annotated[str, _holds(_stays_inside)]
-Delimiter = Annotated[str, Field(pattern=r"^[\x00-\x7f]$")]
+Number = Annotated[float, _holding("a finite number", math.isfinite)]
+Edge = Annotated[
+    float, _holding("a finite number (an open end is open_below or open_above)", math.isfinite)
+]
+FileName = Annotated[
+    str,
+    _holding("a file name without a folder", lambda name: "/" not in name and _stays_inside(name)),
+]
+InnerPath = Annotated[str, _holding("a path within the manifest's folder", _stays_inside)]
+Address = Annotated[str, _holding("an http or https address", re.compile("https?://").match)]
+Sha256 = Annotated[
+    str,
+    _holding(
+        "64 hexadecimal digits in small letters, in quotes", re.compile("[0-9a-f]{64}").fullmatch
+    ),
+]
+Delimiter = Annotated[
+    str, _holding("one ASCII character in quotes", lambda text: len(text) == 1 and text.isascii())
+]
 Item = TypeVar("Item")
 # Lists in YAML, tuples here; what is in them stays strict.
 AnyNumber = Annotated[tuple[Item, ...], Field(strict=False)]
-Some = Annotated[AnyNumber[Item], _holds(bool)]
-Increasing = _holds(lambda values: sorted(set(values)) == list(values))
-Different = _holds(lambda values: 1 < len(values) == len(set(values)))
+Some = Annotated[AnyNumber[Item], _holding("a list that is not empty")]
+Increasing = _holding("numbers that increase", lambda values: sorted(set(values)) == list(values))
+Bounds = Annotated[
+    tuple[Number, Number],
+    Field(strict=False),
+    _holding("[lower, upper], the first below the second", lambda ends: ends[0] < ends[1]),
+]
+Different = _holding("two or more different texts", lambda texts: 1 < len(texts) == len(set(texts)))
 
 
-class Entry(BaseModel):
-    """A mapping of the manifest: no unknown keys, no silent conversions."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class _Column(Entry):
+class _Column(Strict):
     name: Text
     position: Position | None = None
 
@@ -87,25 +76,28 @@ class _Column(Entry):
 class _Coded(_Column):
     categories: Some[Trimmed] = ()
     scale: Literal["nominal", "ordinal"] = "nominal"
-    edges: Some[Number] = ()
+    edges: Some[Edge] = ()
     open_below: bool = False
     open_above: bool = False
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> Self:
         if not self.edges and not self.categories:
-            raise _KeyFaultError("categories", f"missing; give {EXPECTED['categories']}")
+            raise ValueError(
+                "neither categories nor edges given; allowed: categories as a list of texts in "
+                "quotes, or for numbers the edges of intervals"
+            )
         other = ("categories", "scale") if self.edges else ("open_below", "open_above")
         for key in self.model_fields_set.intersection(other):
             kind = "edges" if self.edges else "categories"
-            raise _KeyFaultError(key, f"not used here, beside {kind}; remove it")
+            raise ValueError(f"{key} is not used beside {kind}; remove it")
         _ = self.attribute  # refuses what makes none
         return self
 
     @cached_property
     def discretization(self) -> Discretization | None:
-        ends = {"open_below": self.open_below, "open_above": self.open_above}
-        return Discretization.from_edges(self.name, self.edges, **ends) if self.edges else None
+        ends = (self.open_below, self.open_above)
+        return Discretization(self.name, self.edges, *ends) if self.edges else None
 
     @cached_property
     def attribute(self) -> Attribute:
@@ -115,49 +107,38 @@ class _Coded(_Column):
 
 
 class _Measurement(_Column):
-    bounds: Annotated[tuple[Number, Number], Field(strict=False), Increasing] | None = None
+    bounds: Bounds | None = None
 
 
 class ClassAttribute(_Column):
     """The attribute that records are classified by.
 
-    Parameters
-    ----------
-    name : str
-    classes : tuple of str
-    at_most : tuple of float
-        If the file has numbers: what each class but the last goes up to. Without, the file has the
-        classes by name.
-    position : int, optional
-        0-based column, if there is no header.
+    If the file has numbers, each class but the last goes up to one of `at_most`. Without, the file
+    has the classes by name.
     """
 
-    classes: Annotated[tuple[Trimmed, ...], Field(strict=False, min_length=2), Different]
+    classes: Annotated[AnyNumber[Trimmed], Different]
     at_most: Annotated[AnyNumber[Number], Increasing] = ()
 
     @model_validator(mode="after")
     def _ends_of_all_but_the_last(self) -> Self:
         if "at_most" in self.model_fields_set and len(self.at_most) != len(self.classes) - 1:
-            raise _KeyFaultError(
-                "at_most",
-                f"is {[*self.at_most]!r:.80}; give one number fewer than the "
-                f"{len(self.classes)} classes, for the last class has no upper end",
+            raise ValueError(
+                f"at_most is {[*self.at_most]!r:.80}; allowed: one number fewer than the "
+                f"{len(self.classes)} classes, for the last class has no upper end"
             )
         return self
 
 
-class PublishedFile(Entry):
+class PublishedFile(Strict):
     """A published file, whatever is read of it.
 
     Parameters
     ----------
-    title, citation : str
     file : str
         Name of the file, in a mirror directory as well.
     address : str
         Where it is published.
-    sha256 : str
-    records : int
     delimiter : str
         Empty for a file that is no CSV.
     header : bool
@@ -168,9 +149,9 @@ class PublishedFile(Entry):
 
     title: Text
     citation: Text
-    file: Annotated[InnerPath, Field(pattern="^[^/]+$")]
-    address: Annotated[str, Field(pattern="^https?://")]
-    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    file: FileName
+    address: Address
+    sha256: Sha256
     records: Annotated[int, Field(ge=1)]
     surrogate: InnerPath
     delimiter: Delimiter = ""
@@ -193,8 +174,8 @@ class PublishedFile(Entry):
 
     @property
     def positions(self) -> tuple[int, ...]:
-        """0-based column of each attribute but the class, empty if there is a header."""
-        found = (column.position for key, column in self.columns.items() if key != "class")
+        """0-based column of each attribute, the class last, empty if there is a header."""
+        found = (column.position for column in self.columns.values())
         return tuple(position for position in found if position is not None)
 
     @model_validator(mode="after")
@@ -204,13 +185,12 @@ class PublishedFile(Entry):
         for place, column in self.columns.items():
             if self.header != (column.position is None):
                 unused = "not used here; remove it: the header finds columns by name"
-                words = unused if self.header else f"missing; give {EXPECTED['position']}"
-                raise _KeyFaultError(f"{place}.position", words)
+                missing = "missing; it must be given, the column from 0"
+                raise ValueError(f"{place}.position: {unused if self.header else missing}")
             for key in ("name", *([] if self.header else ["position"])):
                 taken = seen.setdefault((key, value := getattr(column, key)), place)
                 if taken != place:
-                    words = f"{value!r} is taken by {taken}; give another"
-                    raise _KeyFaultError(f"{place}.{key}", words)
+                    raise ValueError(f"{place}.{key}: {value!r} is taken by {taken}; give another")
         return self
 
     def refuse_other_number(self, records: int, path: Path | str) -> None:
@@ -223,13 +203,7 @@ class PublishedFile(Entry):
 
 
 class Dataset(PublishedFile):
-    """A published file of which categorical attributes are read.
-
-    Parameters
-    ----------
-    attributes : tuple
-        As the manifest lists them: categories, or the edges of intervals.
-    """
+    """A published file of which categorical attributes are read: categories, or intervals."""
 
     delimiter: Delimiter
     header: bool
@@ -255,13 +229,7 @@ class Dataset(PublishedFile):
 class NumericDataset(PublishedFile):
     """A published file of which numbers are read, and a class if there is one.
 
-    Parameters
-    ----------
-    format : "csv" or "rda"
-        An rda file (R data) holds one data frame, whose columns have names.
-    numeric_attributes : tuple
-        As the manifest lists them.
-    class_attribute : ClassAttribute, optional
+    An rda file (R data) holds one data frame, whose columns have names.
     """
 
     format: Literal["csv", "rda"] = "csv"
@@ -274,7 +242,7 @@ class NumericDataset(PublishedFile):
             given = key in self.model_fields_set
             if given == (self.format == "rda"):
                 unused = "not used here; remove it: an R data frame has none"
-                raise _KeyFaultError(key, unused if given else f"missing; give {EXPECTED[key]}")
+                raise ValueError(f"{key}: {unused if given else 'missing; it must be given'}")
         return self
 
     @property
@@ -322,11 +290,8 @@ def load_manifest(path: Path | str) -> dict[str, AnyDataset]:
         try:
             dataset = model.model_validate(entry, context=name)
         except ValidationError as error:
-            faults = dict(_fault(fault, model) for fault in error.errors()[::-1])
-            lines = [
-                f"{where}, key '{key}': {words}" if key else f"{where}: {words}"
-                for key, words in reversed(faults.items())
-            ]
+            faults = fault_lines(error, model, "", {"tuple_type": "a list, such as [a, b]"})
+            lines = (f"{where}: {line.removeprefix(': ')}" for line in faults)
             raise DataError("\n".join(lines)) from None
         for other in datasets.values():
             _refuse_contradiction(where, dataset, other)
@@ -334,49 +299,12 @@ def load_manifest(path: Path | str) -> dict[str, AnyDataset]:
     return datasets
 
 
-_MODELS: Mapping[str, type[Entry]] = {
-    "attributes": _Coded,
-    "numeric_attributes": _Measurement,
-    "class": ClassAttribute,
-}
-"""What stands below a key of an entry."""
-_OF_MAPPINGS = {
-    "model_type": "{value} is no mapping; give {allowed}",
-    "extra_forbidden": "not used here; remove it, or rename it to one of {allowed}",
-    "invalid_key": "not used here; remove it, or rename it to one of {allowed}",
-}
-
-
-def _fault(fault: ErrorDetails, entry: type[Entry]) -> tuple[str, str]:
-    """Return the key of a fault of pydantic's, and in words what stands there and what should."""
-    value, kind, error = fault["input"], fault["type"], fault.get("ctx", {}).get("error")
-    names = ["", *(part for part in fault["loc"] if isinstance(part, str))]
-    keys = list(fault["loc"])
-    # A text or number in a list is told of the list, a mapping of itself.
-    inside = isinstance((keys or [""])[-1], int) and kind not in (*_OF_MAPPINGS, "value_error")
-    path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys)
-    path = path.rpartition("[")[0] if inside else path
-    path += f".{error.key}" if isinstance(error, _KeyFaultError) else ""
-    if kind == "value_error" and str(error):
-        words = str(error)
-    elif kind in _OF_MAPPINGS:
-        allowed = _MODELS.get(names[-2 if kind == "extra_forbidden" else -1], entry).model_fields
-        given = ", ".join(field.alias or name for name, field in allowed.items())
-        words = _OF_MAPPINGS[kind].format(value=f"{value!r:.80}", allowed=given)
-    elif kind == "missing" and not inside:
-        words = f"missing; give {EXPECTED[names[-1]]}"
-    else:
-        verb = "holds" if inside and kind != "missing" else "is"
-        words = f"{verb} {value!r:.80}; give {EXPECTED[names[-1]]}"
-    return path.removeprefix("."), words
-
-
 def _refuse_contradiction(where: str, dataset: AnyDataset, other: AnyDataset) -> None:
     """Refuse two data sets that say different things of one file, or share a surrogate."""
     if dataset.surrogate == other.surrogate:
         raise DataError(
-            f"{where}, key 'surrogate': {dataset.surrogate!r} is the surrogate of {other.name!r} "
-            "too; give each data set a surrogate of its own"
+            f"{where}: surrogate: {dataset.surrogate!r} is the surrogate of {other.name!r} too; "
+            "give each data set a surrogate of its own"
         )
     if dataset.file != other.file:
         return
@@ -384,7 +312,7 @@ def _refuse_contradiction(where: str, dataset: AnyDataset, other: AnyDataset) ->
         here, there = getattr(dataset, key), getattr(other, key)
         if here != there:
             raise DataError(
-                f"{where}, key '{key}': is {here!r}, but {other.name!r}, of the same file "
+                f"{where}: {key}: {here!r}, but {other.name!r}, of the same file "
                 f"{dataset.file!r}, has {there!r}; make them equal, or name another file"
             )
 

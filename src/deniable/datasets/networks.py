@@ -1,6 +1,6 @@
-"""The networks of [rrba]: Survey, Alarm and Child, and the files that are drawn from them.
+"""Bayesian networks over categorical attributes: their files, draws, exact margins, and [rrba]'s.
 
-The text names data sets of 500, 10,000 and 10,000 records (Table 2) that are samples of published
+[rrba] names data sets of 500, 10,000 and 10,000 records (Table 2) that are samples of published
 Bayesian networks, and gives neither files nor seeds. Here the networks are taken from pgmpy once
 and kept under resources/networks (tools/write_networks.py), and the records drawn from their tables
 by this module: independently of each other, from recorded seeds, so that the files do not change
@@ -8,121 +8,216 @@ with pgmpy's own sampler.
 """
 
 import hashlib
+import json
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from deniable.arrays import Codes, Floats
-from deniable.datasets.bayesian_network import BayesianNetwork, ConditionalTable, read
 from deniable.errors import DataError, DeniableError
-from deniable.records import Microdata
+from deniable.files import read_fitted, write_text
+from deniable.records import (
+    Domain,
+    Microdata,
+    attributes_to_json,
+    domain_from_json,
+    refuse_foreign_codes,
+)
 from deniable.sampling import generator_for
 
+Configuration = tuple[int, ...]
+
+SUM_TOLERANCE = 1e-6
+ABOUT = (
+    "A Bayesian network: parameters, no records. Tables stand in ancestral order. A row is "
+    "[codes of the first parents, probabilities of the attribute's categories]; a record takes "
+    "the longest row that agrees with its parents."
+)
 NETWORKS = ("survey", "alarm", "child")
 SEED = 2024
 """Root of the streams of all drawn files; each adds its own name."""
 
 
 @dataclass(frozen=True)
-class DrawnFile:
-    """A file of records drawn from a network, and what identifies it.
-
-    Attributes
-    ----------
-    name : str
-    network : str
-        Of `NETWORKS`.
-    records : int
-    resampled_from : str
-        Another drawn file whose records are drawn with replacement; empty if the records come from
-        the network itself.
-    """
-
-    name: str
-    network: str
-    records: int
-    resampled_from: str = ""
-
-    @property
-    def sha256(self) -> str:
-        """Of the codes, see `digest`."""
-        return CODES[self.name]
-
-
-FILES: Mapping[str, DrawnFile] = {
-    each.name: each
-    for each in (
-        DrawnFile("survey", "survey", 500),
-        DrawnFile("alarm", "alarm", 10_000),
-        DrawnFile("child", "child", 10_000),
-        # Tables 4 and 5 have n = 8,000 whatever the data set, Survey's 500 records included.
-        DrawnFile("survey_8000", "survey", 8_000),
-        DrawnFile("survey_8000_resampled", "survey", 8_000, "survey"),
-        DrawnFile("alarm_8000", "alarm", 8_000),
-        DrawnFile("child_8000", "child", 8_000),
-    )
-}
-"""The files of Table 2, and those with n = 8,000 for Tables 4 and 5."""
-CODES = {
-    "survey": "078086131d859269f62c58c451d917a42c62e0e811c757a051ab1b7d5f6b9adc",
-    "alarm": "cada0539e90bffc79abc83f1e642a764657e8b0b638b9ca7ea11c9d08b09dfb8",
-    "child": "2d85a3e0426a675b662ed1bb81aa17309bfdf52f0d37986e83eb2ed8671ea3e2",
-    "survey_8000": "581c0721aa83a635fec5b0ad2f248a1e9ebdc839aa1ce917923ff330bc1a3ef2",
-    "survey_8000_resampled": "65488e81933e3cc352d63d029313cf5497d21e3b30c35f1c1b099c22f27c4e91",
-    "alarm_8000": "931c4e2a0fb47c267ea2347c0eca70f83bae35503025ef6c3294298e6bd3c93c",
-    "child_8000": "04c185817291837563854dba2c194ccde4bf7c69f212560b24c6b0fa944daf4e",
-}
-"""The SHA-256 of the codes of each file."""
-
-
-def from_resources(name: str, folder: Path | str) -> BayesianNetwork:
-    """Read a network that tools/write_networks.py wrote.
+class ConditionalTable:
+    """The distribution of one attribute given its parents, with fallbacks to fewer parents.
 
     Parameters
     ----------
-    name : str
-        Of `NETWORKS`.
-    folder : path
-        resources/networks.
+    parents : tuple of str
+        From the one kept longest to the one given up first.
+    rows : mapping of tuple of int to tuple of float
+        From codes of the first parents to the probability of each category. A record uses the
+        longest key that agrees with its parents; the empty key is the last resort.
+    """
+
+    attribute: str
+    parents: tuple[str, ...]
+    rows: Mapping[Configuration, tuple[float, ...]]
+
+    @property
+    def ordered_rows(self) -> list[tuple[Configuration, tuple[float, ...]]]:
+        """Rows with shorter keys first, then by code."""
+        return sorted(self.rows.items(), key=lambda row: (len(row[0]), row[0]))
+
+
+@dataclass(frozen=True)
+class BayesianNetwork:
+    """A joint distribution as a product of conditional ones.
+
+    Parameters
+    ----------
+    tables : tuple of ConditionalTable
+        One for each attribute, parents before children.
+    provenance : mapping of str to plain JSON values
+        What `fit` was given (records, sha256 of the published file, options), and the mean and the
+        largest total variation distance, over pairs of attributes, of as many records drawn.
 
     Raises
     ------
-    DeniableError
-        For another name, and where the file is missing, damaged, or another network's.
+    DataError
+        Naming table, row and fault: an attribute without a table or with two, an unknown attribute
+        or category, parents in a cycle or out of order, a table without its last resort,
+        probabilities that are negative or do not sum to 1 within 1e-6.
     """
-    _refuse_unknown(name)
-    path = Path(folder) / f"{name}.json"
-    network = read(path)
-    found = network.provenance.get("network")
-    if found != name:
+
+    domain: Domain
+    tables: tuple[ConditionalTable, ...]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        before: set[str] = set()
+        for table in self.tables:
+            where = f"table of {table.attribute!r}"
+            if table.attribute in before:
+                raise DataError(f"{where}: the attribute has two tables; keep one")
+            for position, name in enumerate(table.parents):
+                self.domain.position(name)
+                if name not in before or name in table.parents[:position]:
+                    raise DataError(
+                        f"{where}: the parent {name!r} is listed twice, in a cycle, or has its "
+                        "table later; list it once, and tables so that parents come first"
+                    )
+            _refuse_bad_rows(table, self.domain, where)
+            before.add(table.attribute)
+        for name in self.domain.names:
+            if name not in before:
+                raise DataError(f"attribute {name!r} has no table; add one")
+
+    @property
+    def parents(self) -> dict[str, tuple[str, ...]]:
+        """Parents of each attribute, in ancestral order."""
+        return {table.attribute: table.parents for table in self.tables}
+
+
+def _refuse_bad_rows(table: ConditionalTable, domain: Domain, where: str) -> None:
+    size = domain[table.attribute].size
+    parents = [domain[name] for name in table.parents]
+    if () not in table.rows:
+        raise DataError(f"{where}: no row for records without a row of their own; add the row []")
+    for key, probabilities in table.rows.items():
+        row, fault = f"{where}, row {list(key)}", ""
+        if len(key) > len(parents):
+            fault = f"{len(key)} codes, but {len(parents)} parents"
+        elif len(probabilities) != size:
+            fault = f"{len(probabilities)} probabilities, but {size} categories"
+        elif not all(0 <= p <= 1 for p in probabilities):
+            fault = "a probability is outside 0 .. 1"
+        elif abs(math.fsum(probabilities) - 1) > SUM_TOLERANCE:
+            fault = f"the probabilities sum to {math.fsum(probabilities):.9g}, not to 1"
+        if fault:
+            raise DataError(f"{row}: {fault}; mend the row, or fit the network again")
+        for parent, code in zip(parents, key, strict=False):
+            refuse_foreign_codes(np.array([code]), parent.size, f"{row}, parent {parent.name!r}")
+
+
+def to_json(network: BayesianNetwork) -> dict[str, Any]:
+    """Describe a network in plain JSON values."""
+    return {
+        "about": ABOUT,
+        "provenance": dict(network.provenance),
+        "attributes": attributes_to_json(network.domain),
+        "tables": [
+            {
+                "attribute": table.attribute,
+                "parents": list(table.parents),
+                # Plain 0 for the many impossible categories keeps files short.
+                "rows": [
+                    [list(key), [int(p) if p in (0, 1) else p for p in row]]
+                    for key, row in table.ordered_rows
+                ],
+            }
+            for table in network.tables
+        ],
+    }
+
+
+def from_json(value: Any) -> BayesianNetwork:
+    """Rebuild a network from `to_json`; `read` words what is wrong with other values."""
+    domain = domain_from_json(value["attributes"])
+    tables = tuple(_table_from_json(table) for table in value["tables"])
+    return BayesianNetwork(domain, tables, dict(value["provenance"]))
+
+
+def _table_from_json(table: Mapping[str, Any]) -> ConditionalTable:
+    rows: dict[Configuration, tuple[float, ...]] = {}
+    for row in table["rows"]:
+        where = f"table of {table['attribute']!r}, row {json.dumps(row)}"
+        match row:
+            case [list(codes), list(probabilities)] if all(
+                type(code) is int for code in codes
+            ) and all(type(p) in (int, float) for p in probabilities):
+                if tuple(codes) in rows:
+                    raise DataError(f"{where}: these parents have two rows; keep one")
+                rows[tuple(codes)] = tuple(float(p) for p in probabilities)
+            case _:
+                raise DataError(f"{where}: not [codes of parents, probabilities]; mend the row")
+    return ConditionalTable(table["attribute"], tuple(table["parents"]), rows)
+
+
+def write(path: Path | str, network: BayesianNetwork) -> None:
+    """Write a network as JSON, a line for each attribute and row: short, and readable in a diff."""
+
+    def lines(parts: Any) -> str:
+        return ",\n".join(
+            json.dumps(part, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            for part in parts
+        )
+
+    value = to_json(network)
+    text = f'{{\n"about":{lines([value["about"]])},\n"provenance":{lines([value["provenance"]])},\n'
+    text += f'"attributes":[\n{lines(value["attributes"])}\n],\n"tables":[\n'
+    text += ",\n".join(
+        f"{lines([{**table, 'rows': []}])[:-2]}\n{lines(table['rows'])}\n]}}"
+        for table in value["tables"]
+    )
+    write_text(path, f"{text}\n]\n}}\n")
+
+
+def read(path: Path | str, domain: Domain | None = None) -> BayesianNetwork:
+    """Read a network that `write` wrote, and that must have the domain if one is given.
+
+    A `DataError` names the file and what is wrong with it.
+    """
+    network = read_fitted(path, from_json)
+    if domain is not None and network.domain != domain:
         raise DataError(
-            f"{path}: it says that it holds the network {found!r}, not {name!r}; restore the "
-            "file, or write it again with tools/write_networks.py"
+            f"{path}: its attributes or categories are not those of the manifest; restore the "
+            "file, or fit it again"
         )
     return network
-
-
-def _refuse_unknown(name: str) -> None:
-    if name not in NETWORKS:
-        raise DeniableError(f"unknown network {name!r}; use {', '.join(NETWORKS)}")
 
 
 def draw(network: BayesianNetwork, records: int, generator: np.random.Generator) -> Microdata:
     """Draw independent records, each attribute given its parents (forward sampling).
 
     Unlike `deniable.datasets.surrogates.sample`, which draws by quota: counts here have a sample's
-    noise.
-
-    Parameters
-    ----------
-    network : BayesianNetwork
-        With a row for every configuration of parents.
-    records : int, >= 1
-    generator : numpy.random.Generator
-        One uniform number a record and attribute is taken from it, in ancestral order.
+    noise. The network must have a row for every configuration of parents. One uniform number a
+    record and attribute is taken from the generator, in ancestral order.
     """
     if records < 1:
         raise DeniableError(f"{records} records cannot be drawn; ask for at least 1")
@@ -154,13 +249,9 @@ def dense_table(network: BayesianNetwork, table: ConditionalTable) -> Floats:
 
 
 def exact_margin(network: BayesianNetwork, names: Sequence[str]) -> Floats:
-    """Return the exact joint distribution of a few attributes, by eliminating the others.
+    """Return the exact joint distribution of a few attributes, an axis each.
 
-    Parameters
-    ----------
-    network : BayesianNetwork
-    names : sequence of str
-        The attributes, one axis each.
+    The others are eliminated.
     """
     parents = network.parents
     needed, frontier = set(names), list(names)
@@ -179,15 +270,71 @@ def exact_margin(network: BayesianNetwork, names: Sequence[str]) -> Floats:
     return np.asarray(joint / joint.sum())
 
 
-def drawn_file(name: str, network_of: Callable[[str], BayesianNetwork]) -> Microdata:
-    """Draw one of `FILES` again, the same records each time.
+# -- the networks of [rrba] and the files that are drawn from them ---------------------------------
 
-    Parameters
-    ----------
-    name : str
-        Of `FILES`.
-    network_of : callable
-        Where networks come from, by name.
+
+@dataclass(frozen=True)
+class DrawnFile:
+    """A file of records drawn from a network, one of `NETWORKS`.
+
+    If it is `resampled_from` another drawn file, that one's records are drawn with replacement.
+    """
+
+    name: str
+    network: str
+    records: int
+    resampled_from: str = ""
+
+
+FILES: Mapping[str, DrawnFile] = {
+    each.name: each
+    for each in (
+        DrawnFile("survey", "survey", 500),
+        DrawnFile("alarm", "alarm", 10_000),
+        DrawnFile("child", "child", 10_000),
+        # Tables 4 and 5 have n = 8,000 whatever the data set, Survey's 500 records included.
+        DrawnFile("survey_8000", "survey", 8_000),
+        DrawnFile("survey_8000_resampled", "survey", 8_000, "survey"),
+        DrawnFile("alarm_8000", "alarm", 8_000),
+        DrawnFile("child_8000", "child", 8_000),
+    )
+}
+"""The files of Table 2, and those with n = 8,000 for Tables 4 and 5."""
+CODES = {
+    "survey": "078086131d859269f62c58c451d917a42c62e0e811c757a051ab1b7d5f6b9adc",
+    "alarm": "cada0539e90bffc79abc83f1e642a764657e8b0b638b9ca7ea11c9d08b09dfb8",
+    "child": "2d85a3e0426a675b662ed1bb81aa17309bfdf52f0d37986e83eb2ed8671ea3e2",
+    "survey_8000": "581c0721aa83a635fec5b0ad2f248a1e9ebdc839aa1ce917923ff330bc1a3ef2",
+    "survey_8000_resampled": "65488e81933e3cc352d63d029313cf5497d21e3b30c35f1c1b099c22f27c4e91",
+    "alarm_8000": "931c4e2a0fb47c267ea2347c0eca70f83bae35503025ef6c3294298e6bd3c93c",
+    "child_8000": "04c185817291837563854dba2c194ccde4bf7c69f212560b24c6b0fa944daf4e",
+}
+"""The SHA-256 of the codes of each file."""
+
+
+def from_resources(name: str, folder: Path | str) -> BayesianNetwork:
+    """Read one of `NETWORKS` from resources/networks, where tools/write_networks.py wrote it.
+
+    Raises
+    ------
+    DeniableError
+        For another name, and where the file is missing, damaged, or another network's.
+    """
+    if name not in NETWORKS:
+        raise DeniableError(f"unknown network {name!r}; use {', '.join(NETWORKS)}")
+    path = Path(folder) / f"{name}.json"
+    network = read(path)
+    found = network.provenance.get("network")
+    if found != name:
+        raise DataError(
+            f"{path}: it says that it holds the network {found!r}, not {name!r}; restore the "
+            "file, or write it again with tools/write_networks.py"
+        )
+    return network
+
+
+def drawn_file(name: str, network_of: Callable[[str], BayesianNetwork]) -> Microdata:
+    """Draw one of `FILES` again, the same records each time, from networks by name.
 
     Raises
     ------
@@ -206,22 +353,16 @@ def drawn_file(name: str, network_of: Callable[[str], BayesianNetwork]) -> Micro
     else:
         drawn = draw(network_of(file.network), file.records, stream)
     found = digest(drawn)
-    if found != file.sha256:
+    if found != CODES[name]:
         raise DeniableError(
-            f"the file {name!r} has codes of sha256 {found[:12]}, recorded are {file.sha256[:12]}; "
+            f"the file {name!r} has codes of sha256 {found[:12]}, recorded are {CODES[name][:12]}; "
             "the network or the random stream has changed: restore them, or record anew"
         )
     return Microdata(drawn.domain, drawn.columns, {"data_source": "network", "sha256": found})
 
 
 def drawn_from_resources(name: str, folder: Path | str) -> Microdata:
-    """Draw one of `FILES` from the committed networks.
-
-    Raises
-    ------
-    DeniableError
-        As `drawn_file` and `from_resources`.
-    """
+    """Draw one of `FILES` from the committed networks, by `drawn_file` and `from_resources`."""
     return drawn_file(name, lambda network: from_resources(network, folder))
 
 

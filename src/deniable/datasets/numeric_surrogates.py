@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,17 +41,12 @@ def fit(data: NumericMicrodata, *, sha256: str = "") -> Copula:
     ties) *after* the margins' atoms and rounding is that of the file; the matrix of all pairs is
     moved to the nearest with eigenvalues of at least .002.
 
-    Parameters
-    ----------
-    data : NumericMicrodata
-        At least 20 records.
-    sha256 : str
-        Of the published file, for the provenance.
+    The SHA-256 of the published file is for the provenance.
 
     Raises
     ------
     DataError
-        If records are too few.
+        If records are too few: below 20.
     """
     if len(data) < FEWEST_RECORDS:
         raise DataError(
@@ -71,11 +67,10 @@ def fit(data: NumericMicrodata, *, sha256: str = "") -> Copula:
     for i, j in itertools.combinations(range(len(wanted)), 2):
         found[i, j] = found[j, i] = _latent(expansions[i] * expansions[j], wanted[i, j])
     correlations = np.round(_nearest_correlations(found), WRITTEN_DIGITS)
-    copula = Copula(margins, data.class_name, data.classes, shares, correlations)
+    copula = replace(draft, correlations=correlations)
     # What a sample has depends on the last digits of a processor; what is expected does not.
-    alike = _records(
-        copula, np.broadcast_to(np.arange(len(data))[:, None], (len(data), len(found)))
-    )
+    in_order = np.broadcast_to(np.arange(float(len(data)))[:, None], (len(data), len(found)))
+    alike = _records(copula, in_order)
     gaps = [margin_distance(*pair) for pair in zip(_columns(data), _columns(alike), strict=True)]
     missed = np.abs(expected_rank_correlations(copula) - wanted).max()
     provenance = {
@@ -85,7 +80,7 @@ def fit(data: NumericMicrodata, *, sha256: str = "") -> Copula:
         "largest_margin_distance": round(max(gaps), WRITTEN_DIGITS),
         "largest_rank_correlation_difference": round(float(missed), WRITTEN_DIGITS),
     }
-    return Copula(margins, data.class_name, data.classes, shares, correlations, provenance)
+    return replace(copula, provenance=provenance)
 
 
 def _runs(records: int) -> list[int]:
@@ -134,12 +129,7 @@ def _expansions(copula: Copula) -> Floats:
 
     Of the standardized mid-rank, a step function of the latent z, so that coefficients are exact: a
     step at t adds its height times the integral of h_k phi over (t, inf), which is h_(k-1)(t)
-    phi(t) / sqrt(k). All are 0 for a constant.
-
-    Returns
-    -------
-    array, shape (margins, TERMS)
-        For k = 1 .. TERMS.
+    phi(t) / sqrt(k). All are 0 for a constant. In the shape (margins, TERMS), k = 1 .. TERMS.
     """
     middles = (np.arange(STEPS) + 0.5) / STEPS
     columns: list[npt.NDArray[Any]] = [margin.at(middles) for margin in copula.margins]
@@ -181,12 +171,7 @@ def _latent(products: Floats, wanted: float) -> float:
 
 
 def expected_rank_correlations(copula: Copula) -> Floats:
-    """Return Spearman's correlations of a copula's records, the class last, in the long run.
-
-    Returns
-    -------
-    array, shape of the copula's correlations
-    """
+    """Return Spearman's correlations of a copula's records in the long run, the class last."""
     expansions = _expansions(copula)
     expected = np.eye(len(expansions))
     for i, j in itertools.combinations(range(len(expected)), 2):
@@ -229,17 +214,7 @@ def sample(copula: Copula, records: int, generator: np.random.Generator) -> Nume
     rounds, to where the rank correlations of the values are those expected. Which record gets
     which values is random. With hardly more records than attributes, latents stay as drawn.
 
-    Parameters
-    ----------
-    copula : Copula
-    records : int
-    generator : numpy.random.Generator
-        Equal generators give equal records.
-
-    Returns
-    -------
-    NumericMicrodata
-        Marked with `data_source` "surrogate".
+    Equal generators give equal records. They are marked with `data_source` "surrogate".
 
     Raises
     ------
@@ -292,10 +267,6 @@ def rank_correlations(data: NumericMicrodata) -> Floats:
     """Return Spearman's correlations of all attributes, and of the class's code last.
 
     Ties have mid-ranks. What is constant is correlated with nothing.
-
-    Returns
-    -------
-    array, shape (attributes, attributes), or one more each way with a class
     """
     ranks = np.array([rankdata(column) for column in _columns(data)])
     ranks -= ranks.mean(axis=1, keepdims=True)
@@ -323,13 +294,10 @@ def margin_distance(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 def fidelity(published: NumericMicrodata, drawn: NumericMicrodata) -> pd.DataFrame:
     """Compare two files of the same attributes, the class among them.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each margin, then one for each pair: kind ("margin" or "rank_correlation"),
-        attribute_1, attribute_2 (empty for a margin), published, surrogate (the two rank
-        correlations; empty for a margin), difference (Kolmogorov distance of the margins, or the
-        surrogate's rank correlation less the published one).
+    A row for each margin, then one for each pair: kind ("margin" or "rank_correlation"),
+    attribute_1, attribute_2 (empty for a margin), published, surrogate (the two rank correlations;
+    empty for a margin), difference (Kolmogorov distance of the margins, or the surrogate's rank
+    correlation less the published one).
 
     Raises
     ------
@@ -342,15 +310,13 @@ def fidelity(published: NumericMicrodata, drawn: NumericMicrodata) -> pd.DataFra
     if not len(published) or not len(drawn):
         raise DataError("a file without records has no margins; give one with records")
     names = [*published.names, *([published.class_name] if published.classes else [])]
-    one, other = _columns(published), _columns(drawn)
-    nothing = float("nan")
+    columns = zip(names, _columns(published), _columns(drawn), strict=True)
     rows: list[tuple[str, str, str, float, float, float]] = [
-        ("margin", name, "", nothing, nothing, margin_distance(a, b))
-        for name, a, b in zip(names, one, other, strict=True)
+        ("margin", name, "", np.nan, np.nan, margin_distance(a, b)) for name, a, b in columns
     ]
     true, found = rank_correlations(published), rank_correlations(drawn)
     for i, j in itertools.combinations(range(len(names)), 2):
         pair = (float(true[i, j]), float(found[i, j]))
         rows.append(("rank_correlation", names[i], names[j], *pair, pair[1] - pair[0]))
-    columns = ["kind", "attribute_1", "attribute_2", "published", "surrogate", "difference"]
-    return pd.DataFrame(rows, columns=columns)
+    head = ["kind", "attribute_1", "attribute_2", "published", "surrogate", "difference"]
+    return pd.DataFrame(rows, columns=head)

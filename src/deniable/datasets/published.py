@@ -9,18 +9,19 @@ import numpy as np
 import pyarrow as pa
 
 from deniable.arrays import Floats
-from deniable.datasets import bayesian_network, copula, numeric_surrogates, surrogates
+from deniable.datasets import copula, networks, numeric_surrogates, surrogates
 from deniable.datasets.manifest import AnyDataset, ClassAttribute, Dataset, NumericDataset
 from deniable.errors import DataError
 from deniable.records import (
+    Attribute,
     ClassCodes,
     Microdata,
     NumericMicrodata,
+    encode,
     leading_numbers,
     no_number,
     read_csv,
     shortened,
-    text_codes,
     text_columns,
 )
 
@@ -73,7 +74,7 @@ def draw_surrogate(
         If the model cannot be read, or is of other attributes than the manifest's.
     """
     if isinstance(dataset, Dataset):
-        network = bayesian_network.read(model, dataset.domain)
+        network = networks.read(model, dataset.domain)
         return surrogates.sample(network, dataset.records, generator)
     return numeric_surrogates.sample(read_copula(dataset, model), dataset.records, generator)
 
@@ -107,12 +108,9 @@ def fit_surrogate(
 ) -> Any:
     """Fit the surrogate of a data set to its published file, and write it to `model`.
 
-    Returns
-    -------
-    pandas.DataFrame
-        How near as many records drawn come to the file: for a categorical data set what
-        `deniable.datasets.surrogates.pairwise_total_variation` returns, for a numeric one what
-        `deniable.datasets.numeric_surrogates.fidelity` does.
+    Returned is how near as many records drawn come to the file: for a categorical data set the
+    table of `deniable.datasets.surrogates.pairwise_total_variation`, for a numeric one that of
+    `deniable.datasets.numeric_surrogates.fidelity`.
 
     Raises
     ------
@@ -123,7 +121,7 @@ def fit_surrogate(
         data = read_published(dataset, origin)
         network = surrogates.fit(data, sha256=sha256)
         drawn = surrogates.sample(network, dataset.records, generator)
-        bayesian_network.write(model, network)
+        networks.write(model, network)
         return surrogates.pairwise_total_variation(data, drawn)
     numbers = read_published(dataset, origin)
     fitted = numeric_surrogates.fit(numbers, sha256=sha256)
@@ -142,35 +140,18 @@ def read_numeric_csv(
 ) -> NumericMicrodata:
     """Read a CSV file of numbers, and of a class if there is one, in chunks.
 
-    Parameters
-    ----------
-    path : path
-    names : sequence of str
-        Of the numeric attributes; further columns of the file are left out.
-    class_attribute : ClassAttribute, optional
-    column_positions : sequence of int, one an attribute, optional
-        0-based column of each attribute in a file without a header; that of the class then comes
-        with `class_attribute`.
-    delimiter : str
-        One character. White space around values is dropped; blank lines are passed over.
+    Parameters are those of `deniable.records.read_csv`; the position of the class comes last.
 
     Raises
     ------
     DataError
-        One message with file, record, column, value and remedy, for what
-        `deniable.records.csv_text.text_columns` refuses, a value that is missing or no finite
-        number, or a class that is not in the list.
+        One message with file, record, column, value and remedy, for what `read_csv` refuses, a
+        value that is missing or no finite number, or a class that is not in the list.
     """
-    wanted = list(names)
-    positions = None if column_positions is None else list(column_positions)
-    if class_attribute is not None:
-        wanted.append(class_attribute.name)
-        if positions is not None:
-            positions.append(_position(path, class_attribute))
+    wanted = [*names, *([class_attribute.name] if class_attribute else [])]
     values: list[list[Floats]] = [[] for _ in names]
     labels: list[ClassCodes] = []
-    chunks = text_columns(path, wanted, column_positions=positions, delimiter=delimiter)
-    for before, columns in chunks:
+    for before, columns in text_columns(path, wanted, column_positions, delimiter):
         for name, column, parsed in zip(names, columns, values, strict=False):
             parsed.append(_numbers(column, f"{path}", name, before + 1))
         if class_attribute is not None:
@@ -178,15 +159,6 @@ def read_numeric_csv(
     return _numeric_microdata(
         names, [np.concatenate(parsed) for parsed in values], class_attribute, labels
     )
-
-
-def _position(path: Path | str, class_attribute: ClassAttribute) -> int:
-    if class_attribute.position is None:
-        raise DataError(
-            f"{path}: has no header, so the class {class_attribute.name!r} needs the position of "
-            "its column; give one"
-        )
-    return class_attribute.position
 
 
 def _numeric_microdata(
@@ -198,10 +170,8 @@ def _numeric_microdata(
     values = np.column_stack(columns)
     if class_attribute is None:
         return NumericMicrodata(tuple(names), values)
-    classes = class_attribute.classes
-    return NumericMicrodata(
-        tuple(names), values, class_attribute.name, classes, np.concatenate(labels)
-    )
+    about = (class_attribute.name, class_attribute.classes, np.concatenate(labels))
+    return NumericMicrodata(tuple(names), values, *about)
 
 
 def _numbers(texts: pa.Array, where: str, name: str, first_record: int) -> Floats:
@@ -227,18 +197,11 @@ def _classes(
     texts: pa.Array, class_attribute: ClassAttribute, where: str, first_record: int
 ) -> ClassCodes:
     """Return the codes of classes that the file has by name, or as numbers."""
-    name = class_attribute.name
     if class_attribute.at_most:
-        return _class_of(_numbers(texts, where, name, first_record), class_attribute)
-    codes, bad = text_codes(texts, class_attribute.classes)
-    if bad is not None:
-        text = texts[bad].as_py()
-        problem = f"the unknown class '{shortened(text)}'" if text else "a missing value"
-        raise DataError(
-            f"{where}: record {first_record + bad}, column {name!r} has {problem}; recode it, or "
-            f"list it as a class (now: {', '.join(class_attribute.classes)})"
-        )
-    return codes.astype(np.int8)
+        numbers = _numbers(texts, where, class_attribute.name, first_record)
+        return _class_of(numbers, class_attribute)
+    categories = Attribute(class_attribute.name, class_attribute.classes)
+    return encode(texts, categories, where, first_record).astype(np.int8)
 
 
 def _class_of(numbers: Floats, class_attribute: ClassAttribute) -> ClassCodes:
@@ -249,14 +212,7 @@ def _class_of(numbers: Floats, class_attribute: ClassAttribute) -> ClassCodes:
 def read_data_frame(
     path: Path | str, names: Sequence[str], class_attribute: ClassAttribute | None = None
 ) -> NumericMicrodata:
-    """Read the one data frame of an R data file (.rda).
-
-    Parameters
-    ----------
-    path : path
-    names : sequence of str
-        Of the numeric attributes; further columns are left out.
-    class_attribute : ClassAttribute, optional
+    """Read the one data frame of an R data file (.rda): numeric attributes by name, and a class.
 
     Raises
     ------
@@ -281,8 +237,8 @@ def read_data_frame(
             numbers = _frame_numbers(column, f"{path}", class_attribute.name)
             labels = [_class_of(numbers, class_attribute)]
         else:
-            texts = pa.array([_text(value) for value in column], type=pa.string())
-            labels = [_classes(texts, class_attribute, f"{path}", 1)]
+            texts = [value.strip() if isinstance(value, str) else "" for value in column]
+            labels = [_classes(pa.array(texts, type=pa.string()), class_attribute, f"{path}", 1)]
     return _numeric_microdata(names, columns, class_attribute, labels)
 
 
@@ -310,10 +266,6 @@ def _only_frame(file: Path) -> Any:
             "file with one"
         )
     return frames[0]
-
-
-def _text(value: Any) -> str:
-    return value.strip() if isinstance(value, str) else ""
 
 
 def _frame_numbers(column: Any, where: str, name: str) -> Floats:

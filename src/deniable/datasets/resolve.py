@@ -2,9 +2,12 @@
 
 import shutil
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
+
+from pydantic import ConfigDict, ValidationError
+from pydantic.dataclasses import dataclass as validated
 
 from deniable.datasets.download import (
     BY_HAND,
@@ -34,19 +37,12 @@ NO_MIRROR = (
 FROM_EARLIER = "a verified copy of the published file was there already"
 
 
-@dataclass(frozen=True)
+@validated(frozen=True, config=ConfigDict(strict=True, extra="forbid"))
 class Source:
     """Where the records of a data set come from in this run.
 
-    Parameters
-    ----------
-    dataset : str
-    kind : "original" or "surrogate"
-    sha256 : str
-        Of the published file, or of the surrogate's JSON.
-    found : "mirror", "public" or "surrogate"
-    reason : str
-        Why this one; for a surrogate, why the earlier ones failed. Names no path.
+    The SHA-256 is that of the published file, or of the surrogate's JSON. The reason says why it is
+    this one; for a surrogate, why the earlier ones failed. It names no path.
     """
 
     dataset: str
@@ -64,22 +60,16 @@ def read_source(path: Path | str) -> Source:
     DataError
         If it cannot be read or is malformed.
     """
-    file = Path(path)
-    remedy = "delete it, the pipeline makes it again"
     try:
-        record = read_json(file)
+        return Source(**read_json(path))
     except OSError as error:
-        raise DataError(f"{file}: {error.strerror or error}; run the pipeline first") from None
-    except ValueError:
-        raise DataError(f"{file}: no JSON; {remedy}") from None
-    keys = [field.name for field in fields(Source)]
-    if not isinstance(record, dict) or set(record) != set(keys):
-        raise DataError(f"{file}: the keys must be {', '.join(keys)}; {remedy}")
-    allowed = {"kind": get_args(Kind), "found": get_args(Found)}
-    for key, value in record.items():
-        if not isinstance(value, str) or value not in allowed.get(key, (value,)):
-            raise DataError(f"{file}: key {key!r} has the value {value!r:.80}; {remedy}")
-    return Source(**record)
+        raise DataError(f"{path}: {error.strerror or error}; run the pipeline first") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        fault = f"key {first['loc'][0]!r}: {first['msg']}"
+    except (TypeError, ValueError):
+        fault = "no JSON object"
+    raise DataError(f"{path}: {fault}; delete it, the pipeline makes it again")
 
 
 class NotInMirror(DataError):  # noqa: N818 - a case to pass over more often than an error
@@ -147,21 +137,13 @@ def resolve_all(
 
     Parameters
     ----------
-    datasets : iterable of PublishedFile
-    source : "auto", "mirror", "public" or "surrogate"
     mirror : path or None
         A directory; if it is named, a wrong file in it is an error, never passed over.
     folder : path
         Gets the verified originals under their file names, and the records `<name>.source.json`,
         which are left untouched if nothing changed.
-    manifest_folder : path
-    limits : Limits, optional
     say : callable
         Takes notices of one line each.
-
-    Returns
-    -------
-    dict of name to Source
 
     Raises
     ------

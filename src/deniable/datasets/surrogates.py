@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Counts, Floats
-from deniable.datasets.bayesian_network import BayesianNetwork, ConditionalTable, Configuration
+from deniable.datasets.networks import BayesianNetwork, ConditionalTable, Configuration
 from deniable.errors import DataError
 from deniable.records import Domain, Microdata
 
@@ -35,12 +35,7 @@ def fit(
     A cell stands for `min_cell` records or more: smaller ones become 0 or `min_cell`, so that each
     category keeps its total in the table. Probabilities are rounded to 4 digits.
 
-    Parameters
-    ----------
-    microdata : Microdata, at most 12 attributes
-    sha256 : str
-        Of the published file, for the provenance.
-    max_parents, min_support, min_cell : int
+    At most 12 attributes are searched. The SHA-256 of the published file is for the provenance.
 
     Raises
     ------
@@ -177,17 +172,8 @@ def sample(network: BayesianNetwork, records: int, generator: np.random.Generato
     should have that file's margins; with independent draws they would carry a sample's noise on
     top of the error of the model.
 
-    Parameters
-    ----------
-    network : BayesianNetwork
-    records : int
-    generator : numpy.random.Generator
-        Equal generators give equal records.
-
-    Returns
-    -------
-    Microdata
-        In random order, marked with `data_source` "surrogate".
+    Equal generators give equal records. They come in random order, marked with `data_source`
+    "surrogate".
     """
     columns: dict[str, Counts] = {}
     for table in network.tables:
@@ -228,11 +214,8 @@ def _rows_in_use(
 def pairwise_total_variation(a: Microdata, b: Microdata) -> pd.DataFrame:
     """Compare the two-way margins of two files, as proportions.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each pair of attributes: attribute_1, attribute_2, total_variation (half the sum
-        of absolute differences, in 0 .. 1).
+    A row for each pair of attributes: attribute_1, attribute_2, total_variation (half the sum of
+    absolute differences, in 0 .. 1).
 
     Raises
     ------

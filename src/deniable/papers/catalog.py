@@ -39,7 +39,7 @@ AUDITS = {
     ),
     "samplers": AnalysisTable(
         "samplers",
-        "randomized_response.audit:audit_release_samplers",
+        "release.categorical.check:audit_release_samplers",
         Columns(
             ("release", "cluster"), by_chance=("statistic", "rare_p_value", "p_value", "draws")
         ),

@@ -13,7 +13,6 @@ from .protocol import (
     Block as Block,
     StratifiedProtocol as StratifiedProtocol,
     Stratum as Stratum,
-    cell_labels as cell_labels,
     label as label,
     parts_by_stratum as parts_by_stratum,
     shares as shares,

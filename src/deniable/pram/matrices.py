@@ -24,7 +24,6 @@ from deniable.channels import (
     whole_counts,
 )
 from deniable.errors import DataError, DeniableError
-from deniable.pram.protocol import cell_labels
 from deniable.records import Domain
 
 Method = Callable[[Floats], Channel]
@@ -262,7 +261,7 @@ def matrix_from_file(path: Path | str, block: Domain) -> DenseChannel:
     DeniableError
         Naming the file, if it cannot be read, is no such matrix, or has other categories.
     """
-    named, cells = read_channel(path), cell_labels(block)
+    named, cells = read_channel(path), block.cell_labels()
     if sorted(named.categories) != sorted(cells):
         strange = [name for name in named.categories if name not in cells]
         missing = [name for name in cells if name not in named.categories]

@@ -256,14 +256,6 @@ def label(stratum: Stratum) -> str:
     return " x ".join(stratum)
 
 
-def cell_labels(domain: Domain) -> list[str]:
-    """Return the names of the joint cells in tables, in the order of their codes."""
-    return [
-        " x ".join(a.categories[code] for a, code in zip(domain, codes, strict=True))
-        for codes in np.ndindex(*domain.shape)
-    ]
-
-
 def parts_by_stratum(
     data: Microdata, strata: tuple[str, ...], known: Mapping[Stratum, Any] | None = None
 ) -> list[tuple[Stratum, Positions]]:

@@ -17,7 +17,6 @@ from .assessment_audit import (
 )
 from .audit import (
     ATTRIBUTE_IN_CLUSTER as ATTRIBUTE_IN_CLUSTER,
-    SAMPLER_COLUMNS as SAMPLER_COLUMNS,
     audit_attribute as audit_attribute,
     audit_cluster as audit_cluster,
     audit_multirr as audit_multirr,

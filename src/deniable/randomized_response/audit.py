@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -15,8 +14,6 @@ from deniable.errors import DeniableError
 from deniable.privacy import (
     Finding,
     Matrix,
-    SamplerTest,
-    audit_sampler,
     cells_by_others,
     column_epsilon,
     constant_matrix,
@@ -31,7 +28,6 @@ from deniable.randomized_response.readings import (
     Reading,
 )
 from deniable.records import Domain
-from deniable.sampling import generator_for
 
 ATTRIBUTE_IN_CLUSTER = "one attribute in its cluster"
 LARGEST_AUDITED_MATRIX = 1000
@@ -263,48 +259,3 @@ def audit_row(
         "kind": "exact",
         "holds": finding.holds,
     }
-
-
-SAMPLER_COLUMNS = [
-    "release",
-    "cluster",
-    "cells",
-    *(part.name for part in fields(SamplerTest)),
-    "holds",
-]
-
-
-def audit_release_samplers(
-    description: Mapping[str, Any], root_seed: int, draws: int = 400_000
-) -> pd.DataFrame:
-    """Hold each channel of a release against its matrix, by drawing from every true category.
-
-    Parameters
-    ----------
-    description : mapping
-        What `deniable.release.categorical.design.describe` wrote.
-    root_seed : int
-    draws : int
-        Draws for each channel, shared by its rows.
-
-    Returns
-    -------
-    DataFrame
-        ``release``, ``cluster``, ``cells``, ``draws``, ``statistic``, ``degrees_of_freedom``,
-        ``p_value``, ``impossible`` (reports of probability 0) and ``holds``: none impossible and
-        a p-value above 1e-4, which a right sampler misses once in ten thousand tests.
-    """
-    protocol = Protocol.from_json(description)
-    rows = []
-    for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True):
-        name = " x ".join(cluster)
-        key = {"audit": "sampler", "release": description["release"], "cluster": name}
-        randomize = partial(channel.randomize, source=generator_for(root_seed, key))
-        test = audit_sampler(randomize, channel.matrix(), max(draws // channel.size, 1))
-        holds = test.impossible == 0 and test.p_value > 1e-4
-        rows.append(
-            {"release": description["release"], "cluster": name, "cells": channel.size}
-            | asdict(test)
-            | {"holds": holds}
-        )
-    return pd.DataFrame(rows, columns=SAMPLER_COLUMNS)

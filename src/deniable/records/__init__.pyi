@@ -1,16 +1,16 @@
-from .arrow import text_codes as text_codes
-from .categorical import (
-    Microdata as Microdata,
-    attributes_to_json as attributes_to_json,
-    domain_from_json as domain_from_json,
-    read_csv as read_csv,
-    read_parquet as read_parquet,
-)
-from .csv_text import (
+from .arrow import (
     leading_numbers as leading_numbers,
     no_number as no_number,
     shortened as shortened,
     text_columns as text_columns,
+)
+from .categorical import (
+    Microdata as Microdata,
+    attributes_to_json as attributes_to_json,
+    domain_from_json as domain_from_json,
+    encode as encode,
+    read_csv as read_csv,
+    read_parquet as read_parquet,
 )
 from .discretization import Discretization as Discretization
 from .domain import (

@@ -1,20 +1,33 @@
-"""Records as Arrow tables: files that are whole, and columns of text as codes."""
+"""Files of records, through Arrow: Parquet that says what it holds, CSV as chunks of text.
 
+With one clear message for whatever is wrong.
+"""
+
+import csv
+import json
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from deniable.arrays import Floats
 from deniable.errors import DataError
 from deniable.files import written_whole
 
 CATEGORICAL_KEY = b"deniable"
 NUMERIC_KEY = b"deniable_numeric"
 """Under which the metadata of a file say what its columns are; which of them tells the kind."""
+BLOCK_BYTES = 1 << 24  # of a file, read at a time
+LONGEST_FIRST_LINE = 1 << 20
+LONGEST_QUOTATION = 500  # characters of a file in a message
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+
+About = TypeVar("About")
 
 
 class ArrowRecords(ABC):
@@ -32,11 +45,8 @@ class ArrowRecords(ABC):
     def write_csv(self, path: Path | str, notes: Mapping[str, str] | None = None) -> None:
         """Write the records as CSV with a header: categories as text, numbers that read back.
 
-        Parameters
-        ----------
-        path : path
-        notes : mapping of column name to text, optional
-            Further columns, the same in every record: a CSV file has no other place for marks.
+        `notes` are further columns by name, the same text in every record: a CSV file has no other
+        place for marks.
         """
         from pyarrow import csv as arrow_csv  # noqa: PLC0415 - seldom needed, slow to import
 
@@ -51,51 +61,193 @@ class ArrowRecords(ABC):
             arrow_csv.write_csv(table, temporary)
 
 
-def read_parquet_table(path: Path | str) -> pa.Table:
-    """Read a table that `write_parquet` wrote.
+def read_described(
+    path: Path | str, key: bytes, parse: Callable[[Any], About], what: str, unsaid: str
+) -> tuple[pa.Table, About]:
+    """Read a table that `write_parquet` wrote, and what its metadata say under a key.
+
+    Parameters
+    ----------
+    parse : callable
+        From JSON values; raises KeyError, TypeError or ValueError for others than were written.
+    what, unsaid : str
+        For messages: what the metadata must describe, and the fault and remedy where they do not.
 
     Raises
     ------
     DataError
-        If the file is absent or no Parquet.
+        If the file is absent, no Parquet, or has no such metadata.
     """
     try:
-        return pq.read_table(path)
+        table = pq.read_table(path)
     except (OSError, pa.ArrowInvalid) as error:
         reason = str(error).splitlines()[0]
         raise DataError(f"{path}: not readable as Parquet ({reason}); make it again") from None
+    metadata = table.schema.metadata or {}
+    if key not in metadata:
+        raise DataError(f"{path}: {unsaid}")
+    try:
+        return table, parse(json.loads(metadata[key]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"{path}: its metadata describe no {what} ({error}); make the file again"
+        ) from None
 
 
-def refuse_missing_columns(file: Path, table: pa.Table, names: Sequence[str], who: str) -> None:
-    """Refuse a table that has not one column for each name.
-
-    Parameters
-    ----------
-    who : str
-        Who says that there are such columns, as "the domain has".
-    """
+def refuse_missing_columns(
+    path: Path | str, table: pa.Table, names: Sequence[str], who: str
+) -> None:
+    """Refuse a table that has not one column for each name that, say, "the domain has"."""
     for name in names:
         if table.column_names.count(name) != 1:
             raise DataError(
-                f"{file}: {who} the attribute {name!r}, but the columns are "
+                f"{path}: {who} the attribute {name!r}, but the columns are "
                 f"{', '.join(table.column_names)}; make the file again"
             )
 
 
-def text_codes(
-    texts: pa.Array, categories: Sequence[str]
-) -> tuple[npt.NDArray[np.int32], int | None]:
-    """Return the position of each text among the categories.
+def text_columns(
+    path: Path | str,
+    names: Sequence[str],
+    column_positions: Sequence[int] | None,
+    delimiter: str,
+) -> Iterator[tuple[int, list[pa.Array]]]:
+    """Yield the named columns of a CSV file as text, a chunk of records at a time.
 
-    Returns
-    -------
-    array of int32, int or None
-        The codes, and the first record whose text is no category; then there are no codes.
+    Parameters are those of `deniable.records.read_csv`. Yielded are the number of records before
+    this chunk, and its columns in the order of `names`.
+
+    Raises
+    ------
+    DataError
+        One message with file, line or record and remedy, for a file that cannot be read, is no
+        UTF-8 text, lacks a column, has a row of another length or has no records.
     """
     import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
+    from pyarrow import csv as arrow_csv  # noqa: PLC0415
 
-    codes = pc.index_in(texts, value_set=pa.array(categories, type=pa.string()))
-    if codes.null_count:
-        unknown = codes.is_null().to_numpy(zero_copy_only=False)
-        return np.empty(0, dtype=np.int32), int(np.flatnonzero(unknown)[0])
-    return np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int32), None
+    file = Path(path)
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
+        raise DataError(f"{file}: the delimiter is {delimiter!r}; it must be one ASCII character")
+    first_row = _first_row(file, delimiter)
+    # Named by position, for a header may name two columns alike that are not wanted.
+    columns = [f"column {position}" for position in range(len(first_row))]
+    if column_positions is None:
+        header = [name.strip() for name in first_row]
+        _refuse_bad_header(file, header, names)
+        wanted = [columns[header.index(name)] for name in names]
+    else:
+        _refuse_bad_positions(file, column_positions, names, len(first_row), delimiter)
+        wanted = [columns[position] for position in column_positions]
+    skipped = 1 if column_positions is None else 0
+    records = 0
+    try:
+        reader = arrow_csv.open_csv(
+            file,
+            read_options=arrow_csv.ReadOptions(
+                block_size=BLOCK_BYTES,
+                column_names=columns,
+                skip_rows=skipped,
+                use_threads=False,  # as fast here, and errors know their row
+            ),
+            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            convert_options=arrow_csv.ConvertOptions(
+                include_columns=wanted,
+                column_types={name: pa.string() for name in wanted},
+                strings_can_be_null=False,
+            ),
+        )
+        for batch in reader:
+            yield records, [pc.utf8_trim_whitespace(column) for column in batch.columns]
+            records += batch.num_rows
+    except (pa.ArrowInvalid, OSError) as error:
+        if not _only_a_header(file, skipped):
+            raise DataError(
+                f"{file}: {_reason(error, first_row if skipped else columns, skipped)}; mend that "
+                f"row, or check that the file is UTF-8 text with the delimiter {delimiter!r}"
+            ) from None
+    if not records:
+        raise DataError(f"{file}: no records; give a file with at least one")
+
+
+def leading_numbers(texts: pa.Array) -> Floats:
+    """Return the numbers that texts are, up to the first text that is none."""
+    import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
+
+    legible = pc.match_substring_regex(texts, NUMBER).to_numpy(zero_copy_only=False)
+    before = len(texts) if legible.all() else int(legible.argmin())
+    plain = pc.utf8_ltrim(texts[:before], "+")  # Arrow takes no plus sign
+    return np.asarray(pc.cast(plain, pa.float64()).to_numpy(), dtype=np.float64)
+
+
+def no_number(text: str) -> str:
+    """Return what is wrong with a text in the place of a number."""
+    return f"has '{shortened(text)}', which is no number" if text else "has a missing value"
+
+
+def shortened(text: str) -> str:
+    """Return a file's text as a message can quote it."""
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return text if len(text) <= LONGEST_QUOTATION else f"{text[:LONGEST_QUOTATION]} ..."
+
+
+def _first_row(file: Path, delimiter: str) -> list[str]:
+    try:
+        with file.open("rb") as stream:
+            raw = re.split(rb"[\r\n]", stream.read(LONGEST_FIRST_LINE), maxsplit=1)[0]
+    except OSError as error:
+        raise DataError(f"{file}: {error.strerror or error}; check the path") from None
+    if not raw.strip():
+        raise DataError(f"{file}: the first line is empty; give a file with records")
+    try:
+        return next(csv.reader([raw.decode("utf-8-sig")], delimiter=delimiter))
+    except UnicodeDecodeError:
+        raise DataError(
+            f"{file}: the first line is no UTF-8 text; convert the file to UTF-8"
+        ) from None
+    except csv.Error as error:
+        raise DataError(f"{file}: the first line is no CSV ({error}); check the file") from None
+
+
+def _refuse_bad_header(file: Path, header: Sequence[str], names: Sequence[str]) -> None:
+    for name in names:
+        if header.count(name) != 1:
+            problem = "no column" if name not in header else "more than one column"
+            raise DataError(
+                f"{file}: {problem} {name!r} in the header ({shortened(', '.join(header))}); "
+                "each attribute needs one column of its name"
+            )
+
+
+def _refuse_bad_positions(
+    file: Path, positions: Sequence[int], names: Sequence[str], width: int, delimiter: str
+) -> None:
+    if len(positions) != len(names):
+        raise DataError(
+            f"{file}: {len(names)} attributes, but {len(positions)} column positions; one each"
+        )
+    for position in sorted(positions, reverse=True):
+        if not 0 <= position < width:
+            raise DataError(
+                f"{file}: the first line has {width} columns, but column {position} (from 0) is "
+                f"wanted; check the delimiter {delimiter!r} and the file"
+            )
+
+
+def _only_a_header(file: Path, header_rows: int) -> bool:
+    # Arrow takes a header without a line end, and nothing after it, for a fault.
+    with file.open("rb") as stream:
+        start = stream.read(LONGEST_FIRST_LINE).strip()
+    return header_rows == 1 and not re.search(rb"[\r\n]", start)
+
+
+def _reason(error: Exception, columns: Sequence[str], header_rows: int) -> str:
+    # Arrow counts the header as a row; it names columns by their position.
+    text = str(error).splitlines()[0].removeprefix("CSV parse error: ")
+    text = text.replace("CSV conversion error to string: ", "")
+    if text.startswith("straddling"):
+        return f"a record has over {BLOCK_BYTES:,} bytes: likely a quotation mark is left open"
+    if found := re.match(r"(?:In CSV column #(\d+): )?Row #(\d+): ", text):
+        column = f", column {columns[int(found[1])].strip()!r}" if found[1] else ""
+        text = f"record {int(found[2]) - header_rows}{column}: {text[found.end() :]}"
+    return text

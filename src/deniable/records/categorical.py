@@ -1,7 +1,7 @@
 """Microdata: coded columns of one domain, in memory and on disk."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,13 @@ from deniable.errors import DataError, DeniableError
 from deniable.records.arrow import (
     CATEGORICAL_KEY,
     ArrowRecords,
-    read_parquet_table,
+    leading_numbers,
+    no_number,
+    read_described,
     refuse_missing_columns,
-    text_codes,
+    shortened,
+    text_columns,
 )
-from deniable.records.csv_text import leading_numbers, no_number, shortened, text_columns
 from deniable.records.discretization import Discretization
 from deniable.records.domain import Attribute, Domain, refuse_foreign_codes
 
@@ -33,7 +35,6 @@ class Microdata(ArrowRecords):
 
     Parameters
     ----------
-    domain : Domain
     columns : tuple of integer arrays, shape (records,)
         Converted to the smallest unsigned type that holds the codes.
     marks : mapping of str to str
@@ -58,20 +59,18 @@ class Microdata(ArrowRecords):
     def __post_init__(self) -> None:
         if len(self.columns) != len(self.domain):
             raise DataError(f"{len(self.domain)} attributes, but {len(self.columns)} columns")
-        for attribute, column in zip(self.domain, self.columns, strict=True):
-            if np.ndim(column) != 1:
-                raise DataError(
-                    f"attribute {attribute.name!r}: a column of codes is one row of numbers, not "
-                    f"of shape {np.shape(column)}"
-                )
-        lengths = {len(column) for column in self.columns}
-        if len(lengths) > 1:
-            raise DataError(f"columns differ in length: {sorted(lengths)}")
         small = []
         for attribute, column in zip(self.domain, self.columns, strict=True):
-            codes = np.asarray(column)
-            refuse_foreign_codes(codes, attribute.size, f"attribute {attribute.name!r}")
+            where, codes = f"attribute {attribute.name!r}", np.asarray(column)
+            if codes.ndim != 1:
+                raise DataError(
+                    f"{where}: a column of codes is one row of numbers, not of shape {codes.shape}"
+                )
+            refuse_foreign_codes(codes, attribute.size, where)
             small.append(codes.astype(attribute.code_type, copy=False))
+        lengths = {len(codes) for codes in small}
+        if len(lengths) > 1:
+            raise DataError(f"columns differ in length: {sorted(lengths)}")
         object.__setattr__(self, "columns", tuple(small))
 
     def __len__(self) -> int:
@@ -83,20 +82,14 @@ class Microdata(ArrowRecords):
 
     def project(self, names: Sequence[str]) -> "Microdata":
         """Return the records restricted to the named attributes."""
-        return Microdata(
-            self.domain.project(names),
-            tuple(self.column(name) for name in names),
-            self.marks,
-        )
+        columns = tuple(self.column(name) for name in names)
+        return Microdata(self.domain.project(names), columns, self.marks)
 
     def counts(self, names: Sequence[str] | None = None) -> npt.NDArray[np.int64]:
         """Return the contingency table of the named attributes (all by default).
 
-        One pass over the records, in chunks, so that no joint code of the whole file is held.
-
-        Returns
-        -------
-        array of int64, shape of the projected domain
+        One pass over the records, in chunks, so that no joint code of the whole file is held. The
+        array of int64 has the shape of the projected domain.
 
         Raises
         ------
@@ -123,10 +116,7 @@ class Microdata(ArrowRecords):
             )
             for attribute, column in zip(self.domain, self.columns, strict=True)
         ]
-        about = {
-            "attributes": attributes_to_json(self.domain),
-            "marks": dict(self.marks),
-        }
+        about = {"attributes": attributes_to_json(self.domain), "marks": dict(self.marks)}
         return pa.table(arrays, names=list(self.domain.names)).replace_schema_metadata(
             {CATEGORICAL_KEY: json.dumps(about).encode()}
         )
@@ -144,7 +134,7 @@ def domain_from_json(attributes: Sequence[Mapping[str, Any]]) -> Domain:
     )
 
 
-def encode(values: Iterator[str] | Sequence[str], attribute: Attribute, where: str) -> Codes:
+def encode(values: pa.Array, attribute: Attribute, where: str, first_record: int = 1) -> Codes:
     """Turn text into the codes of `attribute`.
 
     Raises
@@ -153,19 +143,11 @@ def encode(values: Iterator[str] | Sequence[str], attribute: Attribute, where: s
         Naming `where`, the record, the column, the value and the remedy, for the first value
         that is missing or that is no category.
     """
-    try:
-        table = pa.array(values, type=pa.string())
-    except (pa.ArrowTypeError, pa.ArrowInvalid) as error:
-        raise DataError(
-            f"{where}: column {attribute.name!r} is not all text ({error}); turn its values into "
-            "text first"
-        ) from None
-    return _encode_arrow(table, attribute, where, first_record=1)
+    import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
 
-
-def _encode_arrow(values: pa.Array, attribute: Attribute, where: str, first_record: int) -> Codes:
-    codes, bad = text_codes(values, attribute.categories)
-    if bad is not None:
+    codes = pc.index_in(values, value_set=pa.array(attribute.categories, type=pa.string()))
+    if codes.null_count:
+        bad = int(np.flatnonzero(codes.is_null().to_numpy(zero_copy_only=False))[0])
         value = values[bad].as_py()
         problem = f"the unknown category '{shortened(value)}'" if value else "a missing value"
         raise DataError(
@@ -173,7 +155,7 @@ def _encode_arrow(values: pa.Array, attribute: Attribute, where: str, first_reco
             f"recode it, or list it as a category (now: "
             f"{shortened(', '.join(attribute.categories))})"
         )
-    return codes.astype(attribute.code_type)
+    return np.asarray(codes.to_numpy(zero_copy_only=False)).astype(attribute.code_type)
 
 
 def _encode_numbers(
@@ -219,7 +201,6 @@ def read_csv(
 
     Parameters
     ----------
-    path : path
     domain : Domain
         The attributes to read; further columns of the file are left out.
     discretizations : sequence of Discretization, optional
@@ -239,17 +220,13 @@ def read_csv(
     """
     intervals = _intervals(discretizations, domain)
     parsed: list[list[Codes]] = [[] for _ in domain]
-    chunks = text_columns(
-        path, domain.names, column_positions=column_positions, delimiter=delimiter
-    )
+    chunks = text_columns(path, domain.names, column_positions, delimiter)
     for before, columns in chunks:
         for attribute, values, codes in zip(domain, columns, parsed, strict=True):
             into = intervals.get(attribute.name)
             place = str(Path(path)), before + 1
             codes.append(
-                _encode_numbers(values, into, *place)
-                if into
-                else _encode_arrow(values, attribute, *place)
+                _encode_numbers(values, into, *place) if into else encode(values, attribute, *place)
             )
     return Microdata(domain, tuple(np.concatenate(codes) for codes in parsed))
 
@@ -274,24 +251,17 @@ def read_parquet(path: Path | str) -> Microdata:
     DataError
         If the file is absent, is no Parquet, does not say what its domain is, or lacks a column.
     """
-    file = Path(path)
-    table = read_parquet_table(file)
-    metadata = table.schema.metadata or {}
-    if CATEGORICAL_KEY not in metadata:
-        raise DataError(
-            f"{file}: has no domain in its metadata, so codes have no meaning; "
-            "read the records with read_csv and a domain, and write them again"
-        )
-    try:
-        about = json.loads(metadata[CATEGORICAL_KEY])
-        domain, marks = domain_from_json(about["attributes"]), dict(about["marks"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(
-            f"{file}: its metadata describe no domain ({error}); make the file again"
-        ) from None
-    refuse_missing_columns(file, table, domain.names, "the domain has")
+    table, (domain, marks) = read_described(
+        path,
+        CATEGORICAL_KEY,
+        lambda about: (domain_from_json(about["attributes"]), dict(about["marks"])),
+        "domain",
+        "has no domain in its metadata, so codes have no meaning; read the records with read_csv "
+        "and a domain, and write them again",
+    )
+    refuse_missing_columns(path, table, domain.names, "the domain has")
     columns = tuple(
-        encode(table.column(a.name).cast(pa.string()).combine_chunks(), a, str(file))
+        encode(table.column(a.name).cast(pa.string()).combine_chunks(), a, str(path))
         for a in domain
     )
     return Microdata(domain, columns, marks)

@@ -6,7 +6,6 @@ be protected (quantiles, the smallest and the largest value) are published with 
 tell something of the records that no epsilon counts; nothing here computes edges from data.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -28,8 +27,6 @@ class Discretization:
 
     Parameters
     ----------
-    name : str
-        Of the attribute.
     edges : tuple of float
         Strictly increasing; a value that equals an edge belongs to the interval above it.
     open_below, open_above : bool
@@ -155,18 +152,6 @@ class Discretization:
                 f"value, extend the edges, or set {side}"
             )
         return record, problem
-
-    @classmethod
-    def from_edges(
-        cls,
-        name: str,
-        edges: Sequence[float],
-        *,
-        open_below: bool = False,
-        open_above: bool = False,
-    ) -> "Discretization":
-        """Return the intervals between edges that are stated one by one."""
-        return cls(name, tuple(edges), open_below, open_above)
 
     @classmethod
     def equal_width(cls, name: str, low: float, high: float, intervals: int) -> "Discretization":

@@ -23,10 +23,8 @@ class Attribute:
 
     Parameters
     ----------
-    name : str
     categories : tuple of str
         In the order of their codes 0, 1, ...; an ordinal attribute has them from low to high.
-    scale : "nominal" or "ordinal"
 
     Examples
     --------
@@ -43,13 +41,11 @@ class Attribute:
             raise DeniableError("an attribute has no name; give it one")
         if not self.categories:
             raise DeniableError(f"attribute {self.name!r} has no categories; list at least one")
-        seen: set[str] = set()
-        for category in self.categories:
-            if category in seen:
-                raise DeniableError(
-                    f"attribute {self.name!r} lists the category {category!r} twice; keep one"
-                )
-            seen.add(category)
+        if len(set(self.categories)) < self.size:
+            twice = next(each for each in self.categories if self.categories.count(each) > 1)
+            raise DeniableError(
+                f"attribute {self.name!r} lists the category {twice!r} twice; keep one"
+            )
         if self.scale not in ("nominal", "ordinal"):
             raise DeniableError(
                 f"attribute {self.name!r} has the scale {self.scale!r}; use 'nominal' or 'ordinal'"
@@ -73,22 +69,17 @@ class Attribute:
         DataError
             If the attribute has no such category.
         """
-        try:
-            return self.categories.index(category)
-        except ValueError:
+        if category not in self.categories:
             raise DataError(
                 f"attribute {self.name!r} has no category {category!r}; "
                 f"it has {', '.join(map(repr, self.categories))}"
-            ) from None
+            )
+        return self.categories.index(category)
 
 
 @dataclass(frozen=True)
 class Domain:
     """An ordered product of attributes.
-
-    Parameters
-    ----------
-    attributes : tuple of Attribute
 
     Examples
     --------
@@ -104,8 +95,8 @@ class Domain:
     def __post_init__(self) -> None:
         if not self.attributes:
             raise DeniableError("a domain needs at least one attribute")
-        for position, name in enumerate(self.names):
-            if name in self.names[:position]:
+        for name in self.names:
+            if self.names.count(name) > 1:
                 raise DeniableError(f"the domain lists the attribute {name!r} twice; keep one")
 
     def __iter__(self) -> Iterator[Attribute]:
@@ -137,12 +128,11 @@ class Domain:
         DataError
             If the domain has no such attribute.
         """
-        try:
-            return self.names.index(name)
-        except ValueError:
+        if name not in self.names:
             raise DataError(
                 f"there is no attribute {name!r}; there are {', '.join(map(repr, self.names))}"
-            ) from None
+            )
+        return self.names.index(name)
 
     def __getitem__(self, name: str) -> Attribute:
         return self.attributes[self.position(name)]
@@ -150,6 +140,13 @@ class Domain:
     def project(self, names: Sequence[str]) -> "Domain":
         """Return the domain of the named attributes, in the order named."""
         return Domain(tuple(self[name] for name in names))
+
+    def cell_labels(self) -> list[str]:
+        """Return the names of the joint cells in tables, in the order of their codes."""
+        return [
+            " x ".join(a.categories[code] for a, code in zip(self, codes, strict=True))
+            for codes in np.ndindex(*self.shape)
+        ]
 
     def ravel(self, columns: Sequence[Codes]) -> npt.NDArray[np.int64]:
         """Turn one column of codes an attribute into codes of the joint cells (row-major).

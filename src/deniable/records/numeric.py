@@ -14,14 +14,13 @@ import pyarrow.parquet as pq
 from deniable.arrays import Floats
 from deniable.errors import DataError
 from deniable.records.arrow import (
-    CATEGORICAL_KEY,
     NUMERIC_KEY,
     ArrowRecords,
-    read_parquet_table,
+    read_described,
     refuse_missing_columns,
-    text_codes,
 )
-from deniable.records.categorical import Microdata, read_parquet
+from deniable.records.categorical import Microdata, encode, read_parquet
+from deniable.records.domain import Attribute, refuse_foreign_codes
 
 ClassCodes = npt.NDArray[np.int8]
 
@@ -113,27 +112,21 @@ class NumericMicrodata(ArrowRecords):
         columns = [self.position(name) for name in names]
         return replace(self, names=tuple(names), values=self.values[:, columns])
 
-    def training_split(
-        self, share: float = TRAINING_SHARE
-    ) -> tuple["NumericMicrodata", "NumericMicrodata"]:
-        """Return the first records, to train on, and the others, to test on.
+    def training_split(self) -> tuple["NumericMicrodata", "NumericMicrodata"]:
+        """Return the first 66 % of the records, to train on, and the others, to test on.
 
-        Parameters
-        ----------
-        share : float
-            Of the records that train, above 0 and below 1; their number is rounded to the nearest
-            whole one (713 of Census, 3,233 of Wine; [idp], section 4.2).
+        The number of the first is rounded to the nearest whole one (713 of Census, 3,233 of Wine;
+        [idp], section 4.2).
 
         Raises
         ------
         DataError
-            If the share leaves no record to train or none to test on.
+            If this leaves no record to train or none to test on.
         """
-        first = round(share * len(self)) if 0 < share < 1 else 0
+        first = round(TRAINING_SHARE * len(self))
         if not 0 < first < len(self):
             raise DataError(
-                f"a training share of {share!r} of {len(self)} records leaves none to train or "
-                "none to test on; give a share inside 0 .. 1, and more records"
+                f"{len(self)} records leave none to train or none to test on; give 2 or more"
             )
         return (
             replace(self, values=self.values[:first], labels=self.labels[:first]),
@@ -211,13 +204,7 @@ def _class_codes(
         )
     if labels.size == 0:
         return np.empty(expected, dtype=np.int8)
-    if labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= len(classes):
-        allowed = np.isin(labels, range(len(classes)))
-        wrong = labels[int(allowed.argmin())]
-        raise DataError(
-            f"class {class_name!r}: the label {wrong!r} is no code; allowed: whole numbers of "
-            f"0 .. {len(classes) - 1}"
-        )
+    refuse_foreign_codes(labels, len(classes), f"class {class_name!r}")
     return labels.astype(np.int8)
 
 
@@ -230,50 +217,33 @@ def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
         If the file is absent, is no Parquet, does not say what its attributes are, lacks a
         column, or holds a value that is no finite number or a class that is not in its list.
     """
-    file = Path(path)
-    table = read_parquet_table(file)
-    about = _about(file, table)
-    named = [*about["attributes"], *([about["class"]] if about["class"] else [])]
-    refuse_missing_columns(file, table, named, "the metadata have")
-    columns = [_floats(file, name, table.column(name)) for name in about["attributes"]]
-    labels = np.empty(0, dtype=np.int8)
-    if about["class"]:
-        labels = _labels(file, about["class"], about["classes"], table.column(about["class"]))
+    table, (names, of_class, marks) = read_described(
+        path,
+        NUMERIC_KEY,
+        _about,
+        "numeric attributes",
+        "does not say which attributes are numeric; give the file of a numeric data set",
+    )
+    named = [*names, *([of_class.name] if of_class else [])]
+    refuse_missing_columns(path, table, named, "the metadata have")
+    columns = [_floats(path, name, table.column(name)) for name in names]
+    values = np.column_stack(columns) if columns else np.empty((table.num_rows, 0))
+    labels = np.empty(0, dtype=np.int8) if of_class is None else _labels(path, of_class, table)
+    class_name, classes = (of_class.name, of_class.categories) if of_class else ("", ())
     try:
-        return NumericMicrodata(
-            tuple(about["attributes"]),
-            np.column_stack(columns) if columns else np.empty((table.num_rows, 0)),
-            about["class"],
-            tuple(about["classes"]),
-            labels,
-            about["marks"],
-        )
+        return NumericMicrodata(names, values, class_name, classes, labels, marks)
     except DataError as error:
-        raise DataError(f"{file}: {error}") from None
+        raise DataError(f"{path}: {error}") from None
 
 
-def _about(file: Path, table: pa.Table) -> dict[str, Any]:
-    metadata = table.schema.metadata or {}
-    if CATEGORICAL_KEY in metadata:
-        raise DataError(f"{file}: holds categorical microdata; give the file of a numeric data set")
-    if NUMERIC_KEY not in metadata:
-        raise DataError(
-            f"{file}: does not say which attributes are numeric; read the records with "
-            "read_numeric_csv, and write them again"
-        )
-    try:
-        about = json.loads(metadata[NUMERIC_KEY])
-        attributes, classes = about["attributes"], about["classes"]
-        if not all(isinstance(name, str) for name in (*attributes, *classes, about["class"])):
-            raise TypeError("a name is no text")
-        return {**about, "marks": dict(about["marks"])}
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(
-            f"{file}: its metadata describe no numeric attributes ({error}); make the file again"
-        ) from None
+def _about(about: Any) -> tuple[tuple[str, ...], Attribute | None, dict[str, str]]:
+    names, name, classes = tuple(about["attributes"]), about["class"], tuple(about["classes"])
+    if not all(isinstance(each, str) for each in (*names, name, *classes)):
+        raise TypeError("a name is no text")
+    return names, Attribute(name, classes) if name or classes else None, dict(about["marks"])
 
 
-def _floats(file: Path, name: str, column: pa.ChunkedArray) -> Floats:
+def _floats(file: Path | str, name: str, column: pa.ChunkedArray) -> Floats:
     if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
         raise DataError(
             f"{file}: column {name!r} holds {column.type}, no numbers; make the file again"
@@ -283,18 +253,14 @@ def _floats(file: Path, name: str, column: pa.ChunkedArray) -> Floats:
     return np.asarray(numbers, dtype=np.float64)
 
 
-def _labels(file: Path, name: str, classes: Sequence[str], column: pa.ChunkedArray) -> ClassCodes:
+def _labels(path: Path | str, of_class: Attribute, table: pa.Table) -> ClassCodes:
     try:
-        texts = column.cast(pa.string())
+        texts = table.column(of_class.name).cast(pa.string()).combine_chunks()
     except pa.ArrowException:
-        raise DataError(f"{file}: column {name!r} is no text; make the file again") from None
-    codes, bad = text_codes(texts, classes)
-    if bad is not None:
         raise DataError(
-            f"{file}: record {bad + 1}, column {name!r} has {texts[bad].as_py()!r}, which is no "
-            f"class; the classes are {', '.join(classes)}; make the file again"
-        )
-    return codes.astype(np.int8)
+            f"{path}: column {of_class.name!r} is no text; make the file again"
+        ) from None
+    return encode(texts, of_class, f"{path}").astype(np.int8)
 
 
 def read_true_records(path: Path | str) -> Microdata | NumericMicrodata:

@@ -1,4 +1,3 @@
-from .files import LANES as LANES, Lane as Lane, Step as Step
 from .lane import (
     CONVENTION as CONVENTION,
     PRODUCTION_MARK as PRODUCTION_MARK,
@@ -14,6 +13,7 @@ from .lane import (
     write_made as write_made,
 )
 from .settings import (
+    LANES as LANES,
     NETWORK_FILES as NETWORK_FILES,
     AnyRelease as AnyRelease,
     CategoricalRelease as CategoricalRelease,
@@ -26,9 +26,11 @@ from .settings import (
     IdpRelease as IdpRelease,
     IndependentRelease as IndependentRelease,
     JointRelease as JointRelease,
+    Lane as Lane,
     NumericRelease as NumericRelease,
     PramRelease as PramRelease,
     Release as Release,
     RetentionMatrix as RetentionMatrix,
+    Step as Step,
     TwoStepMatrix as TwoStepMatrix,
 )

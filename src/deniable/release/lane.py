@@ -39,12 +39,7 @@ def described(
 ) -> dict[str, Any]:
     """Return how the description of every release begins.
 
-    Parameters
-    ----------
-    release : AnyRelease
-    data_source : str
-    production : str
-        The notice of a release that is no rehearsal.
+    `production` is the notice of a release that is no rehearsal.
     """
     return {
         "release": release.name,
@@ -119,14 +114,9 @@ def write_made(files: Iterable[Path | str], made: Mapping[str, Any]) -> None:
 
 
 def released(release: str, matrix: str, rows: Sequence[tuple[str, str, Finding]]) -> pd.DataFrame:
-    """Return findings on a release as rows of the audit.
+    """Return findings on a release, each with its unit and of what it is, as rows of the audit.
 
-    Parameters
-    ----------
-    release : str
-    matrix : str
-        Of which kind its channels are.
-    rows : sequence of (unit, of, Finding)
+    `matrix` says of which kind its channels are.
     """
     return pd.DataFrame(
         [

@@ -1,22 +1,28 @@
-"""What a release can be told, as typed models; `deniable.pipeline.config` holds them to it."""
+"""What a release can be told, as typed models, and the lanes that releases of a kind go through.
 
-from typing import Annotated, ClassVar, Literal, Self
+`deniable.pipeline.config` holds releases to the models.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from deniable.randomized_response import ClusterMechanism, Reading
-from deniable.study import Coverage, Epsilon, Probability, Share, Values
+from deniable.study import Coverage, Epsilon, Probability, Share, Values, resolve
 from deniable.validation import Strict
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
 NETWORK_FILES = "networks/"
 """What names of data drawn from a network (`deniable.datasets.networks.FILES`) begin with."""
+LaneName = Literal["categorical", "numeric", "collection"]
 
 
 class _Release(Strict):
     data_kind: ClassVar[Literal["categorical", "numeric"]] = "categorical"
-    lane: ClassVar[Literal["categorical", "numeric", "collection"]] = "categorical"
+    lane: ClassVar[LaneName] = "categorical"
     """Which rules make it, and so which files it leaves."""
 
     name: Name
@@ -125,10 +131,7 @@ class PramRelease(_Release):
     def blocks(self, names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
         """Return which of the attributes go through a matrix together, in order of the first.
 
-        Parameters
-        ----------
-        names : tuple of str
-            The release's attributes, stratum attributes among them.
+        `names` are the release's attributes, stratum attributes among them.
         """
         block_of = {name: tuple(block) for block in self.joint for name in block}
         free = [name for name in names if name not in self.strata]
@@ -142,7 +145,7 @@ class PramRelease(_Release):
 
 class _NumericRelease(_Release):
     data_kind: ClassVar[Literal["categorical", "numeric"]] = "numeric"
-    lane: ClassVar[Literal["categorical", "numeric", "collection"]] = "numeric"
+    lane: ClassVar[LaneName] = "numeric"
 
     epsilon: Epsilon
     rehearsal: bool
@@ -182,7 +185,7 @@ class HistogramRelease(_NumericRelease):
 class CollectionRelease(_Release):
     """Tables collected from clients in blocks, through channels of their own ([rrba])."""
 
-    lane: ClassVar[Literal["categorical", "numeric", "collection"]] = "collection"
+    lane: ClassVar[LaneName] = "collection"
 
     mechanism: Literal["rrba"]
     size: Annotated[int, Field(ge=2, le=8)] = 2
@@ -217,3 +220,138 @@ CategoricalRelease = IndependentRelease | ClustersRelease | JointRelease | PramR
 NumericRelease = IdpRelease | HistogramRelease
 AnyRelease = CategoricalRelease | NumericRelease | CollectionRelease
 Release = Annotated[AnyRelease, Field(discriminator="mechanism")]
+
+
+# -- lanes: what carries out each step, and its files in a release's folder ------------------------
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step that every lane has.
+
+    Attributes
+    ----------
+    run : str
+        A function, as "module:function" below `deniable`: only the process that takes the step
+        imports its module. It takes the release; after the design what earlier steps left (by the
+        names of the files, without their endings); for design, draw and check the true records; for
+        draw and check the root seed, which is looked at for rehearsals only; and what its script
+        reads besides. It returns what is to be left, by name.
+    reads, leaves : tuple of str
+        Files in the release's folder.
+    """
+
+    run: str
+    reads: tuple[str, ...]
+    leaves: tuple[str, ...]
+
+    def __call__(self, *given: Any) -> Mapping[str, Any]:
+        """Carry out the step."""
+        made: Mapping[str, Any] = resolve(self.run)(*given)
+        return made
+
+
+@dataclass(frozen=True)
+class Lane:
+    """What releases of one kind go through.
+
+    Attributes
+    ----------
+    design, draw : Step
+        They read the true records.
+    estimate : Step
+        From what was drawn alone, as everything ``later``: it costs no privacy.
+    later : tuple of str
+        Files that are made of the estimates, by rules of the lane's own.
+    check : Step
+        Of rehearsals only: it reads the true records again.
+    shown : tuple of str
+        Files that the report's page is made from, besides those of the check.
+    """
+
+    design: Step
+    draw: Step
+    estimate: Step
+    later: tuple[str, ...]
+    check: Step
+    shown: tuple[str, ...]
+
+    @property
+    def drawn_once(self) -> tuple[str, ...]:
+        """What a release that is no rehearsal keeps for good, once all of it is there."""
+        return self.design.leaves + self.draw.leaves
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """What every release leaves."""
+        return self.drawn_once + self.estimate.leaves + self.later
+
+
+LANES: Mapping[str, Lane] = {
+    "categorical": Lane(
+        design=Step("release.categorical.design:designed", (), ("channels.json",)),
+        draw=Step(
+            "release.categorical.design:protected",
+            reads=("channels.json",),
+            leaves=("protected.parquet", "protected.csv"),
+        ),
+        estimate=Step(
+            "release.categorical.estimates:estimated",
+            reads=("channels.json", "protected.parquet"),
+            leaves=("estimates.csv",),
+        ),
+        later=("adjusted_weights.csv", "adjustment.json", "synthetic.parquet", "synthetic.csv"),
+        check=Step(
+            "release.categorical.check:checked",
+            reads=(
+                *("channels.json", "protected.parquet", "estimates.csv"),
+                *("adjusted_weights.csv", "synthetic.parquet"),
+            ),
+            leaves=("check.csv", "synthetic_check.csv"),
+        ),
+        shown=("channels.json", "estimates.csv", "adjustment.json"),
+    ),
+    "numeric": Lane(
+        design=Step("release.numeric.promises:designed", (), ("release.json", "audit.csv")),
+        draw=Step(
+            "release.numeric.design:protected",
+            reads=("release.json",),
+            leaves=("protected.parquet", "protected.csv"),
+        ),
+        estimate=Step(
+            "release.numeric.estimates:estimated",
+            reads=("release.json", "protected.parquet"),
+            leaves=("estimates.csv",),
+        ),
+        later=(),
+        check=Step(
+            "release.numeric.check:checked",
+            reads=("release.json", "protected.parquet", "estimates.csv"),
+            leaves=("check.csv", "utility.csv"),
+        ),
+        shown=("release.json", "audit.csv", "estimates.csv"),
+    ),
+    "collection": Lane(
+        design=Step("release.collection.design:designed", (), ("release.json", "views.json")),
+        draw=Step(
+            "release.collection.design:collected",
+            reads=("views.json",),
+            leaves=("collection.csv", "clients.csv"),
+        ),
+        estimate=Step(
+            "release.collection.estimates:estimated",
+            reads=("release.json", "views.json", "collection.csv"),
+            leaves=("tables.csv",),
+        ),
+        later=("consistent.csv", "margins.csv", "two_step.csv", "independence.csv"),
+        check=Step(
+            "release.collection.check:checked",
+            reads=(
+                *("views.json", "tables.csv", "consistent.csv"),
+                *("two_step.csv", "independence.csv"),
+            ),
+            leaves=("check.csv",),
+        ),
+        shown=("release.json", "margins.csv", "independence.csv"),
+    ),
+}

@@ -19,19 +19,20 @@ from deniable.pram.protocol import StratifiedProtocol, parts_by_stratum, shares
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 from deniable.release.categorical import design as release
-from deniable.release.categorical.audit import audit_release, audit_release_samplers
 from deniable.release.categorical.check import (
+    audit_release,
+    audit_release_samplers,
     check_against_truth,
     coverage_of_redraws,
     distances_from_truth,
 )
-from deniable.release.categorical.estimates import estimate
-from deniable.release.categorical.matrices import matrices_index, matrices_table, write_matrices
-from deniable.release.categorical.synthesis import (
+from deniable.release.categorical.estimates import (
     adjust_reports,
     describe_adjustment,
+    estimate,
     synthesize_release,
 )
+from deniable.release.categorical.pram import matrices_table, write_matrices
 from deniable.release.lane import read_made, source_for
 from deniable.release.settings import PramRelease
 from deniable.report.releases import ReleaseFiles
@@ -421,13 +422,14 @@ def test_every_matrix_is_written_to_the_last_digit(
         assert row.least_retention == pytest.approx(used.diagonal().min())
 
 
-def test_names_of_files_are_safe_and_differ() -> None:
+def test_names_of_files_are_safe_and_differ(tmp_path: Path) -> None:
     odd = Attribute("a/b", ("../x", "*", "ü"))
     domain = Domain((odd, Attribute("s", ("1/2", "1 2", "<1"))))
     left = domain.project(["a/b"])
     own = release.rr_independent(left, 0.5, "keep")
     protocol = StratifiedProtocol(domain, ("s",), {(c,): own for c in ("1/2", "1 2", "<1")})
-    files = matrices_index(protocol)["file"]
+    write_matrices(protocol, tmp_path)
+    files = pd.read_csv(tmp_path / "index.csv")["file"]
     assert files.is_unique
     assert files.str.fullmatch(r"[A-Za-z0-9_.-]+").all()
     assert not files.str.startswith(".").any()

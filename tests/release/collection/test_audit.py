@@ -12,7 +12,7 @@ from deniable.pipeline.config import release_from
 from deniable.randomized_response.audit import audit_multirr
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
-from deniable.release.collection.audit import audit_collection
+from deniable.release.collection.check import audit_collection
 from deniable.release.collection.design import collect_answers, describe, design_collection, in_full
 from deniable.release.lane import source_for
 from deniable.release.settings import CollectionRelease

@@ -24,7 +24,6 @@ from deniable.records.domain import Attribute, Domain
 from deniable.release.collection.check import check_collection, depends, margins_of_network
 from deniable.release.collection.design import (
     CollectionDesign,
-    cell_names,
     collect_answers,
     describe,
     design_collection,
@@ -180,7 +179,7 @@ def test_every_client_is_asked_once(answers: str, block: int) -> None:
         question = place[tuple(attributes.split(" x "))]
         same = (clients["block"] == block_number) & (clients["question"] == question)
         assert rows["reports"].sum() == same.sum() > 0
-        assert rows["categories"].tolist() == cell_names(DOMAIN, attributes.split(" x "))
+        assert rows["categories"].tolist() == DOMAIN.project(attributes.split(" x ")).cell_labels()
 
 
 def test_a_rehearsal_is_repeated_and_a_release_uses_no_seed() -> None:
@@ -214,7 +213,7 @@ def test_reports_have_the_distribution_of_the_channel() -> None:
         true = ["1", "z", "no", "4"]
         own = [true[DOMAIN.position(name)] for name in names]
         expected = np.full(counts.size, 0.6 / counts.size)
-        expected[cell_names(DOMAIN, names).index(" x ".join(own))] += 0.4
+        expected[DOMAIN.project(names).cell_labels().index(" x ".join(own))] += 0.4
         # 6 tables, an error rate of 1e-6 each.
         assert stats.chisquare(counts, expected * counts.sum()).pvalue > 1e-6
 

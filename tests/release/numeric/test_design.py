@@ -18,7 +18,6 @@ from deniable.pipeline.config import release_from
 from deniable.records.numeric import NumericMicrodata, read_numeric_parquet
 from deniable.release.lane import REHEARSAL_MARK
 from deniable.release.numeric import design as release_numeric
-from deniable.release.numeric.audit import FOR_ALL, FOR_THE_OWNER, audit_numeric_release
 from deniable.release.numeric.check import check_numbers, measure_utility
 from deniable.release.numeric.design import (
     HISTOGRAMS,
@@ -46,8 +45,11 @@ from deniable.release.numeric.estimates import (
 from deniable.release.numeric.promises import (
     CENTROID,
     CENTROIDS,
+    FOR_ALL,
+    FOR_THE_OWNER,
     INFINITE,
     RECORD,
+    audit_numeric_release,
     describe,
     exact_epsilons,
     proved_epsilon,

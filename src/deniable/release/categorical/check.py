@@ -1,7 +1,12 @@
-"""How a rehearsal of a release of categories fares against the truth, which a rehearsal knows."""
+"""Releases of categories held to what they state: the audit, and rehearsals beside the truth.
 
+The audit reads the channel file of any release. A rehearsal alone knows the true records.
+"""
+
+import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -12,15 +17,129 @@ from scipy import special
 
 from deniable.arrays import Floats
 from deniable.estimation import Part, combined
-from deniable.pram import StratifiedProtocol
+from deniable.pram import StratifiedProtocol, label
+from deniable.privacy import (
+    Finding,
+    Matrix,
+    SamplerTest,
+    audit_sampler,
+    cells_by_others,
+    column_epsilon,
+    exact_epsilon,
+)
+from deniable.randomized_response import audit as multirr_audit
 from deniable.records import Microdata
-from deniable.release import CategoricalRelease, marked
-from deniable.release.categorical.estimates import StratumReports, groups, margins, reports_by_block
-from deniable.release.categorical.synthesis import SYNTHETIC_MARKS
-from deniable.sampling import generator_for
+from deniable.release import CategoricalRelease, marked, released
+from deniable.release.categorical.estimates import (
+    SYNTHETIC_MARKS,
+    StratumReports,
+    groups,
+    margins,
+    reports_by_block,
+)
+from deniable.sampling import generator_for, whole_weights
 
 ROUNDING = 1e-8  # of numbers written with 9 digits
 KEYS = ["attributes", "categories", "stratum"]
+LARGEST_EXACT = 64  # categories of a matrix whose every ratio is taken in whole numbers
+RAREST = 1e-4  # p-value of a sampler's test that passes: a right one misses it once in 10,000
+SAMPLER_COLUMNS = ["release", "cluster", "cells", *(x.name for x in fields(SamplerTest)), "holds"]
+
+
+# -- the audit -------------------------------------------------------------------------------------
+
+
+def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
+    """Audit what a release states of its privacy, from its channel file.
+
+    Of randomized response, as `deniable.randomized_response.audit.audit_release`. Of PRAM the
+    claims are those in the file, for the worst stratum; the exact epsilon is that of the matrices
+    as the file spells them, in whole numbers; the shipped one that of the channels that are built
+    of them. A stratum attribute is claimed to have no finite epsilon, which is checked for nothing.
+
+    `description` is what `deniable.release.categorical.design.describe` wrote; returned are the
+    columns of `deniable.randomized_response.audit.audit_multirr`. For PRAM ``matrix`` is its kind.
+    """
+    if "protocols" not in description:
+        return multirr_audit.audit_release(description)
+    protocol = StratifiedProtocol.from_json(description)
+    privacy = description["privacy"]
+    claims = privacy["epsilon_by_changed_attribute"]
+    rows = [
+        ("attribute", name, Finding(float(claims[name]), *_worst(protocol, name)))
+        for name in protocol.randomized.names
+    ]
+    whole = Finding(float(privacy["epsilon"]), *_worst(protocol, None))
+    rows.append(("record", "all attributes", whole))
+    return released(description["release"], description["parameters"]["matrix"]["kind"], rows)
+
+
+def _worst(protocol: StratifiedProtocol, changed: str | None) -> tuple[float, float]:
+    """Return the exact and the shipped epsilon of the worst stratum.
+
+    Of a changed attribute, or of all (None), whose epsilons add up over blocks.
+    """
+    found = []
+    for own in protocol.protocols.values():
+        exact, shipped = 0.0, 0.0
+        for block, channel in zip(own.clusters, own.channels, strict=True):
+            classes, P = None, channel.matrix()
+            if changed is not None:
+                if changed not in block:
+                    continue
+                sizes = protocol.domain.project(block).shape
+                classes = cells_by_others(sizes, block.index(changed))
+            shipped += column_epsilon(P, classes)
+            exact += _exact(P, classes) if len(P) <= LARGEST_EXACT else column_epsilon(P, classes)
+        found.append((exact, shipped))
+    return max(exact for exact, _ in found), max(shipped for _, shipped in found)
+
+
+def _exact(P: np.ndarray, classes: list[list[int]] | None) -> float:
+    """Return the epsilon of a matrix whose rows are taken in their exact proportions."""
+    rows = [whole_weights(row) for row in P.tolist()]
+    common = math.lcm(*(sum(row) for row in rows))
+    weights: Matrix = np.array(
+        [[weight * (common // sum(row)) for weight in row] for row in rows], dtype=object
+    )
+    return exact_epsilon(weights, classes)
+
+
+def audit_release_samplers(
+    description: Mapping[str, Any], root_seed: int, draws: int = 400_000
+) -> pd.DataFrame:
+    """Hold each channel of a release against its matrix, by drawing from every true category.
+
+    Parameters
+    ----------
+    description : mapping
+        What `deniable.release.categorical.design.describe` wrote.
+    root_seed : int
+    draws : int
+        Draws for each channel, shared by its rows.
+
+    Returns
+    -------
+    DataFrame
+        ``release``, ``cluster`` (in a stratum named as "education in Female"), ``cells``,
+        ``draws``, ``statistic``, ``degrees_of_freedom``, ``p_value``, ``impossible`` (reports of
+        probability 0) and ``holds``: none impossible and a p-value above 1e-4, which a right
+        sampler misses once in ten thousand tests.
+    """
+    release, rows = description["release"], []
+    for stratum, own in StratifiedProtocol.from_json(description).protocols.items():
+        for block, channel in zip(own.clusters, own.channels, strict=True):
+            name = " x ".join(block) + (f" in {label(stratum)}" if stratum else "")
+            key = {"audit": "sampler", "release": release, "cluster": name}
+            randomize = partial(channel.randomize, source=generator_for(root_seed, key))
+            test = audit_sampler(randomize, channel.matrix(), max(draws // channel.size, 1))
+            holds = test.impossible == 0 and test.p_value > RAREST
+            about = {"release": release, "cluster": name, "cells": channel.size}
+            rows.append(about | asdict(test) | {"holds": holds})
+    return pd.DataFrame(rows, columns=SAMPLER_COLUMNS)
+
+
+# -- rehearsals ------------------------------------------------------------------------------------
 
 
 def checked(
@@ -28,16 +147,8 @@ def checked(
 ) -> dict[str, pd.DataFrame]:
     """Return a rehearsal's estimates, and what is made from them, beside the truth.
 
-    Parameters
-    ----------
-    release : CategoricalRelease
-    made : mapping
-        What the rehearsal left: ``channels``, ``estimates``, ``protected``, ``synthetic``,
-        ``adjusted_weights``.
-    data : Microdata
-        The true records.
-    seed : int
-        Of the redraws.
+    It left ``channels``, ``estimates``, ``protected``, ``synthetic`` and ``adjusted_weights``; the
+    seed is that of redraws.
     """
     protocol = StratifiedProtocol.from_json(made["channels"])
     generator = generator_for(seed, {"release": release.name, "check": "redraws"})
@@ -55,20 +166,9 @@ def checked(
 def check_against_truth(estimates: pd.DataFrame, coverage: pd.DataFrame) -> pd.DataFrame:
     """Set the estimates of a rehearsal beside the true proportions, which a rehearsal knows.
 
-    Parameters
-    ----------
-    estimates : DataFrame
-        As `estimate` returns it.
-    coverage : DataFrame
-        As `coverage_of_redraws` returns it.
-
-    Returns
-    -------
-    DataFrame
-        ``estimates`` with ``true``, ``coverage``, ``redraws``, and ``covered``: whether the
-        interval for the file holds the truth, empty without an estimate. Where the matrices are
-        invariant, with ``reported_covered`` and ``reported_coverage``, the same for the reports'
-        own shares.
+    ``estimates`` are returned with what `coverage_of_redraws` found, and ``covered``: whether the
+    interval for the file holds the truth, empty without an estimate. Where the matrices are
+    invariant, ``reported_covered`` is the same for the reports' own shares.
     """
     table = estimates.merge(coverage, on=KEYS, validate="one_to_one", how="left")
     for prefix in ("", "reported_"):
@@ -93,13 +193,7 @@ def coverage_of_redraws(
     """Draw the release again and again, as counts, and see how often each interval covers.
 
     One release says little of its intervals: its cells depend on each other, so they miss together.
-
-    Parameters
-    ----------
-    protocol : StratifiedProtocol
-        Its matrices stay as they are, as they do given the records.
-    data : Microdata
-        The true records.
+    Matrices stay as they are, as they do given the true records, `data`.
 
     Returns
     -------
@@ -147,14 +241,8 @@ def distances_from_truth(
 ) -> pd.DataFrame:
     """Say how far a rehearsal's files are from the true records, which a rehearsal knows.
 
-    Parameters
-    ----------
-    protocol : StratifiedProtocol
-    data : Microdata
-        The true records.
-    protected, synthetic : Microdata
-    weights : array, shape (len(protected),)
-        As `adjust_reports` returns them.
+    `data` are the true records; `weights` are those of the protected ones, as `adjust_reports`
+    returns them.
 
     Returns
     -------
@@ -174,14 +262,10 @@ def distances_from_truth(
             "synthetic": _shares(synthetic, attributes),
             "adjusted": _shares(protected, attributes, weights),
         }
+        randomized = set(attributes) - set(protocol.strata)
+        together = any(randomized <= set(block) for block in protocol.blocks)
         rows.append(
-            {
-                "attributes": " x ".join(attributes),
-                "one_cluster": any(
-                    set(attributes) - set(protocol.strata) <= set(block)
-                    for block in protocol.blocks
-                ),
-            }
+            {"attributes": " x ".join(attributes), "one_cluster": together}
             | {file: float(np.abs(shares - true).sum() / 2) for file, shares in found.items()}
         )
     return pd.DataFrame(rows)

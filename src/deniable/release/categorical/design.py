@@ -39,18 +39,7 @@ def designed(release: CategoricalRelease, data: Microdata) -> dict[str, Any]:
 def protected(
     release: CategoricalRelease, made: Mapping[str, Any], data: Microdata, seed: int
 ) -> dict[str, Microdata]:
-    """Return what the draw of a release leaves: its protected file.
-
-    Parameters
-    ----------
-    release : CategoricalRelease
-    made : mapping
-        With ``channels``, the release's description.
-    data : Microdata
-        The true records.
-    seed : int
-        Looked at for a rehearsal only.
-    """
+    """Return what the draw of a release leaves: its protected file, by its ``channels``."""
     protocol = StratifiedProtocol.from_json(made["channels"])
     return {"protected": protect(release, protocol, data, source_for(release, seed))}
 
@@ -111,26 +100,19 @@ def describe(
         privacy = pram_privacy(release, protocol)
         channels = {"estimates": estimators(release)} | protocol.to_json()
     else:
-        privacy, channels = _privacy(release, protocol), protocol.protocols[()].to_json()
-    return described(release, data_source) | {
-        "privacy": privacy,
-        "convention": CONVENTION,
-        **channels,
-    }
-
-
-def _privacy(release: CategoricalRelease, protocol: StratifiedProtocol) -> dict[str, Any]:
-    return {
-        "unit": "the whole record of one respondent",
-        "epsilon": protocol.epsilon,
-        "epsilon_by_changed_attribute": protocol.epsilon_by_changed_attribute(),
-        "not_counted": (
-            "clusters were formed from dependences of the true data; the epsilon of "
-            "assessing them is not in these figures"
-            if isinstance(release, ClustersRelease)
-            else "nothing"
-        ),
-    }
+        formed = (
+            "clusters were formed from dependences of the true data; the epsilon of assessing them "
+            "is not in these figures"
+        )
+        privacy = {
+            "unit": "the whole record of one respondent",
+            "epsilon": protocol.epsilon,
+            "epsilon_by_changed_attribute": protocol.epsilon_by_changed_attribute(),
+            "not_counted": formed if isinstance(release, ClustersRelease) else "nothing",
+        }
+        channels = protocol.protocols[()].to_json()
+    shown = {"privacy": privacy, "convention": CONVENTION}
+    return described(release, data_source) | shown | channels
 
 
 def protect(

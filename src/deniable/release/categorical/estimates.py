@@ -1,22 +1,39 @@
-"""The release lane, from a protected file and its channels to estimates, and how good they are."""
+"""What is made from a protected file and its channels: estimates, weights, synthetic records.
 
+Nothing here reads the true records, so it costs no privacy ([multirr], section 5).
+"""
+
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy import special
 
-from deniable.arrays import Counts, Floats
+from deniable.arrays import Counts, Floats, Positions
 from deniable.channels import Channel, KeepOrReplace, Target
+from deniable.errors import DeniableError
 from deniable.estimation import Likelihood, Part, Reduced, combined, own_share_part, unbiased_part
-from deniable.pram import Block, StratifiedProtocol, cell_labels, label
+from deniable.pram import Block, StratifiedProtocol, Stratum, label
+from deniable.randomized_response import TOLERANCE, Adjustment, adjust, repeat_records, synthesize
 from deniable.records import Domain, Microdata
 from deniable.release import CategoricalRelease, marked
+from deniable.sampling import RandomSource
 
 LIKELIHOOD_TOLERANCE = 1e-3  # nats; far below what any test between distributions could tell
 TARGETS: tuple[Target, ...] = ("file", "population")
+Basis = Literal["clusters", "adjustment"]
+
+SYNTHETIC_MARKS: Mapping[Basis, str] = {
+    "clusters": "SYNTHETIC: the cells estimated for each cluster of attributes, repeated, and the "
+    "clusters matched at random; no record is anybody's answer",
+    "adjustment": "SYNTHETIC: randomized records repeated as RR-Adjustment weights them; their "
+    "number and order are nobody's",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +63,8 @@ def estimate(
 ) -> pd.DataFrame:
     """Estimate every attribute's margin and every cluster's joint distribution.
 
-    Parameters
-    ----------
-    protocol : StratifiedProtocol
-    reports : Microdata
-        The protected file.
-    confidence : float
-        Of each interval on its own (normal approximation).
+    `reports` is the protected file; the confidence is that of each interval on its own (normal
+    approximation).
 
     Returns
     -------
@@ -76,23 +88,13 @@ def estimate(
         for margin, indicators in margins(protocol.domain.project(block)):
             about = margin | {"cluster": " x ".join(block)}
             for name, chosen in groups(strata):
-                parts = [strata[i].parts(indicators, invariant=protocol.invariant) for i in chosen]
-                shown = _columns(strata, chosen, parts, indicators, z)
-                likelihood = _likelihood(strata, chosen, likely, indicators)
-                tables.append(pd.DataFrame({**about, "stratum": name, **shown, **likelihood}))
-    return pd.concat(tables, ignore_index=True)[_order(protocol.invariant)]
-
-
-def _order(invariant: bool) -> list[str]:
-    of_target = [
-        f"{name}_{target}" for target in TARGETS for name in ("standard_error", "ci_low", "ci_high")
-    ]
-    columns = [
-        *("attributes", "categories", "cluster", "stratum", "records", "reported", "estimate"),
-        *of_target,
-        *("maximum_likelihood", "likelihood_gap"),
-    ]
-    return columns + ([f"reported_{name}" for name in of_target] if invariant else [])
+                own = [strata[i] for i in chosen]
+                columns = _columns(own, indicators, z, invariant=protocol.invariant)
+                likelihood = _likelihood(own, [likely[i] for i in chosen], indicators)
+                tables.append(pd.DataFrame({**about, "stratum": name, **columns, **likelihood}))
+    table = pd.concat(tables, ignore_index=True)
+    last = [name for name in table.columns.astype(str) if name.startswith("reported_")]
+    return table[[*table.columns.drop(last), *last]]
 
 
 def reports_by_block(
@@ -142,17 +144,14 @@ def margins(block: Domain) -> Iterator[tuple[dict[str, Any], Floats]]:
         cells = np.ravel_multi_index([columns[block.position(n)] for n in names], margin.shape)
         indicators = np.zeros((margin.size, block.size))
         indicators[cells, codes] = 1.0
-        yield {"attributes": " x ".join(names), "categories": cell_labels(margin)}, indicators
+        yield {"attributes": " x ".join(names), "categories": margin.cell_labels()}, indicators
 
 
 def _columns(
-    strata: Sequence[StratumReports],
-    chosen: Sequence[int],
-    parts: Sequence[tuple[Part, Part | None]],
-    indicators: Floats,
-    z: float,
+    strata: Sequence[StratumReports], indicators: Floats, z: float, *, invariant: bool
 ) -> dict[str, Floats | int]:
-    counts = sum((strata[i].counts for i in chosen), np.zeros(indicators.shape[1], dtype=np.int64))
+    parts = [each.parts(indicators, invariant=invariant) for each in strata]
+    counts = np.sum([each.counts for each in strata], axis=0)
     unbiased = combined([part for part, _ in parts])
     columns: dict[str, Floats | int] = {
         "records": unbiased.records,
@@ -176,16 +175,195 @@ def _intervals(part: Part, prefix: str, z: float) -> dict[str, Floats | int]:
 
 
 def _likelihood(
-    strata: Sequence[StratumReports],
-    chosen: Sequence[int],
-    likely: Sequence[Likelihood],
-    indicators: Floats,
+    strata: Sequence[StratumReports], likely: Sequence[Likelihood], indicators: Floats
 ) -> dict[str, Floats | float]:
     """Return the maximum-likelihood estimate: strata have likelihoods of their own, which add."""
-    records = [int(strata[i].counts.sum()) for i in chosen]
+    records = [int(each.counts.sum()) for each in strata]
     mixed = sum(
-        (n / sum(records) * likely[i].proportions for n, i in zip(records, chosen, strict=True)),
+        (n / sum(records) * own.proportions for n, own in zip(records, likely, strict=True)),
         np.zeros(indicators.shape[1]),
     )
-    gap = float(sum(likely[i].gap for i in chosen))
+    gap = float(sum(own.gap for own in likely))
     return {"maximum_likelihood": indicators @ mixed, "likelihood_gap": gap}
+
+
+# -- weights and synthetic records -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class AdjustedReports:
+    """Weights of a protected file, and how well they meet its estimates in each stratum.
+
+    Attributes
+    ----------
+    weights : array, shape (records,)
+        In the order of the records, not negative, sum 1; each stratum has its share.
+    adjustments : mapping of stratum to Adjustment
+        Of each stratum on its own.
+    """
+
+    weights: Floats
+    adjustments: Mapping[Stratum, Adjustment]
+
+    def table(self) -> pd.DataFrame:
+        """Return a row a record: ``record``, its number from 1, and ``weight``."""
+        records = np.arange(1, self.weights.size + 1)
+        return pd.DataFrame({"record": records, "weight": self.weights})
+
+
+def estimated_distributions(
+    protocol: StratifiedProtocol, estimates: pd.DataFrame, stratum: Stratum = ()
+) -> list[Floats]:
+    """Return the estimated distribution of each cluster, by default of the whole file.
+
+    By maximum likelihood; through invariant matrices the reports' own shares, which are unbiased,
+    a distribution already, and nearer to the truth. The estimates are those of `estimate`.
+
+    Raises
+    ------
+    DeniableError
+        If the estimates are not those of the protocol's clusters.
+    """
+    distributions = []
+    own = estimates[estimates["stratum"] == label(stratum)]
+    column = "reported" if protocol.invariant else "maximum_likelihood"
+    for cluster in protocol.blocks:
+        name, cells = " x ".join(cluster), protocol.domain.project(cluster).size
+        found = own.loc[own["attributes"] == name, column].to_numpy(float)
+        if found.size != cells:
+            where = f" in the stratum {label(stratum)}" if stratum else ""
+            raise DeniableError(
+                f"the estimates have {found.size} rows for {name}{where}, which has {cells} cells; "
+                "estimate again from the protected file"
+            )
+        distributions.append(found)
+    return distributions
+
+
+def adjust_reports(
+    protocol: StratifiedProtocol, reports: Microdata, estimates: pd.DataFrame
+) -> AdjustedReports:
+    """Weight the randomized records so that every cluster has its estimated distribution.
+
+    The targets are the maximum-likelihood estimates: attribute by attribute for RR-Independent,
+    cluster by cluster for RR-Clusters. RR-Joint has one cluster, so its weights are that estimate.
+    Strata, which are reported as they are, are weighted one by one, each to its own estimates.
+    Reports through invariant matrices meet their targets as they are: their weights are equal.
+
+    Warns
+    -----
+    RuntimeWarning
+        As `deniable.randomized_response.adjustment.adjust` does.
+    """
+    weights = np.empty(len(reports))
+    adjustments = {}
+    for stratum, rows, part in _strata(protocol, reports):
+        with _named_warnings(stratum):
+            adjusted = adjust(
+                [own.domain.ravel(own.columns) for own in map(part.project, protocol.blocks)],
+                estimated_distributions(protocol, estimates, stratum),
+                domains=[protocol.domain.project(cluster) for cluster in protocol.blocks],
+            )
+        weights[rows] = adjusted.weights * (len(part) / len(reports))
+        adjustments[stratum] = adjusted
+    return AdjustedReports(weights, adjustments)
+
+
+@contextmanager
+def _named_warnings(stratum: Stratum) -> Iterator[None]:
+    """Say of which stratum a warning is."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for each in caught:
+        where = f"stratum {label(stratum)}: " if stratum else ""
+        warnings.warn(f"{where}{each.message}", each.category, stacklevel=4)
+
+
+def _strata(
+    protocol: StratifiedProtocol, data: Microdata
+) -> Iterator[tuple[Stratum, Positions, Microdata]]:
+    """Yield the records of each stratum, restricted to what is randomized, and their positions."""
+    own = data.project(protocol.randomized.names)
+    for stratum, rows in protocol.parts(data):
+        part = Microdata(own.domain, tuple(column[rows] for column in own.columns), data.marks)
+        yield stratum, rows, part
+
+
+def describe_adjustment(
+    release: Mapping[str, Any], protocol: StratifiedProtocol, adjusted: AdjustedReports
+) -> dict[str, Any]:
+    """Return what the weights say of themselves; `release` is what the release says of itself.
+
+    Among others ``effective_records``, 1 / (sum of squared weights): as many equally weighted
+    records would say as much (Kish). ``sweeps`` and ``gap`` are the largest of any stratum.
+    """
+    weights, each = adjusted.weights, adjusted.adjustments
+    return {
+        **{key: release[key] for key in ("release", "notice", "rehearsal", "data_source")},
+        "method": "RR-Adjustment, Algorithm 2 of Multi-Dimensional Randomized Response"
+        + (", in each stratum on its own" if protocol.strata else ""),
+        "targets": ("reported" if protocol.invariant else "maximum_likelihood")
+        + " in estimates.csv, for each of the clusters"
+        + (" in each stratum" if protocol.strata else ""),
+        "clusters": [list(cluster) for cluster in protocol.blocks],
+        "records": weights.size,
+        "records_of_weight_0": int(np.sum(weights == 0)),
+        "effective_records": float(1 / np.sum(weights**2)),
+        "sweeps": max(adjustment.sweeps for adjustment in each.values()),
+        "gap": max(adjustment.gap for adjustment in each.values()),
+        "tolerance": TOLERANCE,
+        "left_out": [
+            _left_out(protocol, stratum, out.attribute, out.category, out.target)
+            for stratum, adjustment in each.items()
+            for out in adjustment.unreachable
+        ],
+    }
+
+
+def _left_out(
+    protocol: StratifiedProtocol, stratum: Stratum, cluster: int, cell: int, target: float
+) -> dict[str, Any]:
+    domain = protocol.domain.project(protocol.blocks[cluster])
+    codes = np.unravel_index(cell, domain.shape)
+    categories = [a.categories[code] for a, code in zip(domain, codes, strict=True)]
+    where = {"stratum": dict(zip(protocol.strata, stratum, strict=True))} if stratum else {}
+    return {"attributes": list(domain.names), "categories": categories, "target": target} | where
+
+
+def synthesize_release(
+    basis: Basis,
+    protocol: StratifiedProtocol,
+    protected: Microdata,
+    estimates: pd.DataFrame,
+    weights: npt.ArrayLike,
+    source: RandomSource,
+) -> Microdata:
+    """Return as many synthetic records as the protected file has, marked as synthetic.
+
+    Stratum attributes are public: record by record they are those of the protected file, and the
+    others are made within the stratum.
+
+    Parameters
+    ----------
+    basis : "clusters" or "adjustment"
+        What to repeat: the estimated cells of each cluster, or the weighted reports.
+    estimates : DataFrame
+        As `estimate` returns it.
+    weights : array, shape (len(protected),)
+        As `adjust_reports` returns them.
+    """
+    shares = np.asarray(weights, dtype=float)
+    columns = {name: protected.column(name).copy() for name in protected.domain.names}
+    for stratum, rows, part in _strata(protocol, protected):
+        if basis == "adjustment":
+            own = shares[rows] if shares.shape == (len(protected),) else shares
+            scaled = own / own.sum() if stratum else own
+            made = repeat_records(part, scaled, len(part), source)
+        else:
+            distributions = estimated_distributions(protocol, estimates, stratum)
+            made = synthesize(part.domain, protocol.blocks, distributions, len(part), source)
+        for name in part.domain.names:
+            columns[name][rows] = made.column(name)
+    marks = dict(protected.marks) | {"synthetic": SYNTHETIC_MARKS[basis]}
+    return Microdata(protected.domain, tuple(columns.values()), marks)

@@ -1,18 +1,22 @@
-"""PRAM in the release lane: its matrices for each stratum and block, and what they promise."""
+"""PRAM in the release lane: matrices for each stratum and block, their promises, their files."""
 
 import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from deniable.arrays import Floats
-from deniable.channels import Channel, invariance_gap
+from deniable.channels import Channel, invariance_gap, write_channel
 from deniable.errors import DeniableError
+from deniable.files import write_table
 from deniable.pram import (
     Block,
     StratifiedProtocol,
     Stratum,
-    cell_labels,
     label,
     matrix_from_file,
     parts_by_stratum,
@@ -23,7 +27,6 @@ from deniable.randomized_response import Protocol
 from deniable.records import Domain, Microdata
 from deniable.release import (
     DesignedMatrix,
-    EpsilonMatrix,
     FileMatrix,
     PramRelease,
     RetentionMatrix,
@@ -36,11 +39,7 @@ TOLERANCE = 1e-9  # of what a solver is asked for
 def design_pram(release: PramRelease, data: Microdata) -> StratifiedProtocol:
     """Return the matrices of a release, for each stratum that has records and each block.
 
-    Parameters
-    ----------
-    release : PramRelease
-    data : Microdata
-        The true records, of the release's attributes.
+    `data` are the true records, of the release's attributes.
 
     Raises
     ------
@@ -95,24 +94,9 @@ def _matrix(release: PramRelease, block: Domain, proportions: Floats) -> Channel
     match release.matrix:
         case FileMatrix(files=files):
             return matrix_from_file(files[" x ".join(block.names)], block)
-        case EpsilonMatrix(epsilon=epsilon):
-            return pram_matrix(proportions, "epsilon", epsilon=epsilon)
-        case RetentionMatrix(retention=retention):
-            return pram_matrix(proportions, "retention", retention=retention)
-        case TwoStepMatrix(epsilon=first_epsilon, retention=first_retention):
-            return pram_matrix(
-                proportions, "two_step", epsilon=first_epsilon, retention=first_retention
-            )
-        case DesignedMatrix() as wanted:
-            return pram_matrix(
-                proportions,
-                "designed",
-                epsilon=wanted.epsilon,
-                retention=wanted.retention,
-                invariant=wanted.invariant,
-                loss=wanted.loss,
-                categories=cell_labels(block),
-            )
+        case wanted:
+            options = wanted.model_dump(exclude={"kind"})
+            return pram_matrix(proportions, wanted.kind, **options, categories=block.cell_labels())
 
 
 def _refuse_unkept(where: str, release: PramRelease, channel: Channel, proportions: Floats) -> None:
@@ -206,3 +190,68 @@ def _not_counted(release: PramRelease) -> str:
     if isinstance(release.matrix, FileMatrix):
         return "whatever the files of matrices tell, if they were made from the true records"
     return "nothing"
+
+
+# -- the matrices as tables ------------------------------------------------------------------------
+
+
+def matrices_table(protocol: StratifiedProtocol) -> pd.DataFrame:
+    """Return all matrices: ``stratum``, ``block``, ``true``, ``reported``, ``probability``.
+
+    A row an entry. Probabilities are text, with as many digits as give the same number again.
+    """
+    tables = [
+        pd.DataFrame(
+            {
+                **about,
+                "true": np.repeat(categories, len(categories)),
+                "reported": categories * len(categories),
+                "probability": [repr(float(entry)) for entry in channel.matrix().reshape(-1)],
+            }
+        )
+        for _, about, categories, channel in _named_matrices(protocol)
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def write_matrices(protocol: StratifiedProtocol, folder: Path | str) -> None:
+    """Write each matrix to a file of its own, and ``index.csv``, a row a matrix.
+
+    The files have the form that ``deniable channel`` reads. The index has ``file``, ``stratum``,
+    ``block``, ``categories``, ``epsilon`` (exact), ``least_retention`` (smallest diagonal entry),
+    ``invariant``.
+    """
+    rows = []
+    for file, about, categories, channel in _named_matrices(protocol):
+        write_channel(Path(folder) / file, channel, categories)
+        rows.append(
+            {
+                "file": file,
+                **about,
+                "categories": channel.size,
+                "epsilon": channel.epsilon,
+                "least_retention": float(np.diag(channel.matrix()).min()),
+                "invariant": protocol.invariant,
+            }
+        )
+    write_table(Path(folder) / "index.csv", pd.DataFrame(rows))
+
+
+def _named_matrices(
+    protocol: StratifiedProtocol,
+) -> Iterator[tuple[str, dict[str, str], list[str], Channel]]:
+    """Yield a file's name, stratum and block, categories and channel for each matrix.
+
+    The name is safe in any file system and the only one of its kind.
+    """
+    for number, (stratum, own) in enumerate(protocol.protocols.items(), start=1):
+        prefix = f"{number:02d}_{_safe(stratum)}." if stratum else ""
+        pairs = zip(own.clusters, own.channels, strict=True)
+        for position, (block, channel) in enumerate(pairs, start=1):
+            about = {"stratum": label(stratum), "block": " x ".join(block)}
+            categories = protocol.domain.project(block).cell_labels()
+            yield f"{prefix}{position:02d}_{_safe(block)}.csv", about, categories, channel
+
+
+def _safe(names: Stratum | Block) -> str:
+    return re.sub(r"[^A-Za-z0-9-]+", "_", "_x_".join(names))[:60]

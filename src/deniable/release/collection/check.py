@@ -1,6 +1,8 @@
-"""How a rehearsal of a collection fares against the truth, which a rehearsal knows."""
+"""Collections by RRBA held to what they state: the audit, and rehearsals beside the truth."""
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,12 @@ from deniable.arrays import Floats
 from deniable.contingency import LogLinearModel
 from deniable.datasets import exact_margin, from_resources
 from deniable.estimation import Z_95, jensen_shannon_distances, l2_distances
+from deniable.privacy import Finding, column_epsilon, exact_epsilon
 from deniable.records import Microdata
-from deniable.release import CollectionRelease, marked
+from deniable.release import CollectionRelease, marked, released
 from deniable.release.collection.design import BETWEEN, CollectionDesign
 from deniable.release.collection.estimates import cells_of
-from deniable.rrba import Combination
+from deniable.rrba import Combination, table_channel
 
 EXACTLY_INDEPENDENT = 1e-12
 DECISIONS = (
@@ -26,6 +29,85 @@ DECISIONS = (
 )
 
 Margin = Callable[[Combination], Floats]
+
+
+# -- the audit -------------------------------------------------------------------------------------
+
+
+def audit_collection(
+    description: Mapping[str, Any], views: Mapping[str, Any], collection: pd.DataFrame
+) -> pd.DataFrame:
+    """Audit the epsilons that a collection states, from the tables that clients were sent.
+
+    Of an answer the claim is what views.json says of its table, the exact epsilon that of the
+    matrix p I + (1 - p) 1 q' in whole numbers, for each p and q that collection.csv holds; of a
+    client's record, the sums over what one client is asked.
+
+    `description` and `views` are the content of release.json and views.json, `collection` that of
+    collection.csv, p and fake with all their digits. The columns are those of
+    `deniable.randomized_response.audit.audit_multirr`: a row for each number of cells, and one for
+    the record.
+    """
+    design = CollectionDesign.from_json(views)
+    found = _findings(collection)
+    tables = {BETWEEN.join(combination): table for combination, table in design.tables.items()}
+    by_cells: dict[int, list[Finding]] = {}
+    for block in found:
+        for attributes, (exact, shipped) in block.items():
+            table = tables[attributes]
+            by_cells.setdefault(table.cells, []).append(Finding(table.epsilon, exact, shipped))
+    rows = [
+        ("answer", f"tables of {cells} cells", _worst(each))
+        for cells, each in sorted(by_cells.items())
+    ]
+    # Clients of a block answer all tables of a question, or none of them.
+    asked = [
+        [block[BETWEEN.join(combination)] for combination in question]
+        for block in found
+        for question in design.questions
+        if BETWEEN.join(question[0]) in block
+    ]
+    record = Finding(
+        float(description["privacy"]["epsilon"]),
+        max(sum(exact for exact, _ in question) for question in asked),
+        max(sum(shipped for _, shipped in question) for question in asked),
+    )
+    rows.append(("record", "all answers of a client", record))
+    return released(description["release"], "rrba", rows)
+
+
+def _worst(findings: Sequence[Finding]) -> Finding:
+    """Return the finding farthest above its claim; of those that hold, the largest."""
+    return max(findings, key=lambda each: (not each.holds, each.exact))
+
+
+def _findings(collection: pd.DataFrame) -> list[dict[str, tuple[float, float]]]:
+    """Return the exact and the shipped epsilon of each table, by block."""
+    known: dict[tuple[float, bytes], tuple[float, float]] = {}
+    found: dict[int, dict[str, tuple[float, float]]] = {}
+    for _, part in collection.groupby(["block", "attributes"], sort=False):
+        block, attributes = int(part["block"].iloc[0]), str(part["attributes"].iloc[0])
+        keep, sent = float(part["p"].iloc[0]), part["fake"].to_numpy(dtype=float)
+        key = (keep, sent.tobytes())
+        if key not in known:
+            known[key] = _epsilons(keep, sent)
+        found.setdefault(block, {})[attributes] = known[key]
+    return list(found.values())
+
+
+def _epsilons(keep: float, sent: Floats) -> tuple[float, float]:
+    """Return the epsilon of the matrix by its definition, and that of the channel that is drawn."""
+    p, cells = Fraction(keep), len(sent)
+    fakes = [Fraction(share) for share in sent.tolist()]
+    total = sum(fakes)  # floats sum to 1 but for rounding; the rows are distributions
+    fakes = [(1 - p) * share / total for share in fakes]
+    common = math.lcm(p.denominator, *(share.denominator for share in fakes))
+    weights = np.array([[int(share * common) for share in fakes]] * cells, dtype=object)
+    weights[np.arange(cells), np.arange(cells)] += int(p * common)
+    return exact_epsilon(weights), column_epsilon(table_channel(sent, keep).matrix())
+
+
+# -- rehearsals ------------------------------------------------------------------------------------
 
 
 def checked(
@@ -37,18 +119,8 @@ def checked(
 ) -> dict[str, pd.DataFrame]:
     """Return the tables of a rehearsal, and what was decided of them, beside the truth.
 
-    Parameters
-    ----------
-    release : CollectionRelease
-    made : mapping
-        What the rehearsal left: ``views``, ``tables``, ``consistent``, ``two_step``,
-        ``independence``.
-    data : Microdata
-        The true records.
-    seed : int
-        Nothing is drawn.
-    network : path, optional
-        Of the network that the records were drawn from.
+    It left ``views``, ``tables``, ``consistent``, ``two_step`` and ``independence``. `network` is
+    the path of the one that the records were drawn from, if so. Nothing is drawn.
     """
     design = CollectionDesign.from_json(made["views"])
     found = check_collection(
@@ -72,30 +144,22 @@ def check_collection(
     tests: pd.DataFrame,
     margin: Margin | None = None,
 ) -> pd.DataFrame:
-    """Set the tables of a rehearsal, and what was decided of them, beside the truth.
+    """Set the tables of a rehearsal, and what was decided of them, beside the true records.
 
-    Parameters
-    ----------
-    design : CollectionDesign
-    data : Microdata
-        The true records.
-    tables, consistent, fitted, tests : DataFrame
-        Of `estimate_tables`, `make_consistent`, `fit_in_two_steps` and `independence_tests`.
-    margin : callable, optional
-        The distribution of some attributes in the population that the file was drawn from, if it
-        is known.
+    They are those of `estimate_tables`, `make_consistent`, `fit_in_two_steps` and
+    `independence_tests`. `margin` gives the distribution of some attributes in the population that
+    the file was drawn from, if it is known.
 
     Returns
     -------
     DataFrame
-        A row for each table: ``attributes``, ``cells``; ``l2_*`` and ``js_*``, the
-        Euclidean and the Jensen-Shannon distance from the true proportions of the estimate (l2
-        only, for it may be negative), the ``nearest`` table without negative cells, the
-        ``consistent`` one, and the ``independent`` one; ``covered``, the share of true proportions
-        in their 95 % interval; ``answers``, ``p_value``, ``valid`` and ``rejected*`` of the
-        test; ``true_p_value`` and ``true_cramers_v`` (of pairs) of Pearson's test with the true
-        records; and ``dependent``, whether attributes depend on each other in
-        the population, if that is known.
+        A row for each table: ``attributes``, ``cells``; ``l2_*`` and ``js_*``, the Euclidean and
+        the Jensen-Shannon distance from the true proportions of the estimate (l2 only, for it may
+        be negative), the ``nearest`` table without negative cells, the ``consistent`` one, and the
+        ``independent`` one; ``covered``, the share of true proportions in their 95 % interval;
+        ``answers``, ``p_value``, ``valid`` and ``rejected*`` of the test; ``true_p_value`` and
+        ``true_cramers_v`` (of pairs) of Pearson's test with the true records; and ``dependent``,
+        whether attributes depend on each other in the population, if that is known.
     """
     columns = {
         "estimate": cells_of(design, tables, "estimate"),
@@ -120,9 +184,8 @@ def check_collection(
                 "cells": true.size,
                 **{f"l2_{c}": float(l2_distances(x, true.reshape(-1))) for c, x in away.items()},
                 **{
-                    f"js_{c}": float(jensen_shannon_distances(x, true.reshape(-1)))
-                    for c, x in away.items()
-                    if c != "estimate"
+                    f"js_{c}": float(jensen_shannon_distances(away[c], true.reshape(-1)))
+                    for c in ("nearest", "consistent", "independent")
                 },
                 "covered": float(low_enough.mean()),
                 **decided[name],
@@ -134,13 +197,7 @@ def check_collection(
 
 
 def margins_of_network(path: Path | str) -> Margin:
-    """Return the exact distributions in the population that a network describes.
-
-    Parameters
-    ----------
-    path : path
-        Of the network, under resources/networks.
-    """
+    """Return the exact distributions in the population of a network of resources/networks."""
     network = from_resources(Path(path).stem, Path(path).parent)
     return partial(exact_margin, network)
 

@@ -6,7 +6,7 @@ sent. This is the protocol of `deniable.rrba.protocol`, with the answers of a bl
 the same distribution, and nothing else reads true values.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -40,17 +40,10 @@ BETWEEN = " x "
 
 @dataclass(frozen=True, eq=False)
 class AskedTable:
-    """A table that is collected.
+    """A table that is collected, with p, the probability to `keep` a true answer.
 
-    Attributes
-    ----------
-    attributes : tuple of str
-    cells : int
-    keep : float
-        p.
-    epsilon : float
-        Of one answer, whatever table is sent: exact if tables stay uniform, else what the floor
-        guarantees. Rounded up.
+    Epsilon is that of one answer, whatever table is sent: exact if tables stay uniform, else what
+    the floor guarantees. Rounded up.
     """
 
     attributes: Combination
@@ -63,17 +56,18 @@ class AskedTable:
         """What Theorem 4.1 of [rrba] says of one answer; it does not hold."""
         return claimed_epsilon(self.keep) if self.cells > 1 else 0.0
 
+    def to_json(self) -> dict[str, Any]:
+        """Return size, probability and epsilons in plain values."""
+        claimed = {"claimed_epsilon": self.claimed_epsilon, "epsilon": self.epsilon}
+        return {"cells": self.cells, "p": self.keep} | claimed
+
 
 @dataclass(frozen=True, eq=False)
 class CollectionDesign:
     """What a collection asks.
 
-    Attributes
-    ----------
-    domain : Domain
-    questions : tuple of views
-        What one client is asked: the combinations of a view, or a single one.
-    tables : mapping of combination to AskedTable
+    A question, to one client, is of the combinations of a view, or of a single one; the table of
+    each combination is collected.
     """
 
     domain: Domain
@@ -104,29 +98,19 @@ class CollectionDesign:
 
     def to_json(self, clients: int) -> dict[str, Any]:
         """Return the content of views.json."""
-        return {
-            "attributes": attributes_to_json(self.domain),
-            "questions": [
-                {
-                    "question": number + 1,
-                    "clients": asked,
-                    "epsilon_of_a_client": self.client_epsilon(number),
-                    "tables": [
-                        {
-                            "attributes": list(combination),
-                            "cells": self.tables[combination].cells,
-                            "p": self.tables[combination].keep,
-                            "claimed_epsilon": self.tables[combination].claimed_epsilon,
-                            "epsilon": self.tables[combination].epsilon,
-                        }
-                        for combination in question
-                    ],
-                }
-                for number, (question, asked) in enumerate(
-                    zip(self.questions, self.clients(clients), strict=True)
-                )
-            ],
-        }
+        pairs = zip(self.questions, self.clients(clients), strict=True)
+        questions = [
+            {
+                "question": number + 1,
+                "clients": asked,
+                "epsilon_of_a_client": self.client_epsilon(number),
+                "tables": [
+                    {"attributes": list(each)} | self.tables[each].to_json() for each in question
+                ],
+            }
+            for number, (question, asked) in enumerate(pairs)
+        ]
+        return {"attributes": attributes_to_json(self.domain), "questions": questions}
 
     @classmethod
     def from_json(cls, described: Mapping[str, Any]) -> "CollectionDesign":
@@ -149,17 +133,9 @@ def designed(release: CollectionRelease, data: Microdata) -> dict[str, Any]:
 def collected(
     release: CollectionRelease, made: Mapping[str, Any], data: Microdata, seed: int
 ) -> dict[str, pd.DataFrame]:
-    """Return what a collection leaves: the answers, and who was asked what.
+    """Return what a collection by its ``views`` leaves: the answers, and who was asked what.
 
-    Parameters
-    ----------
-    release : CollectionRelease
-    made : mapping
-        With ``views``, what is asked.
-    data : Microdata
-        The true records, of a client each.
-    seed : int
-        Looked at for a rehearsal only.
+    `data` are the true records, of a client each.
     """
     design = CollectionDesign.from_json(made["views"])
     answers, clients = collect_answers(release, design, data, source_for(release, seed))
@@ -173,11 +149,7 @@ def collected(
 def design_collection(release: CollectionRelease, domain: Domain) -> CollectionDesign:
     """Return what a collection asks: views, the probabilities of true answers, their epsilons.
 
-    Parameters
-    ----------
-    release : CollectionRelease
-    domain : Domain
-        Of the data; nothing else of them enters.
+    Of the data nothing but the domain enters.
     """
     own = domain.project(release.attributes or domain.names)
     views = make_views(own.names, release.size)
@@ -209,14 +181,7 @@ def collect_answers(
 
     Clients are asked in a random order, and questions go round in this order: those who are asked
     a question are a simple random sample of the file, and questions differ by at most one client.
-
-    Parameters
-    ----------
-    release : CollectionRelease
-    design : CollectionDesign
-    data : Microdata
-        The true records. They leave through the channels only.
-    source : numpy.random.Generator or SystemSource
+    The true records leave through the channels only.
 
     Returns
     -------
@@ -275,7 +240,7 @@ def _reports(
 def _collection_table(
     design: CollectionDesign, parts: Sequence[tuple[AskedTable, int, Floats, Counts]]
 ) -> pd.DataFrame:
-    names = {each: cell_names(design.domain, each) for each in design.tables}
+    names = {each: design.domain.project(each).cell_labels() for each in design.tables}
     sizes = [table.cells for table, *_ in parts]
     epsilons = [
         answer_epsilon(sent, table.keep) if table.cells > 1 else 0.0 for table, _, sent, _ in parts
@@ -293,14 +258,6 @@ def _collection_table(
     )
 
 
-def cell_names(domain: Domain, attributes: Sequence[str]) -> list[str]:
-    """Return the categories of each cell of a table, in row-major order."""
-    own = domain.project(attributes)
-    columns = own.unravel(np.arange(own.size))
-    words = [[a.categories[code] for code in codes] for a, codes in zip(own, columns, strict=True)]
-    return [BETWEEN.join(each) for each in zip(*words, strict=True)]
-
-
 def in_full(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     """Return a table whose numbers in some columns are written with all their digits."""
     return table.assign(**{name: [repr(float(x)) for x in table[name]] for name in columns})
@@ -312,6 +269,9 @@ def describe(
     """Return what a collection says of itself: parameters, what is claimed, what is proved."""
     of_clients = [design.client_epsilon(number) for number in range(len(design.questions))]
     tables = list(design.tables.values())
+    by_cells: dict[int, list[AskedTable]] = {}
+    for table in tables:
+        by_cells.setdefault(table.cells, []).append(table)
     answers = design.answers(len(data)).values()
     return described(release, data.marks.get("data_source", "")) | {
         "clients": len(data),
@@ -338,19 +298,10 @@ def describe(
                 "answers of a client add up"
             ),
             "not_counted": "nothing: who is asked what, and when, does not depend on the records",
-            "by_cells": list(_by_cells(tables)),
+            "by_cells": [
+                {"cells": cells, "tables": len(alike)} | alike[0].to_json()
+                for cells, alike in sorted(by_cells.items())
+            ],
         },
         "convention": CONVENTION,
     }
-
-
-def _by_cells(tables: Sequence[AskedTable]) -> Iterator[dict[str, Any]]:
-    for cells in sorted({table.cells for table in tables}):
-        alike = [table for table in tables if table.cells == cells]
-        yield {
-            "cells": cells,
-            "tables": len(alike),
-            "p": alike[0].keep,
-            "claimed_epsilon": alike[0].claimed_epsilon,
-            "epsilon": alike[0].epsilon,
-        }

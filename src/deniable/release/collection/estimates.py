@@ -9,7 +9,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from deniable.arrays import Counts, Floats
@@ -22,7 +21,7 @@ from deniable.contingency import (
 )
 from deniable.errors import DeniableError
 from deniable.release import CollectionRelease, marked_as
-from deniable.release.collection.design import BETWEEN, CollectionDesign, cell_names
+from deniable.release.collection.design import BETWEEN, CollectionDesign
 from deniable.rrba import Combination, printed_estimate
 
 AGREEMENT = 1e-9
@@ -33,13 +32,8 @@ AGREEMENT = 1e-9
 class Answers:
     """All answers about one table, block by block.
 
-    Attributes
-    ----------
-    keep : float
-        p.
-    reports : array of int64, shape (blocks, cells)
-    fake : array, shape (blocks, cells)
-        q, the distribution of fake answers.
+    `keep` is p; `reports` and `fake`, q, the distribution of fake answers, have the shape
+    (blocks, cells).
     """
 
     keep: float
@@ -129,15 +123,9 @@ def estimated(release: CollectionRelease, made: Mapping[str, Any]) -> dict[str, 
 def estimate_tables(
     design: CollectionDesign, collection: pd.DataFrame, clients: int
 ) -> pd.DataFrame:
-    """Return the unbiased estimate of each table, from all blocks.
+    """Return the unbiased estimate of each table, from all blocks of `collect_answers`.
 
-    Parameters
-    ----------
-    design : CollectionDesign
-    collection : DataFrame
-        As `deniable.release.collection.design.collect_answers` returns it.
-    clients : int
-        All clients of the file.
+    `clients` are all of the file.
 
     Returns
     -------
@@ -149,7 +137,7 @@ def estimate_tables(
         pd.DataFrame(
             {
                 "attributes": BETWEEN.join(combination),
-                "categories": cell_names(design.domain, combination),
+                "categories": design.domain.project(combination).cell_labels(),
                 "answers": answers.number,
                 "reported": answers.reported,
                 "estimate": answers.estimate(),
@@ -178,16 +166,10 @@ def cells_of(
 def make_consistent(
     design: CollectionDesign, tables: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return tables that agree on all shared margins, closest to the estimates ([rrba], 4.3).
+    """Return tables that agree on all shared margins, closest to `estimate_tables` ([rrba], 4.3).
 
     Weighted least squares, the weights from the standard errors; see
     `deniable.contingency.consistency`.
-
-    Parameters
-    ----------
-    design : CollectionDesign
-    tables : DataFrame
-        As `estimate_tables` returns it.
 
     Returns
     -------
@@ -221,20 +203,13 @@ def make_consistent(
 def margins_apart(tables: Mapping[Combination, Floats]) -> float:
     """Return the largest difference between the margins of any two tables, or of a total from 1."""
     apart = max(abs(float(cells.sum()) - 1) for cells in tables.values())
-    for shared in _shared_margins(tables):
-        apart = max(apart, float(np.ptp(shared, axis=0).max()))
-    return apart
-
-
-def _shared_margins(tables: Mapping[Combination, Floats]) -> Iterator[Floats]:
-    """Yield all tables' margins over the same attributes, as rows."""
     margins: dict[tuple[str, ...], list[Floats]] = {}
     for names, cells in tables.items():
         table = NoisyTable(names, cells)
         for size in range(1, len(names)):
             for kept in combinations(names, size):
                 margins.setdefault(kept, []).append(margin_of(table, kept).reshape(-1))
-    yield from map(np.array, margins.values())
+    return max([apart, *(float(np.ptp(shared, axis=0).max()) for shared in margins.values())])
 
 
 def _margins(
@@ -264,18 +239,17 @@ def _margins(
 def fit_in_two_steps(design: CollectionDesign, tables: pd.DataFrame) -> pd.DataFrame:
     """Return the two-step maximum-likelihood estimate of each table, were it independent.
 
-    [rrba], section 6: the nearest table without negative cells, then the expected table under
-    independence of its attributes, fitted as if the first had been observed. Both as proportions.
-
-    Returns
-    -------
-    DataFrame
-        ``attributes``, ``categories``, ``estimate``, ``nearest`` and ``independent``.
+    [rrba], section 6: the ``nearest`` table without negative cells, then the expected table if its
+    attributes were ``independent``, fitted as if the first had been observed. Both as proportions,
+    beside ``attributes``, ``categories`` and ``estimate``.
     """
     estimates = cells_of(design, tables, "estimate")
     nearest: dict[Combination, Floats] = {}
     fitted: dict[Combination, Floats] = {}
-    for shape, alike in by_shape(estimates).items():
+    by_shape: dict[tuple[int, ...], list[Combination]] = {}
+    for each, cells in estimates.items():
+        by_shape.setdefault(cells.shape, []).append(each)
+    for shape, alike in by_shape.items():
         noisy = np.array([estimates[each].reshape(-1) for each in alike])
         found = two_step_estimate(noisy, 1.0, LogLinearModel.independence(shape))
         nearest |= zip(alike, found.tables, strict=True)
@@ -284,13 +258,3 @@ def fit_in_two_steps(design: CollectionDesign, tables: pd.DataFrame) -> pd.DataF
         nearest=np.concatenate([nearest[each] for each in design.tables]),
         independent=np.concatenate([fitted[each] for each in design.tables]),
     )
-
-
-def by_shape(
-    tables: Mapping[Combination, npt.NDArray[np.generic]],
-) -> dict[tuple[int, ...], list[Combination]]:
-    """Return which tables have the same shape, to be worked on together."""
-    alike: dict[tuple[int, ...], list[Combination]] = {}
-    for names, cells in tables.items():
-        alike.setdefault(cells.shape, []).append(names)
-    return alike

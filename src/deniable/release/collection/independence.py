@@ -14,7 +14,7 @@ second p-value alone decides.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ LEVEL = 0.05
 SPARE = 1.25
 """How many times the tables that a single rejection after Holm's adjustment needs are drawn."""
 CHI_SQUARED, MONTE_CARLO, NOTHING = "chi-squared", "Monte Carlo", "nothing to test"
+RESULTS = ("answers", "statistic", "degrees_of_freedom", "p_value", "valid", "method")
 
 _Shape = tuple[int, ...]
 _Group = tuple[_Shape, float, bytes]
@@ -42,17 +43,10 @@ def independence_tests(
     generator: np.random.Generator,
     monte_carlo_tables: int = MONTE_CARLO_TABLES,
 ) -> pd.DataFrame:
-    """Test for each table whether its attributes are independent of one another.
+    """Test for each table of `collect_answers` whether its attributes are independent.
 
-    Parameters
-    ----------
-    design : CollectionDesign
-    collection : DataFrame
-        As `deniable.release.collection.design.collect_answers` returns it.
-    generator : numpy.random.Generator
-        For Monte Carlo tables. What it draws protects nobody: it may be seeded.
-    monte_carlo_tables : int
-        More are drawn for p-values that are the least possible with so many.
+    The generator is for Monte Carlo tables. What it draws protects nobody: it may be seeded. More
+    are drawn for p-values that are the least possible with `monte_carlo_tables`.
 
     Returns
     -------
@@ -94,29 +88,18 @@ def _tested(
     model = LogLinearModel.independence(shape)
     numbers = [each.number for each in answers]
     if model.degrees_of_freedom < 1:
-        return [_row(number, 0.0, 0, math.nan, False, NOTHING) for number in numbers]
+        nothing = (0.0, 0, math.nan, False, NOTHING)
+        return [dict(zip(RESULTS, (number, *nothing), strict=True)) for number in numbers]
     channel = table_channel(answers[0].average_fake, answers[0].keep)
     reports = np.array([each.reports.sum(axis=0) for each in answers])
     found = channel_test(reports, channel, model, generator=generator, tables=monte_carlo_tables)
     drawn = f"{MONTE_CARLO}, {monte_carlo_tables} tables"
     results = (numbers, found.statistic.tolist(), found.p_value.tolist(), found.valid.tolist())
-    return [
-        _row(number, statistic, model.degrees_of_freedom, p, valid, CHI_SQUARED if valid else drawn)
+    rows = [
+        (number, statistic, model.degrees_of_freedom, p, valid, CHI_SQUARED if valid else drawn)
         for number, statistic, p, valid in zip(*results, strict=True)
     ]
-
-
-def _row(
-    answers: int, statistic: float, freedom: int, p_value: float, valid: bool, method: str
-) -> dict[str, object]:
-    return {
-        "answers": answers,
-        "statistic": statistic,
-        "degrees_of_freedom": freedom,
-        "p_value": p_value,
-        "valid": valid,
-        "method": method,
-    }
+    return [dict(zip(RESULTS, row, strict=True)) for row in rows]
 
 
 def _is_least(row: Mapping[str, Any], monte_carlo_tables: int) -> bool:
@@ -125,44 +108,38 @@ def _is_least(row: Mapping[str, Any], monte_carlo_tables: int) -> bool:
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:
-    """Return p-values adjusted by Holm's step-down method; what is no number is no test.
+    """Return p-values, shape (tests,), adjusted by Holm's step-down method.
 
-    Parameters
-    ----------
-    p_values : shape (tests,)
+    What is no number is no test.
 
     Examples
     --------
     >>> holm([0.01, 0.04, 0.03]).round(4).tolist()
     [0.03, 0.06, 0.06]
     """
-    values = np.asarray(p_values, dtype=float)
-    known = np.flatnonzero(~np.isnan(values))
-    order = known[np.argsort(values[known], kind="stable")]
-    factors = np.arange(order.size, 0, -1)
-    adjusted = np.full(values.shape, np.nan)
-    adjusted[order] = np.minimum(np.maximum.accumulate(factors * values[order]), 1.0)
-    return adjusted
+    return _adjusted(p_values, lambda n: np.arange(n, 0, -1), np.maximum.accumulate)
 
 
 def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
-    """Return p-values adjusted by Benjamini and Hochberg's step-up method.
-
-    Parameters
-    ----------
-    p_values : shape (tests,)
-        What is no number is no test.
+    """Return p-values adjusted by Benjamini and Hochberg's step-up method, otherwise as `holm`.
 
     Examples
     --------
     >>> benjamini_hochberg([0.01, 0.04, 0.03]).round(4).tolist()
     [0.03, 0.04, 0.04]
     """
+    return _adjusted(
+        p_values, lambda n: n / np.arange(1, n + 1), lambda x: np.minimum.accumulate(x[::-1])[::-1]
+    )
+
+
+def _adjusted(
+    p_values: npt.ArrayLike, factors: Callable[[int], Any], step: Callable[[Floats], Any]
+) -> Floats:
+    """Return p-values times factors, from the smallest on, in steps that do not decrease."""
     values = np.asarray(p_values, dtype=float)
     known = np.flatnonzero(~np.isnan(values))
     order = known[np.argsort(values[known], kind="stable")]
-    factors = order.size / np.arange(1, order.size + 1)
     adjusted = np.full(values.shape, np.nan)
-    smallest = np.minimum.accumulate((factors * values[order])[::-1])[::-1]
-    adjusted[order] = np.minimum(smallest, 1.0)
+    adjusted[order] = np.minimum(step(factors(order.size) * values[order]), 1.0)
     return adjusted

@@ -15,7 +15,7 @@ from deniable.release.numeric.estimates import estimate_numbers, statistics
 from deniable.sampling import SeededNoise, generator_for
 
 ROUNDING = 1e-8  # of numbers written with 9 digits
-UTILITY_COLUMNS = ("measure", "class", "value", "reference", "reference_is")
+UTILITY_COLUMNS = ["measure", "class", "value", "reference", "reference_is"]
 UNPROTECTED = "the true records"
 
 
@@ -24,15 +24,7 @@ def checked(
 ) -> dict[str, pd.DataFrame]:
     """Return a rehearsal's estimates beside the truth, and what its file keeps and shows.
 
-    Parameters
-    ----------
-    release : NumericRelease
-    made : mapping
-        What the rehearsal left: ``release``, ``protected``, ``estimates``.
-    data : NumericMicrodata
-        The true records.
-    seed : int
-        Of redraws and forests.
+    It left ``release``, ``protected`` and ``estimates``; the seed is that of redraws and forests.
     """
     stated = Domains.from_json(made["release"]["domains"])
     redraws, forests = (
@@ -56,23 +48,9 @@ def check_numbers(
 ) -> pd.DataFrame:
     """Set the estimates of a rehearsal beside the truth, and see how often intervals cover it.
 
-    Parameters
-    ----------
-    release : NumericRelease
-    stated : Domains
-    data : NumericMicrodata
-        The true records.
-    estimates : DataFrame
-        As `deniable.release.numeric.estimates.estimate_numbers` returns it.
-    generator : Generator
-    redraws : int
-        How often the release is drawn again, if it has intervals.
-
-    Returns
-    -------
-    DataFrame
-        ``estimates`` with ``true``, ``covered``, and ``coverage`` over ``redraws``; these three are
-        empty where there is no interval.
+    A release that has intervals is drawn again `redraws` times. Those of `estimate_numbers` are
+    returned with ``true``, ``covered``, and ``coverage`` over ``redraws``; the last three are empty
+    where there is no interval.
     """
     own = chosen(release, data)
     true = np.array(_truth(release, stated, own))
@@ -107,15 +85,9 @@ def _truth(release: NumericRelease, stated: Domains, data: NumericMicrodata) -> 
 def measure_utility(
     release: NumericRelease, data: NumericMicrodata, protected: NumericMicrodata, seed: int
 ) -> pd.DataFrame:
-    """Return what a rehearsal keeps of the records, and what it shows of them.
+    """Return what a rehearsal keeps of the true records, and what it shows of them.
 
-    Parameters
-    ----------
-    release : NumericRelease
-    data, protected : NumericMicrodata
-        The true records, and the protected file of the same records.
-    seed : int
-        Of the random forests.
+    `protected` is the protected file of the same records; the seed is that of random forests.
 
     Returns
     -------
@@ -130,7 +102,7 @@ def measure_utility(
     rows = list(_whole_file(release, own, protected))
     if len(own.classes) > 1:
         rows += _of_forests(own, protected, seed)
-    return pd.DataFrame(rows, columns=list(UTILITY_COLUMNS))
+    return pd.DataFrame(rows, columns=UTILITY_COLUMNS)
 
 
 def _whole_file(

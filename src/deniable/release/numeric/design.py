@@ -17,7 +17,7 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
-from deniable.idp import Masking, NoisyHistograms, Ranking, domain_bounds, masking, noisy_histograms
+from deniable.idp import Masking, Ranking, domain_bounds, masking, noisy_histograms
 from deniable.records import NumericMicrodata
 from deniable.release import HistogramRelease, IdpRelease, NumericRelease, marks_for
 from deniable.sampling import Noise, SeededNoise, SystemNoise, generator_for
@@ -29,13 +29,7 @@ HISTOGRAMS = "histograms"
 
 @dataclass(frozen=True, eq=False)
 class Domains:
-    """Between which values each attribute is taken to lie.
-
-    Attributes
-    ----------
-    names : tuple of str
-    lower, upper : array, shape (attributes,)
-    """
+    """Between which values each attribute is taken to lie: `lower` and `upper` of each name."""
 
     names: tuple[str, ...]
     lower: Floats
@@ -67,13 +61,8 @@ def domains(
 ) -> Domains:
     """Return the domains of a release's attributes.
 
-    Parameters
-    ----------
-    release : NumericRelease
-    data : NumericMicrodata
-        The true records, of the release's attributes. They are looked at only for a domain factor.
-    bounds : mapping of attribute to (lower, upper)
-        The manifest's.
+    The true records of these attributes are looked at only for a domain factor; `bounds` are the
+    manifest's, (lower, upper) of attributes.
 
     Raises
     ------
@@ -129,18 +118,7 @@ def _generator(release: NumericRelease, root_seed: int | None, step: str) -> np.
 def protected(
     release: NumericRelease, made: Mapping[str, Any], data: NumericMicrodata, seed: int
 ) -> dict[str, NumericMicrodata]:
-    """Return what the draw of a release leaves: its protected file.
-
-    Parameters
-    ----------
-    release : NumericRelease
-    made : mapping
-        With ``release``, the release's description.
-    data : NumericMicrodata
-        The true records.
-    seed : int
-        Looked at for a rehearsal only.
-    """
+    """Return what the draw of a release leaves: its protected file, as ``release`` describes it."""
     stated = Domains.from_json(made["release"]["domains"])
     return {"protected": protect(release, stated, data, noise_for(release, seed), seed)}
 
@@ -158,44 +136,29 @@ def protect(
     noise: Noise,
     root_seed: int | None = None,
 ) -> NumericMicrodata:
-    """Protect every record's numbers and mark the result; the class stays as it is.
+    """Protect every true record's numbers and mark the result; the class stays as it is.
 
-    Parameters
-    ----------
-    release : NumericRelease
-    stated : Domains
-    data : NumericMicrodata
-        The true records.
-    noise : Noise
-    root_seed : int, optional
-        Of a rehearsal. Synthetic records are made of what is protected already: the choice of
-        their generator touches no promise.
+    The root seed is that of a rehearsal. Synthetic records are made of what is protected already:
+    the choice of their generator touches no promise.
     """
     own = chosen(release, data)
     marks = marks_for(release, data, SAMPLER_MARK)
     if isinstance(release, HistogramRelease):
-        tables = histograms_of(release, stated, own, noise)
+        tables = noisy_histograms(
+            stated.inner(own.values),
+            class_codes(own),
+            max(len(own.classes), 1),
+            stated.widths,
+            bins=release.bins,
+            epsilon=release.epsilon,
+            noise=noise,
+        )
         generator = _generator(release, root_seed, "synthesis")
         values = tables.synthesize(class_codes(own), generator)
         marks |= {"synthetic": "yes", HISTOGRAMS: json.dumps(tables.counts.tolist())}
     else:
         values = masking_of(release, stated, own).mask(noise)[0]
     return own.with_values(stated.outer(values), marks)
-
-
-def histograms_of(
-    release: HistogramRelease, stated: Domains, data: NumericMicrodata, noise: Noise
-) -> NoisyHistograms:
-    """Return the noisy histograms of a release."""
-    return noisy_histograms(
-        stated.inner(data.values),
-        class_codes(data),
-        max(len(data.classes), 1),
-        stated.widths,
-        bins=release.bins,
-        epsilon=release.epsilon,
-        noise=noise,
-    )
 
 
 def class_codes(data: NumericMicrodata) -> np.ndarray[Any, np.dtype[np.int8]]:

@@ -27,7 +27,6 @@ All intervals are for these very records; none counts that records may be a samp
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,7 @@ from scipy import special
 from deniable.arrays import Counts, Floats
 from deniable.idp import TABLE_DISTANCE, NoisyHistograms, histograms, split_budget
 from deniable.records import NumericMicrodata
-from deniable.release import HistogramRelease, NumericRelease, marked
+from deniable.release import HistogramRelease, IdpRelease, NumericRelease, marked
 from deniable.release.numeric.design import HISTOGRAMS, Domains, class_codes
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -53,17 +52,6 @@ BY_EDGES = "between edges of bins, which bound it simultaneously"
 Row = dict[str, Any]
 
 
-def quantile_name(level: float) -> str:
-    """Return how the quantile of a level is called.
-
-    Examples
-    --------
-    >>> quantile_name(0.25)
-    'quantile 0.25'
-    """
-    return f"quantile {level:g}"
-
-
 def estimated(release: NumericRelease, made: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
     """Return the estimates of a release, from what it says of itself and its protected file."""
     stated = Domains.from_json(made["release"]["domains"])
@@ -76,27 +64,15 @@ def estimate_numbers(
 ) -> pd.DataFrame:
     """Estimate each attribute's mean, standard deviation and quantiles from the protected file.
 
-    Parameters
-    ----------
-    release : NumericRelease
-    stated : Domains
-        As the release's description has them.
-    protected : NumericMicrodata
-    confidence : float
-        Of each interval on its own.
-
-    Returns
-    -------
-    DataFrame
-        The columns `COLUMNS`. ``released`` is the statistic of the protected file as it is. The
-        estimate, its standard error and its interval are empty where nothing right can be given;
-        ``note`` says why. Of histograms there is also the share of each class in each bin.
+    The domains are those of the release's description, the confidence that of each interval on its
+    own. In the columns `COLUMNS`, ``released`` is the statistic of the protected file as it is. The
+    estimate, its standard error and its interval are empty where nothing right can be given;
+    ``note`` says why. Of histograms there is also the share of each class in each bin.
     """
-    z = float(-special.ndtri((1 - confidence) / 2))
     if isinstance(release, HistogramRelease):
-        rows = _from_histograms(release, stated, protected, z, confidence)
+        rows = _from_histograms(release, stated, protected, confidence)
     elif release.method in {"dp", "dp_um"}:
-        rows = _from_known_noise(release.epsilon, release.k or 1, stated, protected, z)
+        rows = _from_known_noise(release, stated, protected, confidence)
     else:
         rows = _plain(protected, UNKNOWN_SCALE)
     return pd.DataFrame(rows, columns=list(COLUMNS))
@@ -110,29 +86,25 @@ def statistics(values: Floats) -> dict[str, float]:
     """
     levels = np.quantile(values, QUANTILES, method="inverted_cdf")
     found = {MEAN: values.mean(), DEVIATION: values.std(ddof=1)}
-    found |= {quantile_name(q): value for q, value in zip(QUANTILES, levels, strict=True)}
+    found |= {f"quantile {q:g}": value for q, value in zip(QUANTILES, levels, strict=True)}
     return {name: float(value) for name, value in found.items()}
 
 
 def _plain(protected: NumericMicrodata, note: str) -> Iterator[Row]:
     for name, column in zip(protected.names, protected.values.T, strict=True):
         for statistic, value in statistics(column).items():
-            yield {
-                "attribute": name,
-                "statistic": statistic,
-                "class": "",
-                "released": value,
-                "note": note,
-            }
+            about = {"attribute": name, "statistic": statistic, "class": ""}
+            yield about | {"released": value, "note": note}
 
 
 # -- values and centroids with noise of known scale ------------------------------------------------
 
 
 def _from_known_noise(
-    epsilon: float, k: int, stated: Domains, protected: NumericMicrodata, z: float
+    release: IdpRelease, stated: Domains, protected: NumericMicrodata, confidence: float
 ) -> Iterator[Row]:
-    shares = split_budget(epsilon, len(stated.names))
+    k, z = release.k or 1, float(-special.ndtri((1 - confidence) / 2))
+    shares = split_budget(release.epsilon, len(stated.names))
     for row in _plain(protected, NO_INTERVAL):
         j = stated.names.index(row["attribute"])
         scale, width = stated.widths[j] / shares[j], stated.widths[j]
@@ -154,13 +126,9 @@ def _mean(inner: Floats, at_0: int, at_upper: int, k: int, scale: float) -> tupl
     """Return the unbiased mean and its standard error.
 
     A cluster of n records has noise of scale `scale` / n; its n records share it, so that each
-    cluster adds noise of scale `scale` to the sum, whatever its size.
-
-    Parameters
-    ----------
-    at_0, at_upper : int
-        Clusters that were clipped to either end. Their sizes are k, but for one at most that has
-        less than k more: whole multiples of k in the number of records count them.
+    cluster adds noise of scale `scale` to the sum, whatever its size. `at_0` and `at_upper` are
+    clusters that were clipped to either end. Their sizes are k, but for one at most that has less
+    than k more: whole multiples of k in the number of records count them.
     """
     clusters = len(inner) // k
     total = inner.sum() + scale * (at_upper - at_0)
@@ -171,16 +139,9 @@ def _mean(inner: Floats, at_0: int, at_upper: int, k: int, scale: float) -> tupl
 def unbiased_power(
     p: int, y: Floats, at_0: Floats, at_upper: Floats, b: float, width: float
 ) -> Floats:
-    """Return what has the expectation x^p, from values with noise of scale b, clipped.
+    """Return what has the expectation x^p, p >= 1, from values y with noise of scale b.
 
-    Parameters
-    ----------
-    p : int, >= 1
-    y : array
-        In [0, width].
-    at_0, at_upper : array of bool
-        Which of them were clipped to an end.
-    b, width : float
+    They are clipped to [0, width], those `at_0` and `at_upper` to either end.
     """
     inside = y**p - b * b * p * (p - 1) * y ** max(p - 2, 0)
     low = -b if p == 1 else 0.0
@@ -237,18 +198,14 @@ def _moved(row: Row, by: float) -> Row:
 
 
 def _from_histograms(
-    release: HistogramRelease,
-    stated: Domains,
-    protected: NumericMicrodata,
-    z: float,
-    confidence: float,
+    release: HistogramRelease, stated: Domains, protected: NumericMicrodata, confidence: float
 ) -> Iterator[Row]:
     codes, names = class_codes(protected), protected.classes or ("",)
     sizes = np.bincount(codes, minlength=len(names))
     counts = np.array(json.loads(protected.marks[HISTOGRAMS]), dtype=np.int64)
     tables = NoisyHistograms(counts, sizes, stated.widths, release.epsilon)
     scale = TABLE_DISTANCE / split_budget(release.epsilon, len(stated.names))[0]
-    distributions = tables.distributions()
+    distributions, z = tables.distributions(), float(-special.ndtri((1 - confidence) / 2))
     for row in _plain(protected, BY_EDGES):
         j = stated.names.index(row["attribute"])
         one = _Histogram(counts[j], sizes, float(stated.widths[j]), float(scale))
@@ -296,17 +253,12 @@ def discrete_half_width(scale: float, confidence: float) -> int:
     return int(max(m, 0))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Histogram:
-    """One attribute's noisy counts, with sums that are known.
+    """One attribute's noisy counts, shape (classes, bins), with sums that are known.
 
-    Attributes
-    ----------
-    counts : array, shape (classes, bins)
-    sizes : array, shape (classes,)
-        Public: what the counts of each class would sum to without noise.
-    width, scale : float
-        Of the domain, of the noise.
+    The sizes of classes, what their counts would sum to without noise, are public. `width` is that
+    of the domain, `scale` that of the noise.
     """
 
     counts: Counts
@@ -314,39 +266,16 @@ class _Histogram:
     width: float
     scale: float
 
-    @property
-    def bins(self) -> int:
-        """Number of bins."""
-        return int(self.counts.shape[1])
-
-    @property
-    def records(self) -> int:
-        """Number of records."""
-        return int(self.sizes.sum())
-
-    @property
-    def bin_width(self) -> float:
-        """Width of a bin."""
-        return self.width / self.bins
-
-    @cached_property
-    def middles(self) -> Floats:
-        """The middle of each bin, shape (bins,)."""
-        return np.asarray((np.arange(self.bins) + 0.5) * self.bin_width)
-
-    @cached_property
-    def shares(self) -> Floats:
-        """The unbiased share of records in each bin, shape (bins,): of sum 1."""
+    def __post_init__(self) -> None:
+        self.bins, self.records = self.counts.shape[1], int(self.sizes.sum())
+        self.bin_width = self.width / self.bins
+        self.middles = (np.arange(self.bins) + 0.5) * self.bin_width
         surplus = (self.counts.sum(axis=1) - self.sizes) / self.bins
-        return np.asarray((self.counts - surplus[:, None]).sum(axis=0) / self.records)
-
-    @property
-    def noise(self) -> float:
-        """Standard deviation of a share, but for the sums that are known.
-
-        The noises of the classes are independent.
-        """
-        return float(np.sqrt(len(self.counts) * discrete_variance(self.scale)) / self.records)
+        # Unbiased, of sum 1.
+        self.shares = (self.counts - surplus[:, None]).sum(axis=0) / self.records
+        # The standard deviation of a share, but for the sums that are known: the noises of the
+        # classes are independent.
+        self.noise = float(np.sqrt(len(self.counts) * discrete_variance(self.scale)) / self.records)
 
     def _error(self, weights: Floats) -> float:
         return float(self.noise * np.sqrt(((weights - weights.mean()) ** 2).sum()))
@@ -367,15 +296,7 @@ class _Histogram:
         return row
 
     def quantile(self, level: float, distribution: Floats, confidence: float) -> Row:
-        """Return a quantile of a distribution over bins, and edges between which the true one is.
-
-        Parameters
-        ----------
-        level : float
-        distribution : array, shape (bins,)
-            A proper one.
-        confidence : float
-        """
+        """Return a quantile of a proper distribution over bins, and edges around the true one."""
         z = float(-special.ndtri((1 - confidence) / (2 * max(self.bins - 1, 1))))
         steps = np.arange(1, self.bins)
         below = np.cumsum(self.shares)[:-1]

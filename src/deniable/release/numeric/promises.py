@@ -1,25 +1,27 @@
 """What a release of numbers promises, what is proved of it, and what fails whatever the records.
 
-All that stands here follows from the mechanism, its parameters and the number of records: it may be
-published. What the audit finds on the records themselves (`deniable.release.numeric.audit`) tells
-of them, and is for the owner.
+Promises and verdicts follow from the mechanism, its parameters and the number of records: they may
+be published. What the audit finds on the records themselves tells of them, and is for the owner.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from deniable.channels import rounded_up
-from deniable.idp import TABLE_DISTANCE, split_budget
-from deniable.idp.audit import AS_IT_RUNS, FROZEN
+from deniable.idp import TABLE_DISTANCE, Ranking, split_budget
+from deniable.idp.audit import ALL, AS_IT_RUNS, FROZEN, AuditedFile, as_table, audit_file, holds
 from deniable.records import NumericMicrodata
-from deniable.release import HistogramRelease, IdpRelease, NumericRelease, described
-from deniable.release.numeric.design import SAMPLER_MARK, Domains
+from deniable.release import HistogramRelease, NumericRelease, described, marked
+from deniable.release.numeric.design import SAMPLER_MARK, Domains, chosen, domains, masking_of
 
+FOR_THE_OWNER = "for the owner: computed on the true records"
+FOR_ALL = "the same for all records: may be published"
 INFINITE = "infinite"
 BOTH = f"{FROZEN}, {AS_IT_RUNS}"
 CENTROID, CENTROIDS, RECORD = "one centroid", "all centroids of an attribute", "the records"
@@ -50,23 +52,19 @@ PARTITION = (
 LARGEST_VALUES = (
     "domains end at a multiple of the largest value, which shows where values are cut off there"
 )
+LARGEST_VALUES_SHOWN = (
+    "the upper ends of the domains: divided by domain_factor they are the largest value of each "
+    "attribute, exactly. Keep this file from whoever may not know them"
+)
 
 
 @dataclass(frozen=True)
 class Verdict:
     """Whether a promise holds for every file.
 
-    Attributes
-    ----------
-    what : str
-        What is released: one centroid, all centroids of an attribute, the records.
-    reading : str
-        Definition 3 with the scale frozen, the algorithm as it runs, or both.
-    claimed_epsilon : float
-    holds : bool
-    proved_epsilon : float or "infinite", optional
-        For all files; none if it depends on the records.
-    why : str
+    `what` is released: one centroid, all centroids of an attribute, the records. The `reading` is
+    Definition 3 with the scale frozen, the algorithm as it runs, or both. The proved epsilon is for
+    all files; there is none if it depends on the records.
     """
 
     what: str
@@ -103,11 +101,7 @@ def proved_epsilon(release: NumericRelease, stated: Domains) -> float | str:
 def verdicts(release: NumericRelease, stated: Domains) -> list[Verdict]:
     """Return what holds and what fails for all files in these domains.
 
-    Parameters
-    ----------
-    release : NumericRelease
-        Of two clusters or more, where it forms clusters.
-    stated : Domains
+    Of a release of two clusters or more, where it forms clusters.
     """
     epsilon = release.epsilon
     if isinstance(release, HistogramRelease):
@@ -138,13 +132,8 @@ def describe(
 ) -> dict[str, Any]:
     """Return what a release says of itself: domains, promises, verdicts.
 
-    Parameters
-    ----------
-    release : NumericRelease
-    stated : Domains
-    data : NumericMicrodata
-        Of the release's attributes; its number of records and its classes are taken as public.
-    data_source : str
+    `data` is of the release's attributes; its number of records and its classes are taken as
+    public.
     """
     shares = split_budget(release.epsilon, len(stated.names)).tolist()
     kept = f"the class {data.class_name} of each record and " if data.classes else ""
@@ -167,7 +156,7 @@ def describe(
             "proved": "differential privacy of the released records, from the noise's scale as it "
             "is in floating point, rounded up",
             "verdicts": [asdict(each) for each in verdicts(release, stated)],
-            "depends_on_the_records": _of_the_records(release),
+            "depends_on_the_records": [] if stated_first else [LARGEST_VALUES_SHOWN],
             "figures_for_these_records": "audit.csv, for the owner: computed on the true records, "
             "so that it tells of them; verdicts here follow from the mechanism alone",
         },
@@ -182,36 +171,86 @@ def _definition(release: NumericRelease) -> str:
     return "individual differential privacy ([idp], Definition 3)"
 
 
-def _of_the_records(release: NumericRelease) -> list[str]:
-    """Return what a description tells of the records that no epsilon counts."""
-    if isinstance(release, IdpRelease) and release.domain_factor is not None:
-        return [
-            "the upper ends of the domains: divided by domain_factor they are the largest value of "
-            "each attribute, exactly. Keep this file from whoever may not know them"
-        ]
-    return []
-
-
 def with_figures(description: Mapping[str, Any], audit: Sequence[Mapping[Any, Any]]) -> Any:
-    """Return a rehearsal's description with the audit's figures; any other one as it is.
+    """Return a rehearsal's description with the audit's rows; any other one as it is.
 
     A rehearsal protects nobody, so that its figures give nothing away that its noise does not.
-
-    Parameters
-    ----------
-    description : mapping
-    audit : sequence of mapping
-        The rows of the audit as plain values.
     """
     if not description["rehearsal"]:
         return dict(description)
-    return {**description, "audit_of_these_records": [_plain(row) for row in audit]}
+    rows = [{name: _plain(value) for name, value in row.items()} for row in audit]
+    return {**description, "audit_of_these_records": rows}
 
 
-def _plain(row: Mapping[Any, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in row.items():
-        missing = value is None or value != value  # noqa: PLR0124 - not a number
-        endless = isinstance(value, float) and math.isinf(value)
-        found[name] = None if missing else INFINITE if endless else value
-    return found
+def _plain(value: Any) -> Any:
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return None if math.isnan(value) else INFINITE
+
+
+# -- the audit of the owner's records --------------------------------------------------------------
+
+
+def designed(
+    release: NumericRelease, data: NumericMicrodata, bounds: Mapping[str, tuple[float, float]]
+) -> dict[str, Any]:
+    """Return what the design of a release leaves: what it says of itself, and its audit.
+
+    `bounds` are the manifest's, (lower, upper) of attributes.
+    """
+    own = chosen(release, data)
+    stated = domains(release, own, bounds)
+    audit = marked(audit_numeric_release(release, stated, own), release, own)
+    said = describe(release, stated, own, own.marks["data_source"])
+    return {"release": with_figures(said, audit.to_dict("records")), "audit": audit}
+
+
+def audit_numeric_release(
+    release: NumericRelease, stated: Domains, data: NumericMicrodata
+) -> pd.DataFrame:
+    """Return claimed and exact epsilons of a release on its true records, of its attributes.
+
+    In the columns of `deniable.idp.audit.report.COLUMNS`, and ``without_noise``, the share of all
+    clusters whose centroid is released as it is, and ``use``: who may see the row.
+    """
+    if isinstance(release, HistogramRelease):
+        table = as_table(list(_of_histograms(release, stated)))
+        return table.assign(without_noise=0.0, use=FOR_ALL)
+    masked = masking_of(release, stated, data)
+    factor = np.nan if release.domain_factor is None else release.domain_factor
+    ranking = Ranking.of(stated.inner(data.values))
+    file = AuditedFile(release.data, stated.names, ranking, stated.widths, factor)
+    table = audit_file(file, [release.k or 1], [release.epsilon], [release.method])
+    if release.domain_factor is None:
+        table = table[table["domain"] == "public"].reset_index(drop=True)
+    return table.assign(without_noise=float(np.mean(masked.scales == 0)), use=FOR_THE_OWNER)
+
+
+def _of_histograms(release: HistogramRelease, stated: Domains) -> Iterator[dict[str, Any]]:
+    """Yield the rows of noisy histograms: every file has neighbours that attain these."""
+    exact = exact_epsilons(release, stated)
+    worst = max(range(len(exact)), key=exact.__getitem__)
+    found = (
+        ("attribute", release.epsilon / len(exact), exact[worst], stated.names[worst]),
+        ("record", release.epsilon, sum(exact, Fraction(0)), ALL),
+    )
+    for reading in (FROZEN, AS_IT_RUNS):
+        for unit, claimed, epsilon, attribute in found:
+            spent = rounded_up(epsilon)
+            yield {
+                "dataset": release.data,
+                "method": release.mechanism,
+                "reading": reading,
+                "unit": unit,
+                "claimed_epsilon": claimed,
+                "exact_or_lower_bound": spent,
+                "kind": "exact",
+                "holds": holds(claimed, spent, "exact"),
+                "epsilon": release.epsilon,
+                "domain": "public",
+                "clusters": "none",
+                "attribute": attribute,
+                "times_claimed": spent / claimed,
+                "records_beyond": 0.0,
+                "note": "histograms with noise for two counts; records are drawn from them",
+            }

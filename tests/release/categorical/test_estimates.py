@@ -19,8 +19,8 @@ from deniable.randomized_response.synthetic import repeat_cells
 from deniable.records.categorical import Microdata, read_parquet
 from deniable.release.categorical import design as release, estimates as release_estimates
 from deniable.release.categorical.check import distances_from_truth
-from deniable.release.categorical.estimates import LIKELIHOOD_TOLERANCE
-from deniable.release.categorical.synthesis import (
+from deniable.release.categorical.estimates import (
+    LIKELIHOOD_TOLERANCE,
     SYNTHETIC_MARKS,
     Basis,
     adjust_reports,

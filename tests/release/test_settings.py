@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from deniable.release.files import LANES, Lane
+from deniable.release import LANES, Lane
 
 
 @pytest.mark.parametrize("lane", LANES.values(), ids=LANES)
