@@ -6,10 +6,10 @@ from tests.design.design_cases import MARGINS
 from tests.design.reference import least_linear, relaxed
 
 from deniable.design import Cost, Requirements, design
-from deniable.design.problem.losses import InverseVariance, loss_of
-from deniable.design.problem.polytope import polytope
-from deniable.design.solvers.linear import LinearPrograms
-from deniable.design.solvers.relaxation import relax
+from deniable.design.programs.linear import LinearPrograms
+from deniable.design.programs.losses import InverseVariance, loss_of
+from deniable.design.programs.polytope import polytope
+from deniable.design.programs.relaxation import relax
 
 PI = np.array([0.4, 0.3, 0.2, 0.1])
 CASES = [

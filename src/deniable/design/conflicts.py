@@ -10,16 +10,16 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from deniable.arrays import Floats, Sparse
-from deniable.design.problem import (
+from deniable.design.programs import (
     LARGEST_EPSILON,
     Group,
     Kind,
     Polytope,
     Requirements,
+    minimise,
     padded,
     polytope,
 )
-from deniable.design.solvers import minimise
 from deniable.errors import DeniableError
 
 DIGITS = 4  # of the values that a message proposes

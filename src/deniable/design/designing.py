@@ -12,9 +12,10 @@ from deniable.arrays import Floats
 from deniable.channels import DenseChannel, Target
 from deniable.design.conflicts import InfeasibleError, refuse_conflicts, refuse_unestimable
 from deniable.design.exactness import Exact, exact_matrix
-from deniable.design.problem import (
+from deniable.design.programs import (
     Estimator,
     InverseVariance,
+    LinearPrograms,
     Loss,
     LossName,
     ReportsVariance,
@@ -23,7 +24,6 @@ from deniable.design.problem import (
     polytope,
 )
 from deniable.design.search import Found, least_concave, least_variance
-from deniable.design.solvers import LinearPrograms
 from deniable.design.starts import feasible_forms
 from deniable.errors import DeniableError
 

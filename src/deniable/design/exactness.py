@@ -17,7 +17,7 @@ import numpy as np
 
 from deniable.arrays import Floats, Positions
 from deniable.channels import DenseChannel
-from deniable.design.problem import Polytope, Requirements, polytope
+from deniable.design.programs import Polytope, Requirements, polytope
 from deniable.errors import DeniableError
 
 BINDING = (1e-6, 1e-5, 1e-7, 1e-4, 1e-8)

@@ -11,21 +11,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.design.problem import (
-    InverseVariance,
-    Loss,
-    Polytope,
-    ReportsVariance,
-    Requirements,
-    polytope,
-)
-from deniable.design.solvers import (
+from deniable.design.programs import (
     Concave,
     Interior,
+    InverseVariance,
     LinearPrograms,
+    Loss,
+    Polytope,
     Relaxation,
+    ReportsVariance,
+    Requirements,
     descend,
     interior,
+    polytope,
     relax,
 )
 from deniable.design.starts import feasible_forms, first_matrices, labelled

@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 
 from deniable.arrays import Floats
 from deniable.channels import Target, read_counts
-from deniable.design.problem import Cost, Estimator, LossName, Requirements
+from deniable.design.programs import Cost, Estimator, LossName, Requirements
 from deniable.errors import ConfigError, DeniableError
 from deniable.validation import Strict, fault_lines, message, repeated_keys
 

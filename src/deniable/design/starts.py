@@ -23,8 +23,7 @@ from scipy import optimize
 
 from deniable.arrays import Floats
 from deniable.channels import two_step_with_epsilon
-from deniable.design.problem import Loss, Polytope, Requirements, inverse
-from deniable.design.solvers import Relaxation
+from deniable.design.programs import Loss, Polytope, Relaxation, Requirements, inverse
 
 Incidence = npt.NDArray[np.bool_]
 Part = tuple[int, int]

@@ -170,7 +170,7 @@ class InverseVariance(Variance):
     # are the gradient and half the Hessian.
 
     # Of the information J the loss is convex, and J is a convex function of P (see
-    # `deniable.design.solvers.staircases`): the concave part is that of the second derivative of J.
+    # `programs.staircases`): the concave part is that of the second derivative of J.
 
     def _weighted(self, P: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
         """Return gradient, Hessian and its concave part of the sum of weights[u] * cells[u]."""

@@ -1,11 +1,12 @@
+from .branch_and_bound import Concave as Concave
+from .interior_point import Interior as Interior, descend as descend
+from .linear import LinearPrograms as LinearPrograms, interior as interior, minimise as minimise
 from .losses import (
     Estimator as Estimator,
-    Expansion as Expansion,
     InverseVariance as InverseVariance,
     Loss as Loss,
     LossName as LossName,
     ReportsVariance as ReportsVariance,
-    excesses as excesses,
     inverse as inverse,
     loss_of as loss_of,
 )
@@ -16,6 +17,7 @@ from .polytope import (
     padded as padded,
     polytope as polytope,
 )
+from .relaxation import Relaxation as Relaxation, relax as relax
 from .requirements import (
     LARGEST_EPSILON as LARGEST_EPSILON,
     Cost as Cost,

@@ -18,8 +18,9 @@ import numpy as np
 from scipy import sparse
 
 from deniable.arrays import Floats, Sparse
-from deniable.design.problem import Polytope, ReportsVariance, padded
-from deniable.design.solvers.linear import Constraints, minimise
+from deniable.design.programs.linear import Constraints, minimise
+from deniable.design.programs.losses import ReportsVariance
+from deniable.design.programs.polytope import Polytope, padded
 
 SETTLED = 1e-7  # of the loss: branches closer to the best matrix are closed
 EDGE = 0.1  # a cut leaves each side this share of the interval

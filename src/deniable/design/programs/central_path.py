@@ -1,4 +1,4 @@
-"""The interior-point method that solves the convex program of `deniable.design.solvers.relaxation`.
+"""The interior-point method that solves the program of `deniable.design.programs.relaxation`.
 
 It keeps few staircases, takes others in as their prices ask for it, and lets the barrier's weight
 fall meanwhile: one path to the optimum, not one for each set of staircases. The information J has
@@ -13,9 +13,10 @@ import numpy as np
 from scipy import linalg
 
 from deniable.arrays import Flags, Floats, Positions
-from deniable.design.problem import InverseVariance, Polytope, excesses
-from deniable.design.solvers.interior_point import to_boundary
-from deniable.design.solvers.staircases import (
+from deniable.design.programs.interior_point import to_boundary
+from deniable.design.programs.losses import InverseVariance, excesses
+from deniable.design.programs.polytope import Polytope
+from deniable.design.programs.staircases import (
     cell_gradients,
     decomposition,
     information,
@@ -294,7 +295,7 @@ class CentralPath:
         Returns
         -------
         bound : float
-            As `deniable.design.solvers.relaxation` proves.
+            As `deniable.design.programs.relaxation` proves.
         excess : array, shape (reports, 2 ** size)
             Of those that are the same throughout, and say nothing, minus infinity.
         """

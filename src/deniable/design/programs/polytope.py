@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from deniable.arrays import Flags, Floats, Sparse
-from deniable.design.problem.requirements import Requirements
+from deniable.design.programs.requirements import Requirements
 
 Kind = Literal[
     "rows", "epsilon", "invariance", "cost", "retention", "change", "forbidden", "allowed"

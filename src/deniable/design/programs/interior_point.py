@@ -14,7 +14,8 @@ import numpy as np
 from scipy import linalg
 
 from deniable.arrays import Floats, Positions, Sparse
-from deniable.design.problem import Expansion, InverseVariance, Polytope
+from deniable.design.programs.losses import Expansion, InverseVariance
+from deniable.design.programs.polytope import Polytope
 
 FIRST_WEIGHT = 0.1  # of the barrier: this share of the loss, divided by the constraints
 DECREASE = 0.2

@@ -1,6 +1,6 @@
 """The best of all channels with any number of reports: a convex program, and a bound.
 
-Notation as in `deniable.design.solvers.staircases`. The function f(p) = p p' / (pi' p) of a column
+Notation as in `deniable.design.programs.staircases`. The function f(p) = p p' / (pi' p) of a column
 is homogeneous and convex in the order of symmetric matrices, because x' f(p) x = (x' p)^2 / (pi' p)
 is for every x. So f(p_v) is at most the sum over s of theta[s, v] f(s): splitting a report into its
 staircases tells no less. It also leaves every requirement as it is, since all are linear in P and P
@@ -35,9 +35,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.design.problem import InverseVariance, Polytope
-from deniable.design.solvers.central_path import CentralPath, Program
-from deniable.design.solvers.staircases import LARGEST_ENUMERATED
+from deniable.design.programs.central_path import CentralPath, Program
+from deniable.design.programs.losses import InverseVariance
+from deniable.design.programs.polytope import Polytope
+from deniable.design.programs.staircases import LARGEST_ENUMERATED
 
 MOST_ROUNDS = 60
 MOST_PRICES = 26_000_000  # staircases times reports that are looked at, at most

@@ -14,8 +14,8 @@ import numpy as np
 from scipy import linalg, sparse
 
 from deniable.arrays import Floats, Positions, Sparse
-from deniable.design.problem import Polytope, padded
-from deniable.design.solvers.interior_point import Interior
+from deniable.design.programs.interior_point import Interior
+from deniable.design.programs.polytope import Polytope, padded
 from deniable.errors import DeniableError
 
 Highs: Any = highspy.Highs  # whose methods have no types

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.design.problem.losses import ordinal_costs
+from deniable.design.programs.losses import ordinal_costs
 from deniable.errors import DeniableError
 
 LARGEST_EPSILON = 30.0  # exp(30) is 10^13: beyond, nothing would ever be replaced
