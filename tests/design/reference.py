@@ -14,7 +14,7 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.design import Requirements
 from deniable.design.programs.losses import InverseVariance
-from deniable.design.programs.staircases import members
+from deniable.design.programs.relaxation import members
 from deniable.errors import DeniableError
 
 cp: Any = cvxpy  # whose types do not know most of its functions
@@ -75,8 +75,8 @@ def _channel(size: int, requirements: Requirements) -> tuple[Any, list[Any]]:
 
 def _required(P: Any, proportions: Floats, requirements: Requirements) -> list[Any]:
     size = proportions.size
-    constraints = [cp.diag(P) >= requirements.retention_floors(size)]
-    constraints.append(cp.diag(P) <= 1 - requirements.change_floors(size))
+    constraints = [cp.diag(P) >= requirements.floors("retention", size)]
+    constraints.append(cp.diag(P) <= 1 - requirements.floors("change", size))
     if requirements.invariant:
         constraints.append(P.T @ proportions == proportions)
     zeros = requirements.zeros(size)

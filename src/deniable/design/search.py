@@ -13,6 +13,7 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.design.programs import (
     Concave,
+    Descent,
     Interior,
     InverseVariance,
     LinearPrograms,
@@ -21,7 +22,6 @@ from deniable.design.programs import (
     Relaxation,
     ReportsVariance,
     Requirements,
-    descend,
     interior,
     polytope,
     relax,
@@ -56,15 +56,10 @@ class _Effort:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a search came to.
+    """What a search came to: the best matrices, best first, and a lower bound of all losses.
 
-    Attributes
-    ----------
-    candidates : list of array, shape (size, size)
-        The best matrices, best first, which meet the requirements to a solver's tolerance; the best
-        closed form that does is among them.
-    bound : float or None
-        A lower bound of the loss of all channels that meet the requirements; None if none is known.
+    The matrices meet the requirements to a solver's tolerance; the best closed form that does is
+    among them. The bound is None if none is known.
     """
 
     candidates: list[Floats]
@@ -79,24 +74,17 @@ def least_variance(
 ) -> Found:
     """Search for the matrix whose estimate by inversion has the least trace or largest variance.
 
-    Parameters
-    ----------
-    loss : InverseVariance
-    proportions : array, shape (size,)
-    requirements : Requirements
-        That some matrix meets.
-    generator : numpy.random.Generator
-        Of the starts.
-
-    Returns
-    -------
-    Found, its loss infinite if only singular matrices were met
+    Some matrix meets the requirements; the loss found is infinite if only singular ones were met.
     """
     wanted = polytope(proportions, requirements)
     inside = interior(wanted)
     forms = feasible_forms(wanted, proportions, requirements)
     bounded = math.isfinite(wanted.ratio) and wanted.ratio > 1 and proportions.size > 1
-    relaxation = _relaxed(loss, proportions, requirements, forms) if bounded else None
+    relaxation = None
+    if bounded:  # with epsilon alone
+        alone = polytope(proportions, Requirements(epsilon=requirements.epsilon))
+        idle = np.full((proportions.size, proportions.size), 1 / proportions.size)
+        relaxation = relax(loss, alone, idle, forms)
     told_apart = math.isfinite(wanted.ratio) and inside is not None
     effort = _Effort.of(proportions.size)
     count = 1 if told_apart else effort.corners
@@ -155,18 +143,6 @@ def _ranked(loss: Loss, seen: Sequence[Floats], forms: Sequence[Floats]) -> list
     return best + sorted(forms, key=loss.value)[:1]
 
 
-def _relaxed(
-    loss: InverseVariance,
-    proportions: Floats,
-    requirements: Requirements,
-    forms: Sequence[Floats],
-) -> Relaxation | None:
-    """Return the relaxation with epsilon alone."""
-    size = proportions.size
-    alone = polytope(proportions, Requirements(epsilon=requirements.epsilon))
-    return relax(loss, alone, np.full((size, size), 1 / size), forms)
-
-
 def _bound(loss: InverseVariance, relaxation: Relaxation | None, bounded: bool) -> float | None:
     """Return the relaxation's bound, or, if epsilon is not bounded, that of true reports."""
     pi = loss.proportions
@@ -195,14 +171,15 @@ def _descended(loss: InverseVariance, inside: Interior, starts: Sequence[Floats]
     hopeful = [
         x for x, value in zip(points, values, strict=True) if value <= HOPELESS * min(values)
     ]
-    rough = [descend(loss, inside, x, COARSE) for x in hopeful if math.isfinite(min(values))]
+    descent = Descent(loss, inside)
+    rough = [descent.run(x, COARSE) for x in hopeful if math.isfinite(min(values))]
     rough.sort(key=lambda minimum: minimum.value)
     finalists = rough[:1]
     for minimum in rough[1:]:
         another = minimum.value > finalists[-1].value * (1 + 1e-6)
         if another and len(finalists) < _Effort.of(inside.polytope.size).finalists:
             finalists.append(minimum)
-    return [descend(loss, inside, minimum.x, FINE, COARSE).P for minimum in finalists]
+    return [descent.run(minimum.x, FINE, COARSE).P for minimum in finalists]
 
 
 def _slide(loss: InverseVariance, wanted: Polytope, P: Floats) -> Floats:
@@ -231,14 +208,7 @@ def least_concave(
     requirements: Requirements,
     generator: np.random.Generator,
 ) -> Found:
-    """Search for the invariant matrix whose reports have the least variances: over vertices.
-
-    Parameters
-    ----------
-    loss : ReportsVariance
-    proportions, requirements, generator
-        As for `least_variance`.
-    """
+    """Search for the invariant matrix whose reports have the least variances: over vertices."""
     wanted = polytope(proportions, requirements)
     if wanted.ratio == 1:  # all rows are the same, and so the proportions
         alike = np.tile(proportions, (proportions.size, 1))

@@ -60,7 +60,7 @@ def closed_forms(proportions: Floats, requirements: Requirements) -> Iterator[Fl
     yield generalized(size, np.inf if epsilon is None else epsilon)
     if epsilon is not None and epsilon > 0:
         yield two_step_with_epsilon(proportions, epsilon).matrix()
-    floors = requirements.retention_floors(size)
+    floors = requirements.floors("retention", size)
     if size > 1 and floors.any():
         rest = (1 - floors) / (size - 1)
         yield np.where(np.eye(size, dtype=bool), floors[:, None], rest[:, None])
@@ -74,7 +74,8 @@ def feasible_forms(
     A family that does not is mixed with what says nothing, all rows the same, as little as makes
     it meet them, if that does.
     """
-    found = [np.tile(row, (proportions.size, 1)) for row in _rows(proportions)]
+    size = proportions.size
+    found = [np.tile(row, (size, 1)) for row in (proportions, np.full(size, 1 / size))]
     found = [P for P in found if polytope.contains(P, FITS)]
     idle = list(found)
     for P in closed_forms(proportions, requirements):
@@ -82,13 +83,7 @@ def feasible_forms(
             found.append(P)
             continue
         found += [_mixed(polytope, P, Q) for Q in idle]
-    for Q in idle:
-        found.append(_mixed(polytope, np.eye(proportions.size), Q))
-    return found
-
-
-def _rows(proportions: Floats) -> list[Floats]:
-    return [proportions, np.full(proportions.size, 1 / proportions.size)]
+    return found + [_mixed(polytope, np.eye(size), Q) for Q in idle]
 
 
 def _mixed(polytope: Polytope, P: Floats, Q: Floats) -> Floats:
@@ -110,16 +105,8 @@ def _mixed(polytope: Polytope, P: Floats, Q: Floats) -> Floats:
 def developed(points: int) -> dict[int, Incidence]:
     """Return the best design that an abelian group develops from a block, for each block size.
 
-    Parameters
-    ----------
-    points : int, at most 16
-        Categories, and reports.
-
-    Returns
-    -------
-    dict
-        From the number of points in a block, up to half of them, to the incidence matrix: which
-        category each report is high in, categories in rows.
+    Of so many categories, and reports, at most 16. A block has up to half of the points; the
+    incidence matrix says which category each report is high in, categories in rows.
     """
     found: dict[int, Incidence] = {1: np.eye(points, dtype=bool)}
     most = WORTHWHILE * (points - 1)
@@ -204,18 +191,8 @@ def vertex_channels(proportions: Floats, ratio: float, count: int) -> list[Float
 
     Which category takes which place is chosen best: with g_v what a report of v adds to the trace,
     the loss is the sum over places of (S g) times the proportion there, so that the commonest
-    category takes the place of least S g.
-
-    Parameters
-    ----------
-    proportions : array, shape (size,)
-    ratio : float
-        exp(epsilon).
-    count : int
-
-    Returns
-    -------
-    list of array, shape (size, size), best first
+    category takes the place of least S g. `ratio` is exp(epsilon); so many are returned, best
+    first.
     """
     found = []
     for incidence in incidences(proportions.size):
@@ -246,17 +223,6 @@ def gathered(
     the gathered columns, each in proportion to its probability. Reports are gathered so that the
     trace of J^-1 rises little: half of the channels by k-means in the metric of J^-2, half by the
     best pairs from four times as many.
-
-    Parameters
-    ----------
-    relaxation : Relaxation
-    proportions : array, shape (size,)
-    generator : numpy.random.Generator
-    count : int
-
-    Returns
-    -------
-    list of array, shape (size, size)
     """
     columns = relaxation.columns[:, relaxation.columns.sum(axis=0) > 1e-7]
     size = proportions.size
@@ -338,10 +304,9 @@ def labelled(P: Floats, proportions: Floats, polytope: Polytope) -> Floats:
             sign = 1 if group.kind == "retention" else -1
             floor = group.bound if group.kind == "retention" else 1 - group.bound
             gains[v] -= 10 * np.maximum(sign * (floor - P[v]), 0.0)
-    if any(group.kind == "cost" for group in polytope.groups):
-        costs = next(group for group in polytope.groups if group.kind == "cost")
-        weighted = costs.left[:, : polytope.entries].toarray().reshape(P.shape)
-        gains -= 10 * weighted.T @ P
+        elif group.kind == "cost":
+            weighted = group.left[:, : polytope.entries].toarray().reshape(P.shape)
+            gains -= 10 * weighted.T @ P
     names, reports = optimize.linear_sum_assignment(-gains)
     renamed = np.empty_like(P)
     renamed[:, names] = P[:, reports]
@@ -358,10 +323,7 @@ def first_matrices(
 ) -> list[Floats]:
     """Return the starts that are no closed forms: of block designs, and of the relaxation.
 
-    Parameters
-    ----------
-    counts : (block designs, gathered channels)
-        At most; of the latter the best of several times as many.
+    At most so many of each (`counts`); of the latter the best of several times as many.
     """
     designs, channels = counts
     found = vertex_channels(proportions, polytope.ratio, designs)

@@ -1,6 +1,7 @@
 from .branch_and_bound import Concave as Concave
-from .interior_point import Interior as Interior, descend as descend
-from .linear import LinearPrograms as LinearPrograms, interior as interior, minimise as minimise
+from .central_path import Relaxation as Relaxation, relax as relax
+from .interior_point import Descent as Descent, Interior as Interior, interior as interior
+from .linear import Constraints as Constraints, LinearPrograms as LinearPrograms
 from .losses import (
     Estimator as Estimator,
     InverseVariance as InverseVariance,
@@ -10,16 +11,13 @@ from .losses import (
     inverse as inverse,
     loss_of as loss_of,
 )
-from .polytope import (
-    Group as Group,
-    Kind as Kind,
-    Polytope as Polytope,
-    padded as padded,
-    polytope as polytope,
-)
-from .relaxation import Relaxation as Relaxation, relax as relax
 from .requirements import (
     LARGEST_EPSILON as LARGEST_EPSILON,
     Cost as Cost,
+    Group as Group,
+    Kind as Kind,
+    Polytope as Polytope,
     Requirements as Requirements,
+    padded as padded,
+    polytope as polytope,
 )
