@@ -38,15 +38,9 @@ Side = Literal["largest", "smallest"]
 
 @dataclass(frozen=True)
 class Witness:
-    """A prior, a set and a report that make a breach.
+    """A prior, positive everywhere, a set and a report that make a breach.
 
-    Attributes
-    ----------
-    prior : tuple of Fraction, all positive
-    members : tuple of int
-    report : int
-    prior_probability, posterior : Fraction
-        Of the set.
+    With the prior and the posterior probability of the set.
     """
 
     prior: tuple[Fraction, ...]
@@ -58,14 +52,9 @@ class Witness:
 
 @dataclass(frozen=True)
 class FactorWitness:
-    """A prior under which a report changes the probability of a category by a factor.
+    """A prior, positive everywhere, under which a report changes a category's probability.
 
-    Attributes
-    ----------
-    prior : tuple of Fraction, all positive
-    category, report : int
-    ratio : Fraction
-        Posterior to prior probability of the category.
+    By the factor `ratio`, posterior to prior.
     """
 
     prior: tuple[Fraction, ...]
@@ -125,7 +114,7 @@ def witness(
         Of at most 4,096 categories.
     rho_1, rho_2 : float or Fraction
         0 < rho_1 < rho_2 < 1.
-    direction : "upward" or "downward"
+    direction
         Downward is the upward (1 - rho_2)-to-(1 - rho_1) breach of the complement.
     """
     low, high = thresholds(rho_1, rho_2)
@@ -209,12 +198,7 @@ def channel_of_parity(size: int, parity: Number) -> KeepOrReplace:
 
 
 def guarantees_factor(channel: Channel, beta: Number) -> bool:
-    """Return whether the channel guarantees beta-factor privacy ([pram], (3.14)).
-
-    Parameters
-    ----------
-    beta : float or Fraction, >= 1
-    """
+    """Return whether the channel guarantees beta-factor privacy, beta >= 1 ([pram], (3.14))."""
     parity = channel.exact_parity
     return parity is not None and parity <= _factor(beta)
 
@@ -231,7 +215,6 @@ def approaching_prior(channel: Channel, mass: Number, side: Side = "largest") ->
     channel : Channel
         Of 2 to 4,096 categories.
     mass : float or Fraction, in (0, 1)
-    side : "largest" or "smallest"
     """
     report, most, least, column = _decisive(channel, channel.exact_parity)
     heavy, category = _roles(most, least, side)
@@ -241,15 +224,7 @@ def approaching_prior(channel: Channel, mass: Number, side: Side = "largest") ->
 def breaching_prior(channel: Channel, beta: Number, side: Side = "largest") -> FactorWitness | None:
     """Return a prior of the form (3.12) under which a ratio is above beta, or below 1 / beta.
 
-    Parameters
-    ----------
-    beta : float or Fraction, >= 1
-    side : "largest" or "smallest"
-
-    Returns
-    -------
-    FactorWitness or None
-        None if the channel guarantees beta-factor privacy ([pram], Theorem 3.2).
+    None if the channel guarantees beta-factor privacy, beta >= 1 ([pram], Theorem 3.2).
     """
     parity, factor = channel.exact_parity, _factor(beta)
     if parity is not None and parity <= factor:
