@@ -21,6 +21,7 @@ Here the misfit is minimised instead (the slack form), over all tables together;
 the smallest sum of squares. `reconstruct_printed` keeps the printed form for consistent tables.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -31,7 +32,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from deniable.arrays import Floats
-from deniable.contingency.log_linear import contrasts
+from deniable.contingency.log_linear import effect_columns
 from deniable.errors import DeniableError
 
 Names = tuple[str, ...]
@@ -124,27 +125,20 @@ class Layout:
                     f"no table has the attribute {unknown[0]!r}, so nothing is known of it; leave "
                     "it out of what is wanted"
                 )
-        effects: dict[frozenset[str], slice] = {}  # of each set of attributes
-        places, cells, number = {}, 0, 0
+        effects: dict[Names, npt.NDArray[np.int64]] = {}
+        places, rows, columns, values, even, cells = {}, [], [], [], [], 0
         for names in dict.fromkeys(sets):
-            size = int(np.prod([sizes[name] for name in names]))
+            block, at = _basis(names, sizes, effects)
+            size = len(block)
             places[names] = slice(cells, cells + size)
-            cells += size
-            for subset in _subsets(names):
-                if frozenset(subset) not in effects:
-                    size = int(np.prod([sizes[name] - 1 for name in subset]))
-                    effects[frozenset(subset)] = slice(number, number + size)
-                    number += size
-        rows, columns, values, even = [], [], [], []
-        for names, place in places.items():
-            block, at = _block(names, sizes), _positions(names, effects, sizes)
-            rows.append(np.repeat(np.arange(place.start, place.stop), len(at)))
-            columns.append(np.tile(at, len(block)))
+            rows.append(np.repeat(np.arange(cells, cells + size), len(at)))
+            columns.append(np.tile(at, size))
             values.append(block.reshape(-1))
-            even.append(np.full(len(block), 1 / len(block)))
+            even.append(np.full(size, 1 / size))
+            cells += size
         basis = sparse.csr_array(
             (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))),
-            shape=(cells, number),
+            shape=(cells, sum(each.size for each in effects.values())),
         )
         return cls(sizes, places, basis, np.concatenate(even))
 
@@ -183,33 +177,27 @@ class Layout:
         }
 
 
-def _positions(
-    names: Names, effects: Mapping[frozenset[str], slice], sizes: Mapping[str, int]
-) -> npt.NDArray[np.int64]:
-    """Return where a table's effects are: the same in whichever order it names its attributes."""
-    found = []
-    for subset in _subsets(names):
-        place, canonical = effects[frozenset(subset)], sorted(subset)
-        grid = np.arange(place.start, place.stop).reshape([sizes[name] - 1 for name in canonical])
-        found.append(np.transpose(grid, [canonical.index(name) for name in subset]).reshape(-1))
-    return np.concatenate(found)
+def _basis(
+    names: Names, sizes: Mapping[str, int], effects: dict[Names, npt.NDArray[np.int64]]
+) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Return a table's basis, and where its effects stand; those not seen before are added.
 
-
-def _subsets(names: Names) -> list[Names]:
-    return [s for size in range(1, len(names) + 1) for s in combinations(names, size)]
-
-
-def _block(names: Names, sizes: Mapping[str, int]) -> Floats:
-    """Return a table's basis: a margin's effect, spread evenly over what the margin sums."""
-    columns = []
-    for subset in _subsets(names):
-        column = np.ones((1, 1))
-        for name in names:
-            size = sizes[name]
-            factor = contrasts(size) if name in subset else np.full((size, 1), 1 / size)
-            column = np.kron(column, factor)
-        columns.append(column)
-    return np.hstack(columns)
+    An effect of a margin is spread evenly over what the margin sums. Its places are the same in
+    whichever order tables name their attributes.
+    """
+    shape, blocks, found = [sizes[name] for name in names], [], []
+    for count in range(1, len(names) + 1):
+        for subset in combinations(range(len(names)), count):
+            blocks.append(effect_columns(shape, subset, [1 / size for size in shape]))
+            own = [names[axis] for axis in subset]
+            canonical = tuple(sorted(own))
+            if canonical not in effects:
+                free = [sizes[name] - 1 for name in canonical]
+                first = sum(each.size for each in effects.values())
+                effects[canonical] = first + np.arange(math.prod(free)).reshape(free)
+            order = [canonical.index(name) for name in own]
+            found.append(np.transpose(effects[canonical], order).reshape(-1))
+    return np.hstack(blocks), np.concatenate(found)
 
 
 def _sizes(tables: Sequence[NoisyTable]) -> dict[str, int]:

@@ -120,14 +120,9 @@ class LogLinearModel:
     @cached_property
     def design(self) -> Floats:
         """Orthonormal columns that, with a constant, span the logarithms of the model's tables."""
-        columns = [np.empty((self.cells, 0))]
-        for each in self.interactions:
-            column: Floats = np.ones((1, 1))
-            for axis, size in enumerate(self.shape):
-                factor = contrasts(size) if axis in each else np.full((size, 1), size**-0.5)
-                column = np.asarray(np.kron(column, factor), dtype=float)
-            columns.append(column)
-        return np.hstack(columns)
+        spread = [size**-0.5 for size in self.shape]
+        columns = [effect_columns(self.shape, each, spread) for each in self.interactions]
+        return np.hstack([np.empty((self.cells, 0)), *columns])
 
     def margin(self, tables: npt.ArrayLike, axes: Margin) -> Floats:
         """Return a margin of each table, of shape (..., cells), its axes in the order named."""
@@ -197,6 +192,15 @@ def contrasts(size: int) -> Floats:
         columns[: column + 1, column] = 1.0
         columns[column + 1, column] = -(column + 1)
     return np.asarray(columns / np.linalg.norm(columns, axis=0, keepdims=True))
+
+
+def effect_columns(shape: Sequence[int], axes: Sequence[int], spread: Sequence[float]) -> Floats:
+    """Return contrasts of some attributes, spread over the others by a weight for each of these."""
+    column: Floats = np.ones((1, 1))
+    for axis, (size, weight) in enumerate(zip(shape, spread, strict=True)):
+        factor = contrasts(size) if axis in axes else np.full((size, 1), weight)
+        column = np.asarray(np.kron(column, factor), dtype=float)
+    return column
 
 
 def _margin(values: Floats, axes: Margin) -> Floats:
