@@ -163,7 +163,8 @@ class Layout:
         # of the margin sums over.
         weighted = self.basis.T @ (weights * (observed - self.even))
         squares = self.basis.power(2).T @ weights
-        return np.divide(weighted, squares, out=np.zeros_like(squares), where=squares > 0)
+        averages = np.divide(weighted, squares, out=np.zeros_like(squares), where=squares > 0)
+        return np.asarray(averages)
 
     def not_shown(self, weights: Floats) -> npt.NDArray[np.int64]:
         """Return the positions of effects that no table shows, given weights of observed cells."""

@@ -7,6 +7,7 @@ all matrices that it has seen: what it finds is never worse than they are.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,8 +41,7 @@ PROGRAMS = 5_000  # of branch and bound, times size ** 2
 PROGRAM_LIMITS = (12, 100)
 
 
-@dataclass(frozen=True)
-class _Effort:
+class _Effort(NamedTuple):
     """How many starts there are: vertices, block designs, channels of the relaxation; finalists."""
 
     corners: int
@@ -49,9 +49,9 @@ class _Effort:
     channels: int
     finalists: int
 
-    @classmethod
-    def of(cls, size: int) -> "_Effort":
-        return cls(8, 4, 12, 3) if size <= FEW_CATEGORIES else cls(4, 3, 5, 2)
+
+def _effort(size: int) -> _Effort:
+    return _Effort(8, 4, 12, 3) if size <= FEW_CATEGORIES else _Effort(4, 3, 5, 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def least_variance(
         idle = np.full((proportions.size, proportions.size), 1 / proportions.size)
         relaxation = relax(loss, alone, idle, forms)
     told_apart = math.isfinite(wanted.ratio) and inside is not None
-    effort = _Effort.of(proportions.size)
+    effort = _effort(proportions.size)
     count = 1 if told_apart else effort.corners
     starts = forms + _corners(wanted, proportions, generator, count)
     if bounded:
@@ -130,11 +130,9 @@ def _bind(wanted: Polytope, P: Floats) -> bool:
 
     Invariance does not count: reports split into staircases meet it anyway.
     """
-    groups = [g for g in wanted.groups if g.kind not in ("rows", "epsilon", "invariance")]
-    return any(
-        np.min(group.right - group.left[:, : wanted.entries] @ P.ravel()) < BINDS
-        for group in groups
-    )
+    others = wanted.without("rows", "epsilon", "invariance")
+    left, right, *_ = others.constraints
+    return bool(np.any(right - left[:, : wanted.entries] @ P.ravel() < BINDS))
 
 
 def _ranked(loss: Loss, seen: Sequence[Floats], forms: Sequence[Floats]) -> list[Floats]:
@@ -177,7 +175,7 @@ def _descended(loss: InverseVariance, inside: Interior, starts: Sequence[Floats]
     finalists = rough[:1]
     for minimum in rough[1:]:
         another = minimum.value > finalists[-1].value * (1 + 1e-6)
-        if another and len(finalists) < _Effort.of(inside.polytope.size).finalists:
+        if another and len(finalists) < _effort(inside.polytope.size).finalists:
             finalists.append(minimum)
     return [descent.run(minimum.x, FINE, COARSE).P for minimum in finalists]
 
@@ -215,7 +213,7 @@ def least_concave(
         return Found([alike], loss.value(alike))
     concave = Concave(loss, wanted)
     forms = feasible_forms(wanted, proportions, requirements)
-    starts = forms + _corners(wanted, proportions, generator, _Effort.of(proportions.size).corners)
+    starts = forms + _corners(wanted, proportions, generator, _effort(proportions.size).corners)
     seen = [concave.lowered(P) for P in starts]
     programs = int(np.clip(PROGRAMS // proportions.size**2, *PROGRAM_LIMITS))
     branching = concave.branch(min(seen, key=loss.value), programs)

@@ -18,14 +18,12 @@ from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 from scipy import optimize
 
-from deniable.arrays import Floats
+from deniable.arrays import Flags, Floats, Positions
 from deniable.channels import two_step_with_epsilon
 from deniable.design.programs import Loss, Polytope, Relaxation, Requirements, inverse
 
-Incidence = npt.NDArray[np.bool_]
 Part = tuple[int, int]
 """The points of a design, and of a block of it."""
 BISECTIONS = 40
@@ -43,13 +41,6 @@ epsilon near 0."""
 # -- closed forms ---------------------------------------------------------------------------------
 
 
-def generalized(size: int, epsilon: float) -> Floats:
-    """Return the matrix of generalized randomized response of an epsilon, which may be infinite."""
-    odds = np.full((size, size), np.exp(-epsilon))
-    np.fill_diagonal(odds, 1.0)
-    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
-
-
 def closed_forms(proportions: Floats, requirements: Requirements) -> Iterator[Floats]:
     """Yield families of closed forms at the epsilon that is allowed; not all meet requirements.
 
@@ -57,7 +48,9 @@ def closed_forms(proportions: Floats, requirements: Requirements) -> Iterator[Fl
     from the proportions; what keeps a record or draws any category; retention at the floors.
     """
     size, epsilon = proportions.size, requirements.epsilon
-    yield generalized(size, np.inf if epsilon is None else epsilon)
+    odds = np.full((size, size), np.exp(-np.inf if epsilon is None else -epsilon))
+    np.fill_diagonal(odds, 1.0)
+    yield odds / odds.sum(axis=1, keepdims=True)
     if epsilon is not None and epsilon > 0:
         yield two_step_with_epsilon(proportions, epsilon).matrix()
     floors = requirements.floors("retention", size)
@@ -102,13 +95,13 @@ def _mixed(polytope: Polytope, P: Floats, Q: Floats) -> Floats:
 
 
 @lru_cache(maxsize=LARGEST_BLOCK_DESIGN)
-def developed(points: int) -> dict[int, Incidence]:
+def developed(points: int) -> dict[int, Flags]:
     """Return the best design that an abelian group develops from a block, for each block size.
 
     Of so many categories, and reports, at most 16. A block has up to half of the points; the
     incidence matrix says which category each report is high in, categories in rows.
     """
-    found: dict[int, Incidence] = {1: np.eye(points, dtype=bool)}
+    found: dict[int, Flags] = {1: np.eye(points, dtype=bool)}
     most = WORTHWHILE * (points - 1)
     scores: dict[int, float] = {}
     for orders in _factorisations(points):
@@ -120,7 +113,7 @@ def developed(points: int) -> dict[int, Incidence]:
     return dict(sorted(found.items()))
 
 
-def _best_block(orders: tuple[int, ...], size: int) -> tuple[npt.NDArray[np.intp], float]:
+def _best_block(orders: tuple[int, ...], size: int) -> tuple[Positions, float]:
     """Return the block of a size whose shifts tell most: by the characters of the group.
 
     The eigenvalues of the incidence matrix are the block's Fourier coefficients; as epsilon falls
@@ -139,7 +132,7 @@ def _best_block(orders: tuple[int, ...], size: int) -> tuple[npt.NDArray[np.intp
     return blocks[best], float(scores[best])
 
 
-def _shifts(block: npt.NDArray[np.intp], orders: tuple[int, ...]) -> Incidence:
+def _shifts(block: Positions, orders: tuple[int, ...]) -> Flags:
     points = int(np.prod(orders))
     places = np.array(np.unravel_index(np.arange(points), orders))
     moduli = np.array(orders)[:, None]
@@ -160,7 +153,7 @@ def _factorisations(number: int, least: int = 2) -> Iterator[tuple[int, ...]]:
 
 
 @lru_cache(maxsize=4)
-def incidences(size: int) -> tuple[Incidence, ...]:
+def incidences(size: int) -> tuple[Flags, ...]:
     """Return incidence matrices of up to two designs side by side, and singles for the rest."""
     designs = 2 if size <= LARGEST_IN_THREE_PARTS else 1
     return tuple(_side_by_side(size, parts) for parts in _parts(size, designs, ()))
@@ -176,7 +169,7 @@ def _parts(left: int, designs: int, before: tuple[Part, ...]) -> Iterator[tuple[
                 yield from _parts(left - points, designs - 1, (*before, (points, block)))
 
 
-def _side_by_side(size: int, parts: tuple[Part, ...]) -> Incidence:
+def _side_by_side(size: int, parts: tuple[Part, ...]) -> Flags:
     whole = np.eye(size, dtype=bool)
     start = 0
     for points, block in parts:

@@ -104,7 +104,7 @@ def _tables_by_attribute(
         beside[pair[1]][pair[0]] = table.T
     for name, others in beside.items():
         margins = {other: table.sum(axis=1) for other, table in others.items()}
-        first = next(iter(margins), None)
+        first = next(iter(margins), "")
         for other, margin in margins.items():
             if not np.array_equal(margin, margins[first]):
                 raise DeniableError(
