@@ -28,18 +28,10 @@ SHARE_TOLERANCE = 1e-6  # of the sum of proportions that are written by hand
 
 @dataclass(frozen=True, eq=False)
 class Specification:
-    """What `deniable.design.design` is to be asked.
+    """What `deniable.design.design` is to be asked, and the categories' names.
 
-    Attributes
-    ----------
-    categories : tuple of str
-    proportions : array, shape (categories,)
-    requirements : Requirements
-    loss : str
-    records : int or None
-        Of the file or sample, for standard errors; the sum of the counts if these are given.
-    estimator, target : str or None
-        As `deniable.design.design` takes them.
+    `records` are those of the file or sample, for standard errors: the sum of the counts if these
+    are given.
     """
 
     categories: tuple[str, ...]

@@ -69,12 +69,7 @@ class FactorWitness:
 def largest_parity(rho_1: Number, rho_2: Number) -> float:
     """Return the parity up to which no breach is possible, [pram], (3.5), rounded down.
 
-    rho_2 (1 - rho_1) / (rho_1 (1 - rho_2)).
-
-    Parameters
-    ----------
-    rho_1, rho_2 : float or Fraction
-        0 < rho_1 < rho_2 < 1.
+    rho_2 (1 - rho_1) / (rho_1 (1 - rho_2)) for 0 < rho_1 < rho_2 < 1.
 
     Examples
     --------
@@ -171,13 +166,9 @@ def smallest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) 
 def channel_of_parity(size: int, parity: Number) -> KeepOrReplace:
     """Return the channel of [pram], 3: eta / (eta + k - 1) on the diagonal, 1 over it elsewhere.
 
-    What it draws has a parity of at most `parity`, in rational numbers, and less than that by at
-    most one step of the float that is its diagonal weight, (eta - 1) / (eta + k - 1) rounded down.
-
-    Parameters
-    ----------
-    size : int, >= 1
-    parity : float or Fraction, >= 1, finite
+    What it draws has a parity of at most `parity`, finite and at least 1, in rational numbers, and
+    less than that by at most one step of the float that is its diagonal weight,
+    (eta - 1) / (eta + k - 1) rounded down.
 
     Examples
     --------
