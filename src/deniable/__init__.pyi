@@ -25,7 +25,7 @@ from .contingency.consistency import consistent_tables as consistent_tables
 from .contingency.independence import channel_test as channel_test
 from .contingency.log_linear import LogLinearModel as LogLinearModel
 from .contingency.two_step import two_step_estimate as two_step_estimate
-from .design.problem.requirements import Cost as Cost, Requirements as Requirements
+from .design.programs.requirements import Cost as Cost, Requirements as Requirements
 from .errors import DeniableError as DeniableError
 from .estimation.intervals import confidence_intervals as confidence_intervals
 from .estimation.likelihood import (

@@ -168,7 +168,7 @@ def test_what_is_infeasible_writes_nothing(folder, capsys):
         ("proportions: {a: .5, b: .4}\n", "they sum to 0.9"),
         ("proportions: {a: .5, b: .5}\nrequirement: {}\n", "requirement: unknown option"),
         ("proportions: {a: .5, b: .5}\nloss: best\n", "loss: 'best'; allowed: trace"),
-        ("a: [", "no YAML"),
+        ("a: [", "line 1: expected the node content"),
     ],
 )
 def test_a_fault_in_the_specification_names_the_file(folder, capsys, text, message):

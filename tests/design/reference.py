@@ -1,8 +1,8 @@
 """The convex programs of a design, stated with cvxpy as one would write them down.
 
-A reference: `least_linear` is what `deniable.design.solvers.linear` solves for linear losses,
+A reference: `least_linear` is what `deniable.design.programs.linear` solves for linear losses,
 `relaxed` the convex program whose value bounds the losses that are not convex, which
-`deniable.design.solvers.relaxation` solves faster.
+`deniable.design.programs.relaxation` solves faster.
 """
 
 import math
@@ -13,8 +13,8 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.design import Requirements
-from deniable.design.problem.losses import InverseVariance
-from deniable.design.solvers.staircases import members
+from deniable.design.programs.losses import InverseVariance
+from deniable.design.programs.relaxation import members
 from deniable.errors import DeniableError
 
 cp: Any = cvxpy  # whose types do not know most of its functions
@@ -75,8 +75,8 @@ def _channel(size: int, requirements: Requirements) -> tuple[Any, list[Any]]:
 
 def _required(P: Any, proportions: Floats, requirements: Requirements) -> list[Any]:
     size = proportions.size
-    constraints = [cp.diag(P) >= requirements.retention_floors(size)]
-    constraints.append(cp.diag(P) <= 1 - requirements.change_floors(size))
+    constraints = [cp.diag(P) >= requirements.floors("retention", size)]
+    constraints.append(cp.diag(P) <= 1 - requirements.floors("change", size))
     if requirements.invariant:
         constraints.append(P.T @ proportions == proportions)
     zeros = requirements.zeros(size)
@@ -92,7 +92,7 @@ def _required(P: Any, proportions: Floats, requirements: Requirements) -> list[A
 
 
 def relaxed(loss: InverseVariance, requirements: Requirements) -> float:
-    """Return the value of the program of `deniable.design.solvers.relaxation`, of few categories.
+    """Return the value of the program of `deniable.design.programs.relaxation`, of few categories.
 
     Every report is split into all 2 ** size - 2 staircases, and the covariance of the estimate by
     inversion is the inverse of a matrix that is linear in their amounts.

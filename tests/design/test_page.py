@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 from deniable.design import Cost, Requirements
-from deniable.design.problem.losses import LossName
+from deniable.design.programs.losses import LossName
 from deniable.design.specification import read_specification
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "designing-a-channel.md"

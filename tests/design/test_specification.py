@@ -87,7 +87,7 @@ def test_counts_of_a_file_and_of_the_specification(written, tmp_path):
     [
         ("", "no options"),
         ("- a", "no options"),
-        ("a: [", "no YAML"),
+        ("a: [", "line 1: expected the node content"),
         ("proportions: {a: 0.5, b: 0.5}\nlos: trace", "los: unknown option; allowed here: categor"),
         ("proportions: {a: 0.5, b: 0.5}\nrequirements: {eps: 1}", "requirements.eps: unknown opt"),
         ("proportions: {a: 0.5, b: 0.5}\nloss: variance", "loss: 'variance'; allowed: trace"),

@@ -9,12 +9,11 @@ from hypothesis import assume, given, settings, strategies as st
 from tests.channels.channel_cases import channels, dense_channels, distributions, exact_matrix
 
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
-from deniable.errors import ChannelError, DeniableError
+from deniable.errors import ChannelError
 from deniable.privacy.amplification import channel_of_parity
 from deniable.privacy.breaches import (
     breach,
     extreme_factors,
-    factors,
     permits_breach,
     posterior_of_set,
     worst_downward,
@@ -281,20 +280,14 @@ def test_products_are_searched_too():
 
 
 def test_factors_by_hand():
-    # Q = {0}, prior 1/3, posteriors 3/7 and 1/5: 9/7 and 3/5.
-    found = factors(HALVES, [F(1, 3), F(2, 3)], [0])
-    assert (found.largest, found.smallest) == pytest.approx((9 / 7, 3 / 5), rel=1e-15)
-    assert (found.largest_report, found.smallest_report) == (0, 1)
-    # Over all sets: {1} has 6/7 and 6/5.
+    # {0} has the prior 1/3 and posteriors 3/7 and 1/5: 9/7 and 3/5; {1} has 6/7 and 6/5.
     found = extreme_factors(HALVES, [F(1, 3), F(2, 3)])
     assert (found.largest, found.smallest) == pytest.approx((9 / 7, 3 / 5), rel=1e-15)
+    assert (found.largest_report, found.smallest_report) == (0, 1)
     assert (found.largest_members, found.smallest_members) == ((0,), (0,))
 
 
-def test_a_set_of_probability_zero_has_no_factor():
-    with pytest.raises(DeniableError, match="prior probability 0"):
-        factors(HALVES, [1, 0], [1])
-    # It is left out of the extremes.
+def test_a_set_of_probability_zero_is_left_out_of_the_extremes():
     found = extreme_factors(HALVES, [1, 0])
     assert (found.largest, found.smallest) == (1, 1)
 
@@ -304,16 +297,17 @@ def test_a_set_of_probability_zero_has_no_factor():
 def test_single_categories_have_the_extreme_factors(case):
     channel, prior = case
     found = extreme_factors(channel, prior)
-    over_sets = [
-        factors(channel, prior, members)
+    over_sets = {
+        members: posterior_of_set(channel, prior, members) / float(share)
         for members in all_sets(channel.size)
-        if sum(prior[u] for u in members)
-    ]
-    assert found.largest == pytest.approx(max(each.largest for each in over_sets), rel=1e-12)
-    assert found.smallest == pytest.approx(
-        min(each.smallest for each in over_sets), rel=1e-12, abs=1e-15
-    )
-    assert factors(channel, prior, found.largest_members).largest == pytest.approx(found.largest)
+        if (share := sum(prior[u] for u in members))
+    }
+    largest = max(np.nanmax(ratios) for ratios in over_sets.values())
+    smallest = min(np.nanmin(ratios) for ratios in over_sets.values())
+    assert found.largest == pytest.approx(largest, rel=1e-12)
+    assert found.smallest == pytest.approx(smallest, rel=1e-12, abs=1e-15)
+    assert over_sets[found.largest_members][found.largest_report] == pytest.approx(largest)
+    assert over_sets[found.smallest_members][found.smallest_report] == pytest.approx(smallest)
 
 
 @SEEDED

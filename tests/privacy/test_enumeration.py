@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from deniable.privacy.enumeration import as_counts, moments, multinomial, reports_given, tables_of
+from deniable.privacy.audit import as_counts, moments, multinomial, reports_given, tables_of
 
 
 @pytest.mark.parametrize(("records", "categories"), [(0, 2), (1, 1), (4, 3), (5, 4)])

@@ -1,12 +1,12 @@
 from .consistency import (
     AGREEMENT as AGREEMENT,
+    Layout as Layout,
     NoisyTable as NoisyTable,
     consistent_tables as consistent_tables,
     largest_disagreement as largest_disagreement,
     margin_of as margin_of,
     reconstruct_printed as reconstruct_printed,
 )
-from .effects import Layout as Layout
 from .independence import (
     MONTE_CARLO_TABLES as MONTE_CARLO_TABLES,
     ChannelTest as ChannelTest,

@@ -21,30 +21,200 @@ Here the misfit is minimised instead (the slack form), over all tables together;
 the smallest sum of squares. `reconstruct_printed` keeps the printed form for consistent tables.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
+from scipy import sparse
 
 from deniable.arrays import Floats
-from deniable.contingency.effects import Layout, Names, NoisyTable, margin_of, sizes_of
+from deniable.contingency.log_linear import effect_columns
 from deniable.errors import DeniableError
 
-__all__ = [
-    "ConsistentTables",
-    "NoisyTable",
-    "consistent_tables",
-    "largest_disagreement",
-    "margin_of",
-    "reconstruct_printed",
-]
-
+Names = tuple[str, ...]
 Norm = Literal["l2", "l1"]
 
 AGREEMENT = 1e-9
 """Largest difference of shared margins that counts as agreement."""
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyTable:
+    """A table of estimated proportions.
+
+    Parameters
+    ----------
+    attributes : tuple of str
+    proportions : finite, shape (categories of each attribute)
+        Estimates: may be negative.
+    precision : float, positive
+        One over the variance of a cell, up to a factor common to all tables.
+    """
+
+    attributes: Names
+    proportions: Floats
+    precision: float = 1.0
+
+    def __post_init__(self) -> None:
+        values = np.array(self.proportions, dtype=float)
+        named = " x ".join(self.attributes)
+        if not self.attributes or len(set(self.attributes)) < len(self.attributes):
+            raise DeniableError(f"a table over {named or 'nothing'}: name each attribute once")
+        if values.ndim != len(self.attributes) or not values.size:
+            raise DeniableError(
+                f"the table over {named} has the shape {values.shape}; it must have one axis an "
+                "attribute"
+            )
+        if not np.all(np.isfinite(values)):
+            raise DeniableError(f"the table over {named} has cells that are not finite")
+        if not (np.isfinite(self.precision) and self.precision > 0):
+            raise DeniableError(
+                f"the table over {named} has the precision {self.precision}; it must be positive"
+            )
+        values.setflags(write=False)
+        object.__setattr__(self, "proportions", values)
+
+
+def margin_of(table: NoisyTable, attributes: Sequence[str]) -> Floats:
+    """Return the margin of a table over some of its attributes, axes in the order named."""
+    kept = [table.attributes.index(name) for name in attributes]
+    others = tuple(axis for axis in range(len(table.attributes)) if axis not in kept)
+    left = [axis for axis in range(len(table.attributes)) if axis in kept]
+    margin = table.proportions.sum(axis=others)
+    return np.asarray(np.transpose(margin, [left.index(axis) for axis in kept]))
+
+
+# -- effects --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Where the cells of each table stand in one long vector, and effects in another.
+
+    Attributes
+    ----------
+    sizes : mapping from attribute to int
+        Numbers of categories.
+    places : mapping from attributes to slice
+        The cells of each table.
+    basis : sparse array, shape (cells, effects)
+        From effects to cells.
+    even : array, shape (cells,)
+        The cells without any effect.
+    """
+
+    sizes: Mapping[str, int]
+    places: Mapping[Names, slice]
+    basis: sparse.csr_array
+    even: Floats
+
+    @classmethod
+    def of(cls, tables: Sequence[NoisyTable], wanted: Sequence[Sequence[str]]) -> "Layout":
+        """Lay out observed tables, and others that are wanted."""
+        sizes = _sizes(tables)
+        sets = [table.attributes for table in tables] + [tuple(names) for names in wanted]
+        for names in sets:
+            if not names or len(set(names)) < len(names):
+                raise DeniableError(f"a wanted table over {names}: name each attribute once")
+            if unknown := [name for name in names if name not in sizes]:
+                raise DeniableError(
+                    f"no table has the attribute {unknown[0]!r}, so nothing is known of it; leave "
+                    "it out of what is wanted"
+                )
+        effects: dict[Names, npt.NDArray[np.int64]] = {}
+        places, rows, columns, values, even, cells = {}, [], [], [], [], 0
+        for names in dict.fromkeys(sets):
+            block, at = _basis(names, sizes, effects)
+            size = len(block)
+            places[names] = slice(cells, cells + size)
+            rows.append(np.repeat(np.arange(cells, cells + size), len(at)))
+            columns.append(np.tile(at, size))
+            values.append(block.reshape(-1))
+            even.append(np.full(size, 1 / size))
+            cells += size
+        basis = sparse.csr_array(
+            (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))),
+            shape=(cells, sum(each.size for each in effects.values())),
+        )
+        return cls(sizes, places, basis, np.concatenate(even))
+
+    def cells(self, effects: Floats) -> Floats:
+        """Return the cells that effects come to."""
+        return np.asarray(self.even + self.basis @ effects)
+
+    def observed(self, tables: Sequence[NoisyTable]) -> tuple[Floats, Floats]:
+        """Return the observed cells and their weights, tables of the same attributes averaged."""
+        total, weights = np.zeros_like(self.even), np.zeros_like(self.even)
+        for table in tables:
+            place = self.places[table.attributes]
+            total[place] += table.precision * table.proportions.reshape(-1)
+            weights[place] += table.precision
+        observed = np.divide(total, weights, out=np.zeros_like(total), where=weights > 0)
+        return observed, weights
+
+    def average_effects(self, tables: Sequence[NoisyTable]) -> Floats:
+        """Return each effect averaged by the precision of its margin; 0 where none was observed."""
+        observed, weights = self.observed(tables)
+        # Columns within a table are orthogonal; their squares are one over the cells that a cell
+        # of the margin sums over.
+        weighted = self.basis.T @ (weights * (observed - self.even))
+        squares = self.basis.power(2).T @ weights
+        averages = np.divide(weighted, squares, out=np.zeros_like(squares), where=squares > 0)
+        return np.asarray(averages)
+
+    def not_shown(self, weights: Floats) -> npt.NDArray[np.int64]:
+        """Return the positions of effects that no table shows, given weights of observed cells."""
+        return np.flatnonzero(self.basis.power(2).T @ weights == 0)
+
+    def split(self, cells: Floats) -> dict[Names, Floats]:
+        """Return the cells table by table."""
+        return {
+            names: cells[place].reshape([self.sizes[name] for name in names])
+            for names, place in self.places.items()
+        }
+
+
+def _basis(
+    names: Names, sizes: Mapping[str, int], effects: dict[Names, npt.NDArray[np.int64]]
+) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Return a table's basis, and where its effects stand; those not seen before are added.
+
+    An effect of a margin is spread evenly over what the margin sums. Its places are the same in
+    whichever order tables name their attributes.
+    """
+    shape, blocks, found = [sizes[name] for name in names], [], []
+    for count in range(1, len(names) + 1):
+        for subset in combinations(range(len(names)), count):
+            blocks.append(effect_columns(shape, subset, [1 / size for size in shape]))
+            own = [names[axis] for axis in subset]
+            canonical = tuple(sorted(own))
+            if canonical not in effects:
+                free = [sizes[name] - 1 for name in canonical]
+                first = sum(each.size for each in effects.values())
+                effects[canonical] = first + np.arange(math.prod(free)).reshape(free)
+            order = [canonical.index(name) for name in own]
+            found.append(np.transpose(effects[canonical], order).reshape(-1))
+    return np.hstack(blocks), np.concatenate(found)
+
+
+def _sizes(tables: Sequence[NoisyTable]) -> dict[str, int]:
+    """Return the number of categories of each attribute, the same in all tables."""
+    sizes: dict[str, int] = {}
+    for table in tables:
+        for name, size in zip(table.attributes, table.proportions.shape, strict=True):
+            if sizes.setdefault(name, size) != size:
+                raise DeniableError(
+                    f"the attribute {name!r} has {sizes[name]} categories in one table and {size} "
+                    f"in that over {' x '.join(table.attributes)}; give all of them the same"
+                )
+    return sizes
+
+
+# -- consistent tables ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,10 +234,6 @@ class ConsistentTables:
 
     def __getitem__(self, attributes: Sequence[str]) -> Floats:
         return self.tables[tuple(attributes)]
-
-    def largest_disagreement(self) -> float:
-        """Return the largest difference between shared margins of any two tables."""
-        return largest_disagreement([NoisyTable(*item) for item in self.tables.items()])
 
 
 def consistent_tables(
@@ -111,7 +277,8 @@ def consistent_tables(
     closed_form = norm == "l2" and bool(np.all(layout.cells(effects) >= 0))
     if not closed_form:
         effects = _by_program(layout, observed, weights, norm)
-    return ConsistentTables(layout.split(_without_negatives(layout, effects)), closed_form)
+    cells = layout.cells(effects * (1 - _share_to_even(layout, effects)))
+    return ConsistentTables(layout.split(np.maximum(cells, 0.0)), closed_form)
 
 
 def reconstruct_printed(attributes: Sequence[str], tables: Sequence[NoisyTable]) -> Floats:
@@ -145,7 +312,8 @@ def reconstruct_printed(attributes: Sequence[str], tables: Sequence[NoisyTable])
     if np.any(found < -AGREEMENT):
         from deniable.contingency.programs import smallest_norm  # noqa: PLC0415 - takes a second
 
-        free = layout.unobserved(tables)
+        _, weights = layout.observed(tables)
+        free = layout.not_shown(weights)
         extra = smallest_norm(found, layout.basis[own][:, free])
         if extra is None:
             raise DeniableError(
@@ -160,7 +328,7 @@ def reconstruct_printed(attributes: Sequence[str], tables: Sequence[NoisyTable])
 
 def largest_disagreement(tables: Sequence[NoisyTable]) -> float:
     """Return the largest difference between shared margins of any two tables, totals included."""
-    sizes_of(tables)
+    _sizes(tables)
     largest = max((abs(float(t.proportions.sum()) - 1) for t in tables), default=0.0)
     for first, second in combinations(tables, 2):
         shared = [name for name in first.attributes if name in second.attributes]
@@ -171,49 +339,31 @@ def largest_disagreement(tables: Sequence[NoisyTable]) -> float:
 
 
 def _by_program(layout: Layout, observed: Floats, weights: Floats, norm: Norm) -> Floats:
-    from deniable.contingency.programs import (  # noqa: PLC0415 - cvxpy takes a second
-        least_absolute,
-        least_squares,
-        smallest_norm,
-    )
+    from deniable.contingency import programs  # noqa: PLC0415 - cvxpy takes a second
 
     if norm == "l1":
-        return least_absolute(layout.even, layout.basis, observed, np.sqrt(weights))
-    effects = least_squares(layout.even, layout.basis, observed, weights)
-    shown = layout.basis.power(2).T @ weights > 0
-    free = np.flatnonzero(~shown)
+        return programs.least_absolute(layout.even, layout.basis, observed, np.sqrt(weights))
+    effects = programs.least_squares(layout.even, layout.basis, observed, weights)
+    free = layout.not_shown(weights)
     if not free.size:
         return effects
-    # The observed tables are settled; of the others the smallest.
-    settled = np.where(shown, effects, 0.0)
+    # The observed tables are settled, shrunk by what the solver left below zero, for then the rest
+    # has a solution; of the others the smallest.
+    settled = effects.copy()
+    settled[free] = 0.0
     touched = np.flatnonzero(abs(layout.basis[:, free]).sum(axis=1) > 0)
-    known = layout.cells(_evened(layout, settled, effects))[touched]
-    extra = smallest_norm(known, layout.basis[touched][:, free])
+    known = layout.cells(settled * (1 - _share_to_even(layout, effects)))[touched]
+    extra = programs.smallest_norm(known, layout.basis[touched][:, free])
     if extra is not None:
         effects = effects.copy()
         effects[free] = extra
     return effects
 
 
-def _evened(layout: Layout, settled: Floats, effects: Floats) -> Floats:
-    """Shrink settled effects by what the solver left below zero: then the rest has a solution."""
-    short = max(-float(layout.cells(effects).min()), 0.0)
-    return settled * (1 - _share_to_even(layout, short))
+def _share_to_even(layout: Layout, effects: Floats) -> float:
+    """Return by what share effects must shrink, all alike, so that a solver's negatives vanish.
 
-
-def _without_negatives(layout: Layout, effects: Floats) -> Floats:
-    """Return the cells of consistent tables, without what a solver left below zero.
-
-    All effects shrink by one factor: even tables are consistent, and so is what lies between.
+    Even tables are consistent, and so is what lies between.
     """
-    cells = layout.cells(effects)
-    short = -float(cells.min())
-    if short <= 0:
-        return cells
-    cells = layout.cells(effects * (1 - _share_to_even(layout, short)))
-    return np.maximum(cells, 0.0)
-
-
-def _share_to_even(layout: Layout, short: float) -> float:
-    least = float(layout.even.min())
+    short, least = -float(layout.cells(effects).min()), float(layout.even.min())
     return short / (short + least) * (1 + 1e-9) if short > 0 else 0.0

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from deniable.arrays import Flags, Floats
+from deniable.arrays import Counts, Flags, Floats
 from deniable.channels import Channel
 from deniable.contingency.likelihood import ModelFit, fit_of, fit_through_channel
 from deniable.contingency.log_linear import LogLinearModel
@@ -51,17 +51,15 @@ TABLES_AT_ONCE = 20_000
 
 @dataclass(frozen=True, eq=False)
 class ChannelTest:
-    """What a test found for a batch of tables.
+    """What a test found for a batch of tables; arrays of its shape.
 
     Attributes
     ----------
-    statistic : array, shape (...)
-    p_value : array, shape (...)
+    p_value : array
         NaN where the rule of validity fails and no Monte Carlo tables were drawn.
-    degrees_of_freedom : int
-    valid : array of bool, shape (...)
+    valid : array of bool
         Whether `VALIDITY_RULE` holds, and the p-value is that of the chi-squared distribution.
-    expected_counts, effective_records, distance_from_zero : arrays, shape (...)
+    expected_counts, effective_records, distance_from_zero : arrays
         What the rule goes by.
     monte_carlo_tables : int
         Tables drawn for each p-value where the rule fails; 0 if none were.
@@ -139,7 +137,7 @@ def channel_test(
     if generator is not None and not np.all(valid):
         drawn = tables
         sparse = statistic[~valid], records[~valid], fit.reported[~valid]
-        p_value[~valid] = monte_carlo_p_values(*sparse, channel, model, tables, generator)
+        p_value[~valid] = _monte_carlo_p_values(*sparse, channel, model, tables, generator)
     return ChannelTest(
         statistic, p_value, model.degrees_of_freedom, valid, expected, effective, distance, drawn
     )
@@ -148,14 +146,18 @@ def channel_test(
 def score_statistic(reports: npt.ArrayLike, fit: ModelFit) -> Floats:
     """Return X^2, the reports against what the fitted model leads to expect, shape (...)."""
     counts = np.asarray(reports, dtype=float)
-    expected = counts.sum(axis=-1, keepdims=True) * fit.reported
+    return chi_squared(counts, counts.sum(axis=-1, keepdims=True) * fit.reported)
+
+
+def chi_squared(counts: Floats, expected: Floats) -> Floats:
+    """Return the sum over cells of (counts - expected)^2 / expected, shape (...)."""
     # A report that the fit holds to be impossible and that nobody gave adds nothing.
     parts = np.zeros_like(expected)
     np.divide((counts - expected) ** 2, expected, out=parts, where=expected > 0)
     return np.asarray(parts.sum(axis=-1))
 
 
-def monte_carlo_p_values(
+def _monte_carlo_p_values(
     statistic: Floats,
     records: Floats,
     reported: Floats,
@@ -166,25 +168,25 @@ def monte_carlo_p_values(
 ) -> Floats:
     """Return the share of statistics at least as large, among tables drawn from the fitted null.
 
-    The observed one counts as one of them: (1 + number as large) / (1 + tables).
-
-    Parameters
-    ----------
-    statistic, records : arrays, shape (number,)
-    reported : array, shape (number, cells)
-        Proportions of reports under the fitted null.
-    tables : int
-        Drawn for each statistic; each is fitted again.
+    The observed one counts as one of them: (1 + number as large) / (1 + tables). So many tables are
+    drawn for each statistic, by the proportions `reported` under the null, and fitted again.
     """
     found = np.empty(statistic.size)
     for part in portions(statistic.size, tables):
-        numbers = records[part].astype(np.int64)[:, None]
-        drawn = generator.multinomial(numbers, reported[part][:, None, :], (len(numbers), tables))
+        drawn = draw_tables(reported[part], records[part], tables, generator)
         again = score_statistic(drawn, fit_through_channel(drawn, channel, model))
         # Equal tables may differ in the last digits of their statistics.
         as_large = again >= statistic[part][:, None] * (1 - 1e-9)
         found[part] = (1 + as_large.sum(axis=1)) / (1 + tables)
     return found
+
+
+def draw_tables(
+    proportions: Floats, records: Floats, tables: int, generator: np.random.Generator
+) -> Counts:
+    """Draw so many tables of each number of records, of shape (number, tables, cells)."""
+    numbers = np.asarray(records).astype(np.int64)[:, None]
+    return generator.multinomial(numbers, proportions[:, None, :], (len(numbers), tables))
 
 
 def portions(number: int, tables: int) -> Iterator[slice]:

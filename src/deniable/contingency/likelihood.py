@@ -6,6 +6,7 @@ clipped or projected on the way, so the fit keeps the distribution that theory g
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -54,9 +55,7 @@ class ModelFit:
         Over all cells of the margins that the model leaves free, at the fit.
         """
         shares, variances = self._margins(model)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = np.where(variances > 0, shares / np.sqrt(variances), np.inf)
-        return np.asarray(ratios.min(axis=-1).reshape(self.converged.shape))
+        return self._least(shares, np.sqrt(np.maximum(variances, 0.0)))
 
     def effective_records(self, model: LogLinearModel) -> Floats:
         """Return the least effective number of records behind the margins, shape (...).
@@ -65,14 +64,17 @@ class ModelFit:
         that answer openly. The least is over all cells of the margins that the model leaves free.
         """
         shares, variances = self._margins(model)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            records = np.where(variances > 0, shares * (1 - shares) / variances, np.inf)
-        return np.asarray(records.min(axis=-1).reshape(self.converged.shape))
+        return self._least(shares * (1 - shares), variances)
+
+    def _least(self, above: Floats, below: Floats) -> Floats:
+        ratios = np.divide(above, below, out=np.full_like(above, np.inf), where=below > 0)
+        return np.asarray(ratios.min(axis=-1).reshape(self.converged.shape))
 
     def _margins(self, model: LogLinearModel) -> tuple[Floats, Floats]:
         """Return the shares of all free margins side by side, and their variances."""
         pi = self.proportions.reshape(-1, model.cells)
-        covariance = _inverse(self.information.reshape(len(pi), *self.information.shape[-2:]))
+        information = self.information.reshape(len(pi), *self.information.shape[-2:])
+        covariance = np.linalg.inv(_ridged(information))
         slopes = np.swapaxes(_slopes(pi, model.design), 1, 2)
         shares, variances = [], []
         for axes in model.margins:
@@ -85,24 +87,27 @@ class ModelFit:
 def fit_of(
     proportions: npt.ArrayLike, records: float, channel: Channel, model: LogLinearModel
 ) -> ModelFit:
-    """Return the fit to so many reports that happen to be what given true proportions lead to.
+    """Return the fit to so many reports that happen to be what true proportions lead to.
 
-    Parameters
-    ----------
-    proportions : tables of the model, shape (..., cells)
-    records : float, positive
+    The proportions are tables of the model, of shape (..., cells).
     """
     pi = np.asarray(proportions, dtype=float)
-    batch = pi.reshape(-1, model.cells)
+    return _fit_at(pi, np.full(pi.shape[:-1], float(records)), channel, model)
+
+
+def _fit_at(
+    pi: Floats, records: Floats, channel: Channel, model: LogLinearModel, converged: Any = True
+) -> ModelFit:
+    """Return the fit whose true proportions are known; records and convergence of each table."""
+    batch, shape = pi.reshape(-1, model.cells), pi.shape[:-1]
     reported = channel.reported(batch)
-    numbers = np.full(len(batch), float(records))
-    information = _information(_slopes(batch, model.design), reported, numbers, channel)
-    shape = pi.shape[:-1]
+    slopes = _slopes(batch, model.design)
+    information = _information(slopes, reported, records.reshape(-1), channel)
     return ModelFit(
         pi,
         reported.reshape(pi.shape),
         information.reshape(*shape, *information.shape[1:]),
-        np.ones(shape, dtype=bool),
+        np.full(shape, converged, dtype=bool),
     )
 
 
@@ -122,7 +127,6 @@ def fit_through_channel(
     ----------
     reports : non-negative counts, shape (..., cells)
     channel : Channel over the joint cells
-    model : LogLinearModel
     tolerance : float, > 0
         A table is done when the next step promises so few nats.
     steps : int
@@ -134,19 +138,10 @@ def fit_through_channel(
         If the channel is singular or does not fit the model, or counts are not counts.
     """
     counts = _counts(reports, channel, model)
-    batch = counts.reshape(-1, model.cells)
-    records = batch.sum(axis=1)
+    batch, shape = counts.reshape(-1, model.cells), counts.shape[:-1]
     theta, converged = _scored(batch, channel, model, tolerance, steps)
-    pi = _softmax(theta @ model.design.T)
-    reported = channel.reported(pi)
-    information = _information(_slopes(pi, model.design), reported, records, channel)
-    shape = counts.shape[:-1]
-    return ModelFit(
-        pi.reshape(counts.shape),
-        reported.reshape(counts.shape),
-        information.reshape(*shape, *information.shape[1:]),
-        converged.reshape(shape),
-    )
+    pi = _softmax(theta @ model.design.T).reshape(counts.shape)
+    return _fit_at(pi, batch.sum(axis=1), channel, model, converged.reshape(shape))
 
 
 def _scored(
@@ -164,7 +159,8 @@ def _scored(
         reported = channel.reported(pi)
         slopes = _slopes(pi, model.design)
         score = np.einsum("bcp,bc->bp", slopes, channel.expected(_ratio(n, reported)))
-        step = _solve(_information(slopes, reported, records[running], channel), score)
+        information = _ridged(_information(slopes, reported, records[running], channel))
+        step = np.linalg.solve(information, score[:, :, None])[:, :, 0]
         promised = np.einsum("bp,bp->b", score, step) / 2
         done = promised < tolerance
         converged[running[done]] = True
@@ -172,7 +168,8 @@ def _scored(
         running, step, at = running[~done], step[~done], at[~done]
         if not running.size:
             break
-        step *= _shortening(step, model)
+        largest = np.abs(step @ model.design.T).max(axis=1, keepdims=True)
+        step *= np.minimum(1.0, LONGEST_STEP / np.maximum(largest, 1e-300))
         theta[running], current[running], moved = _climb(
             batch[running], at, step, current[running], channel, model
         )
@@ -245,8 +242,7 @@ def _climb(
 ) -> tuple[Floats, Floats, Flags]:
     """Go as much of a step as does not lower the likelihood, halving it where it does."""
     theta, current = theta.copy(), current.copy()
-    pending = np.arange(len(batch))
-    length = 1.0
+    pending, length = np.arange(len(batch)), 1.0
     for _ in range(MOST_HALVINGS):
         trial = theta[pending] + length * step[pending]
         found = _log_likelihood(batch[pending], trial, channel, model)
@@ -261,23 +257,9 @@ def _climb(
     return theta, current, moved
 
 
-def _shortening(step: Floats, model: LogLinearModel) -> Floats:
-    largest = np.abs(step @ model.design.T).max(axis=1, keepdims=True)
-    return np.asarray(np.minimum(1.0, LONGEST_STEP / np.maximum(largest, 1e-300)))
-
-
-def _solve(information: Floats, score: Floats) -> Floats:
-    return np.asarray(np.linalg.solve(_ridged(information), score[:, :, None])[:, :, 0])
-
-
-def _inverse(information: Floats) -> Floats:
-    return np.asarray(np.linalg.inv(_ridged(information)))
-
-
 def _ridged(information: Floats) -> Floats:
     # Towards a margin of zero the information goes to zero in a direction: keep it invertible.
     size = information.shape[-1]
     scale = np.einsum("bpp->b", information) / max(size, 1)
-    return np.asarray(
-        information + (RIDGE * np.maximum(scale, 1e-300))[:, None, None] * np.eye(size)
-    )
+    ridge = (RIDGE * np.maximum(scale, 1e-300))[:, None, None] * np.eye(size)
+    return np.asarray(information + ridge)

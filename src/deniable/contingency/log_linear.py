@@ -119,35 +119,14 @@ class LogLinearModel:
 
     @cached_property
     def design(self) -> Floats:
-        """Orthonormal columns that, with a constant, span the logarithms of the model's tables.
-
-        Returns
-        -------
-        array, shape (cells, parameters)
-        """
-        columns = [np.empty((self.cells, 0))]
-        for each in self.interactions:
-            column: Floats = np.ones((1, 1))
-            for axis, size in enumerate(self.shape):
-                factor = contrasts(size) if axis in each else np.full((size, 1), size**-0.5)
-                column = np.asarray(np.kron(column, factor), dtype=float)
-            columns.append(column)
-        return np.hstack(columns)
+        """Orthonormal columns that, with a constant, span the logarithms of the model's tables."""
+        spread = [size**-0.5 for size in self.shape]
+        columns = [effect_columns(self.shape, each, spread) for each in self.interactions]
+        return np.hstack([np.empty((self.cells, 0)), *columns])
 
     def margin(self, tables: npt.ArrayLike, axes: Margin) -> Floats:
-        """Return a margin of each table, its axes in the order named.
-
-        Parameters
-        ----------
-        tables : shape (..., cells)
-        axes : tuple of int
-
-        Returns
-        -------
-        array, shape (..., cells of the margin)
-        """
-        values = self._batch(tables)
-        return _margin(values, axes, axes).reshape(*np.shape(tables)[:-1], -1)
+        """Return a margin of each table, of shape (..., cells), its axes in the order named."""
+        return _margin(self._batch(tables), axes).reshape(*np.shape(tables)[:-1], -1)
 
     def fit(
         self,
@@ -207,16 +186,7 @@ class LogLinearModel:
 
 
 def contrasts(size: int) -> Floats:
-    """Return orthonormal columns that are orthogonal to a constant (Helmert's).
-
-    Parameters
-    ----------
-    size : int, >= 1
-
-    Returns
-    -------
-    array, shape (size, size - 1)
-    """
+    """Return orthonormal columns that are orthogonal to a constant, Helmert's: size - 1 of them."""
     columns = np.zeros((size, size - 1))
     for column in range(size - 1):
         columns[: column + 1, column] = 1.0
@@ -224,9 +194,18 @@ def contrasts(size: int) -> Floats:
     return np.asarray(columns / np.linalg.norm(columns, axis=0, keepdims=True))
 
 
-def _margin(values: Floats, axes: Margin, order: Margin) -> Floats:
+def effect_columns(shape: Sequence[int], axes: Sequence[int], spread: Sequence[float]) -> Floats:
+    """Return contrasts of some attributes, spread over the others by a weight for each of these."""
+    column: Floats = np.ones((1, 1))
+    for axis, (size, weight) in enumerate(zip(shape, spread, strict=True)):
+        factor = contrasts(size) if axis in axes else np.full((size, 1), weight)
+        column = np.asarray(np.kron(column, factor), dtype=float)
+    return column
+
+
+def _margin(values: Floats, axes: Margin) -> Floats:
     letters = string.ascii_letters[1 : values.ndim]
-    kept = "".join(letters[axis] for axis in order)
+    kept = "".join(letters[axis] for axis in axes)
     return np.asarray(np.einsum(f"a{letters}->a{kept}", values))
 
 
@@ -236,17 +215,16 @@ def _product_of_margins(values: Floats) -> Floats:
     scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
     fitted = total.reshape(-1, *[1] * len(shape))
     for axis in range(len(shape)):
-        share = _margin(values, (axis,), (axis,)) * scale[:, None]
-        fitted = fitted * share.reshape(
-            tables, *[-1 if a == axis else 1 for a in range(len(shape))]
-        )
+        share = _margin(values, (axis,)) * scale[:, None]
+        open_axes = [-1 if a == axis else 1 for a in range(len(shape))]
+        fitted = fitted * share.reshape(tables, *open_axes)
     return np.asarray(fitted)
 
 
 def _rake(values: Floats, margins: tuple[Margin, ...], tolerance: float, sweeps: int) -> Floats:
     tables, *shape = values.shape
     axes = [tuple(sorted(margin)) for margin in margins]
-    targets = [_margin(values, margin, margin) for margin in axes]
+    targets = [_margin(values, margin) for margin in axes]
     totals = values.reshape(tables, -1).sum(axis=1)
     # Start where each attribute may occur at all: cells of empty margins end at 0 at once.
     fitted = np.ones_like(values)
@@ -255,7 +233,7 @@ def _rake(values: Floats, margins: tuple[Margin, ...], tolerance: float, sweeps:
     for _ in range(sweeps):
         current, worst = fitted[running], np.zeros(running.size)
         for margin, target in zip(axes, targets, strict=True):
-            found, wanted = _margin(current, margin, margin), target[running]
+            found, wanted = _margin(current, margin), target[running]
             off = np.abs(found - wanted).reshape(running.size, -1).max(axis=1)
             worst = np.maximum(worst, off)
             ratio = np.divide(wanted, found, out=np.zeros_like(wanted), where=found > 0)

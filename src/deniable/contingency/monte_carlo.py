@@ -27,7 +27,7 @@ from scipy import special
 
 from deniable.arrays import Flags, Floats
 from deniable.channels import Channel
-from deniable.contingency.independence import portions
+from deniable.contingency.independence import chi_squared, draw_tables, portions
 from deniable.contingency.log_linear import LogLinearModel
 from deniable.contingency.two_step import nearest_tables, two_step_estimate
 from deniable.errors import DeniableError
@@ -50,16 +50,9 @@ class NoisyRelease(Protocol):
     def sample(
         self, proportions: Floats, records: Floats, tables: int, generator: np.random.Generator
     ) -> Floats:
-        """Draw tables of records from proportions and return their noisy counts.
+        """Draw tables of records from proportions, and return their noisy counts.
 
-        Parameters
-        ----------
-        proportions : shape (number, cells)
-        records : shape (number,)
-
-        Returns
-        -------
-        array, shape (number, tables, cells)
+        The proportions have the shape (number, cells), the counts (number, tables, cells).
         """
 
 
@@ -96,7 +89,7 @@ class LaplaceRelease:
         self, proportions: Floats, records: Floats, tables: int, generator: np.random.Generator
     ) -> Floats:
         """Draw tables and add noise."""
-        return self.release(_multinomial(proportions, records, tables, generator), generator)
+        return self.release(draw_tables(proportions, records, tables, generator), generator)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,20 +121,15 @@ class RandomizedRelease:
     ) -> Floats:
         """Draw reports at once: sampling and randomizing is one multinomial ([pram], (1.1))."""
         reported = self.channel.reported(proportions)
-        return self.estimated(_multinomial(reported, records, tables, generator))
+        return self.estimated(draw_tables(reported, records, tables, generator))
 
 
 @dataclass(frozen=True, eq=False)
 class MonteCarloTest:
-    """What a simulated test found for a batch of noisy tables.
+    """What a simulated test found for a batch of noisy tables, arrays of shape (number,).
 
-    Attributes
-    ----------
-    statistic, threshold : arrays, shape (number,)
-        The threshold is NaN where the rule of five accepts without simulation.
-    too_small : array of bool, shape (number,)
-        Whether the rule of five accepted the null.
-    rejected : array of bool, shape (number,)
+    The threshold is NaN where the rule of five accepts without simulation; `too_small` says where
+    it accepted the null.
     """
 
     statistic: Floats
@@ -172,11 +160,10 @@ def monte_carlo_test(
     records : positive, shape (number,) or a single number
     release : NoisyRelease
         What made them, and makes the sampled tables.
-    model : LogLinearModel
     tables : int, > 1 / level
         l, the number of sampled tables.
-    level : float, in (0, 1)
     small_cells : "table", "fitted" or "ignore"
+        Which counts below 5 accept the null: of step one, of step two, none.
 
     Examples
     --------
@@ -194,7 +181,6 @@ def monte_carlo_test(
     values = np.atleast_2d(np.asarray(noisy, dtype=float))
     totals = np.broadcast_to(np.asarray(records, dtype=float), values.shape[:1])
     statistic, fitted, too_small = _two_steps(values, totals, model, small_cells)
-    too_small = too_small.copy()
     threshold = np.full(len(values), np.nan)
     open_tests = np.flatnonzero(~too_small)
     for part in portions(open_tests.size, tables):
@@ -217,17 +203,8 @@ def asymptotic_test(
 ) -> Flags:
     """Test noisy tables with the critical value of tables without noise ([rrba], 7.3.1).
 
-    The test called "Laplace noise" in Table 3. Its size is not the nominal one.
-
-    Parameters
-    ----------
-    noisy : shape (..., cells)
-    records : positive, shape (...) or a single number
-
-    Returns
-    -------
-    array of bool, shape (...)
-        Whether the null is rejected.
+    The test called "Laplace noise" in Table 3. Its size is not the nominal one. Returns where the
+    null is rejected, of shape (...) for noisy tables of shape (..., cells).
     """
     values = np.asarray(noisy, dtype=float)
     # Of the nearest table: as of any table of counts, its cells add up to the records.
@@ -253,17 +230,8 @@ def _two_steps(
 ) -> tuple[Floats, Floats, Flags]:
     """Return the statistic, the fitted counts, and where a count is too small."""
     found = two_step_estimate(noisy, records, model)
-    parts = np.zeros_like(noisy)
-    np.divide((noisy - found.fitted) ** 2, found.fitted, out=parts, where=found.fitted > 0)
     small = np.zeros(noisy.shape[:-1], dtype=bool)
     if small_cells != "ignore":
         looked_at = found.tables if small_cells == "table" else found.fitted
         small = looked_at.min(axis=-1) < LEAST_COUNT
-    return parts.sum(axis=-1), found.fitted, small
-
-
-def _multinomial(
-    proportions: Floats, records: Floats, tables: int, generator: np.random.Generator
-) -> npt.NDArray[np.int64]:
-    numbers = np.asarray(records).astype(np.int64)[:, None]
-    return generator.multinomial(numbers, proportions[:, None, :], (len(numbers), tables))
+    return chi_squared(noisy, found.fitted), found.fitted, small

@@ -2,9 +2,8 @@
 
 All tables are written as even + basis @ effects: with the same effects in every table they agree on
 all shared margins, whatever the effects are (`deniable.contingency.consistency`). What is left to
-the programs is the misfit and that no cell is negative. `printed` states the paper's program as it
-stands there. Quadratic programs go to CLARABEL, linear ones to HiGHS, which is not made for the
-former.
+the programs is the misfit and that no cell is negative. Quadratic programs go to CLARABEL, linear
+ones to HiGHS, which is not made for the former.
 """
 
 import warnings
@@ -41,13 +40,8 @@ def least_squares(
 ) -> Floats:
     """Return the effects of the non-negative tables with the least weighted squared misfit.
 
-    Parameters
-    ----------
-    even : shape (cells,)
-        The tables without any effect.
-    basis : shape (cells, effects)
-    observed, weights : shape (cells,)
-        A weight of 0 marks a cell that was not observed.
+    `even` are the tables without any effect, of shape (cells,); `basis`, of shape (cells, effects),
+    leads from effects to cells. A weight of 0 marks a cell that was not observed.
     """
     effects = cp.Variable(basis.shape[1])
     tables = even + basis @ effects
@@ -68,11 +62,6 @@ def least_absolute(
     """Return the effects with the least weighted absolute misfit, of those the smallest tables.
 
     Many tables may have the least misfit; the sum of squares of all cells picks one of them.
-
-    Parameters
-    ----------
-    even, basis, observed, weights
-        As for `least_squares`.
     """
     effects = cp.Variable(basis.shape[1])
     tables = even + basis @ effects
@@ -90,44 +79,13 @@ def least_absolute(
 def smallest_norm(known: Floats, basis: sparse.csr_array) -> Floats | None:
     """Return the effects that make known + basis @ effects non-negative with least squares.
 
-    Parameters
-    ----------
-    known : shape (cells,)
-        What the effects that are settled make of the tables.
-    basis : shape (cells, effects)
-        Of the effects that are free.
-
-    Returns
-    -------
-    array, or None if no effects leave all cells non-negative
+    Those that are free: `known` is what the settled ones make of the tables. None if no effects
+    leave all cells non-negative.
     """
     effects = cp.Variable(basis.shape[1])
     tables = known + basis @ effects
     problem = cp.Problem(cp.Minimize(cp.sum_squares(tables)), [tables >= 0])
-    if not _solve(problem, "CLARABEL", may_fail=True):
-        return None
-    return np.asarray(effects.value)
-
-
-def printed(margins: sparse.csr_array, values: Floats) -> Floats | None:
-    """Solve the program of [rrba], 4.3, as printed: least squares of a table with given margins.
-
-    Parameters
-    ----------
-    margins : shape (margin cells, cells)
-        Sums of cells.
-    values : shape (margin cells,)
-        What they must come to.
-
-    Returns
-    -------
-    array, shape (cells,), or None if no non-negative table has these margins
-    """
-    table = cp.Variable(margins.shape[1])
-    constraints = [table >= 0, margins @ table == values]
-    if not _solve(cp.Problem(cp.Minimize(cp.sum_squares(table)), constraints), "CLARABEL", True):
-        return None
-    return np.asarray(table.value)
+    return np.asarray(effects.value) if _solve(problem, "CLARABEL", may_fail=True) else None
 
 
 def _solve(problem: Any, solver: str, may_fail: bool = False) -> bool:

@@ -31,14 +31,9 @@ Solver = Literal["closed_form", "cvxpy"]
 
 @dataclass(frozen=True, eq=False)
 class TwoStepEstimate:
-    """The two steps for a batch of noisy tables.
+    """The nearest tables of counts (step one), and their expected counts under the model.
 
-    Attributes
-    ----------
-    tables : array, shape (..., cells)
-        Step one: the nearest tables of counts.
-    fitted : array, shape (..., cells)
-        Step two: expected counts under the model.
+    Both of the shape of the noisy tables, (..., cells).
     """
 
     tables: Floats
@@ -59,7 +54,6 @@ def two_step_estimate(
     noisy : finite, shape (..., cells)
     totals : positive, shape (...) or a single number
         The number of records of each table.
-    model : LogLinearModel
     solver : "closed_form" or "cvxpy"
         Of step one; they agree to the tolerance of a solver, and the program takes a thousand times
         as long.
@@ -79,13 +73,8 @@ def nearest_tables(
 ) -> Floats:
     """Return the non-negative tables of given totals closest to noisy ones ([rrba], (7)).
 
-    The closed form is that of any gamma below 1; the program takes the gamma of the text, .01.
-
-    Parameters
-    ----------
-    noisy : finite, shape (..., cells)
-    totals : positive, shape (...) or a single number
-    solver : "closed_form" or "cvxpy"
+    The closed form is that of any gamma below 1; the program takes the gamma of the text, .01. For
+    parameters see `two_step_estimate`.
 
     Examples
     --------
@@ -112,14 +101,9 @@ def nearest_tables(
 
 
 def nearest_table_by_program(noisy: npt.ArrayLike, total: float, gamma: float = GAMMA) -> Floats:
-    """Solve (7) of [rrba] as printed, with cvxpy and CLARABEL.
+    """Solve (7) of [rrba] as printed for one table, with cvxpy and CLARABEL.
 
-    Parameters
-    ----------
-    noisy : finite, shape (cells,)
-    total : float, positive
-    gamma : float, in [0, 1]
-        Weight of the first norm. At 1 the solution is not unique.
+    Gamma, in [0, 1], is the weight of the first norm; at 1 the solution is not unique.
 
     Raises
     ------

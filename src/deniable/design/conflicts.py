@@ -10,8 +10,9 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from deniable.arrays import Floats, Sparse
-from deniable.design.problem import (
+from deniable.design.programs import (
     LARGEST_EPSILON,
+    Constraints,
     Group,
     Kind,
     Polytope,
@@ -19,7 +20,6 @@ from deniable.design.problem import (
     padded,
     polytope,
 )
-from deniable.design.solvers import minimise
 from deniable.errors import DeniableError
 
 DIGITS = 4  # of the values that a message proposes
@@ -46,24 +46,10 @@ class InfeasibleError(DeniableError):
 
 
 def refuse_conflicts(proportions: Floats, requirements: Requirements, names: Sequence[str]) -> None:
-    """Refuse requirements that no channel meets.
-
-    Parameters
-    ----------
-    proportions : array, shape (size,)
-    requirements : Requirements
-        That cannot be met.
-    names : sequence of str, one a category
-
-    Raises
-    ------
-    InfeasibleError
-        Always.
-    """
-    wanted = polytope(proportions, requirements)
-    conflict = smallest_conflict(wanted)
-    words = described(conflict, names)
-    case = _Case(proportions, requirements, names)
+    """Refuse requirements that no channel meets, with an `InfeasibleError`."""
+    case = _Case(proportions, requirements, names, polytope(proportions, requirements))
+    conflict = _smallest_conflict(case.wanted)
+    words = _described(conflict, names)
     remedies = [remedy for remedy in map(case.remedy, _distinct(conflict, requirements)) if remedy]
     verb = "conflict" if len(conflict) > 1 else "cannot be met"
     message = f"no channel meets the requirements: {_joined(words, 'and')} {verb}"
@@ -74,7 +60,7 @@ def refuse_conflicts(proportions: Floats, requirements: Requirements, names: Seq
     raise InfeasibleError(message, words, remedies)
 
 
-def smallest_conflict(wanted: Polytope) -> list[Group]:
+def _smallest_conflict(wanted: Polytope) -> list[Group]:
     """Return requirements that cannot be met together, though all but any one of them can.
 
     A linear program that pays for what is missed finds requirements that matter; one by one they
@@ -86,16 +72,15 @@ def smallest_conflict(wanted: Polytope) -> list[Group]:
     left = _that_matter(wanted, rigid, others)
     for group in list(left):
         without = [other for other in left if other is not group]
-        if not is_feasible(wanted.with_groups([*rigid, *without])):
+        if not _is_feasible(wanted.with_groups([*rigid, *without])):
             left = without
     return left
 
 
-def is_feasible(wanted: Polytope) -> bool:
+def _is_feasible(wanted: Polytope) -> bool:
     """Return whether any matrix meets the requirements."""
-    nothing = np.zeros(wanted.variables)
-    constraints = (*wanted.inequalities, *wanted.equalities)
-    return minimise(nothing, *constraints, high=wanted.highest) is not None
+    program = Constraints(*wanted.constraints)
+    return program.minimise(np.zeros(wanted.variables), high=wanted.highest) is not None
 
 
 def _that_matter(wanted: Polytope, rigid: Sequence[Group], others: Sequence[Group]) -> list[Group]:
@@ -111,21 +96,20 @@ def _that_matter(wanted: Polytope, rigid: Sequence[Group], others: Sequence[Grou
         (np.full(owner_of.size, -1.0), (np.arange(owner_of.size), owner_of)),
         shape=(owner_of.size, len(others)),
     )
-    base = wanted.with_groups(rigid)
-    equal_left, equal_right = base.equalities
-    found = minimise(
-        np.append(np.zeros(wanted.variables), np.ones(len(others))),
+    *_, equal_left, equal_right = wanted.with_groups(rigid).constraints
+    program = Constraints(
         sparse.csr_array(sparse.hstack([sparse.vstack(rows), missing])),
         np.concatenate(right),
         padded(equal_left, wanted.variables + len(others)),
         equal_right,
     )
+    found = program.minimise(np.append(np.zeros(wanted.variables), np.ones(len(others))))
     if found is None:
         return list(others)
     prices = np.zeros(len(others))
     np.maximum.at(prices, owner_of, found.prices)
     mattering = [group for group, price in zip(others, prices, strict=True) if price > TAKES_PART]
-    if mattering and not is_feasible(wanted.with_groups([*rigid, *mattering])):
+    if mattering and not _is_feasible(wanted.with_groups([*rigid, *mattering])):
         return mattering
     return list(others)
 
@@ -133,7 +117,7 @@ def _that_matter(wanted: Polytope, rigid: Sequence[Group], others: Sequence[Grou
 # -- in words -------------------------------------------------------------------------------------
 
 
-def described(groups: Iterable[Group], names: Sequence[str]) -> list[str]:
+def _described(groups: Iterable[Group], names: Sequence[str]) -> list[str]:
     """Return requirements in words; floors of several categories that are the same, together."""
     found: dict[tuple[Kind, float, int], list[Group]] = {}
     for number, group in enumerate(groups):
@@ -173,14 +157,12 @@ def _joined(words: Sequence[str], last: str) -> str:
 
 def _distinct(conflict: Sequence[Group], requirements: Requirements) -> list[Group]:
     """Return the requirements to try to change: of floors given as one number, the first."""
-    seen: set[Kind] = set()
-    chosen = []
+    numbers = {"retention": requirements.retention, "change": requirements.change}
+    chosen: list[Group] = []
     for group in reversed(conflict):
-        one = group.kind == "retention" and isinstance(requirements.retention, (int, float))
-        one |= group.kind == "change" and isinstance(requirements.change, (int, float))
-        if not (one and group.kind in seen):
+        one = isinstance(numbers.get(group.kind), (int, float))
+        if not (one and any(each.kind == group.kind for each in chosen)):
             chosen.append(group)
-        seen.add(group.kind)
     return chosen[: 2 * SHOWN]
 
 
@@ -189,6 +171,7 @@ class _Case:
     proportions: Floats
     requirements: Requirements
     names: Sequence[str]
+    wanted: Polytope
 
     def remedy(self, group: Group) -> str | None:
         """Return the change of one requirement, in words, that makes all feasible; or None."""
@@ -199,40 +182,34 @@ class _Case:
                 return self._floor(group)
             case "cost":
                 costs = group.left[:, : self.proportions.size**2].toarray().ravel()
-                least = self._least([group], costs)
+                least = self._least(group, costs)
                 return None if least is None else f"expected cost <= {_rounded(least, up=True)}"
-        if is_feasible(self._without([group])):
-            return f"to do without {described([group], self.names)[0]}"
+        if _is_feasible(self._without(group)):
+            return f"to do without {_described([group], self.names)[0]}"
         return None
 
-    def _polytope(self) -> Polytope:
-        return polytope(self.proportions, self.requirements)
+    def _without(self, group: Group) -> Polytope:
+        return self.wanted.with_groups(each for each in self.wanted.groups if each is not group)
 
-    def _without(self, groups: Sequence[Group]) -> Polytope:
-        wanted = self._polytope()
-        left_out = {(group.kind, group.categories) for group in groups}
-        kept = [each for each in wanted.groups if (each.kind, each.categories) not in left_out]
-        return wanted.with_groups(kept)
-
-    def _least(self, groups: Sequence[Group], costs: Floats) -> float | None:
-        wanted = self._without(groups)
+    def _least(self, group: Group, costs: Floats) -> float | None:
+        """Return the least cost of what meets all requirements but one."""
+        wanted = self._without(group)
         objective = np.zeros(wanted.variables)
         objective[: wanted.entries] = costs
-        constraints = (*wanted.inequalities, *wanted.equalities)
-        found = minimise(objective, *constraints, high=wanted.highest)
+        found = Constraints(*wanted.constraints).minimise(objective, high=wanted.highest)
         return None if found is None else found.value
 
     def _epsilon(self, group: Group) -> str | None:
-        if not is_feasible(self._without([group])):
+        if not _is_feasible(self._without(group)):
             return None
 
         def feasible(epsilon: float) -> bool:
             changed = replace(self.requirements, epsilon=epsilon)
-            return is_feasible(polytope(self.proportions, changed))
+            return _is_feasible(polytope(self.proportions, changed))
 
         low, high = group.bound, LARGEST_EPSILON
         if not feasible(high):
-            return f"to do without {described([group], self.names)[0]}"
+            return f"to do without {_described([group], self.names)[0]}"
         while high - low > 10.0 ** (-DIGITS - 1) * high:
             middle = (low + high) / 2
             low, high = (low, middle) if feasible(middle) else (middle, high)
@@ -248,7 +225,7 @@ class _Case:
         else:
             costs = np.zeros((size, size))
             costs[v, v] = -sign
-            least = self._least([group], costs.ravel())
+            least = self._least(group, costs.ravel())
             value = None if least is None else (-least if sign == 1 else 1 - least)
             of = self.names[v]
         if value is None or value <= 10.0**-DIGITS:
@@ -257,20 +234,17 @@ class _Case:
 
     def _common_floor(self, kind: Kind, sign: int) -> float | None:
         """Return the largest floor that all categories can have."""
-        wanted = self._polytope()
-        size = self.proportions.size
-        base = wanted.with_groups([group for group in wanted.groups if group.kind != kind])
-        own = sparse.eye_array(base.variables, format="csr")[np.arange(size) * (size + 1)]
-        left, right = base.inequalities
-        equal_left, equal_right = base.equalities
+        size, variables = self.wanted.size, self.wanted.variables
+        left, right, equal_left, equal_right = self.wanted.without(kind).constraints
+        own = sparse.eye_array(variables, format="csr")[np.arange(size) * (size + 1)]
         floors: Sparse = sparse.hstack([-sign * own, sparse.csr_array(np.ones((size, 1)))])
-        found = minimise(
-            np.append(np.zeros(base.variables), -1.0),
-            sparse.csr_array(sparse.vstack([padded(left, base.variables + 1), floors])),
+        program = Constraints(
+            sparse.csr_array(sparse.vstack([padded(left, variables + 1), floors])),
             np.append(right, np.full(size, 0.0 if sign == 1 else 1.0)),
-            padded(equal_left, base.variables + 1),
+            padded(equal_left, variables + 1),
             equal_right,
         )
+        found = program.minimise(np.append(np.zeros(variables), -1.0))
         return None if found is None else float(found.x[-1])
 
 
@@ -290,19 +264,9 @@ def _rounded(value: float, *, up: bool) -> str:
 def refuse_unestimable(
     wanted: Polytope, requirements: Requirements, names: Sequence[str], least_epsilon: float
 ) -> None:
-    """Refuse requirements that leave singular matrices only, for a seen reason.
+    """Refuse requirements that leave singular matrices only, if the reason can be seen.
 
-    Parameters
-    ----------
-    wanted : Polytope
-    requirements : Requirements
-    names : sequence of str
-    least_epsilon : float
-        Below it, estimates are lost in rounding.
-
-    Raises
-    ------
-    InfeasibleError
+    With an `InfeasibleError`; below `least_epsilon`, estimates are lost in rounding.
     """
     way_out = "then nothing can be estimated by inversion; minimise 'changed' or 'distance' instead"
     if requirements.epsilon is not None and requirements.epsilon < least_epsilon:
@@ -317,7 +281,7 @@ def refuse_unestimable(
         raise InfeasibleError(f"{reason}: {way_out}", conflict)
     if csgraph.structural_rank(sparse.csr_array(~wanted.zeros)) < wanted.size:
         zeros = [group for group in wanted.groups if group.kind in ("forbidden", "allowed")]
-        words = described(zeros, names)
+        words = _described(zeros, names)
         raise InfeasibleError(
             f"{_joined(words, 'and')} leave some categories no reports of their own, so that the "
             f"matrix is singular: {way_out}, or allow one of the transitions",
@@ -336,11 +300,11 @@ def _silenced(wanted: Polytope, report: int, names: Sequence[str]) -> tuple[str,
     ]
     bounded = [group for group in wanted.groups if group.kind == "epsilon"]
     if at_fault and bounded:
-        words = described([at_fault[0], bounded[0]], names)
+        words = _described([at_fault[0], bounded[0]], names)
         return (
             f"{_joined(words, 'and')} leave the report {names[report]} to nobody, for what one "
             "category can report and another cannot has an infinite epsilon",
             words,
         )
-    words = ["invariance"] if not at_fault else described(at_fault, names)
+    words = ["invariance"] if not at_fault else _described(at_fault, names)
     return f"{_joined(words, 'and')} leave the report {names[report]} to nobody", words

@@ -12,9 +12,10 @@ from deniable.arrays import Floats
 from deniable.channels import DenseChannel, Target
 from deniable.design.conflicts import InfeasibleError, refuse_conflicts, refuse_unestimable
 from deniable.design.exactness import Exact, exact_matrix
-from deniable.design.problem import (
+from deniable.design.programs import (
     Estimator,
     InverseVariance,
+    LinearPrograms,
     Loss,
     LossName,
     ReportsVariance,
@@ -23,7 +24,6 @@ from deniable.design.problem import (
     polytope,
 )
 from deniable.design.search import Found, least_concave, least_variance
-from deniable.design.solvers import LinearPrograms
 from deniable.design.starts import feasible_forms
 from deniable.errors import DeniableError
 
@@ -43,7 +43,7 @@ class Design:
 
     Attributes
     ----------
-    channel : DenseChannel
+    channel
         Its exact epsilon is at most what was asked for.
     loss : float
         Of one record: n times the variance, or a share or cost of a record.
@@ -86,7 +86,6 @@ def design(
     ----------
     proportions : array, shape (size,), not negative, sum 1
         True or expected frequencies of the categories.
-    requirements : Requirements
     loss : "trace", "worst_cell", "changed" or "distance"
         - ``trace``, ``worst_cell``: sum and largest of the variances of the estimated proportions;
           convex neither in the matrix nor otherwise. The best of many starts is returned, with a
@@ -134,11 +133,12 @@ def design(
     found = _searched(function, pi, requirements, seed)
     exact, value = _best_exact(function, found.candidates, pi, requirements)
     bound = None if found.bound is None else min(found.bound, value)
+    least = bound is not None and value - bound <= GLOBAL * abs(value) + NEGLIGIBLE
     return Design(
         DenseChannel(exact.P),
         value,
         bound,
-        _optimality(value, bound),
+        "global" if least else "local",
         exact.violations,
         loss,
         chosen,
@@ -191,12 +191,6 @@ def _best_exact(
             "estimated by inversion; relax a requirement, or minimise 'changed' or 'distance'"
         )
     return best
-
-
-def _optimality(value: float, bound: float | None) -> Literal["global", "local"]:
-    if bound is None:
-        return "local"
-    return "global" if value - bound <= GLOBAL * abs(value) + NEGLIGIBLE else "local"
 
 
 def _notes(P: Floats, names: Sequence[str]) -> tuple[str, ...]:

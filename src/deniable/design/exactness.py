@@ -17,7 +17,7 @@ import numpy as np
 
 from deniable.arrays import Floats, Positions
 from deniable.channels import DenseChannel
-from deniable.design.problem import Polytope, Requirements, polytope
+from deniable.design.programs import Polytope, Requirements, polytope
 from deniable.errors import DeniableError
 
 BINDING = (1e-6, 1e-5, 1e-7, 1e-4, 1e-8)
@@ -31,28 +31,25 @@ LARGEST_VIOLATION = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """A matrix that was made exact.
-
-    Attributes
-    ----------
-    P : array, shape (size, size)
-    violations : mapping
-        As `violations` returns it.
-    """
+    """A matrix that was made exact, and what `violations` returns of it."""
 
     P: Floats
     violations: Mapping[str, float]
 
+    @property
+    def worst(self) -> float:
+        """The largest violation."""
+        return max(self.violations.values())
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """What makes a matrix better than another: claims that hold, then small violations."""
+        missed = any(self.violations.get(claim, 0.0) > 0 for claim in ("epsilon", "retention"))
+        return missed, self.worst
+
 
 def exact_matrix(P: Floats, proportions: Floats, requirements: Requirements) -> Exact:
-    """Return a matrix near a solver's that meets the requirements.
-
-    Parameters
-    ----------
-    P : array, shape (size, size)
-        Meeting them to some 1e-7.
-    proportions : array, shape (size,)
-    requirements : Requirements
+    """Return a matrix near a solver's, which meets the requirements to some 1e-7, that does.
 
     Raises
     ------
@@ -67,15 +64,15 @@ def exact_matrix(P: Floats, proportions: Floats, requirements: Requirements) -> 
             if repaired is None:
                 break
             found = Exact(repaired, violations(repaired, proportions, requirements))
-            if best is None or _rank(found) < _rank(best):
+            if best is None or found.rank < best.rank:
                 best = found
-            if _rank(found) <= (False, SOLVED):
+            if found.rank <= (False, SOLVED):
                 return found
-            if _worst(found) > BEYOND_MARGINS:
+            if found.worst > BEYOND_MARGINS:
                 break
     if best is not None and best.violations.get("epsilon", 0.0) > 0:
         best = _with_smaller_epsilon(best.P, proportions, requirements)
-    if best is None or _worst(best) > LARGEST_VIOLATION:
+    if best is None or best.worst > LARGEST_VIOLATION:
         raise DeniableError(
             "the design was not brought to meet its requirements within "
             f"{LARGEST_VIOLATION:g}; give them with fewer digits, or relax one by 1e-6"
@@ -86,7 +83,7 @@ def exact_matrix(P: Floats, proportions: Floats, requirements: Requirements) -> 
 def _with_smaller_epsilon(
     P: Floats, proportions: Floats, requirements: Requirements
 ) -> Exact | None:
-    """Return a matrix mixed with as little of its mean row as makes the claim of epsilon true.
+    """Return P mixed with as little of its mean row as makes the claim of epsilon true.
 
     For requirements that leave no room: a floor of retention, or a cap of costs, is then missed by
     that share at most. Zeros stay zeros, and an invariant matrix invariant.
@@ -101,27 +98,11 @@ def _with_smaller_epsilon(
     return None
 
 
-def _worst(found: Exact) -> float:
-    return max(found.violations.values())
-
-
-def _rank(found: Exact) -> tuple[bool, float]:
-    """Return what makes a matrix better than another: claims that hold, then small violations."""
-    missed = any(found.violations.get(claim, 0.0) > 0 for claim in ("epsilon", "retention"))
-    return missed, _worst(found)
-
-
 def violations(P: Floats, proportions: Floats, requirements: Requirements) -> dict[str, float]:
     """Return by how much a matrix misses each requirement, from the matrix alone.
 
     Nothing of the solver or of its constraints is used: epsilon is the exact one of what is drawn,
     the rest is recomputed from the definitions.
-
-    Parameters
-    ----------
-    P : array, shape (size, size)
-    proportions : array, shape (size,)
-    requirements : Requirements
 
     Returns
     -------
@@ -136,10 +117,10 @@ def violations(P: Floats, proportions: Floats, requirements: Requirements) -> di
         found["epsilon"] = max(excess, 0.0)
     if requirements.invariant:
         found["invariance"] = float(np.max(np.abs(proportions @ P - proportions)))
-    floors = requirements.retention_floors(size)
+    floors = requirements.floors("retention", size)
     if floors.any():
         found["retention"] = max(_shortfall(P[v], v, floors[v]) for v in range(size))
-    changes = requirements.change_floors(size)
+    changes = requirements.floors("change", size)
     if changes.any():
         found["change"] = float(np.max(np.maximum(changes - (1 - own), 0.0)))
     for (u, v), kind in requirements.zeros(size).items():
@@ -183,12 +164,8 @@ def _solved(P: Floats, wanted: Polytope, binding: float, margin: float) -> Float
 class _Pattern:
     """Which unknown each entry is, and by which factor: P.ravel() = factors * y[unknown].
 
-    Attributes
-    ----------
-    unknown : array of int, shape (entries,)
-        -1 for zeros.
-    factors : array, shape (entries,)
-        1, or 1 / ratio for entries on the floor of a column whose ceiling is the unknown.
+    `unknown` is -1 for zeros; a factor is 1, or 1 / ratio for entries on the floor of a column
+    whose ceiling is the unknown.
     """
 
     unknown: Positions
@@ -242,9 +219,7 @@ class _Pattern:
         place = np.zeros((self.size**2, int(self.unknown.max()) + 1))
         place[np.flatnonzero(own), self.unknown[own]] = self.factors[own]
         left, right = [], []
-        for group in wanted.groups:
-            if group.kind in ("epsilon", "forbidden", "allowed"):
-                continue
+        for group in wanted.without("epsilon", "forbidden", "allowed").groups:
             A, b = group.left[:, : self.size**2].toarray(), group.right
             if not group.equality:
                 A, b = A[b - A @ P.ravel() <= binding], b[b - A @ P.ravel() <= binding] - margin

@@ -7,25 +7,24 @@ all matrices that it has seen: what it finds is never worse than they are.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.design.problem import (
+from deniable.design.programs import (
+    Concave,
+    Descent,
+    Interior,
     InverseVariance,
+    LinearPrograms,
     Loss,
     Polytope,
+    Relaxation,
     ReportsVariance,
     Requirements,
-    polytope,
-)
-from deniable.design.solvers import (
-    Concave,
-    Interior,
-    LinearPrograms,
-    Relaxation,
-    descend,
     interior,
+    polytope,
     relax,
 )
 from deniable.design.starts import feasible_forms, first_matrices, labelled
@@ -42,8 +41,7 @@ PROGRAMS = 5_000  # of branch and bound, times size ** 2
 PROGRAM_LIMITS = (12, 100)
 
 
-@dataclass(frozen=True)
-class _Effort:
+class _Effort(NamedTuple):
     """How many starts there are: vertices, block designs, channels of the relaxation; finalists."""
 
     corners: int
@@ -51,22 +49,17 @@ class _Effort:
     channels: int
     finalists: int
 
-    @classmethod
-    def of(cls, size: int) -> "_Effort":
-        return cls(8, 4, 12, 3) if size <= FEW_CATEGORIES else cls(4, 3, 5, 2)
+
+def _effort(size: int) -> _Effort:
+    return _Effort(8, 4, 12, 3) if size <= FEW_CATEGORIES else _Effort(4, 3, 5, 2)
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a search came to.
+    """What a search came to: the best matrices, best first, and a lower bound of all losses.
 
-    Attributes
-    ----------
-    candidates : list of array, shape (size, size)
-        The best matrices, best first, which meet the requirements to a solver's tolerance; the best
-        closed form that does is among them.
-    bound : float or None
-        A lower bound of the loss of all channels that meet the requirements; None if none is known.
+    The matrices meet the requirements to a solver's tolerance; the best closed form that does is
+    among them. The bound is None if none is known.
     """
 
     candidates: list[Floats]
@@ -81,26 +74,19 @@ def least_variance(
 ) -> Found:
     """Search for the matrix whose estimate by inversion has the least trace or largest variance.
 
-    Parameters
-    ----------
-    loss : InverseVariance
-    proportions : array, shape (size,)
-    requirements : Requirements
-        That some matrix meets.
-    generator : numpy.random.Generator
-        Of the starts.
-
-    Returns
-    -------
-    Found, its loss infinite if only singular matrices were met
+    Some matrix meets the requirements; the loss found is infinite if only singular ones were met.
     """
     wanted = polytope(proportions, requirements)
     inside = interior(wanted)
     forms = feasible_forms(wanted, proportions, requirements)
     bounded = math.isfinite(wanted.ratio) and wanted.ratio > 1 and proportions.size > 1
-    relaxation = _relaxed(loss, proportions, requirements, forms) if bounded else None
+    relaxation = None
+    if bounded:  # with epsilon alone
+        alone = polytope(proportions, Requirements(epsilon=requirements.epsilon))
+        idle = np.full((proportions.size, proportions.size), 1 / proportions.size)
+        relaxation = relax(loss, alone, idle, forms)
     told_apart = math.isfinite(wanted.ratio) and inside is not None
-    effort = _Effort.of(proportions.size)
+    effort = _effort(proportions.size)
     count = 1 if told_apart else effort.corners
     starts = forms + _corners(wanted, proportions, generator, count)
     if bounded:
@@ -144,29 +130,15 @@ def _bind(wanted: Polytope, P: Floats) -> bool:
 
     Invariance does not count: reports split into staircases meet it anyway.
     """
-    groups = [g for g in wanted.groups if g.kind not in ("rows", "epsilon", "invariance")]
-    return any(
-        np.min(group.right - group.left[:, : wanted.entries] @ P.ravel()) < BINDS
-        for group in groups
-    )
+    others = wanted.without("rows", "epsilon", "invariance")
+    left, right, *_ = others.constraints
+    return bool(np.any(right - left[:, : wanted.entries] @ P.ravel() < BINDS))
 
 
 def _ranked(loss: Loss, seen: Sequence[Floats], forms: Sequence[Floats]) -> list[Floats]:
     """Return the best matrices and the best closed form, best first."""
     best = sorted(seen, key=loss.value)[:CANDIDATES]
     return best + sorted(forms, key=loss.value)[:1]
-
-
-def _relaxed(
-    loss: InverseVariance,
-    proportions: Floats,
-    requirements: Requirements,
-    forms: Sequence[Floats],
-) -> Relaxation | None:
-    """Return the relaxation with epsilon alone."""
-    size = proportions.size
-    alone = polytope(proportions, Requirements(epsilon=requirements.epsilon))
-    return relax(loss, alone, np.full((size, size), 1 / size), forms)
 
 
 def _bound(loss: InverseVariance, relaxation: Relaxation | None, bounded: bool) -> float | None:
@@ -197,14 +169,15 @@ def _descended(loss: InverseVariance, inside: Interior, starts: Sequence[Floats]
     hopeful = [
         x for x, value in zip(points, values, strict=True) if value <= HOPELESS * min(values)
     ]
-    rough = [descend(loss, inside, x, COARSE) for x in hopeful if math.isfinite(min(values))]
+    descent = Descent(loss, inside)
+    rough = [descent.run(x, COARSE) for x in hopeful if math.isfinite(min(values))]
     rough.sort(key=lambda minimum: minimum.value)
     finalists = rough[:1]
     for minimum in rough[1:]:
         another = minimum.value > finalists[-1].value * (1 + 1e-6)
-        if another and len(finalists) < _Effort.of(inside.polytope.size).finalists:
+        if another and len(finalists) < _effort(inside.polytope.size).finalists:
             finalists.append(minimum)
-    return [descend(loss, inside, minimum.x, FINE, COARSE).P for minimum in finalists]
+    return [descent.run(minimum.x, FINE, COARSE).P for minimum in finalists]
 
 
 def _slide(loss: InverseVariance, wanted: Polytope, P: Floats) -> Floats:
@@ -233,21 +206,14 @@ def least_concave(
     requirements: Requirements,
     generator: np.random.Generator,
 ) -> Found:
-    """Search for the invariant matrix whose reports have the least variances: over vertices.
-
-    Parameters
-    ----------
-    loss : ReportsVariance
-    proportions, requirements, generator
-        As for `least_variance`.
-    """
+    """Search for the invariant matrix whose reports have the least variances: over vertices."""
     wanted = polytope(proportions, requirements)
     if wanted.ratio == 1:  # all rows are the same, and so the proportions
         alike = np.tile(proportions, (proportions.size, 1))
         return Found([alike], loss.value(alike))
     concave = Concave(loss, wanted)
     forms = feasible_forms(wanted, proportions, requirements)
-    starts = forms + _corners(wanted, proportions, generator, _Effort.of(proportions.size).corners)
+    starts = forms + _corners(wanted, proportions, generator, _effort(proportions.size).corners)
     seen = [concave.lowered(P) for P in starts]
     programs = int(np.clip(PROGRAMS // proportions.size**2, *PROGRAM_LIMITS))
     branching = concave.branch(min(seen, key=loss.value), programs)

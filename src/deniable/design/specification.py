@@ -4,17 +4,16 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
-import yaml
 from pydantic import Field, ValidationError
 
 from deniable.arrays import Floats
 from deniable.channels import Target, read_counts
-from deniable.design.problem import Cost, Estimator, LossName, Requirements
-from deniable.errors import ConfigError, DeniableError
-from deniable.validation import Strict, fault_lines, message, repeated_keys
+from deniable.design.programs import Cost, Estimator, LossName, Requirements
+from deniable.errors import ConfigError, DataError, DeniableError
+from deniable.validation import Strict, fault_lines, message, read_yaml
 
 MANUAL = "docs/designing-a-channel.md describes every option"
 _PAIR = "a forbidden transition is [true category, reported category]"
@@ -29,18 +28,10 @@ SHARE_TOLERANCE = 1e-6  # of the sum of proportions that are written by hand
 
 @dataclass(frozen=True, eq=False)
 class Specification:
-    """What `deniable.design.design` is to be asked.
+    """What `deniable.design.design` is to be asked, and the categories' names.
 
-    Attributes
-    ----------
-    categories : tuple of str
-    proportions : array, shape (categories,)
-    requirements : Requirements
-    loss : str
-    records : int or None
-        Of the file or sample, for standard errors; the sum of the counts if these are given.
-    estimator, target : str or None
-        As `deniable.design.design` takes them.
+    `records` are those of the file or sample, for standard errors: the sum of the counts if these
+    are given.
     """
 
     categories: tuple[str, ...]
@@ -81,19 +72,14 @@ class _SpecificationFile(Strict):
     proportions: list[_Share] | dict[_Name, _Share] | None = None
     counts: _Name | dict[_Name, Annotated[int, Field(ge=0)]] | None = None
     records: Annotated[int, Field(ge=1)] | None = None
-    loss: Literal["trace", "worst_cell", "changed", "distance"] = "trace"
-    estimator: Literal["inverse", "reports"] | None = None
-    target: Literal["population", "file"] | None = None
+    loss: LossName = "trace"
+    estimator: Estimator | None = None
+    target: Target | None = None
     requirements: _RequirementsSection = _RequirementsSection()
 
 
 def read_specification(path: Path | str) -> Specification:
-    """Read a specification.
-
-    Parameters
-    ----------
-    path : path
-        YAML. A file of counts that it names is looked for beside it.
+    """Read a specification in YAML; a file of counts that it names is looked for beside it.
 
     Raises
     ------
@@ -123,18 +109,9 @@ def read_specification(path: Path | str) -> Specification:
 
 def _values(file: Path) -> Mapping[str, Any]:
     try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{file}: {error.strerror or error}; check the path") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{file}: no UTF-8 text; save the specification in UTF-8") from None
-    try:
-        repeated = list(repeated_keys(text))
-        values = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{file}: no YAML: {' '.join(str(error).split())}") from None
-    if repeated:
-        raise _error(file, *repeated)
+        values = read_yaml(file)
+    except DataError as error:
+        raise ConfigError(f"{error} ({MANUAL})") from None
     if not isinstance(values, Mapping):
         raise ConfigError(f"{file}: no options; give proportions and requirements ({MANUAL})")
     return values
@@ -210,13 +187,12 @@ def _in_order(
 
 def _faults(given: _SpecificationFile, names: Sequence[str]) -> Iterator[str]:
     """Yield what is wrong in itself or names categories that do not exist."""
-    asked = given.requirements
     for position, name in enumerate(names):
         if name in names[:position]:
             yield f"categories[{position}]: {name!r} is there twice; allowed: once"
-    if given.loss == "distance" and asked.cost is None:
+    if given.loss == "distance" and given.requirements.cost is None:
         yield "requirements.cost: missing; the loss 'distance' needs a power or a matrix of costs"
-    for option, name, shown in _named(asked):
+    for option, name, shown in _named(given.requirements):
         if name not in names:
             yield f"requirements.{option}: {shown}{_unknown(names)}"
 
@@ -250,12 +226,7 @@ def _requirements(asked: _RequirementsSection, names: Sequence[str]) -> Requirem
             return {place[name]: floor for name, floor in given.items()}
         return given
 
-    allowed = None
-    if asked.allowed is not None:
-        allowed = {
-            place[name]: [place[other] for other in listed]
-            for name, listed in asked.allowed.items()
-        }
+    allowed = (asked.allowed or {}).items()
     cost = None
     if asked.cost is not None:
         cost = Cost(asked.cost.matrix, asked.cost.power, asked.cost.at_most)
@@ -265,7 +236,7 @@ def _requirements(asked: _RequirementsSection, names: Sequence[str]) -> Requirem
         invariant=asked.invariant,
         retention=floors(asked.retention),
         forbidden=tuple((place[true], place[reported]) for true, reported in asked.forbidden),
-        allowed=allowed,
+        allowed={place[name]: [place[other] for other in listed] for name, listed in allowed},
         cost=cost,
         change=floors(asked.change),
         categories=tuple(names),

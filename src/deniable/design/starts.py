@@ -18,15 +18,12 @@ from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 from scipy import optimize
 
-from deniable.arrays import Floats
+from deniable.arrays import Flags, Floats, Positions
 from deniable.channels import two_step_with_epsilon
-from deniable.design.problem import Loss, Polytope, Requirements, inverse
-from deniable.design.solvers import Relaxation
+from deniable.design.programs import Loss, Polytope, Relaxation, Requirements, inverse
 
-Incidence = npt.NDArray[np.bool_]
 Part = tuple[int, int]
 """The points of a design, and of a block of it."""
 BISECTIONS = 40
@@ -44,13 +41,6 @@ epsilon near 0."""
 # -- closed forms ---------------------------------------------------------------------------------
 
 
-def generalized(size: int, epsilon: float) -> Floats:
-    """Return the matrix of generalized randomized response of an epsilon, which may be infinite."""
-    odds = np.full((size, size), np.exp(-epsilon))
-    np.fill_diagonal(odds, 1.0)
-    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
-
-
 def closed_forms(proportions: Floats, requirements: Requirements) -> Iterator[Floats]:
     """Yield families of closed forms at the epsilon that is allowed; not all meet requirements.
 
@@ -58,10 +48,12 @@ def closed_forms(proportions: Floats, requirements: Requirements) -> Iterator[Fl
     from the proportions; what keeps a record or draws any category; retention at the floors.
     """
     size, epsilon = proportions.size, requirements.epsilon
-    yield generalized(size, np.inf if epsilon is None else epsilon)
+    odds = np.full((size, size), np.exp(-np.inf if epsilon is None else -epsilon))
+    np.fill_diagonal(odds, 1.0)
+    yield odds / odds.sum(axis=1, keepdims=True)
     if epsilon is not None and epsilon > 0:
         yield two_step_with_epsilon(proportions, epsilon).matrix()
-    floors = requirements.retention_floors(size)
+    floors = requirements.floors("retention", size)
     if size > 1 and floors.any():
         rest = (1 - floors) / (size - 1)
         yield np.where(np.eye(size, dtype=bool), floors[:, None], rest[:, None])
@@ -75,7 +67,8 @@ def feasible_forms(
     A family that does not is mixed with what says nothing, all rows the same, as little as makes
     it meet them, if that does.
     """
-    found = [np.tile(row, (proportions.size, 1)) for row in _rows(proportions)]
+    size = proportions.size
+    found = [np.tile(row, (size, 1)) for row in (proportions, np.full(size, 1 / size))]
     found = [P for P in found if polytope.contains(P, FITS)]
     idle = list(found)
     for P in closed_forms(proportions, requirements):
@@ -83,13 +76,7 @@ def feasible_forms(
             found.append(P)
             continue
         found += [_mixed(polytope, P, Q) for Q in idle]
-    for Q in idle:
-        found.append(_mixed(polytope, np.eye(proportions.size), Q))
-    return found
-
-
-def _rows(proportions: Floats) -> list[Floats]:
-    return [proportions, np.full(proportions.size, 1 / proportions.size)]
+    return found + [_mixed(polytope, np.eye(size), Q) for Q in idle]
 
 
 def _mixed(polytope: Polytope, P: Floats, Q: Floats) -> Floats:
@@ -108,21 +95,13 @@ def _mixed(polytope: Polytope, P: Floats, Q: Floats) -> Floats:
 
 
 @lru_cache(maxsize=LARGEST_BLOCK_DESIGN)
-def developed(points: int) -> dict[int, Incidence]:
+def developed(points: int) -> dict[int, Flags]:
     """Return the best design that an abelian group develops from a block, for each block size.
 
-    Parameters
-    ----------
-    points : int, at most 16
-        Categories, and reports.
-
-    Returns
-    -------
-    dict
-        From the number of points in a block, up to half of them, to the incidence matrix: which
-        category each report is high in, categories in rows.
+    Of so many categories, and reports, at most 16. A block has up to half of the points; the
+    incidence matrix says which category each report is high in, categories in rows.
     """
-    found: dict[int, Incidence] = {1: np.eye(points, dtype=bool)}
+    found: dict[int, Flags] = {1: np.eye(points, dtype=bool)}
     most = WORTHWHILE * (points - 1)
     scores: dict[int, float] = {}
     for orders in _factorisations(points):
@@ -134,7 +113,7 @@ def developed(points: int) -> dict[int, Incidence]:
     return dict(sorted(found.items()))
 
 
-def _best_block(orders: tuple[int, ...], size: int) -> tuple[npt.NDArray[np.intp], float]:
+def _best_block(orders: tuple[int, ...], size: int) -> tuple[Positions, float]:
     """Return the block of a size whose shifts tell most: by the characters of the group.
 
     The eigenvalues of the incidence matrix are the block's Fourier coefficients; as epsilon falls
@@ -153,7 +132,7 @@ def _best_block(orders: tuple[int, ...], size: int) -> tuple[npt.NDArray[np.intp
     return blocks[best], float(scores[best])
 
 
-def _shifts(block: npt.NDArray[np.intp], orders: tuple[int, ...]) -> Incidence:
+def _shifts(block: Positions, orders: tuple[int, ...]) -> Flags:
     points = int(np.prod(orders))
     places = np.array(np.unravel_index(np.arange(points), orders))
     moduli = np.array(orders)[:, None]
@@ -174,7 +153,7 @@ def _factorisations(number: int, least: int = 2) -> Iterator[tuple[int, ...]]:
 
 
 @lru_cache(maxsize=4)
-def incidences(size: int) -> tuple[Incidence, ...]:
+def incidences(size: int) -> tuple[Flags, ...]:
     """Return incidence matrices of up to two designs side by side, and singles for the rest."""
     designs = 2 if size <= LARGEST_IN_THREE_PARTS else 1
     return tuple(_side_by_side(size, parts) for parts in _parts(size, designs, ()))
@@ -190,7 +169,7 @@ def _parts(left: int, designs: int, before: tuple[Part, ...]) -> Iterator[tuple[
                 yield from _parts(left - points, designs - 1, (*before, (points, block)))
 
 
-def _side_by_side(size: int, parts: tuple[Part, ...]) -> Incidence:
+def _side_by_side(size: int, parts: tuple[Part, ...]) -> Flags:
     whole = np.eye(size, dtype=bool)
     start = 0
     for points, block in parts:
@@ -205,18 +184,8 @@ def vertex_channels(proportions: Floats, ratio: float, count: int) -> list[Float
 
     Which category takes which place is chosen best: with g_v what a report of v adds to the trace,
     the loss is the sum over places of (S g) times the proportion there, so that the commonest
-    category takes the place of least S g.
-
-    Parameters
-    ----------
-    proportions : array, shape (size,)
-    ratio : float
-        exp(epsilon).
-    count : int
-
-    Returns
-    -------
-    list of array, shape (size, size), best first
+    category takes the place of least S g. `ratio` is exp(epsilon); so many are returned, best
+    first.
     """
     found = []
     for incidence in incidences(proportions.size):
@@ -247,17 +216,6 @@ def gathered(
     the gathered columns, each in proportion to its probability. Reports are gathered so that the
     trace of J^-1 rises little: half of the channels by k-means in the metric of J^-2, half by the
     best pairs from four times as many.
-
-    Parameters
-    ----------
-    relaxation : Relaxation
-    proportions : array, shape (size,)
-    generator : numpy.random.Generator
-    count : int
-
-    Returns
-    -------
-    list of array, shape (size, size)
     """
     columns = relaxation.columns[:, relaxation.columns.sum(axis=0) > 1e-7]
     size = proportions.size
@@ -339,10 +297,9 @@ def labelled(P: Floats, proportions: Floats, polytope: Polytope) -> Floats:
             sign = 1 if group.kind == "retention" else -1
             floor = group.bound if group.kind == "retention" else 1 - group.bound
             gains[v] -= 10 * np.maximum(sign * (floor - P[v]), 0.0)
-    if any(group.kind == "cost" for group in polytope.groups):
-        costs = next(group for group in polytope.groups if group.kind == "cost")
-        weighted = costs.left[:, : polytope.entries].toarray().reshape(P.shape)
-        gains -= 10 * weighted.T @ P
+        elif group.kind == "cost":
+            weighted = group.left[:, : polytope.entries].toarray().reshape(P.shape)
+            gains -= 10 * weighted.T @ P
     names, reports = optimize.linear_sum_assignment(-gains)
     renamed = np.empty_like(P)
     renamed[:, names] = P[:, reports]
@@ -359,10 +316,7 @@ def first_matrices(
 ) -> list[Floats]:
     """Return the starts that are no closed forms: of block designs, and of the relaxation.
 
-    Parameters
-    ----------
-    counts : (block designs, gathered channels)
-        At most; of the latter the best of several times as many.
+    At most so many of each (`counts`); of the latter the best of several times as many.
     """
     designs, channels = counts
     found = vertex_channels(proportions, polytope.ratio, designs)

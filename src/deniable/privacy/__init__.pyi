@@ -8,14 +8,20 @@ from .amplification import (
     witness as witness,
 )
 from .audit import (
+    Distribution as Distribution,
     Finding as Finding,
     Matrix as Matrix,
     SamplerTest as SamplerTest,
+    as_counts as as_counts,
     audit_sampler as audit_sampler,
     cells_by_others as cells_by_others,
     column_epsilon as column_epsilon,
     constant_matrix as constant_matrix,
     exact_epsilon as exact_epsilon,
+    moments as moments,
+    multinomial as multinomial,
+    reports_given as reports_given,
+    tables_of as tables_of,
 )
 from .breaches import (
     Factors as Factors,
@@ -23,13 +29,5 @@ from .breaches import (
     extreme_factors as extreme_factors,
     permits_breach as permits_breach,
     worst_upward as worst_upward,
-)
-from .enumeration import (
-    Distribution as Distribution,
-    as_counts as as_counts,
-    moments as moments,
-    multinomial as multinomial,
-    reports_given as reports_given,
-    tables_of as tables_of,
 )
 from .linkage import linked_parties as linked_parties

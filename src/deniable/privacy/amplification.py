@@ -38,15 +38,9 @@ Side = Literal["largest", "smallest"]
 
 @dataclass(frozen=True)
 class Witness:
-    """A prior, a set and a report that make a breach.
+    """A prior, positive everywhere, a set and a report that make a breach.
 
-    Attributes
-    ----------
-    prior : tuple of Fraction, all positive
-    members : tuple of int
-    report : int
-    prior_probability, posterior : Fraction
-        Of the set.
+    With the prior and the posterior probability of the set.
     """
 
     prior: tuple[Fraction, ...]
@@ -58,14 +52,9 @@ class Witness:
 
 @dataclass(frozen=True)
 class FactorWitness:
-    """A prior under which a report changes the probability of a category by a factor.
+    """A prior, positive everywhere, under which a report changes a category's probability.
 
-    Attributes
-    ----------
-    prior : tuple of Fraction, all positive
-    category, report : int
-    ratio : Fraction
-        Posterior to prior probability of the category.
+    By the factor `ratio`, posterior to prior.
     """
 
     prior: tuple[Fraction, ...]
@@ -80,12 +69,7 @@ class FactorWitness:
 def largest_parity(rho_1: Number, rho_2: Number) -> float:
     """Return the parity up to which no breach is possible, [pram], (3.5), rounded down.
 
-    rho_2 (1 - rho_1) / (rho_1 (1 - rho_2)).
-
-    Parameters
-    ----------
-    rho_1, rho_2 : float or Fraction
-        0 < rho_1 < rho_2 < 1.
+    rho_2 (1 - rho_1) / (rho_1 (1 - rho_2)) for 0 < rho_1 < rho_2 < 1.
 
     Examples
     --------
@@ -125,7 +109,7 @@ def witness(
         Of at most 4,096 categories.
     rho_1, rho_2 : float or Fraction
         0 < rho_1 < rho_2 < 1.
-    direction : "upward" or "downward"
+    direction
         Downward is the upward (1 - rho_2)-to-(1 - rho_1) breach of the complement.
     """
     low, high = thresholds(rho_1, rho_2)
@@ -182,13 +166,9 @@ def smallest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) 
 def channel_of_parity(size: int, parity: Number) -> KeepOrReplace:
     """Return the channel of [pram], 3: eta / (eta + k - 1) on the diagonal, 1 over it elsewhere.
 
-    What it draws has a parity of at most `parity`, in rational numbers, and less than that by at
-    most one step of the float that is its diagonal weight, (eta - 1) / (eta + k - 1) rounded down.
-
-    Parameters
-    ----------
-    size : int, >= 1
-    parity : float or Fraction, >= 1, finite
+    What it draws has a parity of at most `parity`, finite and at least 1, in rational numbers, and
+    less than that by at most one step of the float that is its diagonal weight,
+    (eta - 1) / (eta + k - 1) rounded down.
 
     Examples
     --------
@@ -209,12 +189,7 @@ def channel_of_parity(size: int, parity: Number) -> KeepOrReplace:
 
 
 def guarantees_factor(channel: Channel, beta: Number) -> bool:
-    """Return whether the channel guarantees beta-factor privacy ([pram], (3.14)).
-
-    Parameters
-    ----------
-    beta : float or Fraction, >= 1
-    """
+    """Return whether the channel guarantees beta-factor privacy, beta >= 1 ([pram], (3.14))."""
     parity = channel.exact_parity
     return parity is not None and parity <= _factor(beta)
 
@@ -231,7 +206,6 @@ def approaching_prior(channel: Channel, mass: Number, side: Side = "largest") ->
     channel : Channel
         Of 2 to 4,096 categories.
     mass : float or Fraction, in (0, 1)
-    side : "largest" or "smallest"
     """
     report, most, least, column = _decisive(channel, channel.exact_parity)
     heavy, category = _roles(most, least, side)
@@ -241,15 +215,7 @@ def approaching_prior(channel: Channel, mass: Number, side: Side = "largest") ->
 def breaching_prior(channel: Channel, beta: Number, side: Side = "largest") -> FactorWitness | None:
     """Return a prior of the form (3.12) under which a ratio is above beta, or below 1 / beta.
 
-    Parameters
-    ----------
-    beta : float or Fraction, >= 1
-    side : "largest" or "smallest"
-
-    Returns
-    -------
-    FactorWitness or None
-        None if the channel guarantees beta-factor privacy ([pram], Theorem 3.2).
+    None if the channel guarantees beta-factor privacy, beta >= 1 ([pram], Theorem 3.2).
     """
     parity, factor = channel.exact_parity, _factor(beta)
     if parity is not None and parity <= factor:

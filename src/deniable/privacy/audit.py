@@ -2,26 +2,30 @@
 
 Nothing here asks a channel for its own epsilon. Matrices that auditors rebuild in whole numbers
 from the papers' definitions have their ratios taken column by column; the matrices that ship are
-taken by their dense columns; and the samplers that ship are held against those.
+taken by their dense columns; and the samplers that ship are held against those. Of few records
+every table of counts can be enumerated, with its probability.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from deniable.arrays import Codes
+from deniable.arrays import Codes, Counts, Floats
 from deniable.errors import DeniableError
 
 Matrix = npt.NDArray[np.object_]
 """Whole-number weights as Python integers, each row proportional to its probabilities: exact, and
 faster than fractions."""
+
+Distribution = dict[tuple[int, ...], float]
+"""The probability of each table of counts."""
 
 LEAST_EXPECTED = 5.0  # counts that a chi-square test takes cell by cell
 CLAIM_TOLERANCE = 1e-12  # claims are formulas evaluated to nearest
@@ -34,11 +38,11 @@ class Finding:
 
     Attributes
     ----------
-    claimed : float
+    claimed
         Epsilon by the paper's formula.
-    exact : float
+    exact
         Epsilon of the matrix that the paper defines, in whole numbers, rounded up.
-    shipped : float
+    shipped
         Epsilon of the matrix that this library draws from, from its dense columns, rounded up.
     """
 
@@ -49,13 +53,8 @@ class Finding:
     @property
     def holds(self) -> bool:
         """Whether neither epsilon is above the claim (up to rounding)."""
-        return _within(self.exact, self.claimed, CLAIM_TOLERANCE) and _within(
-            self.shipped, self.claimed, FLOAT_TOLERANCE
-        )
-
-
-def _within(epsilon: float, claim: float, tolerance: float) -> bool:
-    return epsilon <= claim * (1 + tolerance) + tolerance
+        found = ((self.exact, CLAIM_TOLERANCE), (self.shipped, FLOAT_TOLERANCE))
+        return all(each <= self.claimed * (1 + slack) + slack for each, slack in found)
 
 
 def constant_matrix(size: int, odds: Fraction) -> Matrix:
@@ -70,8 +69,7 @@ def exact_epsilon(matrix: Matrix, classes: Sequence[Sequence[int]] | None = None
 
     Parameters
     ----------
-    matrix : object array of Python integers, rows of equal sum
-        Each row proportional to its probabilities.
+    matrix : Matrix, rows of equal sum
     classes : sequences of row numbers, optional
         True values that privacy must not tell apart from others of their class; by default all
         are one class.
@@ -104,12 +102,9 @@ def _log_rounded_up(ratio: Fraction) -> float:
 
 
 def column_epsilon(matrix: npt.ArrayLike, classes: Sequence[Sequence[int]] | None = None) -> float:
-    """Return the epsilon of a matrix of floats: the worst ratio in a column, rounded up.
+    """Return the epsilon of a stochastic matrix of floats: the worst ratio in a column, rounded up.
 
-    Parameters
-    ----------
-    matrix : shape (size, size), rows with sum 1
-    classes : as in `exact_epsilon`
+    `classes` are those of `exact_epsilon`.
     """
     P = np.asarray(matrix, dtype=float)
     worst = 0.0
@@ -137,15 +132,14 @@ class SamplerTest:
 
     Attributes
     ----------
-    draws : int
-    statistic, degrees_of_freedom : float
+    statistic, degrees_of_freedom
         Pearson's chi-square over all rows, cells expected below 5 pooled row by row.
-    rare_p_value : float
+    rare_p_value
         Of the pooled cells alone, summed over rows and tested column by column: where a rare report
         goes to shows in no single row. NaN where there is nothing to test.
-    p_value : float
+    p_value
         Of both tests together: twice the smaller, where there are two.
-    impossible : int
+    impossible
         Draws of reports that have probability 0. Any is a fault.
     """
 
@@ -167,7 +161,6 @@ def audit_sampler(
     randomize : callable
         Codes in, reported codes out, as the release uses it.
     matrix : row-stochastic
-    draws_a_row : int, >= 1
     """
     P = np.asarray(matrix, dtype=float)
     size = len(P)
@@ -181,9 +174,8 @@ def audit_sampler(
         rare = (expected < LEAST_EXPECTED) & (row > 0)
         rare_observed[rare] += observed[rare]
         rare_expected[rare] += expected[rare]
-        observed, expected = _pooled(observed, expected)
-        statistic += float(((observed - expected) ** 2 / expected).sum())
-        freedom += expected.size - 1
+        own, more = _pearson(observed, expected)
+        statistic, freedom = statistic + own, freedom + more
     whole = float(special.chdtrc(freedom, statistic)) if freedom else 1.0
     rare_p = _rare_p_value(rare_observed, rare_expected)
     p_value = whole if math.isnan(rare_p) else min(1.0, 2 * min(whole, rare_p))
@@ -194,19 +186,68 @@ def _rare_p_value(observed: np.ndarray, expected: np.ndarray) -> float:
     """Test where rare reports went, given how many there were."""
     if observed.sum() == 0:
         return math.nan
-    expected = expected * observed.sum() / expected.sum()
-    observed, expected = _pooled(observed, expected)
-    if expected.size < 2:
-        return math.nan
-    statistic = float(((observed - expected) ** 2 / expected).sum())
-    return float(special.chdtrc(expected.size - 1, statistic))
+    statistic, freedom = _pearson(observed, expected * observed.sum() / expected.sum())
+    return float(special.chdtrc(freedom, statistic)) if freedom > 0 else math.nan
 
 
-def _pooled(observed: np.ndarray, expected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _pearson(observed: np.ndarray, expected: np.ndarray) -> tuple[float, int]:
+    """Return Pearson's chi-square and its degrees of freedom, cells expected below 5 pooled."""
     rare = expected < LEAST_EXPECTED
-    if not rare.any():
-        return observed, expected
-    observed = np.append(observed[~rare], observed[rare].sum())
-    expected = np.append(expected[~rare], expected[rare].sum())
-    keep = expected > 0
-    return observed[keep], expected[keep]
+    if rare.any():
+        observed = np.append(observed[~rare], observed[rare].sum())
+        expected = np.append(expected[~rare], expected[rare].sum())
+        observed, expected = observed[expected > 0], expected[expected > 0]
+    return float(((observed - expected) ** 2 / expected).sum()), expected.size - 1
+
+
+# -- enumeration: all that can happen to a few records --------------------------------------------
+
+
+def tables_of(records: int, categories: int) -> Iterator[tuple[int, ...]]:
+    """Yield every table of counts with that total."""
+    for bars in combinations(range(records + categories - 1), categories - 1):
+        edges = (-1, *bars, records + categories - 1)
+        yield tuple(right - left - 1 for left, right in pairwise(edges))
+
+
+def multinomial(records: int, proportions: Sequence[float] | Floats) -> Distribution:
+    """Return the probability of every table of counts."""
+    return {
+        counts: math.prod(
+            [float(p) ** n for p, n in zip(proportions, counts, strict=True)],
+            start=math.factorial(records) / math.prod(map(math.factorial, counts)),
+        )
+        for counts in tables_of(records, len(proportions))
+    }
+
+
+def reports_given(counts: Sequence[int], matrix: Floats) -> Distribution:
+    """Return the probability of every table of reports, given the true counts.
+
+    The records of each category are spread over reports by that category's row, independently.
+    """
+    found: Distribution = {(0,) * len(counts): 1.0}
+    for count, row in zip(counts, matrix, strict=True):
+        spread = multinomial(count, row)
+        step: Distribution = {}
+        for (before, p), (more, q) in product(found.items(), spread.items()):
+            table = tuple(a + b for a, b in zip(before, more, strict=True))
+            step[table] = step.get(table, 0.0) + p * q
+        found = step
+    return found
+
+
+def moments(
+    distribution: Distribution, values: dict[tuple[int, ...], Floats]
+) -> tuple[Floats, Floats]:
+    """Return the mean and the covariance matrix of a vector that depends on the table."""
+    weights = np.array(list(distribution.values()))
+    vectors = np.array([values[table] for table in distribution])
+    mean = weights @ vectors
+    centred = vectors - mean
+    return mean, (centred * weights[:, None]).T @ centred
+
+
+def as_counts(table: Sequence[int]) -> Counts:
+    """Return a table as an array."""
+    return np.array(table, dtype=np.int64)

@@ -53,13 +53,11 @@ class WorstSet:
 
     Attributes
     ----------
-    members : tuple of int
-    report : int
-        The report that moves it.
-    prior_probability, posterior : float
-    bound : float
+    report
+        The one that moves it.
+    bound
         No such set has a larger posterior (downward: a smaller one).
-    exact : bool
+    exact
         Whether the bound is attained by `members`.
     """
 
@@ -73,15 +71,7 @@ class WorstSet:
 
 @dataclass(frozen=True)
 class Factors:
-    """The largest and the smallest ratio of posterior to prior, and where they are.
-
-    Attributes
-    ----------
-    largest, smallest : float
-    largest_members, smallest_members : tuple of int
-        The set.
-    largest_report, smallest_report : int
-    """
+    """The largest and the smallest ratio of posterior to prior: of which set, by which report."""
 
     largest: float
     largest_members: tuple[int, ...]
@@ -106,8 +96,7 @@ def posterior_of_set(
 
     Returns
     -------
-    array, shape (reports,)
-        NaN for reports that cannot occur under the prior.
+    array, shape (reports,), NaN for reports that cannot occur under the prior
 
     Raises
     ------
@@ -136,19 +125,16 @@ def breach(
     """Return which reports cause a breach with respect to Q ([pram], Definition 3.1).
 
     Upward: Pr(Q) < rho_1 and Pr(Q | report) > rho_2. Downward: Pr(Q) > rho_2 and
-    Pr(Q | report) < rho_1. All strict; reports that cannot occur under the prior cause none.
+    Pr(Q | report) < rho_1. All strict; reports that cannot occur under the prior cause none. For
+    other parameters, and what is refused, see `posterior_of_set`.
 
     Parameters
     ----------
-    channel, prior, members
-        As for `posterior_of_set`.
     rho_1, rho_2 : float or Fraction
         0 < rho_1 < rho_2 < 1.
 
     Raises
     ------
-    ChannelError
-        As `posterior_of_set`.
     DeniableError
         If rho_1 and rho_2 are not as stated.
 
@@ -182,18 +168,11 @@ def worst_upward(
     An upward rho_1-to-rho_2 breach with respect to some Q exists under this prior if and only if
     that posterior is above rho_2. For each report it is a knapsack: exact for up to 40 categories
     of positive prior, beyond that a set found greedily and the bound of the fractional knapsack.
-
-    Returns
-    -------
-    WorstSet or None
-        None if no category has a prior probability that is positive and below rho_1.
+    None if no category has a prior probability that is positive and below rho_1.
     """
     exact = exact_distribution(channel.size, prior)
     found = largest_posterior_below(channel.matrix(), exact, proportion(rho_1, "rho_1"))
-    if found is None:
-        return None
-    members, report, bound, is_exact = found
-    return _worst_set(channel, exact, members, report, bound, is_exact)
+    return None if found is None else _worst_set(channel, exact, *found)
 
 
 def worst_downward(
@@ -202,12 +181,8 @@ def worst_downward(
     """Return the set of prior probability above rho_2 whose posterior can become smallest.
 
     The complement of the set of prior probability below 1 - rho_2 whose posterior can become
-    largest ([pram], after Definition 3.1); see `worst_upward`.
-
-    Returns
-    -------
-    WorstSet or None
-        None if no category has a prior probability that is positive and below 1 - rho_2.
+    largest ([pram], after Definition 3.1); see `worst_upward`. None if no category has a prior
+    probability that is positive and below 1 - rho_2.
     """
     exact = exact_distribution(channel.size, prior)
     found = largest_posterior_below(channel.matrix(), exact, 1 - proportion(rho_2, "rho_2"))
@@ -228,10 +203,6 @@ def permits_breach(
     """Return whether some Q has a breach under the prior; None if that is left open.
 
     It may be left open only with over 40 categories; see `worst_upward`.
-
-    Parameters
-    ----------
-    direction : "upward" or "downward"
     """
     low, high = thresholds(rho_1, rho_2)
     refuse_unknown_direction(direction)
@@ -246,33 +217,8 @@ def permits_breach(
     return False if worst.exact or within else None
 
 
-def factors(
-    channel: Channel, prior: Sequence[Number] | npt.ArrayLike, members: Iterable[int]
-) -> Factors:
-    """Return the extreme ratios Pr(Q | report) / Pr(Q) over the reports ([pram], (3.7)).
-
-    Raises
-    ------
-    ChannelError
-        As `posterior_of_set`.
-    DeniableError
-        If Q has the prior probability 0: its ratio is then not defined.
-    """
-    exact = exact_distribution(channel.size, prior)
-    chosen = _members(channel, members)
-    probability = float(sum((exact[u] for u in chosen), Fraction()))
-    if not probability:
-        raise DeniableError(
-            "the set has the prior probability 0, so that no report can change it; "
-            "choose a set that the prior holds possible"
-        )
-    ratios = _posterior(channel, exact, chosen) / probability
-    high, low = int(np.nanargmax(ratios)), int(np.nanargmin(ratios))
-    return Factors(float(ratios[high]), chosen, high, float(ratios[low]), chosen, low)
-
-
 def extreme_factors(channel: Channel, prior: Sequence[Number] | npt.ArrayLike) -> Factors:
-    """Return the extreme ratios Pr(Q | report) / Pr(Q) over all sets Q and all reports.
+    """Return the extreme ratios Pr(Q | report) / Pr(Q), [pram], (3.7), over all sets and reports.
 
     Attained by single categories: the ratio of a set is a weighted mean of those of its members.
 

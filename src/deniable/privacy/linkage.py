@@ -22,14 +22,9 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class RebuiltRecord:
-    """The record of the one party that has a category, as far as the tables reach.
+    """The record of the one party that has a category of an attribute, as far as the tables reach.
 
-    Parameters
-    ----------
-    attribute, category : str
-        What the party alone has.
-    record : mapping of attribute to category
-        In the domain's order; lacks attributes without a table together with `attribute`.
+    In the domain's order, without attributes that have no table together with that one.
     """
 
     attribute: str
@@ -42,17 +37,9 @@ def rebuilt_records(
 ) -> tuple[RebuiltRecord, ...]:
     """Rebuild the record of each party that is the only one with some category.
 
-    Parameters
-    ----------
-    tables : mapping of pair of names to exact counts
-        Each of the shape of its two attributes, in the order of their names.
-    domain : Domain
-
-    Returns
-    -------
-    tuple of RebuiltRecord
-        One for each category with a count of 1, in the domain's order. A party that is alone in two
-        attributes is rebuilt twice, with the same record if all pairs were counted.
+    From exact counts of pairs of attributes, one record for each category with a count of 1, in the
+    domain's order. A party that is alone in two attributes is rebuilt twice, with the same record
+    if all pairs were counted.
 
     Raises
     ------
@@ -117,8 +104,8 @@ def _tables_by_attribute(
         beside[pair[1]][pair[0]] = table.T
     for name, others in beside.items():
         margins = {other: table.sum(axis=1) for other, table in others.items()}
+        first = next(iter(margins), "")
         for other, margin in margins.items():
-            first = next(iter(margins))
             if not np.array_equal(margin, margins[first]):
                 raise DeniableError(
                     f"attribute {name!r}: its counts with {other!r} and with {first!r} differ; "

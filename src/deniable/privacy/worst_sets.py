@@ -29,17 +29,8 @@ def largest_posterior_below(
 ) -> tuple[tuple[int, ...], int, float, bool] | None:
     """Return the set of prior probability below `limit` whose posterior can become largest.
 
-    Parameters
-    ----------
-    matrix : array, shape (categories, reports)
-    prior : sequence of Fraction, sum 1
-    limit : Fraction, in (0, 1]
-
-    Returns
-    -------
-    tuple or None
-        Its members, the report, an upper bound for all such sets and reports, and whether the set
-        attains it. None if no category has a prior that is positive and below the limit.
+    Its members, the report, an upper bound for all such sets and reports, and whether the set
+    attains it. None if no category has a prior that is positive and below the limit.
     """
     items = np.array([u for u, p in enumerate(prior) if 0 < p < limit], dtype=np.intp)
     if not items.size:

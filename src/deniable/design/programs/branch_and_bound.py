@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from deniable.arrays import Floats, Sparse
-from deniable.design.problem import Polytope, ReportsVariance, padded
-from deniable.design.solvers.linear import Constraints, minimise
+from deniable.arrays import Floats
+from deniable.design.programs.linear import Bounded, Constraints
+from deniable.design.programs.losses import ReportsVariance
+from deniable.design.programs.requirements import Polytope, padded
 
 SETTLED = 1e-7  # of the loss: branches closer to the best matrix are closed
 EDGE = 0.1  # a cut leaves each side this share of the interval
@@ -29,29 +30,8 @@ LOWERED_EVERY = 12  # programs: from the matrices of these a vertex is looked fo
 
 
 @dataclass(frozen=True, eq=False)
-class Branching:
-    """A matrix, the best that was found, and a lower bound of the loss.
-
-    Attributes
-    ----------
-    P : array, shape (size, size)
-    bound : float
-    """
-
-    P: Floats
-    bound: float
-
-
-@dataclass(frozen=True, eq=False)
 class Concave:
-    """Linear programs that bound a concave loss over a polytope, or lower it.
-
-    Parameters
-    ----------
-    loss : ReportsVariance
-    polytope : Polytope
-        Of invariant matrices.
-    """
+    """Linear programs that bound a concave loss of invariant matrices, or lower it."""
 
     loss: ReportsVariance
     polytope: Polytope
@@ -59,44 +39,35 @@ class Concave:
     # -- programs ---------------------------------------------------------------------------------
 
     @cached_property
-    def _constraints(self) -> tuple[Sparse, Floats, Sparse, Floats]:
-        return (*self.polytope.inequalities, *self.polytope.equalities)
-
-    @cached_property
     def _program(self) -> Constraints:
-        return Constraints(*self._constraints)
+        return Constraints(*self.polytope.constraints)
 
     def _least(
         self, slopes: Floats, constants: Floats, low: Floats, high: Floats
-    ) -> Branching | None:
+    ) -> Bounded | None:
         """Minimise the sum, or the largest, of <slopes[:, v], P[:, v]> + constants[v].
 
-        Parameters
-        ----------
-        slopes : array, shape (size, size)
-        constants : array, shape (size,)
-        low, high : array, shape (size, size)
-            Bounds of the entries.
+        Over low <= P <= high; all but the constants, a number a column, are of the shape of P.
         """
         inner, size = self.polytope, self.polytope.size
         entries, variables = inner.entries, inner.variables
         lowest, highest = np.zeros(variables), np.ones(variables)
         lowest[:entries], highest[:entries] = low.ravel(), high.ravel()
         if self.loss.worst:  # the least ceiling, one more variable, of all cells
-            left, right, equal_left, equal_right = self._constraints
+            left, right, equal_left, equal_right = inner.constraints
             cells = sparse.kron(np.ones((size, 1)), sparse.eye_array(size))
             each = (sparse.diags_array(slopes.ravel()) @ cells).T
             blocks: Any = [[left, None], [padded(each.tocsr(), variables), -np.ones((size, 1))]]
             reach = float(np.abs(slopes).sum() + np.abs(constants).sum())
-            found = minimise(
-                np.append(np.zeros(variables), 1.0),
+            program = Constraints(
                 sparse.block_array(blocks, format="csr"),
                 np.concatenate([right, -constants]),
                 padded(equal_left, variables + 1),
                 equal_right,
-                np.append(lowest, -reach),
-                np.append(highest, reach),
             )
+            objective = np.append(np.zeros(variables), 1.0)
+            lowest, highest = np.append(lowest, -reach), np.append(highest, reach)
+            found = program.minimise(objective, lowest, highest)
         else:
             objective = np.append(slopes.ravel(), np.zeros(variables - entries))
             found = self._program.minimise(objective, lowest, highest)
@@ -104,7 +75,7 @@ class Concave:
             return None
         P = np.maximum(inner.matrix(found.x), 0.0)
         offset = 0.0 if self.loss.worst else float(constants.sum())
-        return Branching(P / P.sum(axis=1, keepdims=True), found.bound + offset)
+        return Bounded(P / P.sum(axis=1, keepdims=True), found.bound + offset)
 
     def lowered(self, P: Floats) -> Floats:
         """Return a vertex whose loss is not above that of a matrix, by tangents."""
@@ -127,7 +98,7 @@ class Concave:
         pi = self.loss.proportions
         return np.broadcast_to(pi[:, None], (pi.size, pi.size))
 
-    def _bounded(self, low: Floats, high: Floats) -> Branching | None:
+    def _bounded(self, low: Floats, high: Floats) -> Bounded | None:
         slopes = self._weights * (1 - low - high)
         constants = self.loss.sampling + np.sum(self._weights * low * high, axis=0)
         return self._least(slopes, constants, low, high)
@@ -145,12 +116,11 @@ class Concave:
         high[self.polytope.zeros] = 0.0
         low[self.polytope.zeros] = 0.0
         for group in self.polytope.groups:
-            if group.kind in ("retention", "change"):
-                (v,) = group.categories
-                if group.kind == "retention":
-                    low[v, v] = group.bound
-                else:
-                    high[v, v] = min(high[v, v], 1 - group.bound)
+            own = group.categories * 2  # of one category: its entry on the diagonal
+            if group.kind == "retention":
+                low[own] = group.bound
+            elif group.kind == "change":
+                high[own] = min(high[own], 1 - group.bound)
         present = pi > 0
         for _ in range(PROPAGATIONS):
             high = np.minimum(high, 1 - low.sum(axis=1, keepdims=True) + low)
@@ -165,21 +135,16 @@ class Concave:
                 low = np.maximum(low, low.max(axis=0) / ratio)
         return np.maximum(low - 1e-12, 0.0), np.clip(high + 1e-12, 0.0, 1.0)
 
-    def branch(self, P: Floats, programs: int) -> Branching:
-        """Return a better matrix, if there is one, and a bound.
+    def branch(self, P: Floats, programs: int) -> Bounded:
+        """Return a better matrix than P, the best known, if there is one, and a bound.
 
-        Parameters
-        ----------
-        P : array, shape (size, size)
-            The best matrix known.
-        programs : int
-            Linear programs to solve, at most; what is then open still bounds the loss.
+        At most so many linear programs are solved; what is then open still bounds the loss.
         """
         best, value = P, self.loss.value(P)
         low, high = self.box()
         root = self._bounded(low, high)
         if root is None:
-            return Branching(P, 0.0)
+            return Bounded(P, 0.0)
         branches = [(root.bound, 0, low, high, root.P)]
         number, closed = 0, np.inf
         while branches and number < programs:
@@ -200,7 +165,7 @@ class Concave:
                 entry = (max(bound, solution.bound), number, *part, solution.P)
                 heapq.heappush(branches, entry)
         open_bound = min((branch[0] for branch in branches), default=np.inf)
-        return Branching(best, float(min(closed, open_bound, value)))
+        return Bounded(best, float(min(closed, open_bound, value)))
 
 
 def _halves(low: Floats, high: Floats, P: Floats, weights: Floats) -> list[tuple[Floats, Floats]]:

@@ -1,4 +1,4 @@
-"""The interior-point method that solves the convex program of `deniable.design.solvers.relaxation`.
+"""The interior-point method that solves the program of `deniable.design.programs.relaxation`.
 
 It keeps few staircases, takes others in as their prices ask for it, and lets the barrier's weight
 fall meanwhile: one path to the optimum, not one for each set of staircases. The information J has
@@ -6,16 +6,18 @@ size (size + 1) / 2 entries, so that a Newton step over thousands of staircases 
 factorisation of that size (Woodbury's formula).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
 
-from deniable.arrays import Flags, Floats, Positions
-from deniable.design.problem import InverseVariance, Polytope, excesses
-from deniable.design.solvers.interior_point import to_boundary
-from deniable.design.solvers.staircases import (
+from deniable.arrays import Floats, Positions
+from deniable.design.programs.interior_point import to_boundary
+from deniable.design.programs.losses import InverseVariance, excesses
+from deniable.design.programs.relaxation import (
+    LARGEST_ENUMERATED,
+    Program,
     cell_gradients,
     decomposition,
     information,
@@ -23,65 +25,19 @@ from deniable.design.solvers.staircases import (
     members,
     weighted_hessian,
 )
+from deniable.design.programs.requirements import Polytope
 
 NEWTON_STEPS = 6  # at one weight and one set of staircases, at most
 TAKEN_IN = 256  # staircases at a time
 FIRST_WEIGHT = 0.1  # this share of the loss, divided by the staircases
 DECREASE = 0.15
 DUAL_SAFEGUARD = 1e6
-
-
-@dataclass(frozen=True, eq=False)
-class Program:
-    """The convex program's data.
-
-    Attributes
-    ----------
-    loss : InverseVariance
-    ratio : float
-        exp(E), finite.
-    left : array, shape (requirements, size, size)
-        The A_j.
-    right : array, shape (requirements,)
-        The b_j.
-    inequality : array of bool, shape (requirements,)
-    merged : bool
-        Whether no requirement tells reports apart: one report then stands for all.
-    """
-
-    loss: InverseVariance
-    ratio: float
-    left: Floats
-    right: Floats
-    inequality: Flags
-    merged: bool
-
-    @classmethod
-    def of(cls, loss: InverseVariance, polytope: Polytope) -> "Program":
-        """Return the program for the requirements of a polytope, epsilon among them."""
-        size = polytope.size
-        groups = [group for group in polytope.groups if group.kind != "epsilon"]
-        left = np.concatenate([group.left[:, : size**2].toarray() for group in groups])
-        right = np.concatenate([group.right for group in groups])
-        inequality = np.repeat(
-            [not group.equality for group in groups], [len(group.right) for group in groups]
-        )
-        if any(group.kind == "invariance" for group in groups):
-            # The last of these equations follows from the others and from the sums of the rows.
-            kept = np.arange(len(right)) != 2 * size - 1
-            left, right, inequality = left[kept], right[kept], inequality[kept]
-        merged = all(group.kind == "rows" for group in groups)
-        A = left.reshape(-1, size, size)
-        return cls(loss, polytope.ratio, A, right, inequality, merged)
-
-    @property
-    def size(self) -> int:
-        """Number of categories."""
-        return self.loss.proportions.size
-
-    def reports_of(self, P: Floats) -> Iterable[tuple[int, Floats]]:
-        """Return the reports that are told apart, with their columns."""
-        return [(0, P.sum(axis=1))] if self.merged else enumerate(P.T)
+MOST_ROUNDS = 60
+MOST_PRICES = 26_000_000  # staircases times reports that are looked at, at most
+SOLVED = 2e-7  # the bound's distance from the program's value, relative
+ROUNDING = 1e-11  # the barrier's share of the value at which rounding takes over
+NEARLY = 1e-5  # and at which rounds without a better bound
+IDLE_ROUNDS = 3  # end it
 
 
 @dataclass
@@ -114,18 +70,10 @@ class Pairs:
 
 
 class CentralPath:
-    """The iterates.
+    """The iterates: `amounts` theta of the staircases kept, and `slacks` b_j - <A_j, P>.
 
-    Attributes
-    ----------
-    weight : float
-        Of the barrier.
-    amounts : Pairs
-        theta, of the staircases that are kept.
-    slacks : Pairs
-        b_j - <A_j, P> of inequalities.
-    distances : Pairs
-        Of each cell's variance below a ceiling, for the largest cell; its duals are the weights w.
+    For the largest cell also the `distances` of each cell's variance below a ceiling, whose duals
+    are the weights w. `weight` is the barrier's.
     """
 
     def __init__(
@@ -222,7 +170,8 @@ class CentralPath:
         if not np.all(np.isfinite(change)):
             raise np.linalg.LinAlgError("the step has no finite solution")
         changes = [(theta, change)]
-        for pairs, own in zip((self.slacks, self.distances), self._split(multipliers), strict=True):
+        bound = self._multipliers[self.program.inequality], multipliers[len(self._used) :]
+        for pairs, own in zip((self.slacks, self.distances), bound, strict=True):
             changes.append((pairs, (weight / pairs.primal - own) / pairs.ratio))
         answer = [pairs.answer(move, weight) for pairs, move in changes]
         primal = min(to_boundary(pairs.primal, move) for pairs, move in changes)
@@ -250,11 +199,8 @@ class CentralPath:
     def _multiplied(self, known: Floats, gaps: Floats) -> tuple[Floats, float]:
         """Return the multipliers of requirements and cells, and the change of the ceiling.
 
-        Parameters
-        ----------
-        known : array, shape (rows, 1 + rows)
-            What the rows make of the step without multipliers, and of each multiplier.
-        gaps : array, shape (cells,)
+        `known`, of shape (rows, 1 + rows), is what the rows make of the step without multipliers,
+        and of each multiplier.
         """
         program = self.program
         count = len(program.right)
@@ -273,10 +219,6 @@ class CentralPath:
         solution = np.linalg.solve(bordered, np.append(right, 1.0))
         return solution[:-1], float(solution[-1])
 
-    def _split(self, multipliers: Floats) -> tuple[Floats, Floats]:
-        count = len(self._used)
-        return multipliers[:count][self.program.inequality], multipliers[count:]
-
     def _cells_of(self, y: Floats) -> Floats:
         C = inverse_information(y, self.program.size)
         return np.asarray(np.diagonal(C) - self.program.loss.own)
@@ -289,14 +231,10 @@ class CentralPath:
     # -- prices -----------------------------------------------------------------------------------
 
     def priced(self) -> tuple[float, Floats]:
-        """Return a lower bound, and what each staircase gains beyond what it pays.
+        """Return the lower bound, and what each staircase gains beyond what it pays.
 
-        Returns
-        -------
-        bound : float
-            As `deniable.design.solvers.relaxation` proves.
-        excess : array, shape (reports, 2 ** size)
-            Of those that are the same throughout, and say nothing, minus infinity.
+        The latter of shape (reports, 2 ** size), with minus infinity for the staircases that are
+        the same throughout, and say nothing.
         """
         program, loss = self.program, self.program.loss
         C = inverse_information(self._features @ self.amounts.primal, program.size)
@@ -359,3 +297,45 @@ def _root(hessian: Floats) -> Floats:
         except np.linalg.LinAlgError:
             ridge *= 10
     return np.diag(np.sqrt(np.maximum(np.diagonal(hessian), 0.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """A lower bound of the loss of every channel that meets the requirements, and `columns`.
+
+    These are the best channel's that was found with any number of reports, those of one staircase
+    taken together, of shape (size, reports).
+    """
+
+    bound: float
+    columns: Floats
+
+
+def relax(
+    loss: InverseVariance, polytope: Polytope, centre: Floats, others: Sequence[Floats] = ()
+) -> Relaxation | None:
+    """Solve the convex program, and bound the loss of every channel in a polytope.
+
+    Its epsilon is bounded, `centre` is a matrix in its interior; the staircases of `others` are
+    looked at first. Returns None if there are too many categories, over 16.
+    """
+    if polytope.size > LARGEST_ENUMERATED:
+        return None
+    program = Program.of(loss, polytope)
+    path = CentralPath.started(program, centre, others)
+    best, idle = -np.inf, 0
+    prices = 2**polytope.size * (1 if program.merged else polytope.size)
+    for _ in range(min(MOST_ROUNDS, max(MOST_PRICES // prices, 1))):
+        if not path.approach():
+            break
+        bound, excess = path.priced()
+        idle = 0 if bound > best + SOLVED * abs(best) else idle + 1
+        best = max(best, bound)
+        value = path.value()
+        left = path.weight * path.codes.size / abs(value)
+        if value - best <= SOLVED * abs(value):
+            break
+        if left <= ROUNDING or (left <= NEARLY and idle >= IDLE_ROUNDS):
+            break
+        path.advance(excess)
+    return Relaxation(best, path.columns())

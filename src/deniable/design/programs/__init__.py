@@ -1,4 +1,4 @@
-"""Linear programs, interior points, branch and bound, the relaxation."""
+"""Requirements and losses as mathematical programs, and what solves them."""
 
 import lazy_loader
 

@@ -36,10 +36,9 @@ class Expansion:
     Attributes
     ----------
     gradient : array, shape (size, size)
-    hessian : array, shape (size * size, size * size)
-        By entries of P in the order of `P.ravel()`.
-    concave : array, shape (size * size, size * size)
-        What added to the Hessian leaves no negative eigenvalue.
+    hessian, concave : array, shape (size * size, size * size)
+        By entries of P in the order of `P.ravel()`; and what added to it leaves no negative
+        eigenvalue.
     slopes : array, shape (cells, size * size)
         Gradients of cells of which the loss is a smoothed maximum; none for other losses.
     above, stiffness : array, shape (cells,)
@@ -59,10 +58,8 @@ class Expansion:
 class Linear:
     """An expected cost, the sum over u and v of pi_u P[u, v] cost[u, v].
 
-    Parameters
-    ----------
-    weights : array, shape (size, size)
-        pi_u cost[u, v]; 0 on the diagonal and pi_u elsewhere for the share of changed records.
+    The weights are pi_u cost[u, v]; for the share of changed records 0 on the diagonal and pi_u
+    elsewhere.
     """
 
     weights: Floats
@@ -142,15 +139,10 @@ class InverseVariance(Variance):
         return float(cells.max() + above.min() - sharpness * np.sum(np.log(above)))
 
     def expansion(self, P: Floats, sharpness: float, weights: Floats | None = None) -> Expansion:
-        """Return gradient and Hessian of the smooth loss.
+        """Return gradient and Hessian of the smooth loss at a matrix that is not singular.
 
-        Parameters
-        ----------
-        P : array, shape (size, size)
-            Not singular.
-        sharpness : float
-        weights : array, shape (size,), optional
-            Of the cells in the Hessian of a smoothed maximum; by default those in its gradient.
+        `weights` are those of the cells in the Hessian of a smoothed maximum; by default those in
+        its gradient.
         """
         if not self.worst:
             return Expansion(*self._weighted(P, np.ones(len(P))))
@@ -170,7 +162,7 @@ class InverseVariance(Variance):
     # are the gradient and half the Hessian.
 
     # Of the information J the loss is convex, and J is a convex function of P (see
-    # `deniable.design.solvers.staircases`): the concave part is that of the second derivative of J.
+    # `programs.relaxation`): the concave part is that of the second derivative of J.
 
     def _weighted(self, P: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
         """Return gradient, Hessian and its concave part of the sum of weights[u] * cells[u]."""
@@ -238,12 +230,6 @@ def inverse(P: Floats) -> Floats | None:
         return None
     condition = np.abs(M).sum(axis=0).max() * np.abs(P).sum(axis=0).max()
     return np.asarray(M) if condition <= LARGEST_CONDITION else None
-
-
-def ordinal_costs(size: int, power: float) -> Floats:
-    """Return |u - v| ** power for categories that are in order, shape (size, size)."""
-    places = np.arange(size, dtype=float)
-    return np.asarray(np.abs(places[:, None] - places) ** power)
 
 
 def loss_of(

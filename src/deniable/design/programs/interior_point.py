@@ -7,14 +7,18 @@ barrier's weight falls to rounding, the iterates end at a local minimum, on whic
 bind there.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
 from deniable.arrays import Floats, Positions, Sparse
-from deniable.design.problem import Expansion, InverseVariance, Polytope
+from deniable.design.programs.linear import Constraints
+from deniable.design.programs.losses import Expansion, InverseVariance
+from deniable.design.programs.requirements import Polytope, padded
 
 FIRST_WEIGHT = 0.1  # of the barrier: this share of the loss, divided by the constraints
 DECREASE = 0.2
@@ -25,21 +29,18 @@ LEAST_DAMPING = 0.05
 STIFF = 10.0
 FEW_ENTRIES = 4  # of a constraint: most have one or two
 MOST_STEPS = 200
+LEAST_ROOM = 1e-7
+"""What constraints must leave for a polytope to count as having an interior."""
+TIGHTENED = (0.5, 0.9, 0.99)
+"""A point inside has one of these shares of the epsilon that is allowed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Interior:
-    """The relative interior of a polytope: its free variables, constraints, and a point inside.
+    """The relative interior of a polytope, over the free variables: those not zero throughout.
 
-    Attributes
-    ----------
-    polytope : Polytope
-    free : array of int
-        Variables that are not zero throughout.
-    left, right : A and b of A x <= b, over the free variables
-    equal_left, equal_right : E and e of E x = e, over the free variables, E of full rank
-    centre : array
-        A point, over the free variables, at which no inequality binds.
+    A x <= b and E x = e (`left` to `equal_right`) are its constraints, E of full rank; `centre` is
+    a point at which no inequality binds.
     """
 
     polytope: Polytope
@@ -119,63 +120,96 @@ class Interior:
         return np.asarray(self.centre + (1 - share) * min(reach, 1.0) * way)
 
 
+def interior(polytope: Polytope) -> Interior | None:
+    """Return the interior of a polytope, None if it has none beyond rounding."""
+    free = np.flatnonzero(~polytope.zeros.ravel())
+    if not math.isfinite(polytope.ratio):
+        return _interior_of(polytope, free, _centre(polytope, free))
+    used = np.flatnonzero(~polytope.zeros.all(axis=0))
+    free = np.concatenate([free, polytope.entries + used])
+    for share in TIGHTENED:
+        centre = _centre(polytope.with_ratio(polytope.ratio**share), free)
+        found = _interior_of(polytope, free, centre)
+        if found is not None:
+            return found
+    return None
+
+
+def _centre(polytope: Polytope, free: Positions) -> Floats | None:
+    """Return a point with as much room as can be had, except between the ratios.
+
+    The largest t with A x + t <= b, and with x >= t for the ceilings, or, if there are none, for
+    the entries.
+    """
+    left, right, room = [], [], []
+    for group in polytope.without("forbidden", "allowed").groups:
+        if not group.equality:
+            left.append(group.left[:, free])
+            right.append(group.right)
+            room.append(np.full(len(group.right), group.kind != "epsilon"))
+    bounded = free >= polytope.entries if math.isfinite(polytope.ratio) else free >= 0
+    left.append(-sparse.eye_array(free.size, format="csr")[np.flatnonzero(bounded)])
+    right.append(np.zeros(int(bounded.sum())))
+    room.append(np.ones(int(bounded.sum()), dtype=bool))
+    wider = [sparse.vstack(left), np.concatenate(room).astype(float)[:, None]]
+    *_, equal_left, equal_right = polytope.constraints
+    program = Constraints(
+        sparse.csr_array(sparse.hstack(wider)),
+        np.concatenate(right),
+        padded(equal_left[:, free], free.size + 1),
+        equal_right,
+    )
+    found = program.minimise(np.append(np.zeros(free.size), -1.0))
+    return None if found is None or found.x[-1] < LEAST_ROOM else np.asarray(found.x[:-1])
+
+
+def _interior_of(polytope: Polytope, free: Positions, centre: Floats | None) -> Interior | None:
+    if centre is None:
+        return None
+    entries = np.zeros(polytope.entries)
+    own = free < polytope.entries
+    entries[free[own]] = centre[own]
+    centre = polytope.point(polytope.matrix(entries))[free]
+    left, right, *_ = polytope.without("forbidden", "allowed").constraints
+    left = left[:, free]
+    kept = np.flatnonzero(np.diff(left.indptr))  # others speak of zeros alone
+    left, right = left[kept], right[kept]
+    if not math.isfinite(polytope.ratio):
+        left = sparse.vstack([left, -sparse.eye_array(free.size)], format="csr")
+        right = np.concatenate([right, np.zeros(free.size)])
+    *_, equal_left, equal_right = polytope.constraints
+    independent, values = _independent(equal_left[:, free].toarray(), equal_right)
+    inside = np.min(right - left @ centre, initial=np.inf) > 0
+    return Interior(polytope, free, left, right, independent, values, centre) if inside else None
+
+
+def _independent(left: Floats, right: Floats) -> tuple[Floats, Floats]:
+    """Return equations without those that follow from others."""
+    _, triangle, order = linalg.qr(left.T, mode="economic", pivoting=True)
+    diagonal = np.abs(np.diagonal(triangle))
+    rank = int(np.sum(diagonal > 1e-10 * diagonal[0]))
+    chosen = np.sort(order[:rank])
+    return left[chosen], right[chosen]
+
+
+# -- descents -------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class LocalMinimum:
-    """Where the interior-point method ended.
-
-    Attributes
-    ----------
-    P : array
-        A matrix inside the polytope, near a local minimum.
-    value : float
-        Its loss.
-    x : array
-        Its free variables.
-    steps : int
-    """
+    """A matrix inside the polytope, near a local minimum; its loss, and its free variables."""
 
     P: Floats
     value: float
     x: Floats
-    steps: int
 
 
-def descend(
-    loss: InverseVariance,
-    interior: Interior,
-    start: Floats,
-    precision: float,
-    first: float = FIRST_WEIGHT,
-) -> LocalMinimum:
-    """Return a local minimum near a starting point.
-
-    Parameters
-    ----------
-    loss : InverseVariance
-    interior : Interior
-    start : array
-        Free variables of a point inside, with a finite loss.
-    precision, first : float
-        The barrier's weight ends and begins at these shares of the loss, divided by the number of
-        constraints.
-    """
-    return _Descent(loss, interior).run(start, precision, first)
-
-
-@dataclass(frozen=True, eq=False)
-class _Step:
+class _Step(NamedTuple):
     """A Newton step.
 
-    Attributes
-    ----------
-    change : array
-        Of the free variables.
-    decrement : float
-        By how much the slope of loss and barrier has it fall.
-    damping : float
-        The share of the loss's concave part that was left out.
-    cells : array
-        Change of the weights of cells of which the loss is a smoothed maximum.
+    The change of the free variables; by how much the slope of loss and barrier has it fall; the
+    share of the loss's concave part that was left out; and the change of the weights of cells, of
+    which the loss is a smoothed maximum.
     """
 
     change: Floats
@@ -185,70 +219,58 @@ class _Step:
 
 
 @dataclass(frozen=True, eq=False)
-class _Duals:
-    """Of the slacks, and the weights of cells of which the loss is a smoothed maximum."""
+class Descent:
+    """Newton's method for a loss over the interior of a polytope."""
 
-    slacks: Floats
-    cells: Floats | None
-
-    def near(self, weight: float, slacks: Floats, above: Floats | None) -> "_Duals":
-        """Return them within reason of the central path."""
-        cells = self.cells
-        if cells is not None and above is not None:
-            cells = _safeguarded(cells, weight / above)
-        return _Duals(_safeguarded(self.slacks, weight / slacks), cells)
-
-
-def _safeguarded(duals: Floats, central: Floats) -> Floats:
-    return np.asarray(np.clip(duals, central / DUAL_SAFEGUARD, central * DUAL_SAFEGUARD))
-
-
-@dataclass(frozen=True, eq=False)
-class _Descent:
     loss: InverseVariance
     interior: Interior
 
-    def run(self, start: Floats, precision: float, first: float) -> LocalMinimum:
+    def run(self, start: Floats, precision: float, first: float = FIRST_WEIGHT) -> LocalMinimum:
+        """Return a local minimum near a point inside with a finite loss, given by free variables.
+
+        The barrier's weight ends at `precision` and begins at `first`, shares of the loss divided
+        by the number of constraints.
+        """
         inner, x = self.interior, start
-        constraints = len(inner.right)
-        unit = max(self.loss.scale(inner.matrix(x)), 1e-12) / constraints
+        unit = max(self.loss.scale(inner.matrix(x)), 1e-12) / len(inner.right)
         weight = first * unit
-        duals = _Duals(weight / inner.slacks(x), None)
-        damping, steps = 0.0, 0
-        while steps < MOST_STEPS:
-            steps += 1
-            model = self.loss.expansion(inner.matrix(x), weight, duals.cells)
+        duals = weight / inner.slacks(x)
+        cells: Floats | None = None  # weights of those of which the loss is a smoothed maximum
+        damping = 0.0
+        for _ in range(MOST_STEPS):
+            model = self.loss.expansion(inner.matrix(x), weight, cells)
             step = self._newton(model, x, duals, weight, damping)
             damping = step.damping
             slacks = inner.slacks(x)
             ds = -(inner.left @ step.change)
-            dz = weight / slacks - duals.slacks - duals.slacks / slacks * ds
+            dz = weight / slacks - duals - duals / slacks * ds
             move = self._line_search(x, step, to_boundary(slacks, ds), weight)
             x = x + move * step.change
-            moved = duals.slacks + to_boundary(duals.slacks, dz) * dz
-            cells = None
+            duals = _safeguarded(duals + to_boundary(duals, dz) * dz, weight / inner.slacks(x))
             if model.above.size:
                 own = model.stiffness * model.above
                 cells = own + to_boundary(own, step.cells) * step.cells
-            duals = _Duals(moved, cells).near(weight, inner.slacks(x), model.above)
+                cells = _safeguarded(cells, weight / model.above)
             if move == 0 or step.decrement <= CENTRED * weight:
                 if weight <= precision * unit:
                     break
                 weight *= DECREASE
         P = inner.matrix(x)
-        return LocalMinimum(P, self.loss.value(P), x, steps)
+        return LocalMinimum(P, self.loss.value(P), x)
 
     def _newton(
-        self, model: Expansion, x: Floats, duals: _Duals, weight: float, damping: float
+        self, model: Expansion, x: Floats, duals: Floats, weight: float, damping: float
     ) -> _Step:
         inner = self.interior
         slacks = inner.slacks(x)
-        gradient = _over_free(model.gradient, inner, x.size) + inner.left.T @ (weight / slacks)
-        hessian = inner.curvature(duals.slacks / slacks)
+        count = inner.free_entries.size
+        gradient = np.zeros(x.size)
+        gradient[:count] = model.gradient.ravel()[inner.free_entries]
+        gradient = gradient + inner.left.T @ (weight / slacks)
+        hessian = inner.curvature(duals / slacks)
         unit = 1 / np.sqrt(np.diagonal(hessian))
         scales = np.outer(unit, unit)
         hessian *= scales
-        count = inner.free_entries.size
         hessian[:count, :count] += inner.among_free(model.hessian) * scales[:count, :count]
         concave = inner.among_free(model.concave)
         equal = inner.equal_left * unit
@@ -315,14 +337,12 @@ def _weight_changes(model: Expansion, interior: Interior, dx: Floats, weight: fl
     return np.asarray(weight / model.above - own - model.stiffness * fall)
 
 
-def _over_free(gradient: Floats, interior: Interior, variables: int) -> Floats:
-    own = np.zeros(variables)
-    entries = interior.free_entries
-    own[: entries.size] = gradient.ravel()[entries]
-    return own
-
-
 def to_boundary(values: Floats, change: Floats) -> float:
     """Return the longest step, at most 1, that leaves positive values positive by a margin."""
     ratio = np.min(change / values, initial=0.0)
     return float(min(1.0, -TO_BOUNDARY / ratio)) if ratio < 0 else 1.0
+
+
+def _safeguarded(duals: Floats, central: Floats) -> Floats:
+    """Return duals within reason of the central path."""
+    return np.asarray(np.clip(duals, central / DUAL_SAFEGUARD, central * DUAL_SAFEGUARD))

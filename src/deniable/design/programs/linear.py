@@ -1,0 +1,179 @@
+"""Linear programs by HiGHS, with bounds that do not rest on its tolerances.
+
+HiGHS is called directly rather than through cvxpy or SciPy: a search solves hundreds of programs
+over the same constraints, each a matter of few steps from where the last one ended.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import highspy
+import numpy as np
+from scipy import sparse
+
+from deniable.arrays import Floats, Sparse
+from deniable.design.programs.requirements import Polytope
+from deniable.errors import DeniableError
+
+Highs: Any = highspy.Highs  # whose methods have no types
+TOLERANCE = 1e-10  # the tightest that HiGHS takes
+OPTIONS = {
+    "output_flag": False,
+    "threads": 1,
+    "presolve": "off",
+    "primal_feasibility_tolerance": TOLERANCE,
+    "dual_feasibility_tolerance": TOLERANCE,
+}
+INFEASIBLE = highspy.HighsModelStatus.kInfeasible
+OPTIMAL = highspy.HighsModelStatus.kOptimal
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Where a linear program is least.
+
+    Attributes
+    ----------
+    x, value
+    bound : float
+        No x that fits has a smaller value: by weak duality from the dual variables, these clipped
+        to their signs, and what they leave of the objective counted at the variables' own bounds.
+    prices : array
+        By how much the value would fall if a unit more of each inequality were allowed.
+    """
+
+    x: Floats
+    value: float
+    bound: float
+    prices: Floats
+
+
+class Constraints:
+    """A x <= b and E x = e, under which linear functions are minimised, one after the other."""
+
+    def __init__(
+        self, left: Sparse, right: Floats, equal_left: Sparse, equal_right: Floats
+    ) -> None:
+        self._left, self._right = left, right
+        self._equal_left, self._equal_right = equal_left, equal_right
+        rows = sparse.csr_array(sparse.vstack([left, equal_left], format="csr"))
+        model = highspy.HighsLp()
+        model.num_row_, model.num_col_ = rows.shape
+        nothing = np.zeros(model.num_col_)
+        model.col_cost_, model.col_lower_, model.col_upper_ = nothing, nothing, nothing
+        unlimited = np.full(len(right), -np.inf)
+        model.row_lower_ = np.concatenate([unlimited, equal_right])
+        model.row_upper_ = np.concatenate([right, equal_right])
+        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        model.a_matrix_.start_ = rows.indptr.astype(np.int32)
+        model.a_matrix_.index_ = rows.indices.astype(np.int32)
+        model.a_matrix_.value_ = rows.data.astype(float)
+        self._solver = Highs()
+        for option, value in OPTIONS.items():
+            self._solver.setOptionValue(option, value)
+        self._solver.passModel(model)
+
+    def minimise(
+        self, objective: Floats, low: Floats | None = None, high: Floats | None = None
+    ) -> Solution | None:
+        """Minimise objective @ x over low <= x <= high, by default 0 and no limit.
+
+        Returns None if no x fits.
+
+        Raises
+        ------
+        DeniableError
+            If the solver gives up.
+        """
+        lowest = np.zeros(objective.size) if low is None else low
+        highest = np.full(objective.size, np.inf) if high is None else high
+        if np.any(lowest > highest):
+            return None
+        everything = np.arange(objective.size, dtype=np.int32)
+        self._solver.changeColsCost(objective.size, everything, objective)
+        self._solver.changeColsBounds(objective.size, everything, lowest, highest)
+        status = self._run()
+        if status == INFEASIBLE:
+            return None
+        if status != OPTIMAL:
+            raise DeniableError(
+                "a linear program of the design was not solved "
+                f"({self._solver.modelStatusToString(status)}); round the numbers of the "
+                "requirements, or ask for less"
+            )
+        found, count = self._solver.getSolution(), len(self._right)
+        x, duals = np.array(found.col_value), np.array(found.row_dual)
+        prices, multipliers = np.minimum(duals[:count], 0.0), duals[count:]
+        reduced = objective - self._left.T @ prices - self._equal_left.T @ multipliers
+        own = np.where(reduced > 0, reduced * lowest, 0.0)
+        own[reduced < 0] = reduced[reduced < 0] * highest[reduced < 0]
+        bound = float(self._right @ prices + self._equal_right @ multipliers + own.sum())
+        return Solution(x, float(objective @ x), bound, -prices)
+
+    def _run(self) -> highspy.HighsModelStatus:
+        """Solve from where the last program ended; if that fails, from nothing."""
+        self._solver.run()
+        status: highspy.HighsModelStatus = self._solver.getModelStatus()
+        if status not in (OPTIMAL, INFEASIBLE):
+            self._solver.clearSolver()
+            self._solver.setOptionValue("presolve", "on")
+            self._solver.run()
+            status = self._solver.getModelStatus()
+            self._solver.setOptionValue("presolve", "off")
+        return status
+
+
+@dataclass(frozen=True, eq=False)
+class Bounded:
+    """A matrix, the best that was found, and what no feasible one costs or loses less than."""
+
+    P: Floats
+    bound: float
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPrograms:
+    """Linear programs over one polytope.
+
+    Variables are the excess of each entry over the floor of its column, which is its ceiling h_v
+    divided by the ratio, and the ceilings: what lies on its floor has then an excess of exactly 0,
+    also where exp(-epsilon) is smaller than the solver's tolerance.
+    """
+
+    polytope: Polytope
+
+    def corner(self, costs: Floats) -> Bounded | None:
+        """Return a vertex at which the sum of costs * P is least, None if no matrix is feasible."""
+        scale = float(np.abs(costs).max()) or 1.0
+        objective = np.zeros(self.polytope.variables)
+        objective[: self.polytope.entries] = costs.ravel() / scale
+        objective = self._change.T @ objective
+        found = self._constraints.minimise(objective, high=self.polytope.highest)
+        if found is None:
+            return None
+        P = self.polytope.matrix(self._change @ np.maximum(found.x, 0.0))
+        return Bounded(P, found.bound * scale)
+
+    @cached_property
+    def _change(self) -> Sparse:
+        """The matrix T of x = T y, from these variables to the polytope's."""
+        size, entries = self.polytope.size, self.polytope.entries
+        if not math.isfinite(self.polytope.ratio):
+            return sparse.eye_array(entries, format="csr")
+        floors = sparse.kron(np.ones((size, 1)), sparse.eye_array(size)) / self.polytope.ratio
+        blocks: Any = [[sparse.eye_array(entries), floors], [None, sparse.eye_array(size)]]
+        return sparse.block_array(blocks, format="csr")
+
+    @cached_property
+    def _constraints(self) -> Constraints:
+        inner = self.polytope
+        left, right, equal_left, equal_right = inner.without("epsilon").constraints
+        left = left @ self._change
+        if math.isfinite(inner.ratio):
+            ceilings = sparse.kron(np.ones((inner.size, 1)), sparse.eye_array(inner.size))
+            below = [sparse.eye_array(inner.entries), -(1 - 1 / inner.ratio) * ceilings]
+            left = sparse.vstack([left, sparse.hstack(below)], format="csr")
+            right = np.concatenate([right, np.zeros(inner.entries)])
+        return Constraints(left, right, equal_left @ self._change, equal_right)

@@ -1,0 +1,368 @@
+"""What is asked of a channel, and the polytope of the channels that meet it: all of it is linear.
+
+Points of the polytope are x = (P, h): the entries of the matrix row by row, then, if epsilon is
+bounded, a ceiling for each column. With E the bound, h_v >= P[u, v] >= exp(-E) h_v for all u and v
+says that no two entries of a column differ by a factor of more than exp(E).
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from deniable.arrays import Flags, Floats, Sparse
+from deniable.errors import DeniableError
+
+LARGEST_EPSILON = 30.0  # exp(30) is 10^13: beyond, nothing would ever be replaced
+
+Floors = float | Sequence[float] | Mapping[int, float]
+"""A number for all categories, one for each in order, or numbers for some by position."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cost:
+    """What reporting v costs where u is true, and how much of it may be expected.
+
+    Parameters
+    ----------
+    matrix : array, shape (size, size), optional
+        Costs, not negative; those on the diagonal are usually 0.
+    power : float, above 0, optional
+        Instead of a matrix: categories are in order, and u to v costs |u - v| ** power.
+    at_most : float, optional
+        The largest expected cost of a record, under the proportions that a channel is designed
+        for: a requirement. Without it the costs only serve the loss "distance".
+
+    Raises
+    ------
+    DeniableError
+        If not exactly one of matrix and power is given, or a number is out of range.
+    """
+
+    matrix: Sequence[Sequence[float]] | Floats | None = None
+    power: float | None = None
+    at_most: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.matrix is None) == (self.power is None):
+            given = "neither" if self.power is None else "both"
+            raise DeniableError(
+                f"{given} of matrix and power of the costs given; give a matrix of costs, or the "
+                "power of the distance between categories that are in order"
+            )
+        if self.power is not None and not 0 < self.power <= 10:
+            raise DeniableError(
+                f"the power of the costs is {self.power}; it must be above 0, at most 10"
+            )
+        if self.at_most is not None and not 0 <= self.at_most < math.inf:
+            raise DeniableError(
+                f"the expected cost is to be at most {self.at_most}; it must be a number >= 0"
+            )
+
+    def costs(self, size: int) -> Floats:
+        """Return the costs of `size` categories, shape (size, size)."""
+        if self.power is not None:
+            places = np.arange(size, dtype=float)
+            return np.asarray(np.abs(places[:, None] - places) ** self.power)
+        costs = np.asarray(self.matrix, dtype=float)
+        if costs.shape != (size, size):
+            raise DeniableError(
+                f"the matrix of costs has shape {costs.shape}; {size} categories need "
+                f"{(size, size)}, a row for each true category"
+            )
+        if not np.all(np.isfinite(costs)) or np.any(costs < 0):
+            u, v = np.argwhere(~(np.isfinite(costs) & (costs >= 0)))[0]
+            raise DeniableError(
+                f"the cost in row {u}, column {v} is {costs[u, v]}; costs must be numbers >= 0"
+            )
+        return costs
+
+
+@dataclass(frozen=True, eq=False)
+class Requirements:
+    """What a channel must satisfy; categories are numbered from 0.
+
+    Parameters
+    ----------
+    epsilon : float in [0, 30], optional
+        The channel's exact epsilon is at most this. With 0 reports say nothing of the truth.
+    invariant : bool
+        The matrix leaves the proportions as they are, P' pi = pi ([pram], (2.1)).
+    retention : float, sequence or mapping, in [0, 1], optional
+        Floors: category v is retained with at least this probability, P[v, v] >= r_v.
+    change : float, sequence or mapping, in [0, 1], optional
+        Category v is changed with at least this probability, P[v, v] <= 1 - c_v.
+    forbidden : pairs (true, reported)
+        Transitions that never happen: exact zeros.
+    allowed : mapping from a true category to those that may be reported in its place, optional
+        All other reports of that category are exact zeros, except itself: whether a category may
+        be retained is only for `forbidden` to deny.
+    cost : Cost, optional
+        Costs of transitions, and how much of them may be expected.
+    categories : sequence of str, optional
+        Names of the categories, for messages.
+
+    Raises
+    ------
+    DeniableError
+        If a number is out of range. Whether categories exist is seen when they are known, by
+        `deniable.design.design`.
+    """
+
+    epsilon: float | None = None
+    invariant: bool = False
+    retention: Floors | None = None
+    forbidden: Sequence[tuple[int, int]] = ()
+    allowed: Mapping[int, Sequence[int]] | None = None
+    cost: Cost | None = None
+    change: Floors | None = None
+    categories: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.epsilon is not None and not 0 <= self.epsilon <= LARGEST_EPSILON:
+            raise DeniableError(
+                f"epsilon is to be at most {self.epsilon}; it must be in [0, {LARGEST_EPSILON:g}]"
+            )
+        for what, given in (("retention", self.retention), ("change", self.change)):
+            values = list(given.values()) if isinstance(given, Mapping) else given
+            for value in np.ravel([] if values is None else values).astype(float).tolist():
+                if not 0 <= value <= 1:
+                    raise DeniableError(f"a {what} of {value} is asked for; it must be in [0, 1]")
+
+    def floors(self, what: Literal["retention", "change"], size: int) -> Floats:
+        """Return r_v of retention or c_v of change for each category, 0 where there is no floor."""
+        given, values = getattr(self, what), np.zeros(size)
+        if isinstance(given, Mapping):
+            _refuse_unknown(tuple(given), size, what)
+            for category, value in given.items():
+                values[category] = value
+        elif given is not None:
+            array = np.asarray(given, dtype=float)
+            if array.shape not in ((), (size,)):
+                raise DeniableError(
+                    f"{what} has {array.size} numbers for {size} categories; give one number for "
+                    "all, one for each, or a mapping for some"
+                )
+            values[:] = array
+        return values
+
+    def zeros(self, size: int) -> dict[tuple[int, int], Literal["forbidden", "allowed"]]:
+        """Return the transitions that must not happen, each with "forbidden" or "allowed"."""
+        found: dict[tuple[int, int], Literal["forbidden", "allowed"]] = {}
+        for true, listed in (self.allowed or {}).items():
+            _refuse_unknown((true, *listed), size, "allowed")
+            for reported in set(range(size)) - {true, *listed}:
+                found[true, reported] = "allowed"
+        for pair in self.forbidden:
+            if len(tuple(pair)) != 2:
+                raise DeniableError(
+                    f"forbidden has {pair!r}; it takes pairs (true category, reported category)"
+                )
+            _refuse_unknown(pair, size, "forbidden")
+            found[pair[0], pair[1]] = "forbidden"
+        return found
+
+
+def _refuse_unknown(categories: Sequence[Any], size: int, what: str) -> None:
+    for category in categories:
+        whole = isinstance(category, (int, np.integer)) and not isinstance(category, bool)
+        if not whole or not 0 <= category < size:
+            raise DeniableError(
+                f"{what} names the category {category!r}; the {size} categories are numbered "
+                f"0 to {size - 1}"
+            )
+
+
+# -- the polytope ---------------------------------------------------------------------------------
+
+Kind = Literal[
+    "rows", "epsilon", "invariance", "cost", "retention", "change", "forbidden", "allowed"
+]
+"""Requirements by what they are: those last that are done without first where they conflict."""
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Linear constraints that one requirement amounts to.
+
+    Attributes
+    ----------
+    kind : str
+        "rows" is what makes a matrix a channel: its rows sum to 1.
+    categories : tuple of int
+        The category of a retention or a change, the pair of a transition that must not happen.
+    bound : float
+        What is asked for: the epsilon, a floor, the largest expected cost.
+    left, right, equality
+        Whether left @ x, of shape (constraints, variables) @ (variables,), equals right or is at
+        most that.
+    """
+
+    kind: Kind
+    categories: tuple[int, ...]
+    bound: float
+    left: Sparse
+    right: Floats
+    equality: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Polytope:
+    """The matrices of `size` categories that meet some requirements; no variable is negative.
+
+    `ratio` is exp(epsilon), or infinity if epsilon is not bounded; there are then no ceilings.
+    """
+
+    size: int
+    ratio: float
+    groups: tuple[Group, ...]
+
+    @property
+    def entries(self) -> int:
+        """Number of the matrix's entries, the first variables."""
+        return self.size**2
+
+    @property
+    def variables(self) -> int:
+        """Number of variables."""
+        return self.entries + (self.size if math.isfinite(self.ratio) else 0)
+
+    @cached_property
+    def constraints(self) -> tuple[Sparse, Floats, Sparse, Floats]:
+        """A, b, E and e of A x <= b, E x = e; without x >= 0."""
+        found: list[Any] = []
+        for equality in (False, True):
+            chosen = [group for group in self.groups if group.equality == equality]
+            none = sparse.csr_array((0, self.variables))
+            found.append(sparse.vstack([none, *(group.left for group in chosen)], format="csr"))
+            found.append(np.concatenate([np.zeros(0), *(group.right for group in chosen)]))
+        return tuple(found)
+
+    def with_groups(self, groups: Iterable[Group]) -> "Polytope":
+        """Return the polytope of other requirements over the same variables."""
+        return Polytope(self.size, self.ratio, tuple(groups))
+
+    def without(self, *kinds: Kind) -> "Polytope":
+        """Return the polytope of all requirements but some kinds, over the same variables."""
+        return self.with_groups(group for group in self.groups if group.kind not in kinds)
+
+    def with_ratio(self, ratio: float) -> "Polytope":
+        """Return the polytope for another bound on epsilon, the logarithm of `ratio`."""
+        bound = Group("epsilon", (), math.log(ratio), *_ratios(self.size, ratio))
+        groups = (bound if group.kind == "epsilon" else group for group in self.groups)
+        return Polytope(self.size, ratio, tuple(groups))
+
+    @cached_property
+    def zeros(self) -> Flags:
+        """Which entries are zero in every matrix of the polytope, for a reason that can be seen.
+
+        What must be zero by itself, all else in a row of which one entry must be 1, and all reports
+        of a category of which one is zero if epsilon is bounded.
+        """
+        zero = np.zeros((self.size, self.size), dtype=bool)
+        for group in self.groups:
+            if group.kind != "epsilon":
+                left = group.left[:, : self.entries].toarray()
+                idle = (group.right == 0) & np.all(left >= 0, axis=1)
+                zero |= np.any(left[idle] > 0, axis=0).reshape(zero.shape)
+            if group.kind == "retention" and group.bound == 1:
+                zero[group.categories[0], np.arange(self.size) != group.categories[0]] = True
+        if any(group.kind == "epsilon" for group in self.groups):
+            zero |= zero.any(axis=0)
+        return zero
+
+    @property
+    def highest(self) -> Floats:
+        """Upper bounds of the variables: 0 for what must be zero, else 1."""
+        high = np.ones(self.variables)
+        high[: self.entries][self.zeros.ravel()] = 0.0
+        if any(group.kind == "epsilon" for group in self.groups):
+            high[self.entries :] = ~self.zeros.all(axis=0)
+        return high
+
+    def contains(self, P: Floats, tolerance: float) -> bool:
+        """Return whether a matrix meets the requirements to a tolerance."""
+        if P.min() < -tolerance:
+            return False
+        for group in self.groups:
+            if group.kind == "epsilon":
+                if np.any(P.max(axis=0) > self.ratio * P.min(axis=0) * (1 + tolerance)):
+                    return False
+            else:
+                excess = group.left[:, : self.entries] @ P.ravel() - group.right
+                if np.max(np.abs(excess) if group.equality else excess) > tolerance:
+                    return False
+        return True
+
+    def matrix(self, x: Floats) -> Floats:
+        """Return the matrix of a point."""
+        return np.asarray(x[: self.entries].reshape(self.size, self.size))
+
+    def point(self, P: Floats) -> Floats:
+        """Return a point of a matrix, whose epsilon need not be the polytope's.
+
+        Its ceilings are half way between what they must and may be.
+        """
+        if not math.isfinite(self.ratio):
+            return np.asarray(P.ravel(), dtype=float)
+        lowest, highest = P.max(axis=0), P.min(axis=0) * self.ratio
+        ceilings = np.where(highest > lowest, np.sqrt(lowest * highest), lowest)
+        return np.concatenate([P.ravel(), ceilings])
+
+
+def polytope(proportions: Floats, requirements: Requirements) -> Polytope:
+    """Return the polytope of the channels that meet the requirements.
+
+    Raises
+    ------
+    DeniableError
+        If the requirements name categories that do not exist, or costs of another size.
+    """
+    epsilon = requirements.epsilon
+    ratio = math.inf if epsilon is None else math.exp(epsilon)
+    return Polytope(proportions.size, ratio, tuple(_groups(proportions, requirements, ratio)))
+
+
+def _groups(pi: Floats, requirements: Requirements, ratio: float) -> Iterator[Group]:
+    size, epsilon = pi.size, requirements.epsilon
+    variables = size**2 + (0 if epsilon is None else size)
+    entry = sparse.eye_array(size**2, variables, format="csr")
+    rows = sparse.kron(sparse.eye_array(size), np.ones((1, size)), format="csr")
+    yield Group("rows", (), 1.0, padded(rows, variables), np.ones(size), equality=True)
+    if epsilon is not None:
+        yield Group("epsilon", (), epsilon, *_ratios(size, ratio))
+    if requirements.invariant:
+        columns = sparse.kron(pi[None, :], sparse.eye_array(size), format="csr")
+        yield Group("invariance", (), 0.0, padded(columns, variables), pi, equality=True)
+    for v, floor in enumerate(requirements.floors("retention", size).tolist()):
+        if floor > 0:
+            yield Group("retention", (v,), floor, -entry[[v * size + v]], np.array([-floor]))
+    for v, floor in enumerate(requirements.floors("change", size).tolist()):
+        if floor > 0:
+            yield Group("change", (v,), floor, entry[[v * size + v]], np.array([1 - floor]))
+    for (u, v), kind in sorted(requirements.zeros(size).items()):
+        yield Group(kind, (u, v), 0.0, entry[[u * size + v]], np.zeros(1))
+    if requirements.cost is not None and requirements.cost.at_most is not None:
+        expected = (pi[:, None] * requirements.cost.costs(size)).reshape(1, -1)
+        bound = requirements.cost.at_most
+        left = padded(sparse.csr_array(expected), variables)
+        yield Group("cost", (), bound, left, np.array([bound]))
+
+
+def padded(left: Sparse, variables: int) -> Sparse:
+    """Return constraints on the first variables as constraints on that many, the others free."""
+    shape = (left.shape[0], variables)
+    return sparse.csr_array((left.data, left.indices, left.indptr), shape=shape)
+
+
+def _ratios(size: int, ratio: float) -> tuple[Sparse, Floats]:
+    """Return P[u, v] <= h_v and h_v / ratio <= P[u, v]."""
+    ceiling = sparse.kron(np.ones((size, 1)), sparse.eye_array(size))
+    entry = sparse.eye_array(size**2)
+    below = sparse.hstack([entry, -ceiling])
+    above = sparse.hstack([-entry, ceiling / ratio])
+    return sparse.vstack([below, above], format="csr"), np.zeros(2 * size**2)
