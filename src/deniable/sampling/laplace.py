@@ -5,7 +5,8 @@ repeated: fit for experiments, unfit for releases (the gaps between floats give 
 `SystemNoise` is OpenDP's sampler.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,35 +14,28 @@ import numpy as np
 from deniable.arrays import Counts, Floats
 from deniable.errors import DeniableError
 
+GRANULARITY = -1074  # of OpenDP's noise, as a power of 2: the smallest step between any two floats
+
 
 class Noise(Protocol):
     """Adds Laplace noise."""
 
     def add(self, values: Floats, scales: Floats, runs: int) -> Floats:
-        """Return values plus independent Laplace draws.
+        """Return values plus independent Laplace draws, shape (runs, *values.shape).
 
         Parameters
         ----------
-        values : array
-        scales : array of the same shape, >= 0
+        values, scales : arrays of one shape, scales >= 0
             A value of scale 0 stays as it is.
         runs : int
             How many times all values are given noise.
-
-        Returns
-        -------
-        array, shape (runs, *values.shape)
         """
 
     def add_whole(self, counts: Counts, scale: float) -> Counts:
         """Return counts plus independent draws of the discrete Laplace distribution.
 
-        It has the probabilities (1 - q) / (1 + q) q^|z| on the whole numbers, q = exp(-1 / scale).
-
-        Parameters
-        ----------
-        counts : array of whole numbers
-        scale : float, > 0
+        It has the probabilities (1 - q) / (1 + q) q^|z| on the whole numbers, q = exp(-1 / scale)
+        for a scale above 0.
         """
 
 
@@ -72,7 +66,6 @@ class SeededNoise:
         return np.asarray(counts + first - self.generator.geometric(stop, counts.shape))
 
 
-@dataclass(frozen=True, eq=False)
 class SystemNoise:
     """OpenDP's sampler, from the operating system's generator: for releases.
 
@@ -80,11 +73,8 @@ class SystemNoise:
     any two floats, sampled exactly from random bits; it is added to the value exactly, and only the
     sum is rounded to the nearest float. Every float is such a multiple, so neither the value nor
     the claimed epsilon has to give anything for the grid, and the rounding is post-processing
-    (OpenDP 0.16, ``make_laplace`` with its default ``k``; `granularity` names the step).
+    (OpenDP 0.16, ``make_laplace`` with its default ``k``).
     """
-
-    granularity: int = -1074
-    _measurements: dict[float, Any] = field(default_factory=dict, repr=False)
 
     def add(self, values: Floats, scales: Floats, runs: int) -> Floats:
         """Return values plus noise; see `Noise.add`. Takes some 50 microseconds a value."""
@@ -96,7 +86,7 @@ class SystemNoise:
         for scale, places in zip(distinct.tolist(), groups, strict=True):
             if scale > 0:
                 part = noisy[:, places]
-                drawn = self._measurement(scale)(part.reshape(-1).tolist())
+                drawn = _laplace(scale)(part.reshape(-1).tolist())
                 noisy[:, places] = np.asarray(drawn, dtype=float).reshape(part.shape)
         return noisy.reshape(runs, *values.shape)
 
@@ -104,22 +94,17 @@ class SystemNoise:
         """Return counts plus discrete noise; see `Noise.add_whole`. No rounding is involved."""
         _refuse_scale(scale)
         opendp = _opendp()
-        measurement = opendp.m.make_laplace(
-            opendp.vector_domain(opendp.atom_domain(T=int)), opendp.l1_distance(T=int), scale=scale
-        )
+        values = opendp.vector_domain(opendp.atom_domain(T=int))
+        measurement = opendp.m.make_laplace(values, opendp.l1_distance(T=int), scale=scale)
         drawn = measurement(counts.reshape(-1).tolist())
         return np.asarray(drawn, dtype=np.int64).reshape(counts.shape)
 
-    def _measurement(self, scale: float) -> Any:
-        if scale not in self._measurements:
-            opendp = _opendp()
-            self._measurements[scale] = opendp.m.make_laplace(
-                opendp.vector_domain(opendp.atom_domain(T=float, nan=False)),
-                opendp.l1_distance(T=float),
-                scale=scale,
-                k=self.granularity,
-            )
-        return self._measurements[scale]
+
+@cache
+def _laplace(scale: float) -> Any:
+    opendp = _opendp()
+    values = opendp.vector_domain(opendp.atom_domain(T=float, nan=False))
+    return opendp.m.make_laplace(values, opendp.l1_distance(T=float), scale=scale, k=GRANULARITY)
 
 
 def _opendp() -> Any:

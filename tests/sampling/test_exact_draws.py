@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from deniable.sampling.exact import WORD, Categories, events, whole_weights
-from deniable.sampling.sources import SystemSource
+from deniable.sampling.sources import WORD, Categories, SystemSource, events, whole_weights
 
 ALARM = 1e-6  # SystemSource has no seed: so often may a test of it fail for nothing
 
