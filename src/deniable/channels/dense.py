@@ -104,12 +104,9 @@ class DenseChannel(Channel):
         # Codes are below 4,096; NumPy sorts 16-bit numbers by radix, ten times as fast.
         by_category = np.argsort(true.astype(np.uint16), axis=None, kind="stable")
         ends = np.cumsum(np.bincount(true.reshape(-1), minlength=self.size))
-        start = 0
-        for category, end in enumerate(ends):
-            if end > start:
-                drawn = self._row(category).draw(source, int(end) - start)
-                reports[by_category[start:end]] = drawn
-            start = int(end)
+        for category, records in enumerate(np.split(by_category, ends[:-1])):
+            if records.size:
+                reports[records] = self._row(category).draw(source, records.size)
         return reports.reshape(true.shape)
 
     def _row(self, category: int) -> Categories:
@@ -128,14 +125,12 @@ class DenseChannel(Channel):
 
     def reported(self, proportions: npt.ArrayLike) -> Floats:
         """Return the distribution of reports, P' x."""
-        x = np.asarray(proportions, dtype=float)
-        self._refuse_misfit(x, "proportions")
+        x = self._fitting(proportions, "proportions")
         return np.asarray(x @ self.entries)
 
     def expected(self, values: npt.ArrayLike) -> Floats:
         """Return the expectation of x(report) for each true category, P x."""
-        x = np.asarray(values, dtype=float)
-        self._refuse_misfit(x, "values")
+        x = self._fitting(values, "values")
         return np.asarray(x @ self.entries.T)
 
     def solve_transposed(self, reported: Floats) -> Floats:
