@@ -237,8 +237,7 @@ class Channel(ABC):
 
         Parameters
         ----------
-        reported_counts : shape (size,), of at least 2 records for "population"
-        target : "population" or "file"
+        reported_counts : shape (size,), of at least 2 records for the target "population"
         functionals : shape (functionals, size), optional
             Weights w of linear functionals w . pi: their covariance is returned instead, without
             any matrix of the channel's size.
@@ -268,8 +267,7 @@ class Channel(ABC):
 
         Parameters
         ----------
-        reported_counts : shape (..., size), of at least 2 records for "population"
-        target : "population" or "file"
+        reported_counts : shape (..., size), of at least 2 records for the target "population"
         functionals : shape (functionals, size), optional
             Weights w of linear functionals w . pi, whose standard errors are returned instead.
         """

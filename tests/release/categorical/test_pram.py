@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from deniable.channels import DenseChannel, KeepOrReplace
-from deniable.channels.csv import read_channel, write_channel
+from deniable.channels.files import read_channel, write_channel
 from deniable.channels.invariant import INVARIANCE_TOLERANCE, conditional_covariance, invariance_gap
 from deniable.errors import DeniableError
 from deniable.files import write_table
