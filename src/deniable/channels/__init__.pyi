@@ -1,4 +1,10 @@
-from .base import Channel as Channel, Target as Target, distribution as distribution
+from .base import (
+    Channel as Channel,
+    Target as Target,
+    distribution as distribution,
+    refuse_no_records as refuse_no_records,
+    roots_of_variances as roots_of_variances,
+)
 from .dense import DenseChannel as DenseChannel
 from .exact import (
     ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE,

@@ -285,7 +285,7 @@ class Channel(ABC):
             variance = (moments - squares) / records
         else:
             variance = (moments - values**2) / (records - 1)
-        return roots(variance, 1e-12 * np.abs(moments) / records)
+        return roots_of_variances(variance, 1e-12 * np.abs(moments) / records)
 
     def _spread(self, frequencies: Floats, weights: Floats) -> Floats:
         solved = self.solve(weights)
@@ -388,6 +388,6 @@ def refuse_no_records(records: int) -> None:
         raise ChannelError(f"records must be at least 1, not {records}")
 
 
-def roots(variance: Floats, rounding: Floats | float) -> Floats:
+def roots_of_variances(variance: Floats, rounding: Floats | float) -> Floats:
     """Return standard errors: NaN for a variance that is below zero by more than rounding."""
     return np.sqrt(np.where(variance < -rounding, np.nan, np.maximum(variance, 0.0)))

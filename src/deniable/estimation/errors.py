@@ -27,8 +27,7 @@ import numpy.typing as npt
 from scipy import special
 
 from deniable.arrays import Flags, Floats
-from deniable.channels import Channel, distribution
-from deniable.channels.base import refuse_no_records
+from deniable.channels import Channel, distribution, refuse_no_records
 from deniable.errors import DeniableError
 
 LARGEST_CELLS = 10**200  # beyond, percentiles and squares leave the floats

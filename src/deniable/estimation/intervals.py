@@ -109,7 +109,6 @@ def confidence_intervals(
 
     Parameters
     ----------
-    channel : Channel
     reported_counts : shape (..., size)
         Leading axes are tables of their own.
     confidence : float, in (0, 1)
@@ -296,20 +295,11 @@ def _critical_square(
 def clopper_pearson(
     events: npt.ArrayLike, trials: npt.ArrayLike, confidence: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Return Clopper and Pearson's interval of a probability, or of several.
+    """Return the lower and upper limits of Clopper and Pearson's interval of a probability.
 
-    It covers with at least the stated confidence, also where all trials agree: half of what is
-    left of the confidence lies beyond either end.
-
-    Parameters
-    ----------
-    events, trials : int or arrays of int, 0 <= events <= trials, trials >= 1
-    confidence : float, in (0, 1)
-
-    Returns
-    -------
-    tuple of arrays
-        Lower and upper limits, of the shape that events and trials have together.
+    Or of several: limits have the shape that events and trials have together, for
+    0 <= events <= trials and trials >= 1. The interval covers with at least the stated confidence,
+    also where all trials agree: half of what is left of the confidence lies beyond either end.
 
     Examples
     --------

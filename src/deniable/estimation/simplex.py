@@ -19,11 +19,8 @@ from deniable.errors import DeniableError
 def clip_and_rescale(estimate: npt.ArrayLike) -> Floats:
     """Replace negative values by 0 and rescale to sum 1 (the procedure of [multirr], 6.4).
 
-    Not the Euclidean projection that the text takes it for: see `euclidean_projection`.
-
-    Parameters
-    ----------
-    estimate : shape (..., categories), finite, with a positive entry in each vector
+    Not the Euclidean projection that the text takes it for: see `euclidean_projection`. Entries
+    must be finite, one of each vector positive.
 
     Examples
     --------
@@ -41,11 +38,7 @@ def euclidean_projection(estimate: npt.ArrayLike) -> Floats:
     """Return the distribution closest to each vector in Euclidean distance.
 
     Subtracts from all entries the one number that leaves the positive parts with sum 1
-    (Held, Wolfe and Crowder, 1974).
-
-    Parameters
-    ----------
-    estimate : shape (..., categories), finite
+    (Held, Wolfe and Crowder, 1974). Entries must be finite.
 
     Examples
     --------
@@ -81,12 +74,8 @@ def estimated_or_uniform(
 ) -> Floats:
     """Return an estimate; uniform, with a warning, where the channel is singular.
 
-    Parameters
-    ----------
-    reports : counts, shape (..., cells)
-    channel : Channel
-    estimate : callable
-        (counts, channel) -> proportions, for channels that are not singular.
+    `estimate` takes counts of shape (..., cells) to proportions, through a channel that is not
+    singular.
     """
     if not channel.singular:
         return estimate(reports, channel)
@@ -106,9 +95,6 @@ def estimated_or_uniform(
         found = estimate(margin, ProductChannel(known)).reshape(len(table), *shape)
     cells = np.prod([factors[i - 1].size for i in erased])
     return np.broadcast_to(found / cells, table.shape).reshape(reports.shape)
-
-
-# -- refusals --------------------------------------------------------------------------------------
 
 
 def _finite(values: npt.ArrayLike) -> Floats:
