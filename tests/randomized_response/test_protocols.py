@@ -11,6 +11,8 @@ from scipy import stats
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError, DeniableError, SingularChannelError
 from deniable.randomized_response.protocols import (
+    CLUSTER_MECHANISMS,
+    READINGS,
     Protocol,
     claimed_epsilon,
     cluster_channel,
@@ -19,7 +21,6 @@ from deniable.randomized_response.protocols import (
     rr_independent,
     rr_joint,
 )
-from deniable.randomized_response.readings import CLUSTER_MECHANISMS, READINGS
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 from deniable.sampling.sources import SystemSource

@@ -27,6 +27,7 @@ from .likelihood import (
     TOLERANCE as TOLERANCE,
     Likelihood as Likelihood,
     expectation_maximization as expectation_maximization,
+    likelihood_or_uniform as likelihood_or_uniform,
     maximum_likelihood as maximum_likelihood,
 )
 from .simplex import (

@@ -15,9 +15,10 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Floats
+from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
 from deniable.errors import ChannelError, SingularChannelError
+from deniable.estimation.simplex import estimated_or_uniform
 
 TOLERANCE = 1e-6  # nats
 MOST_STEPS = 100_000
@@ -83,6 +84,20 @@ def maximum_likelihood(
     return expectation_maximization(
         reported_counts, channel, tolerance=tolerance, iterations=iterations
     )
+
+
+def likelihood_or_uniform(
+    reports: Counts, channel: Channel, tolerance: float = TOLERANCE
+) -> Floats:
+    """Return the most likely distribution; uniform, with a warning, where the channel is singular.
+
+    As `deniable.estimation.unbiased_or_uniform` does for the unbiased estimate.
+    """
+
+    def estimate(counts: Counts, known: Channel) -> Floats:
+        return maximum_likelihood(counts, known, tolerance=tolerance).proportions
+
+    return estimated_or_uniform(reports, channel, estimate)
 
 
 def _fill_to_level(counts: Floats, a: float, b: Floats) -> Floats:

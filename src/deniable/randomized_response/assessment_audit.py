@@ -16,7 +16,7 @@ import pandas as pd
 from deniable.privacy import Finding
 from deniable.randomized_response.audit import Setting, audit_cluster, audit_row
 from deniable.randomized_response.dependence import Clusters
-from deniable.randomized_response.readings import (
+from deniable.randomized_response.protocols import (
     CLUSTER_MECHANISMS,
     READINGS,
     ClusterMechanism,

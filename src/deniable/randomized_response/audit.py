@@ -23,12 +23,14 @@ from deniable.privacy import (
     exact_epsilon,
 )
 from deniable.randomized_response.dependence import Clusters, cluster_attributes
-from deniable.randomized_response.protocols import Protocol, cluster_channel, rr_channel
-from deniable.randomized_response.readings import (
+from deniable.randomized_response.protocols import (
     CLUSTER_MECHANISMS,
     READINGS,
     ClusterMechanism,
+    Protocol,
     Reading,
+    cluster_channel,
+    rr_channel,
 )
 from deniable.records import Domain
 from deniable.sampling import generator_for

@@ -25,7 +25,7 @@ from deniable.papers.multirr.sections.tables import (
     panels,
     tally,
 )
-from deniable.randomized_response.readings import Assessment, PairEstimator
+from deniable.randomized_response import Assessment, PairEstimator
 
 
 def cell(median: float, low: float, high: float, **keys: Any) -> dict[str, Any]:

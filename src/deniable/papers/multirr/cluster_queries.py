@@ -14,7 +14,7 @@ costs as much as a few.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations, product
 from typing import Any
 
@@ -25,9 +25,8 @@ from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
 from deniable.estimation import (
     clip_and_rescale,
-    estimated_or_uniform,
     euclidean_projection,
-    maximum_likelihood,
+    likelihood_or_uniform,
     random_queries,
     relative_errors,
     unbiased_or_uniform,
@@ -156,17 +155,10 @@ class ClusterQueries:
         return self._tables[names]
 
 
-def _most_likely(reports: Counts, channel: Channel) -> Floats:
-    def estimate(counts: Counts, known: Channel) -> Floats:
-        return maximum_likelihood(counts, known, tolerance=LIKELIHOOD_TOLERANCE).proportions
-
-    return estimated_or_uniform(reports, channel, estimate)
-
-
 PROJECTIONS: dict[str, Callable[[Counts, Channel], Floats]] = {
     "clip": lambda reports, channel: clip_and_rescale(unbiased_or_uniform(reports, channel)),
     "simplex": lambda reports, channel: euclidean_projection(unbiased_or_uniform(reports, channel)),
-    "likelihood": _most_likely,
+    "likelihood": partial(likelihood_or_uniform, tolerance=LIKELIHOOD_TOLERANCE),
 }
 
 

@@ -102,7 +102,7 @@ class DependenceAssessment:
         Parameters
         ----------
         cell : mapping
-            method (`deniable.randomized_response.readings.Assessment`), matrix, p.
+            method (`deniable.randomized_response.assessment.Assessment`), matrix, p.
         """
         assessed = self.assessed(cell, generator, replicates)
         values = np.empty((replicates, 1 + len(self.thresholds)))

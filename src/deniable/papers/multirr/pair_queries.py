@@ -15,9 +15,16 @@ import numpy as np
 from deniable.arrays import Counts, Floats
 from deniable.channels import ProductChannel
 from deniable.errors import DeniableError
-from deniable.estimation import absolute_errors, random_queries, relative_errors
+from deniable.estimation import (
+    absolute_errors,
+    euclidean_projection,
+    likelihood_or_uniform,
+    random_queries,
+    relative_errors,
+    unbiased_or_uniform,
+)
 from deniable.papers.multirr.cluster_queries import PROJECTIONS
-from deniable.randomized_response import pair_joints, rr_channel
+from deniable.randomized_response import rr_channel, shrink
 from deniable.records import Microdata
 
 MEASURES = ("absolute_error", "relative_error")
@@ -143,16 +150,20 @@ def _product(rows: Floats, columns: Floats) -> Floats:
 
 
 def _likelihood(reports: Counts, channel: ProductChannel, projection: str) -> Floats:
-    return pair_joints.likelihood(reports, channel, LIKELIHOOD_TOLERANCE)
+    return likelihood_or_uniform(reports, channel, LIKELIHOOD_TOLERANCE)
+
+
+def _shrunk(reports: Counts, channel: ProductChannel, projection: str) -> Floats:
+    return euclidean_projection(shrink(reports, channel).estimate)
 
 
 ESTIMATORS: dict[str, Estimator] = {
     "randomized": _randomized,
     "randomized_joint": _randomized_joint,
     "rr_independent": _rr_independent,
-    "pair_unbiased": lambda reports, channel, _: pair_joints.unbiased(reports, channel),
-    "pair_clipped": lambda reports, channel, _: pair_joints.clipped(reports, channel),
-    "pair_projected": lambda reports, channel, _: pair_joints.projected(reports, channel),
+    "pair_unbiased": lambda reports, channel, _: unbiased_or_uniform(reports, channel),
+    "pair_clipped": lambda reports, channel, _: PROJECTIONS["clip"](reports, channel),
+    "pair_projected": lambda reports, channel, _: PROJECTIONS["simplex"](reports, channel),
     "pair_likelihood": _likelihood,
-    "pair_shrunk": lambda reports, channel, _: pair_joints.shrunk(reports, channel),
+    "pair_shrunk": _shrunk,
 }
