@@ -34,6 +34,7 @@ from .simplex import (
     clip_and_rescale as clip_and_rescale,
     estimated_or_uniform as estimated_or_uniform,
     euclidean_projection as euclidean_projection,
+    rescaled as rescaled,
     unbiased_or_uniform as unbiased_or_uniform,
 )
 from .strata import (

@@ -15,6 +15,8 @@ from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, ProductChannel
 from deniable.errors import DeniableError
 
+SUM_TOLERANCE = 1e-6  # of distributions that somebody has rounded
+
 
 def clip_and_rescale(estimate: npt.ArrayLike) -> Floats:
     """Replace negative values by 0 and rescale to sum 1 (the procedure of [multirr], 6.4).
@@ -32,6 +34,24 @@ def clip_and_rescale(estimate: npt.ArrayLike) -> Floats:
     if np.any(totals == 0):
         raise DeniableError("an estimate without any positive entry cannot be rescaled")
     return np.asarray(clipped / totals)
+
+
+def rescaled(proportions: npt.ArrayLike, what: str) -> Floats:
+    """Return a distribution, of any shape, with a sum of 1 to the last digit.
+
+    Raises
+    ------
+    DeniableError
+        If a proportion is negative or no number, or they sum to 1 not even within 1e-6.
+    """
+    shares = np.asarray(proportions, dtype=float)
+    # Not so, either, if one is not a number.
+    if not (shares.size and np.all(shares >= 0) and abs(shares.sum() - 1) <= SUM_TOLERANCE):
+        raise DeniableError(
+            f"{what} are no distribution (not negative, sum 1); project the estimate onto the "
+            "simplex first (deniable.estimation.simplex)"
+        )
+    return np.asarray(shares / shares.sum())
 
 
 def euclidean_projection(estimate: npt.ArrayLike) -> Floats:

@@ -29,6 +29,9 @@ WAIVED = "all attributes, as if released once"
 ASSESSMENTS = ("none", "4.1", "4.2", "4.3 waived", "4.3 summed")
 
 
+_audited = cache(audit_cluster)
+
+
 @dataclass(frozen=True)
 class _Changes:
     """What telling records apart costs, for one setting and way to randomize clusters."""
@@ -55,25 +58,15 @@ class _Changes:
         """Audit those of them that an attribute is in, for a change of it."""
         return _summed([self.of(each, name) for each in clusters if name in each])
 
-    def alone(self, names: Sequence[str]) -> Finding:
-        """Audit attributes that are randomized once, each on its own."""
-        return self.record([(name,) for name in names])
+    @property
+    def alone(self) -> Finding:
+        """The audit of all attributes, randomized once, each on its own."""
+        return self.record([(name,) for name in self.domain.names])
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """All pairs of attributes."""
         return list(combinations(self.domain.names, 2))
-
-
-@cache
-def _audited(
-    sizes: tuple[int, ...],
-    p: str,
-    reading: Reading,
-    mechanism: ClusterMechanism,
-    changed: int | None,
-) -> Finding:
-    return audit_cluster(sizes, p, reading, mechanism, changed)
 
 
 def _summed(findings: Sequence[Finding]) -> Finding:
@@ -87,27 +80,18 @@ def _summed(findings: Sequence[Finding]) -> Finding:
 def audit_assessments(
     domain: Domain, probabilities: Sequence[float], readings: Sequence[Reading] = READINGS
 ) -> pd.DataFrame:
-    """Audit what sections 4.1 and 4.3 claim of their epsilon.
+    """Audit what sections 4.1 and 4.3 claim of their epsilon, in a table as `audit_multirr`'s.
 
     For 4.1 the sum over attributes; 4.2 claims no epsilon. For 4.3, under both mechanisms, the sum
     over pairs that sequential composition gives; and the waiver, for a record and each attribute.
-
-    Returns
-    -------
-    DataFrame
-        As `deniable.randomized_response.audit.audit_multirr` returns it.
     """
-    rows: list[dict[str, Any]] = []
-    for reading in readings:
-        for p in probabilities:
-            rows += _assessment_rows(domain, Setting(reading, repr(p)))
-    table = pd.DataFrame(rows)
-    table["t_v"] = table["t_v"].astype("Int64")
-    return table
+    settings = [Setting(reading, repr(p)) for reading in readings for p in probabilities]
+    rows = [row for setting in settings for row in _assessment_rows(domain, setting)]
+    return pd.DataFrame(rows).astype({"t_v": "Int64"})
 
 
 def _assessment_rows(domain: Domain, setting: Setting) -> Iterator[dict[str, Any]]:
-    once = _Changes(domain, setting, "kronecker").alone(domain.names)
+    once = _Changes(domain, setting, "kronecker").alone
     yield audit_row("assessment attributes", setting, "record", "all attributes", once)
     for mechanism in CLUSTER_MECHANISMS:
         changes = _Changes(domain, setting, mechanism)
@@ -136,12 +120,7 @@ def risk_table(
     the mechanism of the clusters. Assessment and release compose sequentially (section 4); exactly,
     for two records that differ in all attributes are worst for both.
 
-    Parameters
-    ----------
-    domain : Domain
-    clusters : mapping of T_v to clusters
-    probabilities : sequence of float
-    readings : sequence of readings
+    The release is of the `clusters` of each T_v.
 
     Returns
     -------
@@ -156,15 +135,13 @@ def risk_table(
     """
     rows: list[dict[str, Any]] = []
     single: Clusters = tuple((name,) for name in domain.names)
-    for reading in readings:
-        for p in probabilities:
-            setting = Setting(reading, repr(p))
-            alone = _Changes(domain, setting, "kronecker")
-            rows += _risks("rr_independent", None, single, alone, ("none",))
-            for t_v, formed in clusters.items():
-                for mechanism in CLUSTER_MECHANISMS:
-                    changes = _Changes(domain, setting, mechanism)
-                    rows += _risks(mechanism, t_v, formed, changes, ASSESSMENTS)
+    for setting in (Setting(reading, repr(p)) for reading in readings for p in probabilities):
+        alone = _Changes(domain, setting, "kronecker")
+        rows += _risks("rr_independent", None, single, alone, ("none",))
+        for t_v, formed in clusters.items():
+            for mechanism in CLUSTER_MECHANISMS:
+                changes = _Changes(domain, setting, mechanism)
+                rows += _risks(mechanism, t_v, formed, changes, ASSESSMENTS)
     return pd.DataFrame(rows).astype({"t_v": "Int64"})
 
 
@@ -175,7 +152,7 @@ def _risks(
     changes: _Changes,
     assessments: Sequence[str],
 ) -> Iterator[dict[str, Any]]:
-    once = changes.alone(changes.domain.names)
+    once = changes.alone
     release = changes.record(clusters).exact
     costs = {"none": 0.0, "4.1": once.exact, "4.2": math.inf, "4.3 waived": once.claimed}
     attributes = [_attribute_risk(changes, clusters, name) for name in changes.domain.names]

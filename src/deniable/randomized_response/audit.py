@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -14,7 +14,6 @@ import pandas as pd
 from deniable.errors import DeniableError
 from deniable.privacy import (
     Finding,
-    Matrix,
     SamplerTest,
     audit_sampler,
     cells_by_others,
@@ -85,24 +84,19 @@ def audit_cluster(
 ) -> Finding:
     """Audit a cluster's matrix (6.3.2), for a change of all its attributes or of only one.
 
-    Parameters
-    ----------
-    sizes : numbers of categories of the cluster's attributes
-    p : decimal text
-    reading, mechanism : as in `deniable.randomized_response.protocols.cluster_channel`
-    changed : int, optional
-        Position of the one attribute that changes; the claim is then that attribute's epsilon, the
-        "equal risk" of RR-Clusters and RR-Independent taken attribute by attribute.
+    `p` is decimal text; the others are as in
+    `deniable.randomized_response.protocols.cluster_channel`. If one attribute changes, that at the
+    position `changed`, the claim is its epsilon: the "equal risk" of RR-Clusters and RR-Independent
+    taken attribute by attribute.
     """
-    exact_p = Fraction(p)
-    cells = list(product(*(range(size) for size in sizes)))
-    if len(cells) > LARGEST_AUDITED_MATRIX:
+    exact_p, cells = Fraction(p), math.prod(sizes)
+    if cells > LARGEST_AUDITED_MATRIX:
         raise DeniableError(
-            f"a cluster of {len(cells)} cells is over the {LARGEST_AUDITED_MATRIX} audited in "
+            f"a cluster of {cells} cells is over the {LARGEST_AUDITED_MATRIX} audited in "
             "rational numbers; audit its attributes"
         )
     if mechanism == "joint" and len(sizes) > 1:
-        matrix = constant_matrix(len(cells), claimed_odds(sizes, exact_p, reading))
+        matrix = constant_matrix(cells, claimed_odds(sizes, exact_p, reading))
     else:
         matrix = np.ones((1, 1), dtype=object)
         for size in sizes:
@@ -110,9 +104,7 @@ def audit_cluster(
     claimed_sizes = sizes if changed is None else [sizes[changed]]
     claimed = math.log(claimed_odds(claimed_sizes, exact_p, reading))
     shipped = cluster_channel(sizes, float(p), reading, mechanism).matrix()
-    if changed is None:
-        return Finding(claimed, exact_epsilon(matrix), column_epsilon(shipped))
-    classes = cells_by_others(sizes, changed)
+    classes = None if changed is None else cells_by_others(sizes, changed)
     return Finding(claimed, exact_epsilon(matrix, classes), column_epsilon(shipped, classes))
 
 
@@ -138,16 +130,11 @@ def audit_multirr(
     """
     settings = [Setting(reading, repr(p)) for reading in READINGS for p in probabilities]
     rows = [row for setting in settings for row in _independent(domain, setting)]
-    seen: set[tuple[int, Clusters]] = set()
-    for t_v in largest_cells:
-        for t_d in least_dependences:
-            clusters = cluster_attributes(domain, dependences, t_v, t_d)
-            if (t_v, clusters) not in seen:
-                seen.add((t_v, clusters))
-                rows += [r for s in settings for r in _clusters(domain, clusters, t_v, s)]
-    table = pd.DataFrame(rows)
-    table["t_v"] = table["t_v"].astype("Int64")
-    return table
+    thresholds = product(largest_cells, least_dependences)
+    formed = [(t_v, cluster_attributes(domain, dependences, t_v, t_d)) for t_v, t_d in thresholds]
+    for t_v, clusters in dict.fromkeys(formed):
+        rows += [row for setting in settings for row in _clusters(domain, clusters, t_v, setting)]
+    return pd.DataFrame(rows).astype({"t_v": "Int64"})
 
 
 def clusters_table(
@@ -158,11 +145,10 @@ def clusters_table(
 ) -> pd.DataFrame:
     """Return the clusters that Algorithm 1 forms at each pair of thresholds."""
     rows = []
-    for t_v in largest_cells:
-        for t_d in least_dependences:
-            for cluster in cluster_attributes(domain, dependences, t_v, t_d):
-                cells = domain.project(cluster).size
-                rows.append((t_v, t_d, " x ".join(cluster), len(cluster), cells))
+    for t_v, t_d in product(largest_cells, least_dependences):
+        for cluster in cluster_attributes(domain, dependences, t_v, t_d):
+            cells = domain.project(cluster).size
+            rows.append((t_v, t_d, " x ".join(cluster), len(cluster), cells))
     return pd.DataFrame(rows, columns=["t_v", "t_d", "cluster", "attributes", "cells"])
 
 
@@ -174,20 +160,14 @@ def _independent(domain: Domain, setting: Setting) -> Iterator[dict[str, Any]]:
 
 
 def _record(domain: Domain, setting: Setting) -> Finding:
-    # Independent reports compose exactly: the parity of the record is the product of parities.
-    odds = [rational_odds(size, Fraction(setting.p), setting.reading) for size in domain.shape]
-    parity = claimed_odds(domain.shape, Fraction(setting.p), setting.reading)
-    shipped = [
-        column_epsilon(rr_channel(size, float(setting.p), setting.reading).matrix())
-        for size in domain.shape
-    ]
-    claimed = sum(abs(math.log(r)) for r in odds)
-    return Finding(claimed, exact_epsilon(_two_by_two(parity)), sum(shipped))
-
-
-def _two_by_two(parity: Fraction) -> Matrix:
-    """Return a matrix of that parity, to have its logarithm rounded as all others."""
-    return constant_matrix(2, parity)
+    # Independent reports compose exactly: the parity of the record is the product of parities. A
+    # matrix of two rows has its logarithm rounded as all others.
+    p, reading = Fraction(setting.p), setting.reading
+    parity = claimed_odds(domain.shape, p, reading)
+    matrices = [rr_channel(size, float(setting.p), reading).matrix() for size in domain.shape]
+    claimed = sum(abs(math.log(rational_odds(size, p, reading))) for size in domain.shape)
+    exact = exact_epsilon(constant_matrix(2, parity))
+    return Finding(claimed, exact, sum(map(column_epsilon, matrices)))
 
 
 def _clusters(
@@ -212,12 +192,8 @@ def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
     """Audit what a release states of its privacy, from its channel file.
 
     The claim is the one in the file; the exact epsilon is that of the matrices that its parameters
-    define; the shipped one is that of the channels in the file.
-
-    Parameters
-    ----------
-    description : mapping
-        What `deniable.release.categorical.design.describe` wrote.
+    define; the shipped one is that of the channels in the file. The description is what
+    `deniable.release.categorical.design.describe` wrote.
     """
     protocol = Protocol.from_json(description)
     parameters, privacy = description["parameters"], description["privacy"]
@@ -267,13 +243,7 @@ def audit_row(
     }
 
 
-SAMPLER_COLUMNS = [
-    "release",
-    "cluster",
-    "cells",
-    *(part.name for part in fields(SamplerTest)),
-    "holds",
-]
+SAMPLER_COLUMNS = ["release", "cluster", "cells", *SamplerTest.__annotations__, "holds"]
 
 
 def audit_release_samplers(
@@ -281,13 +251,8 @@ def audit_release_samplers(
 ) -> pd.DataFrame:
     """Hold each channel of a release against its matrix, by drawing from every true category.
 
-    Parameters
-    ----------
-    description : mapping
-        What `deniable.release.categorical.design.describe` wrote.
-    root_seed : int
-    draws : int
-        Draws for each channel, shared by its rows.
+    The description is what `deniable.release.categorical.design.describe` wrote; a channel's
+    draws are shared by its rows.
 
     Returns
     -------
@@ -304,9 +269,6 @@ def audit_release_samplers(
         randomize = partial(channel.randomize, source=generator_for(root_seed, key))
         test = audit_sampler(randomize, channel.matrix(), max(draws // channel.size, 1))
         holds = test.impossible == 0 and test.p_value > 1e-4
-        rows.append(
-            {"release": description["release"], "cluster": name, "cells": channel.size}
-            | asdict(test)
-            | {"holds": holds}
-        )
+        of = {"release": description["release"], "cluster": name, "cells": channel.size}
+        rows.append(of | asdict(test) | {"holds": holds})
     return pd.DataFrame(rows, columns=SAMPLER_COLUMNS)
