@@ -44,12 +44,10 @@ class Channel(ABC):
 
     @abstractmethod
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
-        """Report each record's category through the channel, in the type and shape of the codes.
+        """Report each record's category through the channel.
 
-        Parameters
-        ----------
-        codes : integers in 0 .. size - 1, any shape
-        source : numpy.random.Generator or SystemSource
+        Codes are integers in 0 .. size - 1, and the reports of the same type and shape. The source
+        is a `numpy.random.Generator` or a `SystemSource`.
         """
 
     @abstractmethod
@@ -170,13 +168,7 @@ class Channel(ABC):
     # -- the matrix itself ------------------------------------------------------------------------
 
     def matrix(self) -> Floats:
-        """Return P as a dense array.
-
-        Raises
-        ------
-        ChannelError
-            If it has more than 4,096 rows.
-        """
+        """Return P as a dense array; refuse more than 4,096 rows by a `ChannelError`."""
         if self.size > LARGEST_DENSE:
             raise ChannelError(
                 f"a dense matrix of {self.size:,} categories is not formed (limit "
@@ -190,11 +182,7 @@ class Channel(ABC):
         """Return the unbiased estimate of the true proportions ([multirr], (2)).
 
         It sums to 1 but may leave [0, 1]: projections onto the simplex have their own names, in
-        `deniable.estimation.simplex`.
-
-        Parameters
-        ----------
-        reported_counts : non-negative numbers, shape (..., size)
+        `deniable.estimation.simplex`. The counts are non-negative numbers of shape (..., size).
 
         Raises
         ------

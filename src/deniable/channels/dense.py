@@ -22,7 +22,7 @@ twice the rows."""
 
 @dataclass(frozen=True, eq=False)
 class DenseChannel(Channel):
-    """A channel with the matrix given: P[u, v] = Pr(report v | true u).
+    """A channel with the matrix given, shape (size, size): P[u, v] = Pr(report v | true u).
 
     Epsilon-differentially private for one report with epsilon = max over columns of
     ln(largest / smallest entry), from [multirr], (4); infinite where an entry is zero and another
@@ -30,10 +30,6 @@ class DenseChannel(Channel):
 
     Rows that sum to 1 only within rounding are taken in their exact proportions: these are drawn,
     and epsilon is that of these.
-
-    Parameters
-    ----------
-    entries : array, shape (size, size)
 
     Raises
     ------

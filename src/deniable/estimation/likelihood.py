@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
-from deniable.errors import ChannelError, SingularChannelError
+from deniable.errors import ChannelError
 from deniable.estimation.simplex import estimated_or_uniform
 
 TOLERANCE = 1e-6  # nats
@@ -72,11 +72,7 @@ def maximum_likelihood(
     ChannelError
         If the counts do not fit the channel, are negative, not finite, or all zero.
     """
-    if channel.singular:
-        raise SingularChannelError(
-            f"the channel over {channel.size} categories is singular: many distributions are "
-            "equally likely under it, there is no one maximum-likelihood estimate"
-        )
+    channel.refuse_singular()  # many distributions are equally likely under it
     if (form := channel.weight_and_replacement) is not None:
         counts = np.asarray(reported_counts, dtype=float)
         channel.frequencies(counts)  # the same refusals as for an estimate

@@ -48,7 +48,6 @@ class Adjustment:
         How often the algorithm went through all attributes.
     gap : float
         Largest distance between a weighted margin and its target (of those that can be met).
-    unreachable : tuple of Unreachable
     """
 
     weights: Floats
