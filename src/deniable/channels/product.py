@@ -133,7 +133,7 @@ class ProductChannel(Channel):
 
     def own_moments(self, power: int) -> Floats:
         """Return for each cell u the sum over v of P[u, v] * inverse(P)[v, u] ** power."""
-        return reduce(np.kron, (factor.own_moments(power) for factor in self.factors))
+        return reduce(_kron, (factor.own_moments(power) for factor in self.factors))
 
     def _along_axes(
         self,
@@ -165,4 +165,8 @@ class ProductChannel(Channel):
         return self.factors[position].exact_parity
 
     def _fill_matrix(self) -> Floats:
-        return reduce(np.kron, (factor.matrix() for factor in self.factors))
+        return reduce(_kron, (factor.matrix() for factor in self.factors))
+
+
+def _kron(left: Floats, right: Floats) -> Floats:
+    return np.asarray(np.kron(left, right))

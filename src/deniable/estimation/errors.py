@@ -302,12 +302,8 @@ def jensen_shannon_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> F
     [rrba] prints the divergence in (2), lacking a D_KL and with logarithms of counts; the numbers
     of its Tables 4 and 5 are called distances and have the size of the root. At most
     sqrt(ln 2), which tables without a common cell attain. Tables are of counts or of proportions:
-    each is divided by its own sum.
-
-    Raises
-    ------
-    DeniableError
-        For negative cells and empty tables: project the estimate first.
+    each is divided by its own sum. Negative cells and empty tables are a `DeniableError`: project
+    the estimate first.
 
     Examples
     --------
@@ -328,12 +324,8 @@ def chi_squared_between(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats
     With the totals N and M, the sum over cells of (sqrt(M / N) a - sqrt(N / M) b)^2 / (a + b);
     cells that are empty in both add nothing. If both were independent samples of one population it
     would be chi-squared with (cells - 1) degrees of freedom. A noisy table and the true one are
-    not: the statistic is a distance here, and no test.
-
-    Raises
-    ------
-    DeniableError
-        For negative cells and empty tables: project the estimate first.
+    not: the statistic is a distance here, and no test. Negative cells and empty tables are a
+    `DeniableError`: project the estimate first.
 
     Examples
     --------

@@ -151,8 +151,7 @@ def expectation_maximization(
     Raises
     ------
     ChannelError
-        If the counts do not fit the channel, are negative, not finite, or all zero, or a category
-        was reported that the channel cannot report.
+        As `maximum_likelihood`, and if a category was reported that the channel cannot report.
     """
     counts = np.asarray(reported_counts, dtype=float)
     frequencies = channel.frequencies(counts)[0].reshape(-1, channel.size)

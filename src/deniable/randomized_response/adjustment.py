@@ -136,7 +136,8 @@ def weighted_table(first: Codes, second: Codes, weights: Floats, shape: tuple[in
     refuse_foreign_codes(first, shape[0], "the first attribute")
     refuse_foreign_codes(second, shape[1], "the second attribute")
     cells = first.astype(np.intp) * shape[1] + second
-    return np.bincount(cells, weights, minlength=shape[0] * shape[1]).reshape(shape)
+    sums = np.bincount(cells, weights, minlength=shape[0] * shape[1])
+    return np.asarray(sums, dtype=float).reshape(shape)
 
 
 def _checked(

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from deniable.privacy import Finding
-from deniable.randomized_response.audit import Setting, audit_cluster, audit_row
+from deniable.randomized_response.audit import Setting, audit_cluster, audit_row, summed
 from deniable.randomized_response.dependence import Clusters
 from deniable.randomized_response.protocols import (
     CLUSTER_MECHANISMS,
@@ -27,7 +27,6 @@ from deniable.records import Domain
 SUMMED = "all attributes, pairs composed"
 WAIVED = "all attributes, as if released once"
 ASSESSMENTS = ("none", "4.1", "4.2", "4.3 waived", "4.3 summed")
-
 
 _audited = cache(audit_cluster)
 
@@ -52,11 +51,11 @@ class _Changes:
 
     def record(self, clusters: Sequence[Sequence[str]]) -> Finding:
         """Audit several clusters that are randomized independently, for a change of all."""
-        return _summed([self.of(cluster) for cluster in clusters])
+        return summed(self.of(cluster) for cluster in clusters)
 
     def attribute(self, clusters: Sequence[Sequence[str]], name: str) -> Finding:
         """Audit those of them that an attribute is in, for a change of it."""
-        return _summed([self.of(each, name) for each in clusters if name in each])
+        return summed(self.of(each, name) for each in clusters if name in each)
 
     @property
     def alone(self) -> Finding:
@@ -67,14 +66,6 @@ class _Changes:
     def pairs(self) -> list[tuple[str, str]]:
         """All pairs of attributes."""
         return list(combinations(self.domain.names, 2))
-
-
-def _summed(findings: Sequence[Finding]) -> Finding:
-    return Finding(
-        sum(finding.claimed for finding in findings),
-        sum(finding.exact for finding in findings),
-        sum(finding.shipped for finding in findings),
-    )
 
 
 def audit_assessments(

@@ -1,8 +1,8 @@
 """The audit of [multirr]: what RR-Independent and RR-Clusters claim, and what is so."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -162,12 +162,19 @@ def _independent(domain: Domain, setting: Setting) -> Iterator[dict[str, Any]]:
 def _record(domain: Domain, setting: Setting) -> Finding:
     # Independent reports compose exactly: the parity of the record is the product of parities. A
     # matrix of two rows has its logarithm rounded as all others.
-    p, reading = Fraction(setting.p), setting.reading
-    parity = claimed_odds(domain.shape, p, reading)
-    matrices = [rr_channel(size, float(setting.p), reading).matrix() for size in domain.shape]
-    claimed = sum(abs(math.log(rational_odds(size, p, reading))) for size in domain.shape)
-    exact = exact_epsilon(constant_matrix(2, parity))
-    return Finding(claimed, exact, sum(map(column_epsilon, matrices)))
+    alone = summed(audit_attribute(size, setting.p, setting.reading) for size in domain.shape)
+    parity = claimed_odds(domain.shape, Fraction(setting.p), setting.reading)
+    return replace(alone, exact=exact_epsilon(constant_matrix(2, parity)))
+
+
+def summed(findings: Iterable[Finding]) -> Finding:
+    """Return what is claimed and what is so of several reports together."""
+    found = list(findings)
+    return Finding(
+        sum(finding.claimed for finding in found),
+        sum(finding.exact for finding in found),
+        sum(finding.shipped for finding in found),
+    )
 
 
 def _clusters(
