@@ -81,6 +81,6 @@ from .records.domain import Attribute as Attribute, Domain as Domain
 from .records.numeric import NumericMicrodata as NumericMicrodata
 from .rrba.client import Client as Client
 from .rrba.protocol import Aggregator as Aggregator, Server as Server, run_protocol as run_protocol
-from .sampling.sources import SystemSource as SystemSource
+from .sampling import SystemSource as SystemSource
 
 __version__: str

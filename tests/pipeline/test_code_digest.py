@@ -69,7 +69,7 @@ CLUSTERS = STUDIES["multirr_tables"]
         ("simulate.py", CLUSTERS, "estimation/simplex.py"),
         ("simulate.py", CLUSTERS, "channels/keep_or_replace.py"),  # three imports away
         ("simulate.py", CLUSTERS, "channels/__init__.py"),
-        ("protect_release.py", (), "sampling/sources.py"),
+        ("protect_release.py", (), "sampling.py"),
         ("report.py", PARTS, "report/render.py"),
         ("report.py", PARTS, "papers/pram/sections/variance.py"),
     ],

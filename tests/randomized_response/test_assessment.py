@@ -26,7 +26,7 @@ from deniable.randomized_response.dependence import cluster_attributes, dependen
 from deniable.randomized_response.protocols import CLUSTER_MECHANISMS, READINGS, claimed_epsilon
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
-from deniable.sampling.sources import SystemSource
+from deniable.sampling import SystemSource
 
 METHODS: tuple[Assessment, ...] = (
     "attributes",

@@ -23,7 +23,7 @@ from deniable.randomized_response.protocols import (
 )
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
-from deniable.sampling.sources import SystemSource
+from deniable.sampling import SystemSource
 
 ADULT = (9, 16, 7, 15, 6, 5, 2, 2)
 PROBABILITIES = (0.1, 0.3, 0.5, 0.7)

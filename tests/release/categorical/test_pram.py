@@ -36,7 +36,7 @@ from deniable.release.lane import read_made, source_for
 from deniable.release.settings import PramRelease
 from deniable.report.releases import ReleaseFiles
 from deniable.report.render import Contents, render
-from deniable.sampling.sources import SystemSource
+from deniable.sampling import SystemSource
 
 COMMON = {"name": "small", "data": "adult", "mechanism": "pram", "rehearsal": True}
 BY_SMOKES = {"strata": ["smokes"], "joint": [["region", "owner"]]}
