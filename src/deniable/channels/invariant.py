@@ -48,17 +48,8 @@ def two_step(channel: Channel, proportions: npt.ArrayLike) -> DenseChannel:
     - A v that only categories without records can report (lambda_v = 0) has no Bayes' row under
       pi. It gets that of equal shares of those categories: the limit as each is given a small one.
 
-    Parameters
-    ----------
-    channel : Channel
-        P, of any kind, up to 4,096 categories; may be singular.
-    proportions : array, shape (size,)
-        pi, not negative, sum 1.
-
-    Raises
-    ------
-    ChannelError
-        If the proportions are no distribution over the channel's categories, or it is too large.
+    P is of any kind, of up to 4,096 categories, and may be singular; pi are proportions of these,
+    not negative and of sum 1. Else a `ChannelError` is raised.
 
     Examples
     --------
@@ -91,15 +82,8 @@ def two_step_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> DenseCh
     epsilon of the matrix: at most `epsilon`, less by rounding alone (but 0 if a single category
     has records: nothing is then to be told).
 
-    Parameters
-    ----------
-    proportions : array, shape (size,), not negative, sum 1
-    epsilon : float, above 0, at most 30
-
-    Raises
-    ------
-    ChannelError
-        If epsilon is out of range or the proportions are no distribution.
+    Proportions are not negative and sum to 1, epsilon is above 0 and at most 30; else a
+    `ChannelError` is raised.
     """
     pi = distribution(proportions)
     _refuse_epsilon(epsilon)
@@ -165,16 +149,8 @@ def lazy_resampling_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> 
 
     Its exact epsilon is at most the one wanted, less by the rounding of theta alone.
 
-    Parameters
-    ----------
-    proportions : array, shape (size,), positive, sum 1
-    epsilon : float, above 0, at most 30
-
-    Raises
-    ------
-    ChannelError
-        If a proportion is zero (that category would be told by its own reports), or as
-        `two_step_with_epsilon`.
+    Proportions are positive and sum to 1 (a category of proportion 0 would be told by its own
+    reports), epsilon is above 0 and at most 30; else a `ChannelError` is raised.
     """
     pi = distribution(proportions)
     _refuse_epsilon(epsilon)

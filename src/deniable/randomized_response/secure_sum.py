@@ -281,16 +281,9 @@ def bivariate_distribution(
 ) -> BivariateDistribution:
     """Count each combination of a pair of attributes by a secure sum between all records' owners.
 
-    Parameters
-    ----------
-    data : Microdata
-        A record a party.
-    faults : mapping of (party, cell) to Behaviour, optional
-    left_out : sequence of int, optional
-        Parties that do not take part.
-    go_on_without_missing : bool
-        Run the whole pair again without a party whose messages are missing; else that is a
-        `SecureSumError`, as are too few or too many parties.
+    Each record is a party; those `left_out` do not take part. To `go_on_without_missing` is to run
+    the whole pair again without a party whose messages are missing; else that is a
+    `SecureSumError`, as are too few or too many parties.
     """
     if len(pair) != 2:
         raise DeniableError(f"a pair of attributes is two names, not {len(pair)}: {pair!r}")

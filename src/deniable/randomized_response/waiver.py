@@ -56,19 +56,11 @@ def aggregate_matrix(
 ) -> Matrix:
     """Return the weights of all that the published counts can be, for each truth of one party.
 
-    Parameters
-    ----------
-    matrices : sequence of weights, as `deniable.privacy.audit.constant_matrix` returns them
-        One a release, each over the true cells of that release.
-    truths : sequence of sequences of int
-        The possible records of a party, each as its row of every matrix.
-    others : sequence of int
-        The records of the other parties, by their number among `truths`.
-
-    Returns
-    -------
-    object array of Python integers, shape (truths, outcomes)
-        Rows of equal sum; an outcome is a count of every report in every release.
+    Matrices are weights as of `deniable.privacy.constant_matrix`, one a release, over its true
+    cells; `truths` are the possible records of a party, each as its row of every matrix; `others`
+    are the records of the other parties, by their number among `truths`. The result has shape
+    (truths, outcomes) and rows of equal sum; an outcome is a count of every report in every
+    release.
     """
     weights = np.ones((len(truths), 1), dtype=object)
     for release, matrix in enumerate(matrices):
