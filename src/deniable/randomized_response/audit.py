@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -250,7 +250,13 @@ def audit_row(
     }
 
 
-SAMPLER_COLUMNS = ["release", "cluster", "cells", *SamplerTest.__annotations__, "holds"]
+SAMPLER_COLUMNS = [
+    "release",
+    "cluster",
+    "cells",
+    *(part.name for part in fields(SamplerTest)),
+    "holds",
+]
 
 
 def audit_release_samplers(
@@ -258,8 +264,13 @@ def audit_release_samplers(
 ) -> pd.DataFrame:
     """Hold each channel of a release against its matrix, by drawing from every true category.
 
-    The description is what `deniable.release.categorical.design.describe` wrote; a channel's
-    draws are shared by its rows.
+    Parameters
+    ----------
+    description : mapping
+        What `deniable.release.categorical.design.describe` wrote.
+    root_seed : int
+    draws : int
+        Draws for each channel, shared by its rows.
 
     Returns
     -------
@@ -276,6 +287,9 @@ def audit_release_samplers(
         randomize = partial(channel.randomize, source=generator_for(root_seed, key))
         test = audit_sampler(randomize, channel.matrix(), max(draws // channel.size, 1))
         holds = test.impossible == 0 and test.p_value > 1e-4
-        of = {"release": description["release"], "cluster": name, "cells": channel.size}
-        rows.append(of | asdict(test) | {"holds": holds})
+        rows.append(
+            {"release": description["release"], "cluster": name, "cells": channel.size}
+            | asdict(test)
+            | {"holds": holds}
+        )
     return pd.DataFrame(rows, columns=SAMPLER_COLUMNS)

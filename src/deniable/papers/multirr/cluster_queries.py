@@ -14,7 +14,7 @@ costs as much as a few.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import combinations, product
 from typing import Any
 
@@ -25,8 +25,9 @@ from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
 from deniable.estimation import (
     clip_and_rescale,
+    estimated_or_uniform,
     euclidean_projection,
-    likelihood_or_uniform,
+    maximum_likelihood,
     random_queries,
     relative_errors,
     unbiased_or_uniform,
@@ -155,10 +156,17 @@ class ClusterQueries:
         return self._tables[names]
 
 
+def _most_likely(reports: Counts, channel: Channel) -> Floats:
+    def estimate(counts: Counts, known: Channel) -> Floats:
+        return maximum_likelihood(counts, known, tolerance=LIKELIHOOD_TOLERANCE).proportions
+
+    return estimated_or_uniform(reports, channel, estimate)
+
+
 PROJECTIONS: dict[str, Callable[[Counts, Channel], Floats]] = {
     "clip": lambda reports, channel: clip_and_rescale(unbiased_or_uniform(reports, channel)),
     "simplex": lambda reports, channel: euclidean_projection(unbiased_or_uniform(reports, channel)),
-    "likelihood": partial(likelihood_or_uniform, tolerance=LIKELIHOOD_TOLERANCE),
+    "likelihood": _most_likely,
 }
 
 

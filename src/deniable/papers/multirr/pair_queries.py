@@ -149,14 +149,6 @@ def _product(rows: Floats, columns: Floats) -> Floats:
     return np.asarray(rows[:, :, None] * columns[:, None, :])
 
 
-def _likelihood(reports: Counts, channel: ProductChannel, projection: str) -> Floats:
-    return likelihood_or_uniform(reports, channel, LIKELIHOOD_TOLERANCE)
-
-
-def _shrunk(reports: Counts, channel: ProductChannel, projection: str) -> Floats:
-    return euclidean_projection(shrink(reports, channel).estimate)
-
-
 ESTIMATORS: dict[str, Estimator] = {
     "randomized": _randomized,
     "randomized_joint": _randomized_joint,
@@ -164,6 +156,10 @@ ESTIMATORS: dict[str, Estimator] = {
     "pair_unbiased": lambda reports, channel, _: unbiased_or_uniform(reports, channel),
     "pair_clipped": lambda reports, channel, _: PROJECTIONS["clip"](reports, channel),
     "pair_projected": lambda reports, channel, _: PROJECTIONS["simplex"](reports, channel),
-    "pair_likelihood": _likelihood,
-    "pair_shrunk": _shrunk,
+    "pair_likelihood": lambda reports, channel, _: likelihood_or_uniform(
+        reports, channel, LIKELIHOOD_TOLERANCE
+    ),
+    "pair_shrunk": lambda reports, channel, _: euclidean_projection(
+        shrink(reports, channel).estimate
+    ),
 }
