@@ -13,14 +13,15 @@ from . import (
     sampling as sampling,
 )
 from .channels.base import Channel as Channel
-from .channels.csv import read_channel as read_channel, write_channel as write_channel
 from .channels.dense import DenseChannel as DenseChannel
-from .channels.keep_or_replace import KeepOrReplace as KeepOrReplace
-from .channels.product import ProductChannel as ProductChannel
-from .channels.serialize import (
+from .channels.files import (
     channel_from_json as channel_from_json,
     channel_to_json as channel_to_json,
+    read_channel as read_channel,
+    write_channel as write_channel,
 )
+from .channels.keep_or_replace import KeepOrReplace as KeepOrReplace
+from .channels.product import ProductChannel as ProductChannel
 from .contingency.consistency import consistent_tables as consistent_tables
 from .contingency.independence import channel_test as channel_test
 from .contingency.log_linear import LogLinearModel as LogLinearModel
@@ -80,6 +81,6 @@ from .records.domain import Attribute as Attribute, Domain as Domain
 from .records.numeric import NumericMicrodata as NumericMicrodata
 from .rrba.client import Client as Client
 from .rrba.protocol import Aggregator as Aggregator, Server as Server, run_protocol as run_protocol
-from .sampling.sources import SystemSource as SystemSource
+from .sampling import SystemSource as SystemSource
 
 __version__: str

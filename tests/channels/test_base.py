@@ -25,8 +25,7 @@ from tests.channels.channel_cases import (
 
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError, DataError, SingularChannelError
-from deniable.sampling import multinomial
-from deniable.sampling.sources import SystemSource
+from deniable.sampling import SystemSource, multinomial
 
 EVERY = pytest.mark.parametrize("channel", CHANNELS.values(), ids=CHANNELS.keys())
 TARGETS = pytest.mark.parametrize("target", ["population", "file"])

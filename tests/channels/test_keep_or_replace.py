@@ -14,7 +14,7 @@ from tests.channels.channel_cases import (
 
 from deniable.channels import DenseChannel, KeepOrReplace, keep_or_replace as module
 from deniable.errors import ChannelError
-from deniable.sampling.sources import SystemSource
+from deniable.sampling import SystemSource
 
 
 def test_by_hand():

@@ -20,7 +20,7 @@ from tests.channels.channel_cases import (
 from deniable.channels import KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError, DataError
 from deniable.records.domain import Attribute, Domain
-from deniable.sampling.sources import SystemSource
+from deniable.sampling import SystemSource
 
 
 def test_by_hand():

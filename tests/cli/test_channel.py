@@ -15,7 +15,7 @@ import pytest
 
 from deniable import __version__
 from deniable.channels import DenseChannel, KeepOrReplace
-from deniable.channels.csv import write_channel
+from deniable.channels.files import write_channel
 from deniable.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]

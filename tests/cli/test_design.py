@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deniable.channels.csv import read_channel
+from deniable.channels.files import read_channel
 from deniable.cli import main
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "command-line.md"

@@ -13,7 +13,7 @@ from deniable.datasets import networks
 from deniable.datasets.networks import BayesianNetwork, ConditionalTable
 from deniable.errors import DataError, DeniableError
 from deniable.records.domain import Attribute, Domain
-from deniable.sampling.sources import generator_for
+from deniable.sampling import generator_for
 
 ERROR_RATE = 1e-6  # of all chi-square tests of one test function together
 # Attributes and categories. Table 2 of the text prints 103 categories for Alarm.

@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from deniable.errors import DeniableError
-from deniable.estimation.error_bounds import (
+from deniable.estimation.errors import (
     absolute_error,
     accuracy_analysis,
     best_case_relative_error,
@@ -248,7 +248,7 @@ def test_joint_is_never_better(sizes, records):
 )
 def test_what_is_no_distribution(proportions):
     for error in (absolute_error, relative_error):
-        with pytest.raises(DeniableError, match="are no distribution; give one row"):
+        with pytest.raises(DeniableError, match="must be one distribution"):
             error(proportions, 100)
 
 

@@ -19,7 +19,7 @@ from deniable.idp.methods import (
     split_budget,
 )
 from deniable.idp.microaggregation import Ranking
-from deniable.sampling.laplace import SeededNoise
+from deniable.sampling import SeededNoise
 
 UPPER = 12
 clusters_of_values = st.lists(st.integers(0, UPPER), min_size=3, max_size=7)

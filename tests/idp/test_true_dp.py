@@ -22,7 +22,7 @@ from deniable.idp.true_dp import (
     threshold_rule,
 )
 from deniable.idp.utility import f_measures
-from deniable.sampling.laplace import SeededNoise
+from deniable.sampling import SeededNoise
 
 UPPER = np.array([4.0, 1.0])
 GRID = (0.0, 1.0, 1.5, 4.0)

@@ -18,7 +18,7 @@ from deniable.idp.utility import (
     mean_sse,
     sample_variances,
 )
-from deniable.sampling.laplace import SeededNoise
+from deniable.sampling import SeededNoise
 
 
 @pytest.fixture(scope="module")

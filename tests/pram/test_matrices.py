@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from deniable.channels import DenseChannel, KeepOrReplace
-from deniable.channels.csv import write_channel
+from deniable.channels.files import write_channel
 from deniable.channels.invariant import INVARIANCE_TOLERANCE, invariance_gap
 from deniable.errors import DataError, DeniableError
 from deniable.pram.matrices import (

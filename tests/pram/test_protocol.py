@@ -16,7 +16,7 @@ from deniable.privacy.audit import audit_sampler
 from deniable.randomized_response.protocols import Protocol
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
-from deniable.sampling.sources import SystemSource, generator_for
+from deniable.sampling import SystemSource, generator_for
 
 SEX = Attribute("sex", ("Female", "Male"))
 COLOUR = Attribute("colour", ("blue", "red", "green"))

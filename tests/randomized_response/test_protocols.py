@@ -11,6 +11,8 @@ from scipy import stats
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError, DeniableError, SingularChannelError
 from deniable.randomized_response.protocols import (
+    CLUSTER_MECHANISMS,
+    READINGS,
     Protocol,
     claimed_epsilon,
     cluster_channel,
@@ -19,10 +21,9 @@ from deniable.randomized_response.protocols import (
     rr_independent,
     rr_joint,
 )
-from deniable.randomized_response.readings import CLUSTER_MECHANISMS, READINGS
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
-from deniable.sampling.sources import SystemSource
+from deniable.sampling import SystemSource
 
 ADULT = (9, 16, 7, 15, 6, 5, 2, 2)
 PROBABILITIES = (0.1, 0.3, 0.5, 0.7)

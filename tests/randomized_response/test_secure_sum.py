@@ -32,7 +32,7 @@ from deniable.randomized_response.secure_sum import (
 )
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
-from deniable.sampling.sources import SystemSource
+from deniable.sampling import SystemSource
 
 AB = Domain((Attribute("a", ("x", "y")), Attribute("b", ("k", "l", "m"))))
 ABC = Domain((*AB, Attribute("c", ("s", "t"))))

@@ -14,7 +14,7 @@ from deniable.errors import DeniableError
 from deniable.randomized_response.synthetic import repeat_cells, repeat_records, synthesize
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
-from deniable.sampling.sources import RandomSource, SystemSource, generator_for
+from deniable.sampling import RandomSource, SystemSource, generator_for
 
 SEEDED = settings(deadline=None, max_examples=150, derandomize=True)
 parts = st.lists(st.integers(0, 20), min_size=1, max_size=12).filter(any)

@@ -20,7 +20,7 @@ from deniable.rrba.privacy import view_epsilon
 from deniable.rrba.protocol import Aggregator, Server, run_block, run_protocol
 from deniable.rrba.tables import POOLED, PRINTED, PRINTED_FIRST_VERSION, Rule, table_channel
 from deniable.rrba.views import View, make_views
-from deniable.sampling.sources import RandomSource, SystemSource
+from deniable.sampling import RandomSource, SystemSource
 
 ERROR_RATE = 1e-6
 DOMAIN = Domain(

@@ -10,7 +10,7 @@ from scipy import stats
 
 from deniable.errors import DeniableError
 from deniable.files import write_table
-from deniable.sampling.sources import generator_for
+from deniable.sampling import generator_for
 from deniable.study.engine import (
     Summary,
     agreement,

@@ -29,7 +29,7 @@ from baseline.told import MARK, MOST_ROWS, markdown
 from deniable.errors import DataError, DeniableError
 from deniable.files import read_json, write_table
 from deniable.papers.catalog import columns_of, names_of_tables
-from deniable.sampling.sources import generator_for
+from deniable.sampling import generator_for
 from deniable.study.catalog import Columns
 from deniable.study.engine import mean_summary, median_summary
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from tests.workflow.rules import rules_of_the_workflow
 
-from deniable.channels.csv import read_channel
+from deniable.channels.files import read_channel
 from deniable.papers.catalog import ANALYSES, COMPUTED_TABLES, FIGURES, STUDIES, TABLES
 from deniable.pipeline.config import validate
 from deniable.pipeline.plan import Plan

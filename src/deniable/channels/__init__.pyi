@@ -1,10 +1,9 @@
-from .base import Channel as Channel, Target as Target, distribution as distribution
-from .csv import (
-    NamedChannel as NamedChannel,
-    read_channel as read_channel,
-    read_counts as read_counts,
-    read_prior as read_prior,
-    write_channel as write_channel,
+from .base import (
+    Channel as Channel,
+    Target as Target,
+    distribution as distribution,
+    refuse_no_records as refuse_no_records,
+    roots_of_variances as roots_of_variances,
 )
 from .dense import DenseChannel as DenseChannel
 from .exact import (
@@ -19,6 +18,15 @@ from .exact import (
     rounded_up as rounded_up,
     thresholds as thresholds,
 )
+from .files import (
+    NamedChannel as NamedChannel,
+    channel_from_json as channel_from_json,
+    channel_to_json as channel_to_json,
+    read_channel as read_channel,
+    read_counts as read_counts,
+    read_prior as read_prior,
+    write_channel as write_channel,
+)
 from .invariant import (
     INVARIANCE_TOLERANCE as INVARIANCE_TOLERANCE,
     conditional_covariance as conditional_covariance,
@@ -32,4 +40,3 @@ from .invariant import (
 )
 from .keep_or_replace import KeepOrReplace as KeepOrReplace
 from .product import ProductChannel as ProductChannel
-from .serialize import channel_from_json as channel_from_json, channel_to_json as channel_to_json

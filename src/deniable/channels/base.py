@@ -46,29 +46,16 @@ class Channel(ABC):
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
         """Report each record's category through the channel.
 
-        Parameters
-        ----------
-        codes : integers in 0 .. size - 1, any shape
-        source : numpy.random.Generator or SystemSource
-
-        Returns
-        -------
-        integers of the same type and shape
+        Codes are integers in 0 .. size - 1, and the reports of the same type and shape. The source
+        is a `numpy.random.Generator` or a `SystemSource`.
         """
 
     @abstractmethod
     def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
         """Draw the counts of reports from true counts, as if every record had been randomized.
 
-        Parameters
-        ----------
-        counts : non-negative integers, shape (..., size)
-            Each table of a batch is drawn on its own.
-        generator : numpy.random.Generator
-
-        Returns
-        -------
-        array of int64, same shape, same totals
+        Counts are non-negative integers of shape (..., size), each table of a batch is drawn on
+        its own, and the reports are int64 of the same shape and totals.
         """
 
     @abstractmethod
@@ -162,11 +149,8 @@ class Channel(ABC):
     def parity_of_attribute(self, shape: tuple[int, ...], position: int) -> Fraction | None:
         """Return the exact parity among cells that differ in one attribute; None if infinite.
 
-        Parameters
-        ----------
-        shape : numbers of categories of the attributes whose cells are the channel's categories
-        position : int
-            Of the attribute that changes.
+        The channel's categories are the cells of attributes with `shape` categories; the one at
+        `position` changes.
         """
         return self.exact_parity
 
@@ -175,7 +159,7 @@ class Channel(ABC):
 
         Rows of reports that cannot occur under the prior are NaN.
         """
-        weights = self._proportions(prior, "the prior")
+        weights = distribution(self._fitting(prior, "the prior"), "the prior")
         joint = (self.matrix() * weights[:, None]).T
         total = joint.sum(axis=1, keepdims=True)
         unknown = np.full_like(joint, np.nan)
@@ -184,13 +168,7 @@ class Channel(ABC):
     # -- the matrix itself ------------------------------------------------------------------------
 
     def matrix(self) -> Floats:
-        """Return P as a dense array.
-
-        Raises
-        ------
-        ChannelError
-            If it has more than 4,096 rows.
-        """
+        """Return P as a dense array; refuse more than 4,096 rows by a `ChannelError`."""
         if self.size > LARGEST_DENSE:
             raise ChannelError(
                 f"a dense matrix of {self.size:,} categories is not formed (limit "
@@ -204,11 +182,7 @@ class Channel(ABC):
         """Return the unbiased estimate of the true proportions ([multirr], (2)).
 
         It sums to 1 but may leave [0, 1]: projections onto the simplex have their own names, in
-        `deniable.estimation.simplex`.
-
-        Parameters
-        ----------
-        reported_counts : non-negative numbers, shape (..., size)
+        `deniable.estimation.simplex`. The counts are non-negative numbers of shape (..., size).
 
         Raises
         ------
@@ -228,16 +202,15 @@ class Channel(ABC):
         Parameters
         ----------
         proportions : shape (size,), non-negative, sum 1
-        records : int, >= 1
+        records : >= 1
         target : "population" or "file"
             ``population``: P'^-1 (diag(lambda) - lambda lambda') P^-1 / n ([pram], (1.3)).
             ``file``: P'^-1 diag(lambda) P^-1 / n - diag(pi) / n, the part that randomization adds.
         """
         self.refuse_singular()
         _refuse_unknown(target)
-        if records < 1:
-            raise ChannelError(f"records must be at least 1, not {records}")
-        truth = self._proportions(proportions, "the proportions")
+        refuse_no_records(records)
+        truth = distribution(self._fitting(proportions, "the proportions"))
         spread = self._spread(self.reported(truth), self.functional_weights())
         own = np.outer(truth, truth) if target == "population" else np.diag(truth)
         return (spread - own) / records
@@ -252,8 +225,7 @@ class Channel(ABC):
 
         Parameters
         ----------
-        reported_counts : shape (size,), of at least 2 records for "population"
-        target : "population" or "file"
+        reported_counts : shape (size,), of at least 2 records for the target "population"
         functionals : shape (functionals, size), optional
             Weights w of linear functionals w . pi: their covariance is returned instead, without
             any matrix of the channel's size.
@@ -283,8 +255,7 @@ class Channel(ABC):
 
         Parameters
         ----------
-        reported_counts : shape (..., size), of at least 2 records for "population"
-        target : "population" or "file"
+        reported_counts : shape (..., size), of at least 2 records for the target "population"
         functionals : shape (functionals, size), optional
             Weights w of linear functionals w . pi, whose standard errors are returned instead.
         """
@@ -302,8 +273,7 @@ class Channel(ABC):
             variance = (moments - squares) / records
         else:
             variance = (moments - values**2) / (records - 1)
-        rounding = 1e-12 * np.abs(moments) / records
-        return np.sqrt(np.where(variance < -rounding, np.nan, np.maximum(variance, 0.0)))
+        return roots_of_variances(variance, 1e-12 * np.abs(moments) / records)
 
     def _spread(self, frequencies: Floats, weights: Floats) -> Floats:
         solved = self.solve(weights)
@@ -352,8 +322,7 @@ class Channel(ABC):
 
     def frequencies(self, counts: npt.ArrayLike) -> tuple[Floats, Floats]:
         """Return counts as shares of their sums, and the sums; refuse what are no counts."""
-        values = np.asarray(counts, dtype=float)
-        self._refuse_misfit(values, "counts")
+        values = self._fitting(counts, "counts")
         if not np.all(np.isfinite(values)) or np.any(values < 0):
             raise ChannelError("counts must be finite and not negative")
         totals = values.sum(axis=-1, keepdims=True)
@@ -373,9 +342,11 @@ class Channel(ABC):
             raise ChannelError(f"counts must be below 2**63; there is {values.max()}")
         return values.astype(np.int64, copy=False)
 
-    def _proportions(self, values: npt.ArrayLike, what: str) -> Floats:
-        self._refuse_misfit(np.asarray(values, dtype=float), what)
-        return distribution(values, what)
+    def _fitting(self, values: npt.ArrayLike, what: str) -> Floats:
+        """Return values as floats; refuse those that are not one a category on the last axis."""
+        found = np.asarray(values, dtype=float)
+        self._refuse_misfit(found, what)
+        return found
 
     def _refuse_misfit(self, values: np.ndarray, what: str) -> None:
         if values.ndim == 0 or values.shape[-1] != self.size:
@@ -397,3 +368,14 @@ def distribution(values: npt.ArrayLike, what: str = "the proportions") -> Floats
     if pi.ndim != 1 or np.any(pi < 0) or not adds_up:
         raise ChannelError(f"{what} must be one distribution: not negative, sum 1")
     return pi
+
+
+def refuse_no_records(records: int) -> None:
+    """Raise `ChannelError` unless there is at least one record."""
+    if records < 1:
+        raise ChannelError(f"records must be at least 1, not {records}")
+
+
+def roots_of_variances(variance: Floats, rounding: Floats | float) -> Floats:
+    """Return standard errors: NaN for a variance that is below zero by more than rounding."""
+    return np.sqrt(np.where(variance < -rounding, np.nan, np.maximum(variance, 0.0)))

@@ -22,7 +22,7 @@ twice the rows."""
 
 @dataclass(frozen=True, eq=False)
 class DenseChannel(Channel):
-    """A channel with the matrix given: P[u, v] = Pr(report v | true u).
+    """A channel with the matrix given, shape (size, size): P[u, v] = Pr(report v | true u).
 
     Epsilon-differentially private for one report with epsilon = max over columns of
     ln(largest / smallest entry), from [multirr], (4); infinite where an entry is zero and another
@@ -30,10 +30,6 @@ class DenseChannel(Channel):
 
     Rows that sum to 1 only within rounding are taken in their exact proportions: these are drawn,
     and epsilon is that of these.
-
-    Parameters
-    ----------
-    entries : array, shape (size, size)
 
     Raises
     ------
@@ -104,12 +100,9 @@ class DenseChannel(Channel):
         # Codes are below 4,096; NumPy sorts 16-bit numbers by radix, ten times as fast.
         by_category = np.argsort(true.astype(np.uint16), axis=None, kind="stable")
         ends = np.cumsum(np.bincount(true.reshape(-1), minlength=self.size))
-        start = 0
-        for category, end in enumerate(ends):
-            if end > start:
-                drawn = self._row(category).draw(source, int(end) - start)
-                reports[by_category[start:end]] = drawn
-            start = int(end)
+        for category, records in enumerate(np.split(by_category, ends[:-1])):
+            if records.size:
+                reports[records] = self._row(category).draw(source, records.size)
         return reports.reshape(true.shape)
 
     def _row(self, category: int) -> Categories:
@@ -128,14 +121,12 @@ class DenseChannel(Channel):
 
     def reported(self, proportions: npt.ArrayLike) -> Floats:
         """Return the distribution of reports, P' x."""
-        x = np.asarray(proportions, dtype=float)
-        self._refuse_misfit(x, "proportions")
+        x = self._fitting(proportions, "proportions")
         return np.asarray(x @ self.entries)
 
     def expected(self, values: npt.ArrayLike) -> Floats:
         """Return the expectation of x(report) for each true category, P x."""
-        x = np.asarray(values, dtype=float)
-        self._refuse_misfit(x, "values")
+        x = self._fitting(values, "values")
         return np.asarray(x @ self.entries.T)
 
     def solve_transposed(self, reported: Floats) -> Floats:

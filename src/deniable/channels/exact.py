@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -121,16 +122,14 @@ def largest_column_ratio(matrix: Floats) -> Fraction | None:
         approximate = np.where(larger == smaller, 1.0, larger / smaller)
     # Floats find the few entries that can decide; fractions decide among them.
     near = np.flatnonzero(approximate >= approximate.max() * (1 - 1e-12))
-    exact_sums: dict[int, Fraction] = {}
+    sum_of_row = cache(lambda u: exact_sum(matrix[u]))
     worst = Fraction(1)
     for v in near[larger[near] > 0]:
         column = matrix[:, v] / sums[:, 0]
-        high = np.flatnonzero(column >= larger[v] * (1 - 1e-12))
-        low = np.flatnonzero(column <= smaller[v] * (1 + 1e-12))
-        for u in {*high.tolist(), *low.tolist()} - exact_sums.keys():
-            exact_sums[u] = sum(map(Fraction, matrix[u].tolist()), Fraction())
-        largest = max(Fraction(float(matrix[u, v])) / exact_sums[u] for u in high.tolist())
-        smallest = min(Fraction(float(matrix[u, v])) / exact_sums[u] for u in low.tolist())
+        high = np.flatnonzero(column >= larger[v] * (1 - 1e-12)).tolist()
+        low = np.flatnonzero(column <= smaller[v] * (1 + 1e-12)).tolist()
+        largest = max(Fraction(float(matrix[u, v])) / sum_of_row(u) for u in high)
+        smallest = min(Fraction(float(matrix[u, v])) / sum_of_row(u) for u in low)
         worst = max(worst, largest / smallest)
     return worst
 

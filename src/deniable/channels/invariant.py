@@ -20,7 +20,7 @@ from scipy.sparse import csgraph
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, DenseChannel, KeepOrReplace
-from deniable.channels.base import distribution
+from deniable.channels.base import distribution, refuse_no_records
 from deniable.errors import ChannelError
 
 INVARIANCE_TOLERANCE = 1e-9
@@ -48,17 +48,8 @@ def two_step(channel: Channel, proportions: npt.ArrayLike) -> DenseChannel:
     - A v that only categories without records can report (lambda_v = 0) has no Bayes' row under
       pi. It gets that of equal shares of those categories: the limit as each is given a small one.
 
-    Parameters
-    ----------
-    channel : Channel
-        P, of any kind, up to 4,096 categories; may be singular.
-    proportions : array, shape (size,)
-        pi, not negative, sum 1.
-
-    Raises
-    ------
-    ChannelError
-        If the proportions are no distribution over the channel's categories, or it is too large.
+    P is of any kind, of up to 4,096 categories, and may be singular; pi are proportions of these,
+    not negative and of sum 1. Else a `ChannelError` is raised.
 
     Examples
     --------
@@ -88,23 +79,11 @@ def two_step_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> DenseCh
         a^2 (pi_m + t (1 - pi_w)) / (lambda_w lambda_m (S + a t (1 / lambda_w + 1 / lambda_m)))
 
     with S the sum of t^2 / lambda_v. The root in t is found from this, then held against the exact
-    epsilon of the matrix.
+    epsilon of the matrix: at most `epsilon`, less by rounding alone (but 0 if a single category
+    has records: nothing is then to be told).
 
-    Parameters
-    ----------
-    proportions : array, shape (size,), not negative, sum 1
-    epsilon : float, above 0, at most 30
-
-    Returns
-    -------
-    DenseChannel
-        Of exact epsilon at most `epsilon`, less by rounding alone (but 0 if a single category has
-        records: nothing is then to be told).
-
-    Raises
-    ------
-    ChannelError
-        If epsilon is out of range or the proportions are no distribution.
+    Proportions are not negative and sum to 1, epsilon is above 0 and at most 30; else a
+    `ChannelError` is raised.
     """
     pi = distribution(proportions)
     _refuse_epsilon(epsilon)
@@ -145,10 +124,6 @@ def resampling(proportions: npt.ArrayLike) -> KeepOrReplace:
     """Return the matrix all of whose rows are the proportions: every report is drawn from them.
 
     Invariant, of epsilon 0, and the one that attains the bound (2.6).
-
-    Parameters
-    ----------
-    proportions : array, shape (size,), not negative, sum 1
     """
     return KeepOrReplace(0.0, distribution(proportions))
 
@@ -156,16 +131,10 @@ def resampling(proportions: npt.ArrayLike) -> KeepOrReplace:
 def lazy(channel: Channel, theta: float) -> Channel:
     """Return theta I + (1 - theta) R: each record is kept with probability theta, else through R.
 
-    Invariant for whatever R is invariant for. Theta raises each diagonal entry, to
+    Invariant for whatever R is invariant for. Theta, in [0, 1], raises each diagonal entry, to
     theta + (1 - theta) R[v, v], and so the epsilon of an R whose diagonal is largest in each
     column. A category that R never reports, having no records, is then told by its own reports:
-    epsilon becomes infinite.
-
-    Parameters
-    ----------
-    channel : Channel
-        R. A product becomes dense, since all attributes are kept together.
-    theta : float, in [0, 1]
+    epsilon becomes infinite. A product becomes dense, since all attributes are kept together.
     """
     if not 0 <= theta <= 1:
         raise ChannelError(f"theta is {theta}, a probability to keep; it must be in [0, 1]")
@@ -178,21 +147,10 @@ def lazy(channel: Channel, theta: float) -> Channel:
 def lazy_resampling_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> KeepOrReplace:
     """Return theta I + (1 - theta) 1 pi' of a wanted epsilon, ln(1 + theta / ((1 - theta) min pi)).
 
-    Parameters
-    ----------
-    proportions : array, shape (size,), positive, sum 1
-    epsilon : float, above 0, at most 30
+    Its exact epsilon is at most the one wanted, less by the rounding of theta alone.
 
-    Returns
-    -------
-    KeepOrReplace
-        Of exact epsilon at most `epsilon`, less by the rounding of theta alone.
-
-    Raises
-    ------
-    ChannelError
-        If a proportion is zero (that category would be told by its own reports), or as
-        `two_step_with_epsilon`.
+    Proportions are positive and sum to 1 (a category of proportion 0 would be told by its own
+    reports), epsilon is above 0 and at most 30; else a `ChannelError` is raised.
     """
     pi = distribution(proportions)
     _refuse_epsilon(epsilon)
@@ -230,15 +188,12 @@ def disclosed_proportions(channel: Channel) -> Floats:
     Each proportion has a relative error near rounding, by elimination without subtractions
     (Grassmann, Taksar and Heyman), rare categories too.
 
-    Parameters
-    ----------
-    channel : Channel, up to 4,096 categories
-
     Raises
     ------
     ChannelError
         If the matrix has several stationary distributions: the categories fall into groups that do
-        not report each other, and it discloses the proportions within groups only.
+        not report each other, and it discloses the proportions within groups only. If it has over
+        4,096 categories.
     """
     P = channel.matrix()
     groups, group_of = csgraph.connected_components(P > 0, connection="strong")
@@ -272,15 +227,9 @@ def _stationary(P: Floats) -> Floats:
 def conditional_covariance(channel: Channel, counts: npt.ArrayLike) -> Floats:
     """Return the covariance of S / n given the file and the matrix ([pram], (2.4)).
 
-    (diag(P' pi0) - P' diag(pi0) P) / n with pi0 = T / n. The owner can compute it. For an invariant
-    matrix it is an unbiased estimate of the inflation, the last term of (2.5). Any channel, also
-    one that is not invariant.
-
-    Parameters
-    ----------
-    channel : Channel, up to 4,096 categories
-    counts : array, shape (size,)
-        T, the true counts.
+    (diag(P' pi0) - P' diag(pi0) P) / n with pi0 = T / n, from the true counts T. The owner can
+    compute it. For an invariant matrix it is an unbiased estimate of the inflation, the last term
+    of (2.5). Any channel of up to 4,096 categories, also one that is not invariant.
     """
     true = whole_counts(counts)
     records = true.sum()
@@ -292,24 +241,17 @@ def conditional_covariance(channel: Channel, counts: npt.ArrayLike) -> Floats:
 def sampling_covariance(proportions: npt.ArrayLike, records: int) -> Floats:
     """Return (diag(pi) - pi pi') / n, the covariance of the true shares of a sample."""
     pi = distribution(proportions)
-    if records < 1:
-        raise ChannelError(f"records must be at least 1, not {records}")
+    refuse_no_records(records)
     return np.asarray((np.diag(pi) - np.outer(pi, pi)) / records)
 
 
 def covariance_bound(proportions: npt.ArrayLike, records: int) -> Floats:
     """Return (2 - 1/n) (diag(pi) - pi pi') / n, which no invariant PRAM exceeds ([pram], (2.6)).
 
-    The bound minus the covariance is non-negative definite. `resampling` attains it.
-
-    Parameters
-    ----------
-    proportions : array, shape (size,)
-        pi of the population.
-    records : int, >= 1
+    Here pi are the proportions of the population. The bound minus the covariance is non-negative
+    definite. `resampling` attains it.
     """
-    sampling = sampling_covariance(proportions, records)
-    return (2 - 1 / records) * sampling
+    return sampling_covariance(proportions, records) * (2 - 1 / records)
 
 
 # -- refusals -------------------------------------------------------------------------------------

@@ -64,11 +64,10 @@ class KeepOrReplace(Channel):
             raise ChannelError(f"replacement must be one row of numbers, not of shape {b.shape}")
         if not (np.isfinite(a) and np.all(np.isfinite(b))):
             raise ChannelError("a channel's probabilities must be finite numbers")
-        if np.any(b < 0):
-            worst = int(b.argmin())
+        worst = int(b.argmin())
+        if b[worst] < 0:
             raise ChannelError(f"entry {b[worst]:g} of category {worst} is negative")
-        if np.any(a + b < 0):
-            worst = int(b.argmin())
+        if a + b[worst] < 0:
             raise ChannelError(f"diagonal entry {a + b[worst]:g} of category {worst} is negative")
         if abs(a + b.sum() - 1) > ROW_SUM_TOLERANCE:
             raise ChannelError(f"rows sum to {a + b.sum():.9g}, not to 1")
@@ -197,14 +196,12 @@ class KeepOrReplace(Channel):
 
     def reported(self, proportions: npt.ArrayLike) -> Floats:
         """Return the distribution of reports, a x + b sum(x)."""
-        x = np.asarray(proportions, dtype=float)
-        self._refuse_misfit(x, "proportions")
+        x = self._fitting(proportions, "proportions")
         return np.asarray(self.diagonal_weight * x + self._b * x.sum(axis=-1, keepdims=True))
 
     def expected(self, values: npt.ArrayLike) -> Floats:
         """Return the expectation of x(report) for each true category, a x + b . x."""
-        x = np.asarray(values, dtype=float)
-        self._refuse_misfit(x, "values")
+        x = self._fitting(values, "values")
         return np.asarray(self.diagonal_weight * x + (x @ self._b)[..., None])
 
     def solve_transposed(self, reported: Floats) -> Floats:

@@ -30,10 +30,6 @@ class ProductChannel(Channel):
     The parity of the product is the product of the parities, its epsilon their sum: independent
     reports of one record compose exactly (the worst pair of records is worst on every attribute).
 
-    Parameters
-    ----------
-    factors : tuple of Channel
-
     Examples
     --------
     >>> from deniable.channels import KeepOrReplace
@@ -103,23 +99,19 @@ class ProductChannel(Channel):
         Exact: attributes are randomized independently, so each table cell's records may pass
         through one attribute's channel after the other.
         """
-        table = self._whole_counts(counts)
-
-        def draw(factor: Channel, values: Counts) -> Counts:
-            return factor.randomize_counts(values, generator)
-
-        return self._along_axes(draw, table)
+        return self._along_axes(
+            lambda factor, values: factor.randomize_counts(values, generator),
+            self._whole_counts(counts),
+        )
 
     def reported(self, proportions: npt.ArrayLike) -> Floats:
         """Return the distribution of reports."""
-        x = np.asarray(proportions, dtype=float)
-        self._refuse_misfit(x, "proportions")
+        x = self._fitting(proportions, "proportions")
         return self._along_axes(lambda factor, values: factor.reported(values), x)
 
     def expected(self, values: npt.ArrayLike) -> Floats:
         """Return the expectation of x(report) for each true cell."""
-        x = np.asarray(values, dtype=float)
-        self._refuse_misfit(x, "values")
+        x = self._fitting(values, "values")
         return self._along_axes(lambda factor, part: factor.expected(part), x)
 
     def solve_transposed(self, reported: Floats) -> Floats:
@@ -141,8 +133,7 @@ class ProductChannel(Channel):
 
     def own_moments(self, power: int) -> Floats:
         """Return for each cell u the sum over v of P[u, v] * inverse(P)[v, u] ** power."""
-        factors = (factor.own_moments(power) for factor in self.factors)
-        return reduce(lambda left, right: np.outer(left, right).reshape(-1), factors)
+        return reduce(_kron, (factor.own_moments(power) for factor in self.factors))
 
     def _along_axes(
         self,
@@ -174,7 +165,8 @@ class ProductChannel(Channel):
         return self.factors[position].exact_parity
 
     def _fill_matrix(self) -> Floats:
-        matrix: Floats = np.ones((1, 1))
-        for factor in self.factors:
-            matrix = np.asarray(np.kron(matrix, factor.matrix()), dtype=float)
-        return matrix
+        return reduce(_kron, (factor.matrix() for factor in self.factors))
+
+
+def _kron(left: Floats, right: Floats) -> Floats:
+    return np.asarray(np.kron(left, right))

@@ -39,7 +39,7 @@ from scipy import special
 from deniable.arrays import Flags, Floats
 from deniable.channels import Channel, Target
 from deniable.errors import DeniableError
-from deniable.estimation.error_bounds import root_b
+from deniable.estimation.errors import root_b
 from deniable.estimation.simplex import euclidean_projection
 
 Method = Literal["score", "wald"]
@@ -65,10 +65,8 @@ class Intervals:
     estimate, low, high, standard_error : arrays of one shape, (..., proportions or functionals)
         The standard error is the root of the unbiased plug-in, whatever the method; NaN where that
         is below zero.
-    confidence : float
-    method : "score" or "wald"
-    simultaneous : "none", "bonferroni" or "scheffe"
-    target : "population" or "file"
+    confidence, method, simultaneous, target
+        What was asked for; see `confidence_intervals`.
     """
 
     estimate: Floats
@@ -91,8 +89,8 @@ class Intervals:
         What lies in the range is covered as before. An interval wholly outside becomes the nearest
         end of the range: a point that claims more than the data say.
         """
-        limits = (np.clip(each, lowest, highest) for each in (self.low, self.high))
-        return replace(self, low=next(limits), high=next(limits))
+        low, high = (np.clip(each, lowest, highest) for each in (self.low, self.high))
+        return replace(self, low=low, high=high)
 
 
 def confidence_intervals(
@@ -109,7 +107,6 @@ def confidence_intervals(
 
     Parameters
     ----------
-    channel : Channel
     reported_counts : shape (..., size)
         Leading axes are tables of their own.
     confidence : float, in (0, 1)
@@ -164,13 +161,13 @@ def _score_limits(
     proportions = channel.solve_transposed(frequencies)
     likely = (1 - EVENED) * euclidean_projection(proportions) + EVENED / channel.size
     if weights is None:
-        sides = _category_moments(channel, likely)
+        everywhere, sides = _category_moments(channel, likely)
         estimate, squares = proportions, proportions
         second = channel.second_moments(frequencies)
     else:
         both = np.concatenate([weights, weights**2])
         scores = channel.solve(both)
-        sides = _functional_moments(channel, likely, weights, scores)
+        everywhere, sides = _functional_moments(channel, likely, weights, scores)
         estimate, squares = np.split(proportions @ both.T, 2, axis=-1)
         second = frequencies @ (scores[: len(weights)] ** 2).T
     plug_in = second - (squares if file else estimate**2)
@@ -178,8 +175,8 @@ def _score_limits(
     factor = squared / records
     a = 1 + factor * curvature
     limits = []
-    for sign, moments in zip((-1, 1), sides, strict=True):
-        slope, variance = _regression(moments(records), file)
+    for sign, extra in zip((-1, 1), sides, strict=True):
+        slope, variance = _regression(_with_extra(everywhere, extra, records), file)
         level = np.where(plug_in < -ROUNDING * second, variance, plug_in)
         level = np.where(level <= ROUNDING * second, 0.0, level)
         b = factor * (slope / 2 - curvature * estimate)
@@ -205,18 +202,14 @@ class _Moments(NamedTuple):
     paired: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class _Side:
-    """The moments of all records, and of the extra ones on one side."""
+_OfSides = tuple[_Moments, list[_Moments]]
 
-    everywhere: _Moments
-    extra: _Moments
 
-    def __call__(self, records: Floats) -> _Moments:
-        """Return the moments of so many records and the extra ones."""
-        share = EXTRA_RECORDS / (records + EXTRA_RECORDS)
-        pairs = zip(self.everywhere, self.extra, strict=True)
-        return _Moments(*((1 - share) * own + share * more for own, more in pairs))
+def _with_extra(everywhere: _Moments, extra: _Moments, records: Floats) -> _Moments:
+    """Return the moments of so many records, and of the extra ones on one side."""
+    share = EXTRA_RECORDS / (records + EXTRA_RECORDS)
+    pairs = zip(everywhere, extra, strict=True)
+    return _Moments(*((1 - share) * own + share * more for own, more in pairs))
 
 
 def _regression(moments: _Moments, file: bool) -> tuple[Floats, Floats]:
@@ -234,25 +227,19 @@ def _regression(moments: _Moments, file: bool) -> tuple[Floats, Floats]:
     return slope, np.where(varies, variance, 0.0)
 
 
-def _category_moments(channel: Channel, likely: Floats) -> tuple[_Side, _Side]:
-    """Return the moments for the lower and the upper limit of each category.
-
-    As `_functional_moments` of the categories' indicators, without a matrix.
-    """
+def _category_moments(channel: Channel, likely: Floats) -> _OfSides:
+    """Return what `_functional_moments` does of the categories' indicators, without a matrix."""
     own = [channel.own_moments(power) for power in (2, 3)]
     reports = channel.reported(likely)
     found = [channel.second_moments(reports), channel.third_moments(reports)]
     everywhere = _of_indicators(likely, found[0], found[1], likely * own[0])
     inside = _of_indicators(np.ones(channel.size), own[0], own[1], own[0])
     if channel.size == 1:
-        return _Side(everywhere, inside), _Side(everywhere, inside)
-    rest = [
-        (all_of_it - likely * part) / (1 - likely)
-        for all_of_it, part in zip(found, own, strict=True)
-    ]
+        return everywhere, [inside, inside]
+    rest = [(whole - likely * part) / (1 - likely) for whole, part in zip(found, own, strict=True)]
     nothing = np.zeros_like(likely)
     outside = _of_indicators(nothing, rest[0], rest[1], nothing)
-    return _Side(everywhere, outside), _Side(everywhere, inside)
+    return everywhere, [outside, inside]
 
 
 def _of_indicators(share: Floats, second: Floats, third: Floats, within: Floats) -> _Moments:
@@ -261,8 +248,8 @@ def _of_indicators(share: Floats, second: Floats, third: Floats, within: Floats)
 
 def _functional_moments(
     channel: Channel, likely: Floats, weights: Floats, scores: Floats
-) -> tuple[_Side, _Side]:
-    """Return the moments for the lower and the upper limit of each functional.
+) -> _OfSides:
+    """Return the moments of all records, and of the extra ones for the lower and the upper limit.
 
     Categories are of high weight above the middle of the range; within either side they keep their
     proportions to each other. The scores are those of the weights, then those of their squares.
@@ -280,8 +267,8 @@ def _functional_moments(
             np.divide(likely @ (each * side).T, share, out=whole.copy(), where=share > 0)
             for each, whole in zip(means, everywhere, strict=True)
         )
-        sides.append(_Side(everywhere, _Moments(*parts)))
-    return sides[0], sides[1]
+        sides.append(_Moments(*parts))
+    return everywhere, sides
 
 
 def _critical_square(
@@ -296,20 +283,11 @@ def _critical_square(
 def clopper_pearson(
     events: npt.ArrayLike, trials: npt.ArrayLike, confidence: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Return Clopper and Pearson's interval of a probability, or of several.
+    """Return the lower and upper limits of Clopper and Pearson's interval of a probability.
 
-    It covers with at least the stated confidence, also where all trials agree: half of what is
-    left of the confidence lies beyond either end.
-
-    Parameters
-    ----------
-    events, trials : int or arrays of int, 0 <= events <= trials, trials >= 1
-    confidence : float, in (0, 1)
-
-    Returns
-    -------
-    tuple of arrays
-        Lower and upper limits, of the shape that events and trials have together.
+    Or of several: limits have the shape that events and trials have together, for
+    0 <= events <= trials and trials >= 1. The interval covers with at least the stated confidence,
+    also where all trials agree: half of what is left of the confidence lies beyond either end.
 
     Examples
     --------

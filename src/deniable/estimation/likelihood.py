@@ -15,9 +15,10 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Floats
+from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
-from deniable.errors import ChannelError, SingularChannelError
+from deniable.errors import ChannelError
+from deniable.estimation.simplex import estimated_or_uniform
 
 TOLERANCE = 1e-6  # nats
 MOST_STEPS = 100_000
@@ -59,11 +60,10 @@ def maximum_likelihood(
     Parameters
     ----------
     reported_counts : shape (..., categories)
-    channel : Channel
     tolerance : float, > 0
         EM stops when the log-likelihood is provably within so many nats of its maximum.
     iterations : int
-        EM stops here at the latest, with a warning that gives the gap that is left.
+        EM stops after so many steps at the latest, with a warning that gives the gap that is left.
 
     Raises
     ------
@@ -72,11 +72,7 @@ def maximum_likelihood(
     ChannelError
         If the counts do not fit the channel, are negative, not finite, or all zero.
     """
-    if channel.singular:
-        raise SingularChannelError(
-            f"the channel over {channel.size} categories is singular: many distributions are "
-            "equally likely under it, there is no one maximum-likelihood estimate"
-        )
+    channel.refuse_singular()  # many distributions are equally likely under it
     if (form := channel.weight_and_replacement) is not None:
         counts = np.asarray(reported_counts, dtype=float)
         channel.frequencies(counts)  # the same refusals as for an estimate
@@ -84,6 +80,20 @@ def maximum_likelihood(
     return expectation_maximization(
         reported_counts, channel, tolerance=tolerance, iterations=iterations
     )
+
+
+def likelihood_or_uniform(
+    reports: Counts, channel: Channel, tolerance: float = TOLERANCE
+) -> Floats:
+    """Return the most likely distribution; uniform, with a warning, where the channel is singular.
+
+    As `deniable.estimation.unbiased_or_uniform` does for the unbiased estimate.
+    """
+
+    def estimate(counts: Counts, known: Channel) -> Floats:
+        return maximum_likelihood(counts, known, tolerance=tolerance).proportions
+
+    return estimated_or_uniform(reports, channel, estimate)
 
 
 def _fill_to_level(counts: Floats, a: float, b: Floats) -> Floats:
@@ -97,8 +107,7 @@ def _fill_to_level(counts: Floats, a: float, b: Floats) -> Floats:
     level = np.divide(counts, b, out=np.where(counts > 0, np.inf, 0.0), where=b > 0)
     order = np.argsort(-np.sign(a) * level, axis=-1, kind="stable")
     n = np.take_along_axis(counts, order, axis=-1)
-    odds = np.broadcast_to(b / a, counts.shape)
-    odds = np.take_along_axis(odds, order, axis=-1)
+    odds = np.take_along_axis(np.broadcast_to(b / a, counts.shape), order, axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         mu = np.cumsum(n, axis=-1) / (1 + np.cumsum(odds, axis=-1))
         positive = n / mu - odds > 0
@@ -136,21 +145,13 @@ def expectation_maximization(
     step, says when to stop. Between pairs of steps SQUAREM extrapolates; a jump that would lower
     the likelihood (by more than rounding) is not taken.
 
-    Parameters
-    ----------
-    reported_counts : shape (..., categories)
-    channel : Channel
-        Of a product each factor may have up to 4,096 categories.
-    tolerance : float, > 0
-        EM stops when the log-likelihood is provably within so many nats of its maximum.
-    iterations : int
-        EM stops after so many steps at the latest, with a warning that gives the gap that is left.
+    Parameters are those of `maximum_likelihood`. Of a product each factor may have up to 4,096
+    categories.
 
     Raises
     ------
     ChannelError
-        If the counts do not fit the channel, are negative, not finite, or all zero, or a category
-        was reported that the channel cannot report.
+        As `maximum_likelihood`, and if a category was reported that the channel cannot report.
     """
     counts = np.asarray(reported_counts, dtype=float)
     frequencies = channel.frequencies(counts)[0].reshape(-1, channel.size)
@@ -180,10 +181,10 @@ def _end_to_end(matrices: Sequence[Floats]) -> Floats:
     return np.concatenate([matrix.ravel() for matrix in matrices])
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True)  # pragma: no cover - compiled
 def _climb(  # type: ignore[no-untyped-def]
     observed, records, sizes, forth, back, tolerance, most
-):  # pragma: no cover - compiled
+):
     """Return where the likelihood of one table is highest, the EM steps, and the gap."""
     start = np.full(observed.size, 1.0 / observed.size)
     first, height, gap = _step(start, observed, records, sizes, forth, back)
@@ -211,10 +212,8 @@ def _climb(  # type: ignore[no-untyped-def]
     return start, steps, gap
 
 
-@numba.njit(cache=True)
-def _step(  # type: ignore[no-untyped-def]
-    point, observed, records, sizes, forth, back
-):  # pragma: no cover - compiled
+@numba.njit(cache=True)  # pragma: no cover - compiled
+def _step(point, observed, records, sizes, forth, back):  # type: ignore[no-untyped-def]
     """Return one EM step from a point, the point's mean log-likelihood, and its gap."""
     ratio = _through(point, sizes, forth)
     height = 0.0
@@ -232,8 +231,8 @@ def _step(  # type: ignore[no-untyped-def]
     return moved / moved.sum(), height, gap
 
 
-@numba.njit(cache=True)
-def _through(values, sizes, entries):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+@numba.njit(cache=True)  # pragma: no cover - compiled
+def _through(values, sizes, entries):  # type: ignore[no-untyped-def]
     """Return x' (M1 x M2 x ...), axis by axis.
 
     Each step multiplies along the first axis and puts it last: after all of them the axes are in
@@ -253,10 +252,8 @@ def _through(values, sizes, entries):  # type: ignore[no-untyped-def]  # pragma:
     return values
 
 
-@numba.njit(cache=True)
-def _length(  # type: ignore[no-untyped-def]
-    start, first, second, reach
-):  # pragma: no cover - compiled
+@numba.njit(cache=True)  # pragma: no cover - compiled
+def _length(start, first, second, reach):  # type: ignore[no-untyped-def]
     """Return SQUAREM's step length |r| / |v|, at least 1 (which is two EM steps)."""
     r = first - start
     v = second - first - r
@@ -266,10 +263,8 @@ def _length(  # type: ignore[no-untyped-def]
     return max(1.0, min(np.sqrt(np.sum(r * r) / bend), reach))
 
 
-@numba.njit(cache=True)
-def _jump(  # type: ignore[no-untyped-def]
-    start, first, second, length
-):  # pragma: no cover - compiled
+@numba.njit(cache=True)  # pragma: no cover - compiled
+def _jump(start, first, second, length):  # type: ignore[no-untyped-def]
     """Extrapolate; keep a part of each proportion, for from 0 no EM step leads back."""
     r = first - start
     v = second - first - r

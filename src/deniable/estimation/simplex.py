@@ -15,15 +15,14 @@ from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, ProductChannel
 from deniable.errors import DeniableError
 
+SUM_TOLERANCE = 1e-6  # of distributions that somebody has rounded
+
 
 def clip_and_rescale(estimate: npt.ArrayLike) -> Floats:
     """Replace negative values by 0 and rescale to sum 1 (the procedure of [multirr], 6.4).
 
-    Not the Euclidean projection that the text takes it for: see `euclidean_projection`.
-
-    Parameters
-    ----------
-    estimate : shape (..., categories), finite, with a positive entry in each vector
+    Not the Euclidean projection that the text takes it for: see `euclidean_projection`. Entries
+    must be finite, one of each vector positive.
 
     Examples
     --------
@@ -37,15 +36,29 @@ def clip_and_rescale(estimate: npt.ArrayLike) -> Floats:
     return np.asarray(clipped / totals)
 
 
+def rescaled(proportions: npt.ArrayLike, what: str) -> Floats:
+    """Return a distribution, of any shape, with a sum of 1 to the last digit.
+
+    Raises
+    ------
+    DeniableError
+        If a proportion is negative or no number, or they sum to 1 not even within 1e-6.
+    """
+    shares = np.asarray(proportions, dtype=float)
+    # Not so, either, if one is not a number.
+    if not (shares.size and np.all(shares >= 0) and abs(shares.sum() - 1) <= SUM_TOLERANCE):
+        raise DeniableError(
+            f"{what} are no distribution (not negative, sum 1); project the estimate onto the "
+            "simplex first (deniable.estimation.simplex)"
+        )
+    return np.asarray(shares / shares.sum())
+
+
 def euclidean_projection(estimate: npt.ArrayLike) -> Floats:
     """Return the distribution closest to each vector in Euclidean distance.
 
     Subtracts from all entries the one number that leaves the positive parts with sum 1
-    (Held, Wolfe and Crowder, 1974).
-
-    Parameters
-    ----------
-    estimate : shape (..., categories), finite
+    (Held, Wolfe and Crowder, 1974). Entries must be finite.
 
     Examples
     --------
@@ -81,12 +94,8 @@ def estimated_or_uniform(
 ) -> Floats:
     """Return an estimate; uniform, with a warning, where the channel is singular.
 
-    Parameters
-    ----------
-    reports : counts, shape (..., cells)
-    channel : Channel
-    estimate : callable
-        (counts, channel) -> proportions, for channels that are not singular.
+    `estimate` takes counts of shape (..., cells) to proportions, through a channel that is not
+    singular.
     """
     if not channel.singular:
         return estimate(reports, channel)
@@ -106,9 +115,6 @@ def estimated_or_uniform(
         found = estimate(margin, ProductChannel(known)).reshape(len(table), *shape)
     cells = np.prod([factors[i - 1].size for i in erased])
     return np.broadcast_to(found / cells, table.shape).reshape(reports.shape)
-
-
-# -- refusals --------------------------------------------------------------------------------------
 
 
 def _finite(values: npt.ArrayLike) -> Floats:

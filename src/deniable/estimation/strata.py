@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deniable.arrays import Counts, Flags, Floats
-from deniable.channels import Channel, Target
+from deniable.channels import Channel, Target, roots_of_variances
 from deniable.errors import ChannelError
 from deniable.estimation.likelihood import Likelihood, maximum_likelihood
 
@@ -37,13 +37,8 @@ class Reduced:
 
     An invariant matrix reports no category that no record has ([pram], (2.2): its column is
     zero), and is singular for that reason alone. Such a category's true frequency is zero; the
-    others are estimated through the matrix without it.
-
-    Attributes
-    ----------
-    channel : Channel
-        Over the categories that are possible.
-    possible : array of bool, shape (categories,)
+    others are estimated through the matrix without it: `channel` is over the categories that are
+    `possible`.
     """
 
     channel: Channel
@@ -88,15 +83,9 @@ class Reduced:
 class Part:
     """Estimates of proportions in a part of a file: a stratum, or strata together.
 
-    Attributes
-    ----------
-    records : int
-    values : array, shape (..., proportions)
-    variance : array, shape (..., proportions)
-        Estimated without bias for these very records: chance of the randomization alone. May be
-        below zero.
-    rounding : array, shape (..., proportions)
-        How far below zero the variance may be by rounding alone.
+    The variance is estimated without bias for these very records: chance of the randomization
+    alone. It may be below zero, by rounding alone as far as `rounding`. All three arrays are of
+    shape (..., proportions).
     """
 
     records: int
@@ -107,10 +96,7 @@ class Part:
     def standard_errors(self, target: Target) -> Floats:
         """Return the standard errors, NaN where the variance is estimated below zero.
 
-        Parameters
-        ----------
-        target : "file" or "population"
-            For the population, one record gives NaN.
+        For the population, one record gives NaN.
         """
         variance, rounding = self.variance, self.rounding
         if target == "population":
@@ -119,7 +105,7 @@ class Part:
             scale = self.records / (self.records - 1)
             variance = scale * variance + self.values * (1 - self.values) / (self.records - 1)
             rounding = scale * rounding
-        return np.sqrt(np.where(variance < -rounding, np.nan, np.maximum(variance, 0.0)))
+        return roots_of_variances(variance, rounding)
 
 
 def combined(parts: Sequence[Part]) -> Part:
@@ -128,13 +114,14 @@ def combined(parts: Sequence[Part]) -> Part:
     Strata are randomized independently of each other, so variances add with squared weights.
     """
     records = sum(part.records for part in parts)
-    share = [part.records / records for part in parts]
-    values = sum((s * part.values for s, part in zip(share, parts, strict=True)), np.zeros(()))
-    variance, rounding = (
-        sum((s**2 * each for s, each in zip(share, several, strict=True)), np.zeros(()))
-        for several in ([p.variance for p in parts], [p.rounding for p in parts])
+    shared = [(part.records / records, part) for part in parts]
+    nothing = np.zeros(())
+    return Part(
+        records,
+        sum((share * part.values for share, part in shared), nothing),
+        sum((share**2 * part.variance for share, part in shared), nothing),
+        sum((share**2 * part.rounding for share, part in shared), nothing),
     )
-    return Part(records, values, variance, rounding)
 
 
 def unbiased_part(reduced: Reduced, counts: Counts, indicators: Floats) -> Part:
@@ -144,7 +131,6 @@ def unbiased_part(reduced: Reduced, counts: Counts, indicators: Floats) -> Part:
 
     Parameters
     ----------
-    reduced : Reduced
     counts : shape (..., categories)
         Of reports; every table of a batch has the same sum.
     indicators : zeros and ones, shape (proportions, categories)
@@ -166,15 +152,11 @@ def unbiased_part(reduced: Reduced, counts: Counts, indicators: Floats) -> Part:
 
 
 def own_share_part(channel: Channel, counts: Counts, indicators: Floats) -> Part:
-    """Estimate proportions by the reports' own shares, for an invariant matrix.
+    """Estimate proportions by the reports' own shares, as `unbiased_part` by the inverse.
 
-    The variance is (2.4) of [pram] with the shares of reports in place of T/n, whose expectation
-    given T they are: never below zero, and without the inverse of the matrix.
-
-    Parameters
-    ----------
-    channel : Channel, invariant for the records' true frequencies
-    counts, indicators : as in `unbiased_part`
+    For a channel that is invariant for the records' true frequencies. The variance is (2.4) of
+    [pram] with the shares of reports in place of T/n, whose expectation given T they are: never
+    below zero, and without the inverse of the matrix.
     """
     counts = np.asarray(counts)
     records = _records(counts)

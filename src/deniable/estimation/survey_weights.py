@@ -29,7 +29,7 @@ import numpy.typing as npt
 from scipy import sparse, special
 
 from deniable.arrays import Codes, Floats
-from deniable.channels import Channel, Target
+from deniable.channels import Channel, Target, roots_of_variances
 from deniable.errors import ChannelError, DataError, DeniableError
 from deniable.estimation.intervals import Intervals, refuse_bad_confidence
 from deniable.records import refuse_foreign_codes
@@ -43,10 +43,8 @@ class WeightedCounts:
 
     Parameters
     ----------
-    weights : shape (..., strata, categories)
-        Sums of the weights.
-    squares : shape (..., strata, categories)
-        Sums of the squared weights.
+    weights, squares : shape (..., strata, categories)
+        Sums of the weights, and of the squared weights.
     records : shape (..., strata)
         Numbers of records.
 
@@ -86,10 +84,8 @@ class WeightedCounts:
         Parameters
         ----------
         codes : integers in 0 .. size - 1, shape (records,)
-            Reported categories.
+            Reported categories, of which there are `size`.
         weights : shape (records,), finite and not negative
-        size : int
-            Number of categories.
         strata : shape (records,), any labels, optional
         """
         reported, chosen = _records(codes, weights, size)
@@ -108,13 +104,8 @@ def weighted_estimate(
 ) -> Floats:
     """Return the weighted estimate of the true proportions, shape (..., categories).
 
-    Parameters
-    ----------
-    channel : Channel
-    counts : WeightedCounts
-    total : float, optional
-        The known size of the population (Horvitz and Thompson: unbiased, need not sum to 1). By
-        default the sum of the weights (Hajek: sums to 1).
+    `total` is the known size of the population (Horvitz and Thompson: unbiased, need not sum to 1);
+    by default the sum of the weights stands for it (Hajek: sums to 1).
     """
     _refuse_misfit(channel, counts)
     sums = counts.weights.sum(axis=-2)
@@ -135,7 +126,6 @@ def weighted_intervals(
 
     Parameters
     ----------
-    channel : Channel
     counts : WeightedCounts
         For "population" of at least 2 records a stratum.
     confidence : float, in (0, 1)
@@ -165,9 +155,7 @@ def weighted_intervals(
         variance = (factor * (squares - sums**2 / counts.records[..., None])).sum(axis=-2)
         spread = (factor * spread).sum(axis=-2)
         freedom = (counts.records - 1).sum(axis=-1, keepdims=True)
-    rounding = 1e-12 * np.abs(spread)
-    variance = np.where(variance < -rounding, np.nan, np.maximum(variance, 0.0))
-    errors = np.sqrt(variance) / denominator
+    errors = roots_of_variances(variance, 1e-12 * np.abs(spread)) / denominator
     return _student(estimate, errors, freedom, confidence, target)
 
 
@@ -192,8 +180,7 @@ class SurveyEstimate:
     def standard_error(self) -> Floats:
         """Roots of the variances; NaN for one below zero by more than rounding."""
         variance = np.diagonal(self.covariance)
-        rounding = 1e-12 * np.abs(self.covariance).max(initial=0.0)
-        return np.sqrt(np.where(variance < -rounding, np.nan, np.maximum(variance, 0.0)))
+        return roots_of_variances(variance, 1e-12 * np.abs(self.covariance).max(initial=0.0))
 
     def intervals(self, confidence: float = 0.95) -> Intervals:
         """Return the intervals by Student's t."""

@@ -173,7 +173,7 @@ class StratifiedProtocol:
         """Randomize every record through the matrices of its stratum.
 
         Nothing is drawn before everything is known to fit. A report of probability 0 never occurs:
-        draws have exactly the probabilities of the matrix (`deniable.sampling.exact`).
+        draws have exactly the probabilities of the matrix (`deniable.sampling`).
 
         Parameters
         ----------

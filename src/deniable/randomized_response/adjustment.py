@@ -15,26 +15,20 @@ import numpy.typing as npt
 
 from deniable.arrays import Codes, Floats
 from deniable.errors import DeniableError
+from deniable.estimation import rescaled
 from deniable.records import Domain, refuse_foreign_codes
 
 TOLERANCE = 1e-6
 MOST_SWEEPS = 1000
-SUM_TOLERANCE = 1e-6
 BELOW_USE = 1e-150  # sums this small are gone: to divide by them would overflow
 LANES = 4
 
 
 @dataclass(frozen=True)
 class Unreachable:
-    """A positive target that no record can meet.
+    """A positive target of a column's category that no record can meet.
 
-    Attributes
-    ----------
-    attribute : int
-        Position of the column.
-    category : int
-    target : float
-        The share that is left out; what remains of the attribute's targets is rescaled to sum 1.
+    That share is left out; what remains of the attribute's targets is rescaled to sum 1.
     """
 
     attribute: int
@@ -54,7 +48,6 @@ class Adjustment:
         How often the algorithm went through all attributes.
     gap : float
         Largest distance between a weighted margin and its target (of those that can be met).
-    unreachable : tuple of Unreachable
     """
 
     weights: Floats
@@ -115,7 +108,13 @@ def adjust(
         )
     unreachable = _leave_out_unreachable(codes, wanted)
     for each in unreachable:
-        warnings.warn(_message(each, domains), RuntimeWarning, stacklevel=2)
+        where = _place(each.attribute, each.category, domains)
+        warnings.warn(
+            f"{where}: estimated at {each.target:.3g}, but no randomized record that could take "
+            "that weight reports it; it is left out and the others are rescaled",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     weights, sweeps, gap = _rake(codes, _padded(wanted), tolerance, most_sweeps)
     weights /= weights.sum()  # of rounding only: the last adjustment left sum 1
     if gap > tolerance:
@@ -132,17 +131,13 @@ def adjust(
 def weighted_table(first: Codes, second: Codes, weights: Floats, shape: tuple[int, ...]) -> Floats:
     """Return the two-way table of weighted records: what adjusted records say of a pair.
 
-    Parameters
-    ----------
-    first, second : arrays of integers, shape (records,)
-        Codes of the two attributes.
-    weights : shape (records,)
-    shape : tuple of two int
-        Numbers of categories.
+    The two attributes have codes of shape (records,) and `shape` categories.
     """
     refuse_foreign_codes(first, shape[0], "the first attribute")
     refuse_foreign_codes(second, shape[1], "the second attribute")
-    return np.asarray(_cross(first, second, weights, shape))
+    cells = first.astype(np.intp) * shape[1] + second
+    sums = np.bincount(cells, weights, minlength=shape[0] * shape[1])
+    return np.asarray(sums, dtype=float).reshape(shape)
 
 
 def _checked(
@@ -157,22 +152,15 @@ def _checked(
         raise DeniableError("there are no records to weight")
     wanted = []
     for number, (column, target) in enumerate(zip(columns, targets, strict=True)):
-        values = np.array(target, dtype=float)
-        if np.ndim(column) != 1:
+        if np.ndim(column) != 1 or np.ndim(target) != 1:
             raise DeniableError(
-                f"column {number} is of shape {np.shape(column)}; give one code a record"
+                f"column {number} is of shape {np.shape(column)}, its targets of shape "
+                f"{np.shape(target)}; give one code a record, and one target a category"
             )
         if len(column) != records:
             raise DeniableError(f"column {number} has {len(column)} records, the first {records}")
-        # Not so, either, if one is not a number.
-        proper = values.ndim == 1 and np.all(values >= 0)
-        if not (proper and abs(values.sum() - 1) <= SUM_TOLERANCE):
-            raise DeniableError(
-                f"the targets of column {number} are no distribution (not negative, sum 1); "
-                "project the estimate onto the simplex first (deniable.estimation.simplex)"
-            )
-        refuse_foreign_codes(np.asarray(column), values.size, f"column {number}")
-        wanted.append(values / values.sum())
+        wanted.append(rescaled(target, f"the targets of column {number}"))
+        refuse_foreign_codes(np.asarray(column), wanted[-1].size, f"column {number}")
     code_type = np.min_scalar_type(max(target.size for target in wanted) - 1)
     return np.stack([np.asarray(column, dtype=code_type) for column in columns]), wanted
 
@@ -195,24 +183,15 @@ def _leave_out_unreachable(
             "estimate is 0; estimate from more records, or with less randomization"
         )
     live = codes[:, ~dead] if dead.any() else codes
-    left_out = [
-        Unreachable(number, int(category), float(target[category]))
-        for number, (column, target) in enumerate(zip(live, wanted, strict=True))
-        for category in np.flatnonzero((target > 0) & (_tally(column, target.size) == 0))
-    ]
+    left_out = []
+    for number, (column, target) in enumerate(zip(live, wanted, strict=True)):
+        unmet = (target > 0) & (np.bincount(column, minlength=target.size) == 0)
+        left_out += [Unreachable(number, int(c), float(target[c])) for c in np.flatnonzero(unmet)]
     for each in left_out:
         wanted[each.attribute][each.category] = 0.0
     for number in {each.attribute for each in left_out}:
         wanted[number] /= wanted[number].sum()
     return left_out
-
-
-@numba.njit(cache=True)
-def _tally(column, size):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
-    records = np.zeros(size, dtype=np.int64)
-    for code in column:
-        records[code] += 1
-    return records
 
 
 def _farthest(
@@ -239,14 +218,6 @@ def _place(column: int, category: int, domains: Sequence[Domain] | None) -> str:
     return f"{' x '.join(domain.names)}, category {' x '.join(labels)!r}"
 
 
-def _message(each: Unreachable, domains: Sequence[Domain] | None) -> str:
-    where = _place(each.attribute, each.category, domains)
-    return (
-        f"{where}: estimated at {each.target:.3g}, but no randomized record that could take that "
-        "weight reports it; it is left out and the others are rescaled"
-    )
-
-
 def _padded(targets: Sequence[Floats]) -> Floats:
     table = np.zeros((len(targets), max(target.size for target in targets)))
     for row, target in zip(table, targets, strict=True):
@@ -254,20 +225,8 @@ def _padded(targets: Sequence[Floats]) -> Floats:
     return table
 
 
-@numba.njit(cache=True)
-def _cross(  # type: ignore[no-untyped-def]
-    first, second, weights, shape
-):  # pragma: no cover - compiled
-    table = np.zeros(shape)
-    for record in range(weights.size):
-        table[first[record], second[record]] += weights[record]
-    return table
-
-
-@numba.njit(cache=True)
-def _apply_and_sum(  # type: ignore[no-untyped-def]
-    weights, own, factor, following, size
-):  # pragma: no cover - compiled
+@numba.njit(cache=True)  # pragma: no cover - compiled
+def _apply_and_sum(weights, own, factor, following, size):  # type: ignore[no-untyped-def]
     """Multiply each weight by its category's factor; return the weights' sums by `following`.
 
     Lanes of their own for neighbouring records: where both have one category, the second sum need
@@ -287,10 +246,8 @@ def _apply_and_sum(  # type: ignore[no-untyped-def]
     return sums.sum(axis=0)
 
 
-@numba.njit(cache=True)
-def _rake(  # type: ignore[no-untyped-def]
-    codes, targets, tolerance, most_sweeps
-):  # pragma: no cover - compiled
+@numba.njit(cache=True)  # pragma: no cover - compiled
+def _rake(codes, targets, tolerance, most_sweeps):  # type: ignore[no-untyped-def]
     attributes, records = codes.shape
     size = targets.shape[1]
     weights = np.full(records, 1.0 / records)

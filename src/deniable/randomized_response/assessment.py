@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from typing import get_args
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -34,14 +34,20 @@ from deniable.errors import DeniableError
 from deniable.estimation import clip_and_rescale, unbiased_or_uniform
 from deniable.randomized_response.dependence import Pair, dependences_from_tables, pair_measures
 from deniable.randomized_response.protocols import (
+    ClusterMechanism,
     Protocol,
+    Reading,
     claimed_epsilon,
     cluster_channel,
     rr_independent,
 )
-from deniable.randomized_response.readings import Assessment, ClusterMechanism, Reading
 from deniable.records import Domain, Microdata
 from deniable.sampling import RandomSource
+
+Assessment = Literal[
+    "attributes", "attributes_inverted", "secure_sum", "pairs_joint", "pairs_kronecker"
+]
+"""Names of the ways; see `assessment_protocol`."""
 
 PairCounts = Mapping[Pair, Counts]
 """Two-way tables of what is reported, shape (..., rows, columns)."""
@@ -61,6 +67,7 @@ def two_way_counts(data: Microdata) -> dict[Pair, Counts]:
     return tables
 
 
+@dataclass(frozen=True, eq=False)
 class AssessmentProtocol(ABC):
     """What the parties send, what is estimated from it, and what it costs them.
 
@@ -69,6 +76,13 @@ class AssessmentProtocol(ABC):
     """
 
     domain: Domain
+
+    def __post_init__(self) -> None:
+        if len(self.domain) < 2:
+            raise DeniableError(
+                f"the domain has one attribute, {self.domain.names[0]!r}; dependences need two or "
+                "more"
+            )
 
     @abstractmethod
     def reports(self, data: Microdata, source: RandomSource) -> PairCounts:
@@ -80,9 +94,9 @@ class AssessmentProtocol(ABC):
     ) -> PairCounts:
         """Draw many runs of the protocol, on the tables' first axis; distributed as `reports`."""
 
-    @abstractmethod
     def tables(self, reports: PairCounts) -> PairTables:
-        """Return the tables that dependence is measured on."""
+        """Return the tables that dependence is measured on; the reports, unless a way estimates."""
+        return {pair: counts.astype(float) for pair, counts in reports.items()}
 
     @property
     @abstractmethod
@@ -98,11 +112,8 @@ class AssessmentProtocol(ABC):
     ) -> pd.DataFrame:
         """Run the protocol and measure the dependence of every pair of attributes.
 
-        Returns
-        -------
-        DataFrame
-            As `deniable.randomized_response.dependence.dependences` returns it; Algorithm 1 takes
-            it.
+        The table is as `deniable.randomized_response.dependence.dependences` returns it and
+        Algorithm 1 takes it.
         """
         tables = self.tables(self.reports(data, source))
         return dependences_from_tables(tables, pair_measures(self.domain, ordinal))
@@ -112,14 +123,9 @@ class AssessmentProtocol(ABC):
 class AttributeReports(AssessmentProtocol):
     """Randomized response on each attribute ([multirr], 4.1).
 
-    A party's reports of all attributes come from one randomization, which all pairs share.
-
-    Parameters
-    ----------
-    domain : Domain
-    p, reading : as in `deniable.randomized_response.protocols.rr_channel`
-    inverted : bool
-        Whether dependences are those of the estimated joint distributions, not of the reports.
+    A party's reports of all attributes come from one randomization, which all pairs share; `p` and
+    `reading` are those of `deniable.randomized_response.protocols.rr_channel`. If `inverted`,
+    dependences are those of the estimated joint distributions, not of the reports.
 
     Examples
     --------
@@ -130,13 +136,9 @@ class AttributeReports(AssessmentProtocol):
     True
     """
 
-    domain: Domain
     p: float
     reading: Reading
     inverted: bool = False
-
-    def __post_init__(self) -> None:
-        _refuse_single(self.domain)
 
     @cached_property
     def protocol(self) -> Protocol:
@@ -157,7 +159,7 @@ class AttributeReports(AssessmentProtocol):
     def tables(self, reports: PairCounts) -> PairTables:
         """Return the counts of the reports, or the joint distributions estimated from them."""
         if not self.inverted:
-            return {pair: counts.astype(float) for pair, counts in reports.items()}
+            return super().tables(reports)
         names = {name: self.protocol.channel_of((name,)) for name in self.domain.names}
         channels = {pair: ProductChannel((names[pair[0]], names[pair[1]])) for pair in reports}
         return _clipped_estimates(reports, channels)
@@ -180,11 +182,6 @@ class SecureSum(AssessmentProtocol):
     the protocol, and on counts that are not small.
     """
 
-    domain: Domain
-
-    def __post_init__(self) -> None:
-        _refuse_single(self.domain)
-
     def reports(self, data: Microdata, source: RandomSource) -> PairCounts:
         """Return the true tables; nothing is random about them."""
         return two_way_counts(data)
@@ -197,10 +194,6 @@ class SecureSum(AssessmentProtocol):
             pair: np.broadcast_to(table, (runs, *table.shape))
             for pair, table in two_way_counts(data).items()
         }
-
-    def tables(self, reports: PairCounts) -> PairTables:
-        """Return the tables as they are."""
-        return {pair: counts.astype(float) for pair, counts in reports.items()}
 
     @property
     def epsilon(self) -> float:
@@ -216,21 +209,13 @@ class SecureSum(AssessmentProtocol):
 class PairReports(AssessmentProtocol):
     """Randomized response on each pair of attributes, counted by secure sum ([multirr], 4.3).
 
-    Parameters
-    ----------
-    domain : Domain
-    p, reading : as in `deniable.randomized_response.protocols.rr_channel`
-    mechanism : "joint" or "kronecker"
-        How a pair is randomized, as a cluster of two: the text speaks of one matrix for the pair.
+    A pair is randomized by the mechanism of a cluster of two: the text speaks of one matrix for the
+    pair. `p` and `reading` are those of `deniable.randomized_response.protocols.rr_channel`.
     """
 
-    domain: Domain
     p: float
     reading: Reading
     mechanism: ClusterMechanism = "joint"
-
-    def __post_init__(self) -> None:
-        _refuse_single(self.domain)
 
     @cached_property
     def channels(self) -> dict[Pair, Channel]:
@@ -332,10 +317,3 @@ def _clipped_estimates(reports: PairCounts, channels: Mapping[Pair, Channel]) ->
             estimate = clip_and_rescale(unbiased_or_uniform(flat, channels[pair]))
             tables[pair] = estimate.reshape(counts.shape)
     return tables
-
-
-def _refuse_single(domain: Domain) -> None:
-    if len(domain) < 2:
-        raise DeniableError(
-            f"the domain has one attribute, {domain.names[0]!r}; dependences need two or more"
-        )

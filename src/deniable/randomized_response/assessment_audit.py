@@ -14,9 +14,9 @@ from typing import Any
 import pandas as pd
 
 from deniable.privacy import Finding
-from deniable.randomized_response.audit import Setting, audit_cluster, audit_row
+from deniable.randomized_response.audit import Setting, audit_cluster, audit_row, summed
 from deniable.randomized_response.dependence import Clusters
-from deniable.randomized_response.readings import (
+from deniable.randomized_response.protocols import (
     CLUSTER_MECHANISMS,
     READINGS,
     ClusterMechanism,
@@ -27,6 +27,8 @@ from deniable.records import Domain
 SUMMED = "all attributes, pairs composed"
 WAIVED = "all attributes, as if released once"
 ASSESSMENTS = ("none", "4.1", "4.2", "4.3 waived", "4.3 summed")
+
+_audited = cache(audit_cluster)
 
 
 @dataclass(frozen=True)
@@ -49,15 +51,16 @@ class _Changes:
 
     def record(self, clusters: Sequence[Sequence[str]]) -> Finding:
         """Audit several clusters that are randomized independently, for a change of all."""
-        return _summed([self.of(cluster) for cluster in clusters])
+        return summed(self.of(cluster) for cluster in clusters)
 
     def attribute(self, clusters: Sequence[Sequence[str]], name: str) -> Finding:
         """Audit those of them that an attribute is in, for a change of it."""
-        return _summed([self.of(each, name) for each in clusters if name in each])
+        return summed(self.of(each, name) for each in clusters if name in each)
 
-    def alone(self, names: Sequence[str]) -> Finding:
-        """Audit attributes that are randomized once, each on its own."""
-        return self.record([(name,) for name in names])
+    @property
+    def alone(self) -> Finding:
+        """The audit of all attributes, randomized once, each on its own."""
+        return self.record([(name,) for name in self.domain.names])
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -65,49 +68,21 @@ class _Changes:
         return list(combinations(self.domain.names, 2))
 
 
-@cache
-def _audited(
-    sizes: tuple[int, ...],
-    p: str,
-    reading: Reading,
-    mechanism: ClusterMechanism,
-    changed: int | None,
-) -> Finding:
-    return audit_cluster(sizes, p, reading, mechanism, changed)
-
-
-def _summed(findings: Sequence[Finding]) -> Finding:
-    return Finding(
-        sum(finding.claimed for finding in findings),
-        sum(finding.exact for finding in findings),
-        sum(finding.shipped for finding in findings),
-    )
-
-
 def audit_assessments(
     domain: Domain, probabilities: Sequence[float], readings: Sequence[Reading] = READINGS
 ) -> pd.DataFrame:
-    """Audit what sections 4.1 and 4.3 claim of their epsilon.
+    """Audit what sections 4.1 and 4.3 claim of their epsilon, in a table as `audit_multirr`'s.
 
     For 4.1 the sum over attributes; 4.2 claims no epsilon. For 4.3, under both mechanisms, the sum
     over pairs that sequential composition gives; and the waiver, for a record and each attribute.
-
-    Returns
-    -------
-    DataFrame
-        As `deniable.randomized_response.audit.audit_multirr` returns it.
     """
-    rows: list[dict[str, Any]] = []
-    for reading in readings:
-        for p in probabilities:
-            rows += _assessment_rows(domain, Setting(reading, repr(p)))
-    table = pd.DataFrame(rows)
-    table["t_v"] = table["t_v"].astype("Int64")
-    return table
+    settings = [Setting(reading, repr(p)) for reading in readings for p in probabilities]
+    rows = [row for setting in settings for row in _assessment_rows(domain, setting)]
+    return pd.DataFrame(rows).astype({"t_v": "Int64"})
 
 
 def _assessment_rows(domain: Domain, setting: Setting) -> Iterator[dict[str, Any]]:
-    once = _Changes(domain, setting, "kronecker").alone(domain.names)
+    once = _Changes(domain, setting, "kronecker").alone
     yield audit_row("assessment attributes", setting, "record", "all attributes", once)
     for mechanism in CLUSTER_MECHANISMS:
         changes = _Changes(domain, setting, mechanism)
@@ -136,12 +111,7 @@ def risk_table(
     the mechanism of the clusters. Assessment and release compose sequentially (section 4); exactly,
     for two records that differ in all attributes are worst for both.
 
-    Parameters
-    ----------
-    domain : Domain
-    clusters : mapping of T_v to clusters
-    probabilities : sequence of float
-    readings : sequence of readings
+    The release is of the `clusters` of each T_v.
 
     Returns
     -------
@@ -156,15 +126,13 @@ def risk_table(
     """
     rows: list[dict[str, Any]] = []
     single: Clusters = tuple((name,) for name in domain.names)
-    for reading in readings:
-        for p in probabilities:
-            setting = Setting(reading, repr(p))
-            alone = _Changes(domain, setting, "kronecker")
-            rows += _risks("rr_independent", None, single, alone, ("none",))
-            for t_v, formed in clusters.items():
-                for mechanism in CLUSTER_MECHANISMS:
-                    changes = _Changes(domain, setting, mechanism)
-                    rows += _risks(mechanism, t_v, formed, changes, ASSESSMENTS)
+    for setting in (Setting(reading, repr(p)) for reading in readings for p in probabilities):
+        alone = _Changes(domain, setting, "kronecker")
+        rows += _risks("rr_independent", None, single, alone, ("none",))
+        for t_v, formed in clusters.items():
+            for mechanism in CLUSTER_MECHANISMS:
+                changes = _Changes(domain, setting, mechanism)
+                rows += _risks(mechanism, t_v, formed, changes, ASSESSMENTS)
     return pd.DataFrame(rows).astype({"t_v": "Int64"})
 
 
@@ -175,7 +143,7 @@ def _risks(
     changes: _Changes,
     assessments: Sequence[str],
 ) -> Iterator[dict[str, Any]]:
-    once = changes.alone(changes.domain.names)
+    once = changes.alone
     release = changes.record(clusters).exact
     costs = {"none": 0.0, "4.1": once.exact, "4.2": math.inf, "4.3 waived": once.claimed}
     attributes = [_attribute_risk(changes, clusters, name) for name in changes.domain.names]

@@ -1,8 +1,8 @@
 """The audit of [multirr]: what RR-Independent and RR-Clusters claim, and what is so."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -13,19 +13,20 @@ import pandas as pd
 from deniable.errors import DeniableError
 from deniable.privacy import (
     Finding,
-    Matrix,
     cells_by_others,
     column_epsilon,
     constant_matrix,
     exact_epsilon,
 )
 from deniable.randomized_response.dependence import Clusters, cluster_attributes
-from deniable.randomized_response.protocols import Protocol, cluster_channel, rr_channel
-from deniable.randomized_response.readings import (
+from deniable.randomized_response.protocols import (
     CLUSTER_MECHANISMS,
     READINGS,
     ClusterMechanism,
+    Protocol,
     Reading,
+    cluster_channel,
+    rr_channel,
 )
 from deniable.records import Domain
 
@@ -79,24 +80,19 @@ def audit_cluster(
 ) -> Finding:
     """Audit a cluster's matrix (6.3.2), for a change of all its attributes or of only one.
 
-    Parameters
-    ----------
-    sizes : numbers of categories of the cluster's attributes
-    p : decimal text
-    reading, mechanism : as in `deniable.randomized_response.protocols.cluster_channel`
-    changed : int, optional
-        Position of the one attribute that changes; the claim is then that attribute's epsilon, the
-        "equal risk" of RR-Clusters and RR-Independent taken attribute by attribute.
+    `p` is decimal text; the others are as in
+    `deniable.randomized_response.protocols.cluster_channel`. If one attribute changes, that at the
+    position `changed`, the claim is its epsilon: the "equal risk" of RR-Clusters and RR-Independent
+    taken attribute by attribute.
     """
-    exact_p = Fraction(p)
-    cells = list(product(*(range(size) for size in sizes)))
-    if len(cells) > LARGEST_AUDITED_MATRIX:
+    exact_p, cells = Fraction(p), math.prod(sizes)
+    if cells > LARGEST_AUDITED_MATRIX:
         raise DeniableError(
-            f"a cluster of {len(cells)} cells is over the {LARGEST_AUDITED_MATRIX} audited in "
+            f"a cluster of {cells} cells is over the {LARGEST_AUDITED_MATRIX} audited in "
             "rational numbers; audit its attributes"
         )
     if mechanism == "joint" and len(sizes) > 1:
-        matrix = constant_matrix(len(cells), claimed_odds(sizes, exact_p, reading))
+        matrix = constant_matrix(cells, claimed_odds(sizes, exact_p, reading))
     else:
         matrix = np.ones((1, 1), dtype=object)
         for size in sizes:
@@ -104,9 +100,7 @@ def audit_cluster(
     claimed_sizes = sizes if changed is None else [sizes[changed]]
     claimed = math.log(claimed_odds(claimed_sizes, exact_p, reading))
     shipped = cluster_channel(sizes, float(p), reading, mechanism).matrix()
-    if changed is None:
-        return Finding(claimed, exact_epsilon(matrix), column_epsilon(shipped))
-    classes = cells_by_others(sizes, changed)
+    classes = None if changed is None else cells_by_others(sizes, changed)
     return Finding(claimed, exact_epsilon(matrix, classes), column_epsilon(shipped, classes))
 
 
@@ -132,16 +126,11 @@ def audit_multirr(
     """
     settings = [Setting(reading, repr(p)) for reading in READINGS for p in probabilities]
     rows = [row for setting in settings for row in _independent(domain, setting)]
-    seen: set[tuple[int, Clusters]] = set()
-    for t_v in largest_cells:
-        for t_d in least_dependences:
-            clusters = cluster_attributes(domain, dependences, t_v, t_d)
-            if (t_v, clusters) not in seen:
-                seen.add((t_v, clusters))
-                rows += [r for s in settings for r in _clusters(domain, clusters, t_v, s)]
-    table = pd.DataFrame(rows)
-    table["t_v"] = table["t_v"].astype("Int64")
-    return table
+    thresholds = product(largest_cells, least_dependences)
+    formed = [(t_v, cluster_attributes(domain, dependences, t_v, t_d)) for t_v, t_d in thresholds]
+    for t_v, clusters in dict.fromkeys(formed):
+        rows += [row for setting in settings for row in _clusters(domain, clusters, t_v, setting)]
+    return pd.DataFrame(rows).astype({"t_v": "Int64"})
 
 
 def clusters_table(
@@ -152,11 +141,10 @@ def clusters_table(
 ) -> pd.DataFrame:
     """Return the clusters that Algorithm 1 forms at each pair of thresholds."""
     rows = []
-    for t_v in largest_cells:
-        for t_d in least_dependences:
-            for cluster in cluster_attributes(domain, dependences, t_v, t_d):
-                cells = domain.project(cluster).size
-                rows.append((t_v, t_d, " x ".join(cluster), len(cluster), cells))
+    for t_v, t_d in product(largest_cells, least_dependences):
+        for cluster in cluster_attributes(domain, dependences, t_v, t_d):
+            cells = domain.project(cluster).size
+            rows.append((t_v, t_d, " x ".join(cluster), len(cluster), cells))
     return pd.DataFrame(rows, columns=["t_v", "t_d", "cluster", "attributes", "cells"])
 
 
@@ -168,20 +156,21 @@ def _independent(domain: Domain, setting: Setting) -> Iterator[dict[str, Any]]:
 
 
 def _record(domain: Domain, setting: Setting) -> Finding:
-    # Independent reports compose exactly: the parity of the record is the product of parities.
-    odds = [rational_odds(size, Fraction(setting.p), setting.reading) for size in domain.shape]
+    # Independent reports compose exactly: the parity of the record is the product of parities. A
+    # matrix of two rows has its logarithm rounded as all others.
+    alone = summed(audit_attribute(size, setting.p, setting.reading) for size in domain.shape)
     parity = claimed_odds(domain.shape, Fraction(setting.p), setting.reading)
-    shipped = [
-        column_epsilon(rr_channel(size, float(setting.p), setting.reading).matrix())
-        for size in domain.shape
-    ]
-    claimed = sum(abs(math.log(r)) for r in odds)
-    return Finding(claimed, exact_epsilon(_two_by_two(parity)), sum(shipped))
+    return replace(alone, exact=exact_epsilon(constant_matrix(2, parity)))
 
 
-def _two_by_two(parity: Fraction) -> Matrix:
-    """Return a matrix of that parity, to have its logarithm rounded as all others."""
-    return constant_matrix(2, parity)
+def summed(findings: Iterable[Finding]) -> Finding:
+    """Return what is claimed and what is so of several reports together."""
+    found = list(findings)
+    return Finding(
+        sum(finding.claimed for finding in found),
+        sum(finding.exact for finding in found),
+        sum(finding.shipped for finding in found),
+    )
 
 
 def _clusters(
@@ -206,12 +195,8 @@ def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
     """Audit what a release states of its privacy, from its channel file.
 
     The claim is the one in the file; the exact epsilon is that of the matrices that its parameters
-    define; the shipped one is that of the channels in the file.
-
-    Parameters
-    ----------
-    description : mapping
-        What `deniable.release.categorical.design.describe` wrote.
+    define; the shipped one is that of the channels in the file. The description is what
+    `deniable.release.categorical.design.describe` wrote.
     """
     protocol = Protocol.from_json(description)
     parameters, privacy = description["parameters"], description["privacy"]

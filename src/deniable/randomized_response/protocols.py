@@ -7,7 +7,7 @@ a channel of its own. RR-Independent has clusters of one attribute, RR-Joint has
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -22,17 +22,24 @@ from deniable.channels import (
 from deniable.errors import DeniableError
 from deniable.estimation import best_case_relative_error
 from deniable.randomized_response.dependence import Clusters
-from deniable.randomized_response.readings import (
-    CLUSTER_MECHANISMS,
-    READINGS,
-    ClusterMechanism,
-    Reading,
-)
 from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
 from deniable.sampling import RandomSource
 
 LARGEST_JOINT_CELLS = 1000  # as many as the audit takes cell by cell
 FEWEST_RECORDS_A_CELL = 10
+
+# What the text leaves open, and the names of the ways to read it.
+Reading = Literal["printed", "keep", "diagonal"]
+"""Readings of the RR matrix of [multirr], 6.3.1; see `rr_channel`."""
+
+ClusterMechanism = Literal["joint", "kronecker"]
+"""Ways to randomize a cluster of attributes; see `cluster_channel`."""
+
+Projection = Literal["clip", "simplex", "likelihood"]
+"""Ways from an unbiased estimate to a distribution; see `deniable.estimation`."""
+
+READINGS: tuple[Reading, ...] = get_args(Reading)
+CLUSTER_MECHANISMS: tuple[ClusterMechanism, ...] = get_args(ClusterMechanism)
 
 
 def rr_channel(size: int, p: float, reading: Reading) -> KeepOrReplace:
@@ -47,11 +54,7 @@ def rr_channel(size: int, p: float, reading: Reading) -> KeepOrReplace:
     - ``diagonal``: p on the diagonal, (1 - p) / (|A| - 1) elsewhere; epsilon is
       |ln(p (|A| - 1) / (1 - p))|.
 
-    Parameters
-    ----------
-    size : int, >= 1
-    p : float, in (0, 1)
-    reading : "printed", "keep" or "diagonal"
+    The number of categories |A| is at least 1, p is in (0, 1).
     """
     _refuse_bad(size, p, reading)
     if size == 1:
@@ -99,9 +102,10 @@ def cluster_channel(
         raise DeniableError(
             f"unknown cluster mechanism {mechanism!r}; use {' or '.join(CLUSTER_MECHANISMS)}"
         )
-    if mechanism == "kronecker" or len(sizes) == 1:
-        factors = tuple(rr_channel(size, p, reading) for size in sizes)
-        return factors[0] if len(factors) == 1 else ProductChannel(factors)
+    if len(sizes) == 1:
+        return rr_channel(sizes[0], p, reading)
+    if mechanism == "kronecker":
+        return ProductChannel(tuple(rr_channel(size, p, reading) for size in sizes))
     cells = math.prod(sizes)
     odds = math.exp(-sum(claimed_epsilon(size, p, reading) for size in sizes))
     diagonal = 1 / (1 + (cells - 1) * odds)
@@ -117,7 +121,6 @@ class Protocol:
 
     Parameters
     ----------
-    domain : Domain
     clusters : tuple of tuples of attribute names
         A partition of the domain's attributes.
     channels : tuple of Channel
@@ -138,17 +141,15 @@ class Protocol:
         if len(self.channels) != len(self.clusters):
             raise DeniableError(f"{len(self.clusters)} clusters, but {len(self.channels)} channels")
         for cluster, channel in zip(self.clusters, self.channels, strict=True):
-            cells = self.domain.project(cluster).size
-            shape = self.domain.project(cluster).shape
-            if len(channel.shape) > 1 and channel.shape != shape:
+            name, part = " x ".join(cluster), self.domain.project(cluster)
+            if len(channel.shape) > 1 and channel.shape != part.shape:
                 raise DeniableError(
-                    f"the cluster {' x '.join(cluster)} has {shape} categories, but its channels "
+                    f"the cluster {name} has {part.shape} categories, but its channels "
                     f"{channel.shape}; give a channel for each attribute, in their order"
                 )
-            if channel.size != cells:
+            if channel.size != part.size:
                 raise DeniableError(
-                    f"the cluster {' x '.join(cluster)} has {cells} cells, but its channel "
-                    f"{channel.size}"
+                    f"the cluster {name} has {part.size} cells, but its channel {channel.size}"
                 )
 
     @property

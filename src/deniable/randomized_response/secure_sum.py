@@ -193,13 +193,7 @@ NO_FAULTS: Faults = MappingProxyType({})
 def secure_sum(parties: Sequence[Party], source: RandomSource, what: str = "the sum") -> Network:
     """Run the protocol once and return the network that carried it, with its count and traffic.
 
-    Parameters
-    ----------
-    parties : sequence of Party
-    source : RandomSource
-        Parties draw from it in turn.
-    what : str
-        What is counted, for messages.
+    Parties draw from the source in turn; `what` is counted, for messages.
 
     Raises
     ------
@@ -244,7 +238,7 @@ class BivariateDistribution:
     ----------
     domain : Domain
         The two attributes.
-    table : array of int64, shape of the domain
+    table : array of the domain's shape
     parties : int
         How many took part until the end.
     traffic : Traffic
@@ -287,18 +281,9 @@ def bivariate_distribution(
 ) -> BivariateDistribution:
     """Count each combination of a pair of attributes by a secure sum between all records' owners.
 
-    Parameters
-    ----------
-    data : Microdata
-        A record a party.
-    pair : two names of attributes
-    source : RandomSource
-    faults : mapping of (party, cell) to Behaviour, optional
-    left_out : sequence of int, optional
-        Parties that do not take part.
-    go_on_without_missing : bool
-        Run the whole pair again without a party whose messages are missing; else that is a
-        `SecureSumError`, as are too few or too many parties.
+    Each record is a party; those `left_out` do not take part. To `go_on_without_missing` is to run
+    the whole pair again without a party whose messages are missing; else that is a
+    `SecureSumError`, as are too few or too many parties.
     """
     if len(pair) != 2:
         raise DeniableError(f"a pair of attributes is two names, not {len(pair)}: {pair!r}")
@@ -312,7 +297,11 @@ def bivariate_distribution(
         counts: list[int] = []
         try:
             for cell in range(records.domain.size):
-                network = _count_cell(records.domain, cell, members, source, faults)
+                parties = [
+                    faults.get((number, cell), Party)(number, int(code == cell))
+                    for number, code in members.items()
+                ]
+                network = secure_sum(parties, source, _cell_name(records.domain, cell))
                 traffic += network.traffic
                 counts.append(network.count)
         except SecureSumError as error:
@@ -326,16 +315,6 @@ def bivariate_distribution(
         return BivariateDistribution(
             records.domain, table, len(members), traffic, tuple(sorted(out)), tuple(given_up)
         )
-
-
-def _count_cell(
-    domain: Domain, cell: int, members: Mapping[int, int], source: RandomSource, faults: Faults
-) -> Network:
-    parties = [
-        faults.get((number, cell), Party)(number, int(code == cell))
-        for number, code in members.items()
-    ]
-    return secure_sum(parties, source, _cell_name(domain, cell))
 
 
 def _cell_name(domain: Domain, cell: int) -> str:

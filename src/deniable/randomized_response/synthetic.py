@@ -10,13 +10,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Codes, Floats, Positions
+from deniable.arrays import Codes, Positions
 from deniable.errors import DeniableError
+from deniable.estimation import rescaled
 from deniable.randomized_response.dependence import Clusters
 from deniable.records import Domain, Microdata
 from deniable.sampling import RandomSource
 
-SUM_TOLERANCE = 1e-6
 TIE_DIGITS = 9  # remainders that differ less are the same number, rounded differently
 
 
@@ -28,11 +28,7 @@ def repeat_cells(proportions: npt.ArrayLike, records: int) -> npt.NDArray[np.int
     expect less than one record, what is rounded is a sizeable part of the whole, and always in
     favour of the larger cells.
 
-    Parameters
-    ----------
-    proportions : array, any shape
-        A distribution over the cells.
-    records : int, >= 1
+    The proportions are of any shape and sum 1, the records at least one.
 
     Examples
     --------
@@ -40,7 +36,7 @@ def repeat_cells(proportions: npt.ArrayLike, records: int) -> npt.NDArray[np.int
     array([5, 3, 2])
     """
     _refuse_no_records(records)
-    shares = records * _distribution(proportions, "the proportions")
+    shares = records * rescaled(proportions, "the proportions")
     times = np.floor(shares).astype(np.int64)
     remainders = np.round(shares - times, TIE_DIGITS).reshape(-1)
     order = np.argsort(-remainders, kind="stable")
@@ -61,20 +57,15 @@ def synthesize(
     random: independent of each other, as the estimate takes them to be. A cluster's distribution is
     met as closely as whole records allow, whatever the match.
 
+    The records are in random order, without marks.
+
     Parameters
     ----------
-    domain : Domain
     clusters : tuple of tuples of attribute names
         A partition of the domain's attributes.
     distributions : sequence of arrays
         For each cluster the distribution over its cells.
     records : int, >= 1
-    source : RandomSource
-
-    Returns
-    -------
-    Microdata
-        In random order, without marks.
     """
     names = [name for cluster in clusters for name in cluster]
     if sorted(names) != sorted(domain.names) or len(distributions) != len(clusters):
@@ -110,22 +101,11 @@ def repeat_records(
     then comes within 1 of its expected number. The other attributes' categories lie scattered: they
     come within some 30 of 32,561 records on Adult, half of what independent draws would leave.
 
-    Parameters
-    ----------
-    reports : Microdata
-        The randomized records.
-    weights : array, shape (len(reports),)
-        As `deniable.randomized_response.adjustment.adjust` returns them.
-    records : int, >= 1
-    source : RandomSource
-
-    Returns
-    -------
-    Microdata
-        In random order, without marks.
+    The records asked for, at least one, are in random order and without marks. The weights of the
+    randomized records are those of `deniable.randomized_response.adjustment.adjust`.
     """
     _refuse_no_records(records)
-    shares = _distribution(weights, "the weights")
+    shares = rescaled(weights, "the weights")
     if shares.shape != (len(reports),):
         raise DeniableError(f"{len(reports)} records, but weights of shape {shares.shape}")
     by_cell = np.lexsort(reports.columns[::-1])
@@ -144,17 +124,6 @@ def _random_order(size: int, source: RandomSource) -> Positions:
     # are equal once in size**2 / 2**65 times.
     words = source.integers(-(2**63), 2**63, size)
     return np.argsort(words, kind="stable")
-
-
-def _distribution(values: npt.ArrayLike, what: str) -> Floats:
-    shares = np.asarray(values, dtype=float)
-    # Not so, either, if one is not a number.
-    if not (shares.size and np.all(shares >= 0) and abs(shares.sum() - 1) <= SUM_TOLERANCE):
-        raise DeniableError(
-            f"{what} are no distribution (not negative, sum 1); project the estimate onto the "
-            "simplex first (deniable.estimation.simplex)"
-        )
-    return np.asarray(shares / shares.sum())
 
 
 def _refuse_no_records(records: int) -> None:

@@ -29,17 +29,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import accumulate, combinations_with_replacement, product, starmap
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
+from deniable.channels import rounded_up
 from deniable.errors import DeniableError
 from deniable.privacy import Finding, Matrix, constant_matrix, exact_epsilon
 from deniable.randomized_response.audit import rational_odds
-from deniable.randomized_response.readings import Reading
+from deniable.randomized_response.protocols import Reading
 
 LARGEST_ENUMERATION = 5_000_000
 MOST_ENUMERATED_PARTIES = 3
@@ -55,19 +56,11 @@ def aggregate_matrix(
 ) -> Matrix:
     """Return the weights of all that the published counts can be, for each truth of one party.
 
-    Parameters
-    ----------
-    matrices : sequence of weights, as `deniable.privacy.audit.constant_matrix` returns them
-        One a release, each over the true cells of that release.
-    truths : sequence of sequences of int
-        The possible records of a party, each as its row of every matrix.
-    others : sequence of int
-        The records of the other parties, by their number among `truths`.
-
-    Returns
-    -------
-    object array of Python integers, shape (truths, outcomes)
-        Rows of equal sum; an outcome is a count of every report in every release.
+    Matrices are weights as of `deniable.privacy.constant_matrix`, one a release, over its true
+    cells; `truths` are the possible records of a party, each as its row of every matrix; `others`
+    are the records of the other parties, by their number among `truths`. The result has shape
+    (truths, outcomes) and rows of equal sum; an outcome is a count of every report in every
+    release.
     """
     weights = np.ones((len(truths), 1), dtype=object)
     for release, matrix in enumerate(matrices):
@@ -121,12 +114,8 @@ def aggregate_epsilon(
 class Crowd:
     """Other parties whose true values of a binary attribute are known, and who are counted too.
 
-    Attributes
-    ----------
-    ones, zeros : int
-        How many of them have the value 1, and 0.
-    keep : Fraction
-        The probability to report the true value, in [1/2, 1).
+    So many of them have the value 1 (`ones`) and 0 (`zeros`), and each reports its true value with
+    the probability `keep`, in [1/2, 1).
     """
 
     ones: int
@@ -136,17 +125,9 @@ class Crowd:
     def weights(self) -> list[int]:
         """Return weights of 0, 1, ... reports of 1."""
         same, other = self._own
-        from_ones = [
-            math.comb(self.ones, k) * same**k * other ** (self.ones - k)
-            for k in range(self.ones + 1)
-        ]
-        from_zeros = [
-            math.comb(self.zeros, k) * other**k * same ** (self.zeros - k)
-            for k in range(self.zeros + 1)
-        ]
         sums = [0] * (self.ones + self.zeros + 1)
-        for i, first in enumerate(from_ones):
-            for j, second in enumerate(from_zeros):
+        for i, first in enumerate(_binomial(self.ones, same, other)):
+            for j, second in enumerate(_binomial(self.zeros, other, same)):
                 sums[i + j] += first * second
         return sums
 
@@ -165,6 +146,11 @@ class Crowd:
         return self.keep.numerator, self.keep.denominator - self.keep.numerator
 
 
+def _binomial(trials: int, success: int, failure: int) -> list[int]:
+    """Return weights of 0, 1, ... successes."""
+    return [math.comb(trials, k) * success**k * failure ** (trials - k) for k in range(trials + 1)]
+
+
 def two_sums_delta(crowd: Crowd, claim: Fraction) -> Fraction:
     """Return the exact delta at which two sums over parties tell one party's binary value.
 
@@ -175,13 +161,7 @@ def two_sums_delta(crowd: Crowd, claim: Fraction) -> Fraction:
     values exchanged.)
 
     The likelihood ratio of a count rises with it (the crowd's counts are log-concave), so the
-    counts that matter lie above a staircase.
-
-    Parameters
-    ----------
-    crowd : Crowd
-    claim : Fraction
-        exp(epsilon).
+    counts that matter lie above a staircase. The claim is exp(epsilon).
 
     Examples
     --------
@@ -204,10 +184,7 @@ def _above(first: int, second: int, claim: Fraction) -> bool:
 
 
 def _tail_sums(weights: Sequence[int]) -> list[int]:
-    sums = [0]
-    for weight in reversed(weights):
-        sums.append(sums[-1] + weight)
-    return sums[::-1]
+    return list(accumulate(reversed(weights), initial=0))[::-1]
 
 
 def worst_crowd(parties: int, keep: Fraction, claim: Fraction) -> Crowd:
@@ -254,13 +231,7 @@ def waiver_table(
         ``others_alike``, how many of these have one and the same value where it is attained;
         ``trust``, without which it is that of 1 party.
     """
-    rows = [
-        _waiver_row(reading, p, number)
-        for reading in readings
-        for p in probabilities
-        for number in parties
-    ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(starmap(_waiver_row, product(readings, probabilities, parties)))
 
 
 def _waiver_row(reading: Reading, p: float, parties: int) -> dict[str, Any]:
@@ -273,8 +244,6 @@ def _waiver_row(reading: Reading, p: float, parties: int) -> dict[str, Any]:
     if parties <= MOST_ENUMERATED_PARTIES:
         enumerated = aggregate_epsilon([coin, coin], [(0, 0), (1, 1)], parties)
     crowd = worst_crowd(parties - 1, parity / (parity + 1), parity)
-    delta = two_sums_delta(crowd, parity)
-    nearest = float(delta)
     return {
         "matrix": reading,
         "p": p,
@@ -284,7 +253,7 @@ def _waiver_row(reading: Reading, p: float, parties: int) -> dict[str, Any]:
         "exact_epsilon": finding.exact,
         "enumerated_epsilon": enumerated,
         "holds": finding.holds,
-        "delta": nearest if nearest >= delta else math.nextafter(nearest, 1.0),
+        "delta": rounded_up(two_sums_delta(crowd, parity)),
         "others_alike": max(crowd.ones, crowd.zeros),
         "trust": TRUST if parties > 1 else NO_TRUST,
     }

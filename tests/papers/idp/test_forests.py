@@ -15,7 +15,7 @@ from deniable.idp.utility import f_measures
 from deniable.papers.idp.settings import ForestGrid, ForestStudy, SseStudy
 from deniable.papers.idp.utility import IdpForests
 from deniable.records.numeric import NumericMicrodata
-from deniable.sampling.laplace import SeededNoise
+from deniable.sampling import SeededNoise
 from deniable.study.engine import simulate_chunk
 
 

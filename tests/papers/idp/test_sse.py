@@ -12,7 +12,7 @@ from deniable.idp.methods import METHODS, domain_bounds, masking
 from deniable.idp.utility import expected_sse, mean_sse, sample_variances
 from deniable.papers.idp.utility import SSE_COMPETITORS, IdpSse, bins_of_domain, least_dp_sse
 from deniable.records.numeric import NumericMicrodata
-from deniable.sampling.laplace import SeededNoise
+from deniable.sampling import SeededNoise
 from deniable.study.engine import simulate_chunk
 
 CELL = {"epsilon": 1.0, "domain_factor": 1.5}

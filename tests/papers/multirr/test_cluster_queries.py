@@ -13,8 +13,13 @@ from scipy import stats
 
 from deniable.channels import ProductChannel
 from deniable.papers.multirr.cluster_queries import ClusterQueries, unbiased_or_uniform
-from deniable.randomized_response.protocols import Protocol, cluster_channel, rr_channel
-from deniable.randomized_response.readings import CLUSTER_MECHANISMS, READINGS
+from deniable.randomized_response.protocols import (
+    CLUSTER_MECHANISMS,
+    READINGS,
+    Protocol,
+    cluster_channel,
+    rr_channel,
+)
 from deniable.records.categorical import Microdata
 
 COVERAGE = 0.2

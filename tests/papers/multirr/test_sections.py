@@ -24,7 +24,7 @@ from deniable.papers.multirr.sections import (
     panels,
 )
 from deniable.papers.multirr.verdicts import claims, overall, printed_table, tally
-from deniable.randomized_response.readings import Assessment, PairEstimator
+from deniable.randomized_response import Assessment, PairEstimator
 
 
 def cell(median: float, low: float, high: float, **keys: Any) -> dict[str, Any]:

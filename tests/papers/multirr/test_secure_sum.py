@@ -21,7 +21,7 @@ from deniable.privacy.linkage import linked_parties
 from deniable.randomized_response.dependence import cramers_v
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
-from deniable.sampling.sources import generator_for
+from deniable.sampling import generator_for
 
 SEED = 20211121
 # What each fault of the table is noticed by; nothing: a limit that the module's docstring names.

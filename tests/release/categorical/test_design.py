@@ -20,7 +20,7 @@ from deniable.release.categorical.check import check_against_truth, coverage_of_
 from deniable.release.categorical.estimates import TARGETS, estimate
 from deniable.release.lane import PRODUCTION_MARK, REHEARSAL_MARK, read_made, source_for
 from deniable.release.settings import AnyRelease
-from deniable.sampling.sources import SystemSource, generator_for
+from deniable.sampling import SystemSource, generator_for
 
 COMMON = {"name": "small", "data": "adult", "matrix": "keep", "p": 0.6, "rehearsal": True}
 CLUSTERS = {"mechanism": "rr_clusters", "t_v": 12, "t_d": 0.05}

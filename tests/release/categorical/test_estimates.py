@@ -29,7 +29,7 @@ from deniable.release.categorical.estimates import (
     synthesize_release,
 )
 from deniable.release.lane import PRODUCTION_MARK, REHEARSAL_MARK, read_made, source_for
-from deniable.sampling.sources import SystemSource
+from deniable.sampling import SystemSource
 
 COMMON = {"name": "small", "data": "adult", "matrix": "keep", "p": 0.7, "rehearsal": True}
 CLUSTERS = {"mechanism": "rr_clusters", "t_v": 12, "t_d": 0.05}

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from deniable.channels import DenseChannel, KeepOrReplace
-from deniable.channels.csv import read_channel, write_channel
+from deniable.channels.files import read_channel, write_channel
 from deniable.channels.invariant import INVARIANCE_TOLERANCE, conditional_covariance, invariance_gap
 from deniable.errors import DeniableError
 from deniable.files import write_table
@@ -37,7 +37,7 @@ from deniable.release.lane import read_made, source_for
 from deniable.release.settings import PramRelease
 from deniable.report.releases import ReleaseFiles
 from deniable.report.render import Contents, render
-from deniable.sampling.sources import SystemSource
+from deniable.sampling import SystemSource
 
 COMMON = {"name": "small", "data": "adult", "mechanism": "pram", "rehearsal": True}
 BY_SMOKES = {"strata": ["smokes"], "joint": [["region", "owner"]]}

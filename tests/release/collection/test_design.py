@@ -50,7 +50,7 @@ from deniable.release.lane import REHEARSAL_MARK, read_made, source_for
 from deniable.release.settings import CollectionRelease
 from deniable.rrba.privacy import answer_epsilon, view_epsilon
 from deniable.rrba.tables import TableState
-from deniable.sampling.sources import SystemSource
+from deniable.sampling import SystemSource
 
 NETWORKS = Path(__file__).resolve().parents[3] / "resources" / "networks"
 DOMAIN = Domain(

@@ -57,7 +57,7 @@ from deniable.release.numeric.promises import (
     with_figures,
 )
 from deniable.release.settings import NumericRelease
-from deniable.sampling.laplace import SeededNoise, SystemNoise
+from deniable.sampling import SeededNoise, SystemNoise
 
 BOUNDS = {"width": (-2.0, 18.0), "height": (1.0, 6.0)}
 KINDS: dict[str, dict[str, Any]] = {

@@ -98,7 +98,7 @@ class DependenceAssessment:
         Parameters
         ----------
         cell : mapping
-            method (`deniable.randomized_response.readings.Assessment`), matrix, p.
+            method (`deniable.randomized_response.assessment.Assessment`), matrix, p.
         """
         assessed = self.assessed(cell, generator, replicates)
         columns: list[npt.ArrayLike] = [rank_correlations(assessed, self.true_dependences)]

@@ -21,7 +21,14 @@ import numpy as np
 from deniable.arrays import Codes, Counts, Floats
 from deniable.channels import ProductChannel
 from deniable.errors import DeniableError
-from deniable.estimation import absolute_errors, random_queries, relative_errors
+from deniable.estimation import (
+    absolute_errors,
+    euclidean_projection,
+    likelihood_or_uniform,
+    random_queries,
+    relative_errors,
+    unbiased_or_uniform,
+)
 from deniable.papers.multirr.cluster_queries import (
     PROJECTIONS,
     OfTrueRecords,
@@ -32,10 +39,10 @@ from deniable.randomized_response import (
     Adjustment,
     Protocol,
     adjust,
-    pair_joints,
     rr_channel,
     rr_clusters,
     rr_independent,
+    shrink,
     weighted_table,
 )
 from deniable.records import Microdata
@@ -153,13 +160,15 @@ ESTIMATORS: dict[str, Estimator] = {
     "randomized": _randomized,
     "randomized_joint": _randomized_joint,
     "rr_independent": _rr_independent,
-    "pair_unbiased": lambda reports, channel, _: pair_joints.unbiased(reports, channel),
-    "pair_clipped": lambda reports, channel, _: pair_joints.clipped(reports, channel),
-    "pair_projected": lambda reports, channel, _: pair_joints.projected(reports, channel),
-    "pair_likelihood": lambda reports, channel, _: pair_joints.likelihood(
+    "pair_unbiased": lambda reports, channel, _: unbiased_or_uniform(reports, channel),
+    "pair_clipped": lambda reports, channel, _: PROJECTIONS["clip"](reports, channel),
+    "pair_projected": lambda reports, channel, _: PROJECTIONS["simplex"](reports, channel),
+    "pair_likelihood": lambda reports, channel, _: likelihood_or_uniform(
         reports, channel, LIKELIHOOD_TOLERANCE
     ),
-    "pair_shrunk": lambda reports, channel, _: pair_joints.shrunk(reports, channel),
+    "pair_shrunk": lambda reports, channel, _: euclidean_projection(
+        shrink(reports, channel).estimate
+    ),
 }
 
 

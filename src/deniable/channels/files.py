@@ -1,4 +1,4 @@
-"""Channels, priors and counts as small CSV files that people write by hand.
+"""Channels as JSON values of a release, and as the small CSV files that people write by hand.
 
 A matrix file has the categories as its header and as its first column, a row for each true
 category; the cell where the two meet is free. Priors have the columns ``category,probability``,
@@ -11,19 +11,21 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
 from deniable.arrays import Counts, Floats
-from deniable.channels import Channel, DenseChannel
-from deniable.channels.base import LARGEST_DENSE
+from deniable.channels.base import LARGEST_DENSE, Channel
+from deniable.channels.dense import DenseChannel
 from deniable.channels.exact import ROW_SUM_TOLERANCE
-from deniable.errors import DataError
+from deniable.channels.keep_or_replace import KeepOrReplace
+from deniable.channels.product import ProductChannel
+from deniable.errors import ChannelError, DataError, DeniableError
 from deniable.files import written_whole
 
 DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
@@ -33,6 +35,55 @@ MOST_SHOWN = 5
 LARGEST_COUNT = 2**53
 CORNER = "true category"
 Value = TypeVar("Value", int, float)
+
+
+# -- JSON ------------------------------------------------------------------------------------------
+
+
+def channel_to_json(channel: Channel) -> dict[str, Any]:
+    """Describe a channel by its kind and its parameters, to the last bit of each float."""
+    if isinstance(channel, KeepOrReplace):
+        return {
+            "kind": "keep-or-replace",
+            "diagonal_weight": channel.diagonal_weight,
+            "replacement": channel.replacement.tolist(),
+        }
+    if isinstance(channel, DenseChannel):
+        return {"kind": "dense", "matrix": channel.entries.tolist()}
+    if isinstance(channel, ProductChannel):
+        return {"kind": "product", "factors": [channel_to_json(f) for f in channel.factors]}
+    raise ChannelError(f"a {type(channel).__name__} has no JSON form")
+
+
+def channel_from_json(value: Mapping[str, Any]) -> Channel:
+    """Rebuild a channel from `channel_to_json`.
+
+    Raises
+    ------
+    ChannelError
+        If the kind is unknown, a parameter is missing, or the numbers are no channel.
+    """
+    try:
+        match value["kind"]:
+            case "keep-or-replace":
+                return KeepOrReplace(value["diagonal_weight"], np.array(value["replacement"]))
+            case "dense":
+                return DenseChannel(np.array(value["matrix"]))
+            case "product":
+                return ProductChannel(tuple(map(channel_from_json, value["factors"])))
+            case kind:
+                raise ChannelError(
+                    f"unknown kind of channel {kind!r}; there are keep-or-replace, dense, product"
+                )
+    except KeyError as error:
+        raise ChannelError(f"a channel's description lacks {error}; write it again") from None
+    except DeniableError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise ChannelError(f"no channel's description ({error}); write it again") from None
+
+
+# -- CSV -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +128,9 @@ def read_channel(path: Path | str) -> NamedChannel:
         [_number(row, *named) for named in zip(categories, row.cells[1:], strict=True)]
         for row in in_order
     ]
-    _refuse_other_sums(in_order, np.array(values))
-    return NamedChannel(tuple(categories), DenseChannel(np.array(values)))
+    matrix = np.array(values)
+    _refuse_other_sums(in_order, matrix)
+    return NamedChannel(tuple(categories), DenseChannel(matrix))
 
 
 def write_channel(path: Path | str, channel: Channel, categories: Sequence[str]) -> None:
@@ -109,11 +161,7 @@ def write_channel(path: Path | str, channel: Channel, categories: Sequence[str])
 
 
 def read_prior(path: Path | str, categories: Sequence[str]) -> Floats:
-    """Read a distribution over the categories, from the columns ``category,probability``.
-
-    Returns
-    -------
-    array, shape (categories,), in their order
+    """Read a distribution over the categories, in their order, from ``category,probability``.
 
     Raises
     ------
@@ -133,11 +181,7 @@ def read_prior(path: Path | str, categories: Sequence[str]) -> Floats:
 
 
 def read_counts(path: Path | str, categories: Sequence[str]) -> Counts:
-    """Read numbers of reports, from the columns ``category,count``.
-
-    Returns
-    -------
-    array of int64, shape (categories,), in their order
+    """Read numbers of reports of the categories, in their order, from ``category,count``.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""How well proportions can be known from n reports ([multirr], sections 2.3, 3.2 and 3.3).
+"""Errors of estimates: their bounds beforehand, and how far an estimate is from a known truth.
 
-All bounds are of the reports' proportions lambda, before these are turned back into proportions of
-true categories. They rest on the normal approximation: with few records a category they promise
-more than they hold (`docs/findings.md`).
+**Bounds** ([multirr], sections 2.3, 3.2 and 3.3) are of the reports' proportions lambda, before
+these are turned back into proportions of true categories. They rest on the normal approximation:
+with few records a category they promise more than they hold (`docs/findings.md`).
 
 The estimate is P'^-1 times the proportions of reports, so that errors in these are carried over by
 P'^-1. The text measures this by the ratio of the largest to the smallest eigenvalue of P'. That is
@@ -11,10 +11,14 @@ Among matrices of a given parity whose eigenvalues are real and not negative, th
 the diagonal and p_d elsewhere has the smallest of both. Among all matrices, as the text has it, it
 has not: tests/estimation/test_propagation.py has the proof of the one and counterexamples to the
 other.
+
+**Distances to a truth** are the errors of count queries ([multirr], 6.5) and the distances between
+whole tables ([rrba], 3.2.1). These work on the last axis, the cells, and over any leading axes of
+runs.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
@@ -22,14 +26,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from deniable.arrays import Floats
-from deniable.channels import Channel
+from deniable.arrays import Flags, Floats
+from deniable.channels import Channel, distribution, refuse_no_records
 from deniable.errors import DeniableError
 
 LARGEST_CELLS = 10**200  # beyond, percentiles and squares leave the floats
 LARGEST_EXPONENT = 700.0  # exp of more is no float
 SMALLEST_ERROR = 1e-9
-SUM_TOLERANCE = 1e-9
 
 
 def root_b(categories: int, alpha: float = 0.05) -> float:
@@ -52,22 +55,16 @@ def absolute_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05
     """Return the absolute error (5) of [multirr], max over u of sqrt(B l_u (1 - l_u) / n).
 
     With confidence 1 - alpha all proportions at once are within it of their estimates, up to the
-    normal approximation (Definition 1).
-
-    Parameters
-    ----------
-    proportions : shape (r,), non-negative, sum 1
-        l, the proportions of reports (lambda in the text), or their estimates.
-    records : int, >= 1
-    alpha : float, in (0, 1)
+    normal approximation (Definition 1). The proportions l are those of r categories of reports
+    (lambda in the text), or their estimates: shape (r,), non-negative, sum 1.
 
     Examples
     --------
     >>> round(absolute_error([0.5, 0.5], 100), 6)
     0.11207
     """
-    shares = _distribution(proportions)
-    _refuse_no_records(records)
+    shares = distribution(proportions)
+    refuse_no_records(records)
     return root_b(shares.size, alpha) * sqrt((shares * (1 - shares)).max() / records)
 
 
@@ -78,19 +75,13 @@ def relative_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05
     proportion itself. The intervals of Definition 2 are relative to its estimate; to hold with the
     confidence stated they need e / (1 - e) in the place of this e, and do not exist for e >= 1.
 
-    Parameters
-    ----------
-    proportions : shape (r,), non-negative, sum 1
-    records : int, >= 1
-    alpha : float, in (0, 1)
-
     Examples
     --------
     >>> round(relative_error([0.5, 0.5], 100), 6), relative_error([1.0, 0.0], 100)
     (0.22414, inf)
     """
-    shares = _distribution(proportions)
-    _refuse_no_records(records)
+    shares = distribution(proportions)
+    refuse_no_records(records)
     smallest = float(shares.min())  # the bound falls as a proportion grows
     factor = root_b(shares.size, alpha)
     if smallest == 0:
@@ -103,7 +94,7 @@ def best_case_relative_error(categories: int, records: int, alpha: float = 0.05)
 
     Equal frequencies are the best case: no other distribution over r categories has a smaller one.
     """
-    _refuse_no_records(records)
+    refuse_no_records(records)
     return root_b(categories, alpha) * sqrt((categories - 1) / records)
 
 
@@ -111,13 +102,7 @@ def records_needed(categories: int, error: float, alpha: float = 0.05) -> int:
     """Return how many records bring the relative error (6) at equal frequencies down to `error`.
 
     The inverse of `best_case_relative_error`, B (r - 1) / error^2 rounded up: no distribution over
-    r categories needs fewer.
-
-    Parameters
-    ----------
-    categories : int, >= 1
-    error : float, >= 1e-9
-    alpha : float, in (0, 1)
+    r categories needs fewer. The error is at least 1e-9.
 
     Examples
     --------
@@ -137,14 +122,13 @@ def enough_records(cells: int, records: int, factor: float = 10.0) -> bool:
 
     The text leaves open how much larger is much larger. Ten records a cell are a floor, not a
     promise: the relative error (6) at equal frequencies is then still about sqrt(B / 10), 84 % for
-    10 cells and over 100 % for 100.
-    `records_needed` gives the number for an error that is wanted.
+    10 cells and over 100 % for 100. `records_needed` gives the number for an error that is wanted.
     """
     if cells < 1 or not 0 < factor < math.inf:
         raise DeniableError(
             f"cells must be at least 1 and the factor positive and finite, not {cells} and {factor}"
         )
-    _refuse_no_records(records)
+    refuse_no_records(records)
     return records / factor >= cells
 
 
@@ -176,14 +160,7 @@ class AccuracyAnalysis:
 
 
 def accuracy_analysis(sizes: Sequence[int], records: int, alpha: float = 0.05) -> AccuracyAnalysis:
-    """Compare the relative errors of RR-Independent and RR-Joint ([multirr], 3.3).
-
-    Parameters
-    ----------
-    sizes : sequence of int, >= 1
-        Number of categories of each attribute.
-    records : int, >= 1
-    alpha : float, in (0, 1)
+    """Compare RR-Independent and RR-Joint for attributes of these numbers of categories.
 
     Examples
     --------
@@ -206,12 +183,8 @@ def propagation_factor(channel: Channel) -> float:
 
     P' = a I + b 1' has the eigenvalue 1 once and a otherwise: 1 / |a|. That is then no bound but
     the truth: errors of reports sum to 0 and are multiplied by exactly 1 / a. Eigenvalues of a
-    product are products of eigenvalues, and so are the factors. All other channels are solved.
-
-    Returns
-    -------
-    float
-        In [1, inf]; infinite for a singular channel.
+    product are products of eigenvalues, and so are the factors. All other channels are solved. The
+    factor is in [1, inf], infinite for a singular channel.
 
     Examples
     --------
@@ -219,46 +192,39 @@ def propagation_factor(channel: Channel) -> float:
     >>> propagation_factor(KeepOrReplace.uniform(4, keep=0.5))
     2.0
     """
-    if channel.singular:
-        return math.inf
-    if (factors := channel.simple_factors) != (channel,):
-        return math.prod(map(propagation_factor, factors))
-    if (form := channel.weight_and_replacement) is not None:
-        return 1 / abs(form[0])
-    eigenvalues = np.abs(np.linalg.eigvals(channel.matrix()))
-    smallest = float(eigenvalues.min())
-    return float(eigenvalues.max()) / smallest if smallest else math.inf
+
+    def of_one(part: Channel) -> float:
+        if (form := part.weight_and_replacement) is not None:
+            return 1 / abs(form[0])
+        eigenvalues = np.abs(np.linalg.eigvals(part.matrix()))
+        smallest = float(eigenvalues.min())
+        return float(eigenvalues.max()) / smallest if smallest else math.inf
+
+    return _over_factors(channel, of_one)
 
 
 def condition_number(channel: Channel) -> float:
-    """Return the ratio of the largest to the smallest singular value of P.
+    """Return the ratio of the largest to the smallest singular value of P, in [1, inf].
 
     At least `propagation_factor`, and equal to it for symmetric matrices. The n - 2 singular values
     of a I + 1 b' off the plane of 1 and b are |a|; the two in it have the product |a| and the sum
-    of squares 2 a + n |b|^2.
-
-    Returns
-    -------
-    float
-        In [1, inf]; infinite for a singular channel.
-
-    Examples
-    --------
-    >>> from deniable.channels import KeepOrReplace
-    >>> condition_number(KeepOrReplace.uniform(4, keep=0.5))
-    2.0
+    of squares 2 a + n |b|^2. Infinite for a singular channel.
     """
-    if channel.singular:
-        return math.inf
-    if (factors := channel.simple_factors) != (channel,):
-        return math.prod(map(condition_number, factors))
-    if (form := channel.weight_and_replacement) is not None:
+
+    def of_one(part: Channel) -> float:
+        if (form := part.weight_and_replacement) is None:
+            return float(np.linalg.cond(part.matrix()))
         a, b = form
         squares, product = 2 * a + b.size * float(b @ b), abs(a)
         difference = max(squares - 2 * product, 0.0)
         largest = (math.sqrt(squares + 2 * product) + math.sqrt(difference)) / 2
         return max(largest**2 / product, 1.0)
-    return float(np.linalg.cond(channel.matrix()))
+
+    return _over_factors(channel, of_one)
+
+
+def _over_factors(channel: Channel, of_one: Callable[[Channel], float]) -> float:
+    return math.inf if channel.singular else math.prod(map(of_one, channel.simple_factors))
 
 
 def smallest_propagation(size: int, epsilon: float) -> float:
@@ -277,20 +243,109 @@ def smallest_propagation(size: int, epsilon: float) -> float:
     return 1 + size / math.expm1(epsilon) if epsilon > 0 else math.inf
 
 
-# -- refusals --------------------------------------------------------------------------------------
+# -- distances to a truth --------------------------------------------------------------------------
 
 
-def _distribution(proportions: npt.ArrayLike) -> Floats:
-    shares = np.asarray(proportions, dtype=float)
-    adds_up = shares.size and abs(shares.sum() - 1) <= SUM_TOLERANCE  # not so if one is NaN
-    if shares.ndim != 1 or not adds_up or np.any(shares < 0):
+def queried_cells(cells: int, coverage: float) -> int:
+    """Return the number of cells of a query that covers a share of them, rounded up."""
+    if not 0 < coverage <= 1:
+        raise DeniableError(f"the coverage is {coverage}; it must be above 0 and at most 1")
+    # .07 of 100 cells is 7, although .07 * 100 is a little more in floating point.
+    return max(math.ceil(coverage * cells - 1e-9), 1)
+
+
+def random_queries(
+    cells: int, coverage: float, queries: int, generator: np.random.Generator
+) -> Flags:
+    """Draw queries, each a random set of cells of the stated coverage, shape (queries, cells)."""
+    asked = queried_cells(cells, coverage)
+    keys = generator.random((queries, cells))
+    last = np.partition(keys, asked - 1, axis=1)[:, asked - 1 : asked]
+    return np.asarray(keys <= last)
+
+
+def absolute_errors(estimated: Floats, true: Floats) -> Floats:
+    """Return |Y_S - X_S|, in records."""
+    return np.abs(estimated - true)
+
+
+def relative_errors(estimated: Floats, true: Floats) -> Floats:
+    """Return |Y_S - X_S| / X_S ([multirr], (16)).
+
+    Infinite where nothing is there to count but something is estimated; 0 where neither is.
+    """
+    errors = absolute_errors(estimated, true)
+    empty = np.where(errors > 0, np.inf, 0.0)
+    return np.divide(errors, true, out=empty, where=true > 0)
+
+
+def squared_errors(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
+    """Return the sum over cells of squared errors; its mean over runs is the ESE ([rrba], 3.2.1).
+
+    Examples
+    --------
+    >>> float(squared_errors([3.0, 4.0], [0.0, 0.0]))
+    25.0
+    """
+    errors = np.asarray(estimated, dtype=float) - np.asarray(true, dtype=float)
+    return np.asarray(np.sum(errors**2, axis=-1))
+
+
+def l2_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
+    """Return the Euclidean distances of tables, in the tables' unit ([rrba], 3.2.1)."""
+    return np.sqrt(squared_errors(estimated, true))
+
+
+def jensen_shannon_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
+    """Return the square roots of the Jensen-Shannon divergences of tables, natural logarithm.
+
+    [rrba] prints the divergence in (2), lacking a D_KL and with logarithms of counts; the numbers
+    of its Tables 4 and 5 are called distances and have the size of the root. At most
+    sqrt(ln 2), which tables without a common cell attain. Tables are of counts or of proportions:
+    each is divided by its own sum. Negative cells and empty tables are a `DeniableError`: project
+    the estimate first.
+
+    Examples
+    --------
+    >>> round(float(jensen_shannon_distances([1, 0], [0, 1])), 4)
+    0.8326
+    """
+    tables = _refuse_negative(estimated), _refuse_negative(true)
+    first, second = (table / table.sum(axis=-1, keepdims=True) for table in tables)
+    middle = (first + second) / 2
+    divergences = special.rel_entr(first, middle) + special.rel_entr(second, middle)
+    # Equal tables can come out a rounding error below 0.
+    return np.asarray(np.sqrt(np.maximum(divergences.sum(axis=-1) / 2, 0.0)))
+
+
+def chi_squared_between(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
+    """Return Pearson's statistic of homogeneity of two tables of counts ([rrba], 3.2.1).
+
+    With the totals N and M, the sum over cells of (sqrt(M / N) a - sqrt(N / M) b)^2 / (a + b);
+    cells that are empty in both add nothing. If both were independent samples of one population it
+    would be chi-squared with (cells - 1) degrees of freedom. A noisy table and the true one are
+    not: the statistic is a distance here, and no test. Negative cells and empty tables are a
+    `DeniableError`: project the estimate first.
+
+    Examples
+    --------
+    >>> round(float(chi_squared_between([30, 70], [50, 50])), 12)
+    8.333333333333
+    """
+    first, second = np.broadcast_arrays(_refuse_negative(estimated), _refuse_negative(true))
+    totals = first.sum(axis=-1, keepdims=True), second.sum(axis=-1, keepdims=True)
+    balance = np.sqrt(totals[1] / totals[0])
+    both = first + second
+    terms = np.zeros(both.shape)
+    np.divide((balance * first - second / balance) ** 2, both, out=terms, where=both > 0)
+    return np.asarray(terms.sum(axis=-1))
+
+
+def _refuse_negative(tables: npt.ArrayLike) -> Floats:
+    values = np.asarray(tables, dtype=float)
+    if values.size and not (values.min() >= 0 and np.all(values.sum(axis=-1) > 0)):
         raise DeniableError(
-            f"proportions of shape {shares.shape} and sum {shares.sum():.9g} are no distribution; "
-            "give one row, not negative, with sum 1"
+            "a table to compare has a negative cell, one that is no number, or nothing in it; "
+            "project the estimate onto the tables of counts first"
         )
-    return shares
-
-
-def _refuse_no_records(records: int) -> None:
-    if records < 1:
-        raise DeniableError(f"records must be at least 1, not {records}")
+    return values

@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from tests.channels.channel_cases import dense_channels
 
 from deniable.channels import DenseChannel, KeepOrReplace
-from deniable.channels.csv import read_channel, read_counts, read_prior, write_channel
+from deniable.channels.files import read_channel, read_counts, read_prior, write_channel
 from deniable.errors import ChannelError, DataError
 
 GOOD = ",a,b\na,0.75,0.25\nb,0.5,0.5\n"
