@@ -205,7 +205,7 @@ def _designed(
     # its own row, which no record goes through, is the mean of theirs. That raises no ratio.
     everything = np.ones(proportions.size, dtype=bool)
     occurring = proportions > 0 if asked["invariant"] else everything
-    names = categories and [categories[v] for v in np.flatnonzero(occurring)]
+    names = categories and [categories[v] for v in np.flatnonzero(occurring).tolist()]
     shares = proportions[occurring] / proportions[occurring].sum()
     channel = design(shares, Requirements(**asked, categories=names), loss).channel
     if occurring.all():
