@@ -43,7 +43,6 @@ def item_set_supports(
 
     Parameters
     ----------
-    transactions : Transactions
     item_sets : sequence of sequences of items, by name or number
     confidence : float, in (0, 1)
         Of each interval on its own. Sets picked because their estimates are high have intervals
@@ -73,7 +72,6 @@ def pattern_supports(
 
     Parameters
     ----------
-    transactions : Transactions
     patterns : sequence of mappings of item to bool
         True: present; False: absent. Items not named may be either.
 
@@ -117,10 +115,8 @@ def rule_confidences(
 
     Parameters
     ----------
-    transactions : Transactions
     rules : sequence of pairs (A, B) of item sets without common items
     confidence : float, in (0, 1)
-    target : "population" or "file"
     method : "fieller" or "delta"
         ``fieller``: the ratios r with support(A and B) - r support(A) within z standard errors of
         0; the whole line where support(A) cannot be told from 0. ``delta``: the ratio give or take
@@ -191,13 +187,10 @@ def frequent_item_sets(
 
     Parameters
     ----------
-    transactions : Transactions
     minimum_support : float, in (0, 1]
     largest : int, in 1 .. 20
         Size at which to stop.
     error_rate : float, in (0, 0.5)
-    family : "every", "tested" or "none"
-    target : "population" or "file"
 
     Returns
     -------
@@ -221,35 +214,25 @@ def frequent_item_sets(
         tests = {"every": math.comb(items, size), "tested": len(candidates), "none": 1}[family]
         alpha = error_rate / (1 if family == "none" else largest * tests)
         places = [transactions.positions(candidate) for candidate in candidates]
-        reported, found = _estimates(
+        reported, by_target = _estimates(
             transactions, places, [2**size - 1] * len(places), 1 - 2 * alpha, (target,)
         )
-        table = _search_table(transactions, places, reported, found[target], minimum_support)
-        kept = table["upper"].to_numpy() >= minimum_support
-        tables.append(table[kept].assign(tested=len(candidates)))
-        candidates = _joined([place for place, keep in zip(places, kept, strict=True) if keep])
-    return pd.concat(tables, ignore_index=True)
-
-
-def _search_table(
-    transactions: Transactions,
-    places: Sequence[tuple[int, ...]],
-    reported: Floats,
-    found: Intervals,
-    minimum_support: float,
-) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
+        found = by_target[target]
+        columns = {
             "items": [transactions.label(place) for place in places],
-            "size": len(places[0]),
+            "size": size,
             "reported": reported,
             "support": found.estimate,
             "standard_error": found.standard_error,
             "lower": found.low,
             "upper": found.high,
             "verdict": np.where(found.low >= minimum_support, "frequent", "undecided"),
+            "tested": len(candidates),
         }
-    )
+        kept = found.high >= minimum_support
+        tables.append(pd.DataFrame(columns)[kept])
+        candidates = _joined([place for place, keep in zip(places, kept, strict=True) if keep])
+    return pd.concat(tables, ignore_index=True)
 
 
 def _joined(kept: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:

@@ -5,11 +5,11 @@ epsilon is not exceeded and a floor not undercut, in exact arithmetic.
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from itertools import permutations
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,13 @@ Method = Callable[[Floats], Channel]
 """How an owner makes the matrix: from the proportions of the file, shape (size,), a channel."""
 LossName = Literal["changed", "trace", "worst_cell"]
 Kind = Literal["epsilon", "retention", "two_step", "designed"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+NEEDS: dict[Kind, tuple[str, set[tuple[bool, bool]]]] = {
+    "epsilon": ("epsilon and nothing else", {(True, False)}),
+    "retention": ("retention and nothing else", {(False, True)}),
+    "two_step": ("either epsilon or retention", {(True, False), (False, True)}),
+    "designed": ("epsilon, and may have a retention", {(True, False), (True, True)}),
+}
+"""What each kind needs, in words; whether epsilon, and whether retention, may be given."""
 LARGEST_BLOCK = 300
 """Cells of a block of attributes: a matrix of 90,000 probabilities a stratum."""
 LARGEST_DESIGNED: dict[LossName, int] = {"changed": 40, "trace": 24, "worst_cell": 24}
@@ -47,7 +53,7 @@ def channel_of_epsilon(size: int, epsilon: float) -> KeepOrReplace:
 
     Parameters
     ----------
-    size : int, >= 1
+    size : int, at least 1
     epsilon : float, above 0, at most 30
     """
     _refuse_no_categories(size)
@@ -85,17 +91,13 @@ def channel_of_retention(size: int, retention: float | npt.ArrayLike) -> Channel
     if floors.shape not in ((), (size,)):
         raise DeniableError(f"{size} categories, but retentions of shape {floors.shape}")
     if not np.all((floors >= 0) & (floors <= 1)):
-        raise DeniableError(f"a retention is {_first_outside(floors)}; it must be in [0, 1]")
+        outside = floors[~((floors >= 0) & (floors <= 1))]
+        raise DeniableError(f"a retention is {outside[0]}; it must be in [0, 1]")
     if size == 1:
         return KeepOrReplace(1.0, np.zeros(1))
     if floors.ndim == 0:
         return _of_one_retention(size, float(floors))
     return DenseChannel(np.array([_row(v, floor, size) for v, floor in enumerate(floors.tolist())]))
-
-
-def _first_outside(floors: Floats) -> float:
-    flat = np.atleast_1d(floors)
-    return float(flat[~((flat >= 0) & (flat <= 1))][0])
 
 
 def _of_one_retention(size: int, floor: float) -> KeepOrReplace:
@@ -164,8 +166,8 @@ def pram_matrix(
     _refuse_wrong_options(kind, epsilon, retention)
     size = frequencies.size
     if kind == "designed" and size > 1:
-        wanted = Wanted(epsilon, retention, invariant, loss)
-        return _designed(frequencies, wanted, categories)
+        asked = {"epsilon": epsilon, "retention": retention, "invariant": invariant}
+        return _designed(frequencies, asked, loss, categories)
     first = (
         channel_of_retention(size, retention)
         if epsilon is None and retention is not None
@@ -181,62 +183,30 @@ def _refuse_no_categories(size: int) -> None:
         raise DeniableError(f"a matrix needs at least one category, not {size}")
 
 
-NEEDS: dict[Kind, str] = {
-    "epsilon": "epsilon and nothing else",
-    "retention": "retention and nothing else",
-    "two_step": "either epsilon or retention",
-    "designed": "epsilon, and may have a retention",
-}
-
-
-def _refuse_wrong_options(kind: str, epsilon: float | None, retention: float | None) -> None:
-    if kind not in KINDS:
-        raise DeniableError(f"unknown kind of matrix {kind!r}; use {', '.join(KINDS)}")
-    given = (epsilon is not None, retention is not None)
-    allowed = {
-        "epsilon": [(True, False)],
-        "retention": [(False, True)],
-        "two_step": [(True, False), (False, True)],
-        "designed": [(True, False), (True, True)],
-    }
-    if given not in allowed[kind]:
+def _refuse_wrong_options(kind: Kind, epsilon: float | None, retention: float | None) -> None:
+    if kind not in NEEDS:
+        raise DeniableError(f"unknown kind of matrix {kind!r}; use {', '.join(NEEDS)}")
+    needs, allowed = NEEDS[kind]
+    if (epsilon is not None, retention is not None) not in allowed:
         raise DeniableError(
-            f"a matrix of kind {kind!r} needs {NEEDS[kind]}; given are "
+            f"a matrix of kind {kind!r} needs {needs}; given are "
             f"epsilon {epsilon} and retention {retention}"
         )
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What a designed matrix has to satisfy, and what it minimises."""
-
-    epsilon: float | None
-    retention: float | None
-    invariant: bool
-    loss: LossName
-
-
 def _designed(
-    proportions: Floats, wanted: Wanted, categories: Sequence[str] | None
+    proportions: Floats, asked: Mapping[str, Any], loss: LossName, categories: Sequence[str] | None
 ) -> DenseChannel:
-    # Here, not above: the optimization is a large room, and other kinds do without it.
+    # Here, not above: the optimization is a large module, and other kinds do without it.
     from deniable.design import Requirements, design  # noqa: PLC0415
 
     # An invariant matrix reports no category that no record has: the others are designed for, and
     # its own row, which no record goes through, is the mean of theirs. That raises no ratio.
     everything = np.ones(proportions.size, dtype=bool)
-    occurring = proportions > 0 if wanted.invariant else everything
-    names = (
-        None if categories is None else [categories[v] for v in np.flatnonzero(occurring).tolist()]
-    )
-    requirements = Requirements(
-        epsilon=wanted.epsilon,
-        invariant=wanted.invariant,
-        retention=wanted.retention,
-        categories=names,
-    )
+    occurring = proportions > 0 if asked["invariant"] else everything
+    names = categories and [categories[v] for v in np.flatnonzero(occurring).tolist()]
     shares = proportions[occurring] / proportions[occurring].sum()
-    channel = design(shares, requirements, wanted.loss).channel
+    channel = design(shares, Requirements(**asked, categories=names), loss).channel
     if occurring.all():
         return channel
     found = channel.matrix()
@@ -303,16 +273,14 @@ def whole_file_epsilon(method: Method, counts: npt.ArrayLike) -> float:
     true = whole_counts(counts)
     here = method(true / true.sum()).matrix()
     worst = 0.0
-    for u in np.flatnonzero(true).tolist():
-        for w in range(true.size):
-            if w != u:
-                moved = true.copy()
-                moved[[u, w]] += (-1, 1)
-                there = method(moved / moved.sum()).matrix()
-                others = true.copy()
-                others[u] -= 1
-                worst = max(worst, _loss(here, there, others, u, w))
-                worst = max(worst, _loss(there, here, others, w, u))
+    for u, w in permutations(range(true.size), 2):
+        if true[u]:
+            others, moved = true.copy(), true.copy()
+            others[u] -= 1
+            moved[[u, w]] += (-1, 1)
+            there = method(moved / moved.sum()).matrix()
+            losses = _loss(here, there, others, u, w), _loss(there, here, others, w, u)
+            worst = max(worst, *losses)
     return worst
 
 

@@ -157,11 +157,6 @@ class StratifiedProtocol:
     def parts(self, data: Microdata) -> list[tuple[Stratum, Positions]]:
         """Return which records are in which stratum, for the strata that have any.
 
-        Parameters
-        ----------
-        data : Microdata
-            With the stratum attributes among its own.
-
         Raises
         ------
         DeniableError
@@ -175,16 +170,11 @@ class StratifiedProtocol:
         Nothing is drawn before everything is known to fit. A report of probability 0 never occurs:
         draws have exactly the probabilities of the matrix (`deniable.sampling`).
 
-        Parameters
-        ----------
-        data : Microdata
-            Over the protocol's domain.
-        source : RandomSource
-
         Raises
         ------
         DeniableError
-            If the data are over another domain, or in a stratum that has no protocol.
+            If the data are over another domain than the protocol's, or in a stratum that has no
+            protocol.
         """
         if data.domain != self.domain:
             raise DeniableError(
@@ -261,16 +251,8 @@ def parts_by_stratum(
 ) -> list[tuple[Stratum, Positions]]:
     """Return which records are in which stratum, by categories, for the strata that have any.
 
-    Parameters
-    ----------
-    data : Microdata
-    strata : tuple of attribute names
-    known : mapping keyed by strata, optional
-        Of what there must be something for each stratum that has records.
-
-    Returns
-    -------
-    list of (stratum, positions of its records in the file, ascending)
+    Positions in the file ascend. In ``known``, if given, there must be something for each stratum
+    that has records.
     """
     if not strata:
         return [((), np.arange(len(data)))]

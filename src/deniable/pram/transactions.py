@@ -75,7 +75,6 @@ class Transactions:
 
         Parameters
         ----------
-        channel : ProductChannel
         records : integers or bool, shape (records, items), or Microdata
             The second category of an attribute is "present".
         names : sequence of str, optional

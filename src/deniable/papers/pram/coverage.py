@@ -121,10 +121,10 @@ class PramCoverage:
           with n in the denominator (for the population).
         """
         _, labels, _ = setting(self.data, cell["channel"])
-        found = []
+        found: list[tuple[str, ...]] = []
         for target in TARGETS:
             for method in METHODS:
-                one = (target, method)
+                one: tuple[str, ...] = (target, method)
                 found += [(*one, "none", "coverage", label) for label in [*labels, EVERY]]
                 found += [(*one, each, "coverage", EVERY) for each in AT_ONCE]
                 found.append((*one, "none", "width", EVERY))
