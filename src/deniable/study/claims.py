@@ -83,7 +83,7 @@ class Claims(list[Claim]):
             for case in cases:
                 texts = (known, section, printed, test, about)
                 filled = (text.format(**case) for text in texts) if case else texts
-                self.append(Claim(*filled, partial(function, **case)))
+                self.append(Claim(*filled, decide=partial(function, **case)))
             return function
 
         return enter

@@ -29,7 +29,6 @@ import numpy as np
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel, Target
 from deniable.estimation import Method, Simultaneous, confidence_intervals
-from deniable.pram import cell_labels
 from deniable.records import Microdata
 from deniable.sampling import multinomial
 
@@ -86,7 +85,7 @@ def setting(
     Shares are by category, on the last axis, within each class of other attributes, if given.
     """
     attributes, channel = CHANNELS[name]
-    labels = cell_labels(data.domain.project(attributes))
+    labels = data.domain.project(attributes).cell_labels()
     counts = data.counts((*classes, *attributes))
     counts = counts.reshape(*counts.shape[: len(classes)], len(labels))
     if channel.size == len(LEVELS):
