@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -81,9 +81,10 @@ class Claims(list[Claim]):
         def enter(function: Function) -> Function:
             known = name or function.__name__.removeprefix("_")
             for case in cases:
-                texts = (known, section, printed, test, about)
-                filled = (text.format(**case) for text in texts) if case else texts
-                self.append(Claim(*filled, decide=partial(function, **case)))
+                claim = Claim(known, section, printed, test, about, partial(function, **case))
+                texts = ("id", "section", "printed", "test", "about") if case else ()
+                filled = {text: getattr(claim, text).format(**case) for text in texts}
+                self.append(replace(claim, **filled))
             return function
 
         return enter

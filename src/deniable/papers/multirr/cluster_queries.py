@@ -26,9 +26,8 @@ from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
 from deniable.estimation import (
     clip_and_rescale,
-    estimated_or_uniform,
     euclidean_projection,
-    maximum_likelihood,
+    likelihood_or_uniform,
     random_queries,
     relative_errors,
     unbiased_or_uniform,
@@ -50,17 +49,10 @@ ATTRIBUTES_OF_A_QUERY = 2
 # -- what simulators of count queries share --------------------------------------------------------
 
 
-def _most_likely(reports: Counts, channel: Channel) -> Floats:
-    def estimate(counts: Counts, known: Channel) -> Floats:
-        return maximum_likelihood(counts, known, tolerance=LIKELIHOOD_TOLERANCE).proportions
-
-    return estimated_or_uniform(reports, channel, estimate)
-
-
 PROJECTIONS: dict[str, Callable[[Counts, Channel], Floats]] = {
     "clip": lambda reports, channel: clip_and_rescale(unbiased_or_uniform(reports, channel)),
     "simplex": lambda reports, channel: euclidean_projection(unbiased_or_uniform(reports, channel)),
-    "likelihood": _most_likely,
+    "likelihood": partial(likelihood_or_uniform, tolerance=LIKELIHOOD_TOLERANCE),
 }
 
 
