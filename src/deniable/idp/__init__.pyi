@@ -12,6 +12,7 @@ from .true_dp import (
     TABLE_DISTANCE as TABLE_DISTANCE,
     NaiveBayes as NaiveBayes,
     NoisyHistograms as NoisyHistograms,
+    bins_of_domain as bins_of_domain,
     class_medians as class_medians,
     histograms as histograms,
     noisy_histograms as noisy_histograms,

@@ -26,6 +26,7 @@ epsilon only for the logarithm of how much wider [0, U] is than where the score 
 are in ordinary floating point: for experiments, not for releases.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +40,8 @@ from deniable.sampling import Noise
 
 TABLE_DISTANCE = 2
 """How far apart in l1 the tables of an attribute are in two files that differ in one record."""
+BINS_TO_MAXIMUM = 16
+"""Bins of a histogram from 0 to the largest value; a domain that is wider by a factor has more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +96,12 @@ class NoisyHistograms:
                 places = np.minimum(bins, self.bins - 1) + generator.random(members.size)
                 records[members, attribute] = places * widths[attribute]
         return records
+
+
+def bins_of_domain(upper: Floats, values: Floats) -> int:
+    """Return how many bins cut [0, U_j], so that `BINS_TO_MAXIMUM` of them reach the maximum."""
+    factor = float(np.max(upper / values.max(axis=0)))
+    return math.ceil(round(BINS_TO_MAXIMUM * factor, 6))
 
 
 def noisy_histograms(

@@ -12,8 +12,8 @@ from deniable.errors import DeniableError
 from deniable.idp.methods import domain_bounds, masking
 from deniable.idp.microaggregation import Ranking
 from deniable.idp.utility import f_measures
+from deniable.papers.idp.forests import IdpForests
 from deniable.papers.idp.settings import ForestGrid, ForestStudy, SseStudy
-from deniable.papers.idp.utility import IdpForests
 from deniable.records.numeric import NumericMicrodata
 from deniable.sampling import SeededNoise
 from deniable.study.engine import simulate_chunk

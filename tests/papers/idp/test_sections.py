@@ -23,9 +23,10 @@ from deniable.idp.audit import report as idp_audit
 from deniable.papers.idp import (
     attacks as idp_attacks,
     figures as drawn,
+    forests as idp_forests,
     names,
     settings as config_idp,
-    utility as idp_utility,
+    sse as idp_sse,
 )
 from deniable.papers.idp.names import (
     AUDITED,
@@ -408,7 +409,7 @@ def test_nothing_that_a_config_can_ask_for_lacks_a_name() -> None:
     assert named(config_idp.ForestGrid) == set(FOREST_TITLES)
     assert set(AUDITED) == set(idp_audit.VARIANTS)
     assert set(CLUSTERED) == set(idp_attacks.ATTACKED)
-    honest = {*idp_utility.SSE_COMPETITORS, *idp_utility.FOREST_COMPETITORS} - {
+    honest = {*idp_sse.SSE_COMPETITORS, *idp_forests.FOREST_COMPETITORS} - {
         "no_data",
         "least_dp",
     }

@@ -8,9 +8,10 @@ import pytest
 from scipy import optimize
 
 from deniable.errors import DeniableError
+from deniable.idp import bins_of_domain
 from deniable.idp.methods import METHODS, domain_bounds, masking
 from deniable.idp.utility import expected_sse, mean_sse, sample_variances
-from deniable.papers.idp.utility import SSE_COMPETITORS, IdpSse, bins_of_domain, least_dp_sse
+from deniable.papers.idp.sse import SSE_COMPETITORS, IdpSse, least_dp_sse
 from deniable.records.numeric import NumericMicrodata
 from deniable.sampling import SeededNoise
 from deniable.study.engine import simulate_chunk

@@ -12,7 +12,8 @@ import pytest
 from scipy import stats
 
 from deniable.channels import ProductChannel
-from deniable.papers.multirr.cluster_queries import ClusterQueries, unbiased_or_uniform
+from deniable.estimation import unbiased_or_uniform
+from deniable.papers.multirr.cluster_queries import ClusterQueries
 from deniable.randomized_response.protocols import (
     CLUSTER_MECHANISMS,
     READINGS,

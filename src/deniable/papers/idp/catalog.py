@@ -29,12 +29,12 @@ SPLIT = ("", "_clusters", "_attacks", "_protection")
 
 STUDIES = {
     **{
-        name: Study(".utility:IdpSse", ("k",), summary="mean", datasets=(FIGURES_OF[name],))
+        name: Study(".sse:IdpSse", ("k",), summary="mean", datasets=(FIGURES_OF[name],))
         for name in SSE
     },
     **{
         name: Study(
-            ".utility:IdpForests",
+            ".forests:IdpForests",
             ("domain_factors", "attribute"),
             summary="mean",
             datasets=(FIGURES_OF[name],),

@@ -34,7 +34,9 @@ STUDIES = {
     "multirr_sensitivity": PRINTED,
     "multirr_attributes": Study(".cluster_queries:ClusterQueries", ("coverage", "ordinal")),
     "multirr_fig2": Study(".pair_queries:PairQueries", ("coverages", "estimators")),
-    "multirr_fig3": Study(".pair_queries:AdjustedQueries", ("coverages", "projections", "ordinal")),
+    "multirr_fig3": Study(
+        ".adjusted_queries:AdjustedQueries", ("coverages", "projections", "ordinal")
+    ),
     "multirr_pairs": Study(".pair_queries:PairQueries", ("coverages", "estimators")),
     "multirr_assessment": Study(
         ".dependence_assessment:DependenceAssessment", ("ordinal", "t_v", "t_d"), summary="mean"

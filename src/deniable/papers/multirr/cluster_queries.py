@@ -20,100 +20,22 @@ from operator import mul
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
-from deniable.estimation import (
-    clip_and_rescale,
-    euclidean_projection,
-    likelihood_or_uniform,
-    random_queries,
-    relative_errors,
-    unbiased_or_uniform,
+from deniable.estimation import random_queries, relative_errors
+from deniable.papers.multirr.queries import (
+    PROJECTIONS,
+    OfTrueRecords,
+    margin_over,
+    of_random_attributes,
 )
-from deniable.randomized_response import (
-    Clusters,
-    Protocol,
-    cluster_attributes,
-    dependences,
-    rr_clusters,
-)
+from deniable.randomized_response import Clusters, Protocol, rr_clusters
 from deniable.records import Microdata
 
-LIKELIHOOD_TOLERANCE = 0.1  # nats: far below what data could tell apart, or these runs
 COPIES = {"adult": 1, "adult6": 6}
 """Adult6 is Adult concatenated six times ([multirr], 6.5)."""
 ATTRIBUTES_OF_A_QUERY = 2
-
-# -- what simulators of count queries share --------------------------------------------------------
-
-
-PROJECTIONS: dict[str, Callable[[Counts, Channel], Floats]] = {
-    "clip": lambda reports, channel: clip_and_rescale(unbiased_or_uniform(reports, channel)),
-    "simplex": lambda reports, channel: euclidean_projection(unbiased_or_uniform(reports, channel)),
-    "likelihood": partial(likelihood_or_uniform, tolerance=LIKELIHOOD_TOLERANCE),
-}
-
-
-class OfTrueRecords:
-    """What a simulator knows of the true records, each worked out once."""
-
-    data: Microdata
-    ordinal: tuple[str, ...]
-
-    @cached_property
-    def counts(self) -> Callable[[tuple[str, ...]], Counts]:
-        """Tables of the true records, by the names of attributes."""
-        return cache(self.data.counts)
-
-    @cached_property
-    def dependences(self) -> pd.DataFrame:
-        """Dependences on the true data, as the paper's experiments use them."""
-        return dependences(self.data, self.ordinal)
-
-    def clusters(self, cell: Mapping[str, Any]) -> Clusters:
-        """Return the clusters that the T_v and T_d of a cell form."""
-        return cluster_attributes(self.data.domain, self.dependences, cell["t_v"], cell["t_d"])
-
-
-def margin_over(names: Sequence[str], cluster: Sequence[str], joint: Floats) -> Floats:
-    """Return the margin of a cluster's distribution over the names, both in the domain's order.
-
-    The cluster's attributes are the last axes of its distribution; instead of them the result has
-    an axis for each of the names, of length 1 for one outside the cluster.
-    """
-    outside = tuple(i - len(cluster) for i, name in enumerate(cluster) if name not in names)
-    absent = tuple(i - len(names) for i, name in enumerate(names) if name not in cluster)
-    return np.expand_dims(joint.sum(axis=outside), absent)
-
-
-def of_random_attributes(
-    errors: Callable[[tuple[str, ...], int], Floats],
-    sets: Sequence[tuple[str, ...]],
-    generator: np.random.Generator,
-    replicates: int,
-) -> Floats:
-    """Let each run ask about one of the sets of attributes, drawn at random.
-
-    Parameters
-    ----------
-    errors : callable
-        (attributes, runs) -> what these runs yield, shape (runs, ...).
-    sets : sequence of tuples of str
-
-    Returns
-    -------
-    array, shape (replicates, ...)
-    """
-    asked = generator.integers(len(sets), size=replicates)
-    runs = [np.flatnonzero(asked == number) for number in range(len(sets))]
-    found = [errors(names, of.size) for names, of in zip(sets, runs, strict=True) if of.size]
-    order = np.argsort(np.concatenate(runs))
-    return np.concatenate(found)[order]
-
-
-# -- Tables 1 and 2 --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
