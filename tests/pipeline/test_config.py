@@ -4,13 +4,20 @@ import json
 import math
 import shutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 import yaml
 
-from deniable.datasets.manifest import NumericDataset, categorical, load_manifest, numeric
+from deniable.datasets.manifest import (
+    AnyDataset,
+    NumericDataset,
+    categorical,
+    load_manifest,
+    numeric,
+)
 from deniable.errors import ConfigError
 from deniable.pipeline import checks as config_checks
 from deniable.pipeline.checks import check_domains
@@ -53,10 +60,15 @@ def faults(values: dict[str, Any]) -> list[str]:
     return [line[2:] for line in lines]
 
 
+@cache
+def committed_manifest() -> dict[str, AnyDataset]:
+    return load_manifest(ROOT / "resources" / "datasets.yaml")
+
+
 def settle(values: dict[str, Any]) -> Config:
     """Check a config as `Plan.prepare` does before it looks for data."""
     config = validate(values)
-    datasets = load_manifest(ROOT / "resources" / "datasets.yaml")
+    datasets = committed_manifest()
     check_domains(
         config,
         {name: dataset.domain for name, dataset in categorical(datasets).items()},

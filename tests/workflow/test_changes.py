@@ -113,6 +113,7 @@ def test_data_that_arrive_and_leave_again_change_the_verdicts(project: Any, fini
     assert set(project.would_run()) == rules_with_data(finished[1])
 
 
+@pytest.mark.slow
 def test_synthetic_records_are_made_otherwise_without_a_second_draw(project: Any) -> None:
     drawn = project.results("releases/real/protected.*", "releases/real/channels.json")
     before = project.results("releases/real/synthetic.csv")

@@ -74,6 +74,7 @@ def test_no_release_that_is_no_rehearsal_tells_a_hash_of_its_records(finished: A
     assert kept["inputs"]["results/data/adult.parquet"] in true
 
 
+@pytest.mark.slow
 def test_one_core_and_other_kernels_leave_the_same_records(untouched: Any, finished: Any) -> None:
     # Nehalem's kernels add in another order: with them the last table would have other bytes.
     targets = (*TARGETS, "results/tables/pram_results.csv")

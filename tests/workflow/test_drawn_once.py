@@ -36,6 +36,7 @@ BEHIND_DRAWS = (
 )
 
 
+@pytest.mark.slow
 def test_newer_scripts_draw_nothing_again(project: Any) -> None:
     before = project.results(*DRAWN)
     assert len(before) == len(DRAWN)
@@ -106,6 +107,7 @@ def test_snakemake_says_that_another_draw_is_refused(project: Any) -> None:
     assert "'counted' is in results/releases/counted already" in project.refused("-n")
 
 
+@pytest.mark.slow
 def test_a_rehearsal_is_repeated_and_a_release_is_drawn_anew(project: Any, finished: Any) -> None:
     patterns = [f"releases/*/{file}" for file in PAIRS]
     before = finished[0].results(*patterns)

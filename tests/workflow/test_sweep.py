@@ -82,6 +82,7 @@ def test_a_plan_counts_what_is_not_made_yet(project: Any) -> None:
     assert "never measured" not in said
 
 
+@pytest.mark.slow
 def test_the_graph_of_a_thousand_cells_is_built_in_seconds(untouched: Any) -> None:
     sweep = yaml.safe_load((ROOT / "config" / "sweep.yaml").read_text(encoding="utf-8"))
     tiny = yaml.safe_load((untouched.folder / "tiny.yaml").read_text(encoding="utf-8"))

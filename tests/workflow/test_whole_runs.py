@@ -70,6 +70,7 @@ def test_a_project_that_was_moved_does_not_run_again(project: Any) -> None:
     assert project.would_run() == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("numbers", "every"),
     [

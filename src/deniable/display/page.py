@@ -174,13 +174,7 @@ def markdown(text: str, folder: str) -> str:
     r"""Return text in Markdown as HTML; HTML within it stays text.
 
     Its title is left to the page, its headings stand one below those of sections, and what it links
-    to beside it is found from the page.
-
-    Parameters
-    ----------
-    text : str
-    folder : str
-        Where the text is, as seen from the page.
+    to beside it is found from the page, which sees the text in ``folder``.
 
     Examples
     --------
@@ -219,16 +213,8 @@ def inline_svg(svg: str, name: str, label: str) -> str:
     """Return a picture to stand within a page.
 
     What a file of its own has around it goes, what is named within it gets names that no other
-    picture has, and readers who hear the page are told what it shows.
-
-    Parameters
-    ----------
-    svg : str
-        The file.
-    name : str
-        The picture's id.
-    label : str
-        What it shows.
+    picture has (the picture's own before them), and readers who hear the page are told by the label
+    what it shows.
     """
     inside = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     inside = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", inside)

@@ -68,11 +68,10 @@ def panels(
     between: tuple[float, float] = (0.06, 0.22),
     **shared: Any,
 ) -> tuple[Figure, Any]:
-    """Return a figure with panels in rows and columns.
+    """Return a figure with panels, and their axes as an array, shape (rows, columns).
 
     Parameters
     ----------
-    rows, columns : int
     size : tuple of float
         Width and height, in inches; as wide as `NARROWEST` at least.
     around : tuple of float
@@ -81,11 +80,6 @@ def panels(
         What is left free between columns and between rows, as shares of a panel.
     **shared
         ``sharex``, ``sharey`` and the like, as `Figure.subplots` takes them.
-
-    Returns
-    -------
-    figure : Figure
-    axes : array of Axes, shape (rows, columns)
     """
     width, height = max(size[0], NARROWEST), size[1]
     left, right, top, bottom = around
@@ -147,25 +141,13 @@ def heading(figure: Figure, title: str, below: str) -> None:
 
 
 def line_with_band(axis: Axes, table: pd.DataFrame, x: str, y: str, **style: Any) -> None:
-    """Draw a summary over a column, with its 95 % interval as a band.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Columns x, y, ci_low, ci_high.
-    """
+    """Draw a summary over a column, with its 95 % interval (ci_low, ci_high) as a band."""
     ordered = table.sort_values(x)
     (line,) = axis.plot(ordered[x], ordered[y], **style)
     # With very few runs an interval is the whole line; there is nothing to draw then.
     known = np.isfinite(ordered["ci_low"]) & np.isfinite(ordered["ci_high"])
-    axis.fill_between(
-        ordered[x],
-        ordered["ci_low"].where(known),
-        ordered["ci_high"].where(known),
-        color=line.get_color(),
-        alpha=0.18,
-        linewidth=0,
-    )
+    low, high = (ordered[end].where(known) for end in ("ci_low", "ci_high"))
+    axis.fill_between(ordered[x], low, high, color=line.get_color(), alpha=0.18, linewidth=0)
 
 
 def surrogate_banner(figure: Figure) -> None:

@@ -41,10 +41,8 @@ def check_domains(
     Parameters
     ----------
     config : Config
-    domains : mapping of name to Domain
-        Of the categorical data sets.
-    records : mapping of name to int
-        Of all data sets.
+    domains, records : mapping by name
+        Of the categorical data sets, and numbers of records of all data sets.
     numeric : mapping of name to NumericDataset, optional
     drawn : mapping of name to Domain, optional
         Of the files drawn from networks, that releases by `rrba` may collect from.
@@ -52,9 +50,8 @@ def check_domains(
     Raises
     ------
     ConfigError
-        With a line for each release whose data are of the other kind than its mechanism takes,
-        each attribute that a data set does not have, each attribute named twice,
-        more parties than records,
+        With a line for each release whose data are of the other kind than its mechanism takes, each
+        attribute that a data set does not have or that is named twice, more parties than records,
         each RR-Joint release whose domain is too large for its records, each block or stratum of
         PRAM that does not fit, each collection with too few clients or too many tables, and each
         release that could not be estimated from.

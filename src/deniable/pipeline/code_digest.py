@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,9 @@ def code_digest(script: Path | str, *entries: Any) -> str:
     among its parameters runs again when the code it depends on has changed, and only then.
     """
     starts = [Path(script), *map(_file_of, _places(entries))]
-    files = {_label(file): file for start in starts for file in (start, *_closure(start))}
-    digest = hashlib.sha256(f"{_versions()}\0{entries!r}\0".encode())
-    for label, file in sorted(files.items()):
-        digest.update(label.encode() + b"\0" + file.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+    files = {label: content for start in starts for label, content in _behind(start)}
+    parts = [_versions(), repr(entries), *chain(*sorted(files.items()))]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
 @cache
@@ -70,10 +69,19 @@ def _file_of(place: str) -> Path:
 
 def library_digest() -> str:
     """Return a digest of the whole library, to tell one state of it from another."""
-    digest = hashlib.sha256()
-    for file in sorted(PACKAGE.rglob("*.py")):
-        digest.update(_label(file).encode() + b"\0" + file.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+    parts = chain(*((_label(file), _content(file)) for file in sorted(PACKAGE.rglob("*.py"))))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+@cache
+def _behind(start: Path) -> list[tuple[str, str]]:
+    """Return name and digest of a file and of all that it imports, directly or not."""
+    return [(_label(file), _content(file)) for file in {start, *_closure(start)}]
+
+
+@cache
+def _content(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _label(file: Path) -> str:
@@ -102,7 +110,7 @@ def _imports(file: Path) -> frozenset[Path]:
 
 
 def _is_catalog(file: Path) -> bool:
-    return PACKAGE / "papers" in file.parents and "catalog" in (file.stem, file.parent.name)
+    return PACKAGE / "papers" in file.parents and file.stem == "catalog"
 
 
 # By the text, not by its syntax tree: every start of Snakemake reads some two hundred files. A line

@@ -16,7 +16,7 @@ from deniable.pipeline.code_digest import code_digest
 from deniable.pipeline.config import Config, validate
 from deniable.pipeline.environment import check_writable, locked
 from deniable.records import Domain
-from deniable.release import LANES, NETWORK_FILES
+from deniable.release import LANES, NETWORK_FILES, AnyRelease
 from deniable.study import Analysis
 
 MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
@@ -31,14 +31,8 @@ AUDITED = {"adult"}
 class Plan:
     """A validated config, its data sources and the files that follow from them.
 
-    Parameters
-    ----------
-    config : Config
-    root : path
-        Folder of the Snakefile.
-    datasets : mapping of name to Dataset or NumericDataset
-    sources : dict of name to Source
-        Of the data sets that the config needs; of another once a target asks for it (`source`).
+    Sources are those of the data sets that the config needs; of another once a target asks for it
+    (`source`). The root is the folder of the Snakefile.
     """
 
     config: Config
@@ -178,14 +172,7 @@ class Plan:
         return [name for name, figure in FIGURES.items() if made >= set(figure.tables)]
 
     def releases(self, kind: str = "categorical", *, rehearsal: bool | None = None) -> list[str]:
-        """Return the names of the releases that the same rules make.
-
-        Parameters
-        ----------
-        kind : "categorical", "numeric" or "collection"
-        rehearsal : bool, optional
-            Only those that are rehearsals, or only those that are not.
-        """
+        """Return the names of the releases of a lane; of rehearsals only, or of others only."""
         return [
             release.name
             for release in self.config.releases
@@ -200,7 +187,7 @@ class Plan:
             for file in (
                 *LANES[release.lane].left,
                 *(["matrices.csv"] if release.mechanism == "pram" else []),
-                *(LANES[release.lane].check.leaves if release.rehearsal else []),
+                *_checked(release),
             )
         ]
 
@@ -209,8 +196,7 @@ class Plan:
         return [
             f"{RELEASES}/{release.name}/{file}"
             for release in self.config.releases
-            for file in LANES[release.lane].shown
-            + (LANES[release.lane].check.leaves if release.rehearsal else ())
+            for file in (*LANES[release.lane].shown, *_checked(release))
         ]
 
     def true_records(self, release: str) -> list[str]:
@@ -250,13 +236,7 @@ class Plan:
         """Return a pattern for the names of releases that are not drawn for good yet.
 
         The rules that design and draw know no others: what no rule makes is not made again, by no
-        option of Snakemake's and no trigger.
-
-        Parameters
-        ----------
-        kind : "categorical", "numeric" or "collection"
-        rehearsals : bool, optional
-            Whether rehearsals, which may always be repeated, are among them.
+        option of Snakemake's and no trigger. Rehearsals may always be repeated.
         """
         open_ones = [
             name
@@ -276,15 +256,9 @@ def studied_data(config: Config) -> set[str]:
 
 
 def needed_datasets(config: Config, datasets: Mapping[str, AnyDataset]) -> dict[str, AnyDataset]:
-    """Return the data sets that the config's studies, analyses, audit and releases read.
+    """Return, of a manifest's, the data sets that studies, analyses, audit and releases read.
 
     With the others of the same files, which cost nothing and are settled together.
-
-    Parameters
-    ----------
-    config : Config
-    datasets : mapping of name to Dataset or NumericDataset
-        All of the manifest.
     """
     read = studied_data(config) | {release.data for release in config.releases} | AUDITED
     return _with_those_of_one_file(read, datasets)
@@ -327,6 +301,11 @@ def _of_a_run_at_work(datasets: Mapping[str, AnyDataset]) -> dict[str, Source] |
         return {name: read_source(RAW / f"{name}.source.json") for name in datasets}
     except DataError:
         return None
+
+
+def _checked(release: AnyRelease) -> tuple[str, ...]:
+    """Return the files in which a rehearsal is set beside the truth; none of a real release."""
+    return LANES[release.lane].check.leaves if release.rehearsal else ()
 
 
 def _resources(root: Path | str) -> Path:

@@ -44,27 +44,17 @@ Record = dict[str, Any]
 class Making:
     """A job as far as its results depend on it.
 
-    Parameters
-    ----------
-    rule : str
-    inputs, outputs : tuple of str
-        Paths as the rule gives them: relative to the project's folder.
-    params : mapping
-        The rule's parameters. The digest under ``code`` and the ``seed`` are recorded by
-        themselves, the others together as the digest of the job's settings. Where there is no
-        digest, ``step`` is the code that the script is told to call, "module:function".
-    config : mapping
-        The config that the run was given.
-    script : path
-        What the rule runs; read only where the rule has no digest of code.
+    Of the rule's parameters the digest under ``code`` and the ``seed`` are recorded by themselves,
+    the others together as the digest of the job's settings. Where there is no digest, ``step`` is
+    the code that the script is told to call, "module:function".
     """
 
     rule: str
-    inputs: tuple[str, ...]
+    inputs: tuple[str, ...]  # paths as the rule gives them: relative to the project's folder
     outputs: tuple[str, ...]
     params: Mapping[str, Any]
-    config: Mapping[str, Any]
-    script: Path
+    config: Mapping[str, Any]  # that the run was given
+    script: Path  # what the rule runs; read only where the rule has no digest of code
 
 
 @dataclass(frozen=True)

@@ -25,31 +25,15 @@ DECISIONS = {
 
 @dataclass(frozen=True)
 class ReleaseFiles:
-    """What a release left behind, as far as the page shows it.
+    """What a release left behind, as far as the page shows it."""
 
-    Attributes
-    ----------
-    description : mapping
-        channels.json or release.json.
-    tables : mapping of name to DataFrame
-        Its tables by the names of their files; ``check`` and the like only of a rehearsal.
-    adjustment : mapping, optional
-        adjustment.json, which a release of categories has.
-    """
-
-    description: Mapping[str, Any]
-    tables: Mapping[str, pd.DataFrame]
-    adjustment: Mapping[str, Any] | None = None
+    description: Mapping[str, Any]  # channels.json or release.json
+    tables: Mapping[str, pd.DataFrame]  # by the names of their files; a rehearsal's also ``check``
+    adjustment: Mapping[str, Any] | None = None  # adjustment.json, of a release of categories
 
 
 def read_releases(paths: Sequence[str]) -> list[ReleaseFiles]:
-    """Read the files of all releases.
-
-    Parameters
-    ----------
-    paths : sequence of str
-        Each release's in a folder of its own.
-    """
+    """Read the files of all releases, each release's in a folder of its own."""
     folders: dict[Path, dict[str, Path]] = {}
     for path in map(Path, paths):
         folders.setdefault(path.parent, {})[path.stem] = path
@@ -65,13 +49,10 @@ def read_releases(paths: Sequence[str]) -> list[ReleaseFiles]:
 
 def releases(all_files: Sequence[ReleaseFiles]) -> Row:
     """Prepare what the page says of each release of categories, of numbers, and collection."""
-    collected = [files for files in all_files if "independence" in files.tables]
-    audited = [files for files in all_files if "audit" in files.tables]
-    others = [files for files in all_files if files.adjustment is not None]
     return {
-        "releases": [_categorical(files) for files in others],
-        "numeric": [_numeric(files) for files in audited],
-        "collections": [_collection(files) for files in collected],
+        "releases": [_categorical(each) for each in all_files if each.adjustment is not None],
+        "numeric": [_numeric(each) for each in all_files if "audit" in each.tables],
+        "collections": [_collection(each) for each in all_files if "independence" in each.tables],
     }
 
 
@@ -156,8 +137,8 @@ def _measured(utility: pd.DataFrame) -> Row:
     single = utility[utility["class"].isna()].set_index("measure")
     classes = utility[utility["measure"] == "F-measure"]
     return {
-        "values": {str(name): float(value) for name, value in single["value"].items()},
-        "references": {str(name): float(x) for name, x in single["reference"].items()},
+        "values": single["value"].to_dict(),
+        "references": single["reference"].to_dict(),
         "f_measures": rows_of(classes.rename(columns={"class": "of_class"})),
     }
 
@@ -208,22 +189,14 @@ def _checked(check: pd.DataFrame) -> Row:
     """Return mean distances from the truth, and how often tests of either kind reject."""
     known = check[check["dependent"].notna() & check["p_value"].notna()]
     dependent = _true(known["dependent"])
+    both = {"independent": ~dependent, "dependent": dependent}
+    measured = [c for c in check if str(c).startswith(("l2_", "js_")) or c == "covered"]
+    decided = [
+        {"by": words} | {name: int((_true(known[test]) & of).sum()) for name, of in both.items()}
+        for test, words in DECISIONS.items()
+    ]
     return {
-        "means": {
-            name: float(check[name].mean())
-            for name in check.columns
-            if name.startswith(("l2_", "js_")) or name == "covered"
-        },
-        "decided": [
-            {
-                "by": words,
-                "independent": int((_true(known[name]) & ~dependent).sum()),
-                "dependent": int((_true(known[name]) & dependent).sum()),
-            }
-            for name, words in DECISIONS.items()
-        ]
-        if len(known)
-        else [],
-        "independent": int((~dependent).sum()),
-        "dependent": int(dependent.sum()),
+        "means": {name: float(check[name].mean()) for name in measured},
+        "decided": decided if len(known) else [],
+        **{name: int(of.sum()) for name, of in both.items()},
     }

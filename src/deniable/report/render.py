@@ -53,7 +53,6 @@ from deniable.papers import (
 from deniable.papers.multirr.sections.tables import is_as_printed, tally
 from deniable.pipeline import run_facts
 from deniable.report.releases import ReleaseFiles, read_releases, releases
-from deniable.study import Section
 
 # Cells of other tables are counted in their own sections.
 PRINTED = [name for name, table in TABLES.items() if table.compared]
@@ -64,43 +63,22 @@ SUMMED_UP = ("pram_results", "pram_coverage", "pram_variance", "pram_design")
 
 @dataclass(frozen=True)
 class Contents:
-    """What the page is made of.
+    """What the page is made of."""
 
-    Attributes
-    ----------
-    tables : mapping of id to DataFrame
-        The tables that the run made; a section without its tables is left out.
-    figures : mapping of id to str
-        Pictures as SVG.
-    releases : sequence of ReleaseFiles
-    sources : sequence of Source
-    findings : str
-        As Markdown.
-    facts : mapping
-        Versions.
-    seed : int
-    config : str
-    """
-
-    tables: Tables
-    figures: Mapping[str, str]
+    tables: Tables  # that the run made; a section without its tables is left out
+    figures: Mapping[str, str]  # as SVG
     releases: Sequence[ReleaseFiles]
     sources: Sequence[Source]
-    findings: str
-    facts: Mapping[str, str]
+    findings: str  # as Markdown
+    facts: Mapping[str, str]  # versions
     seed: int
     config: str
 
 
 def gather(files: Any, config: Mapping[str, Any]) -> Contents:
-    """Read everything that the page shows.
+    """Read everything that the page shows, from the inputs of the report's rule by name.
 
-    Parameters
-    ----------
-    files : object
-        The inputs of the report's rule, by name.
-    config : mapping
-        The validated config, without its data section: that may name a folder of the machine.
+    The config is without its data section: that may name a folder of the machine.
     """
     return Contents(
         tables={Path(path).stem: read_table(path) for path in [*files.tables, *files.audits]},
@@ -127,31 +105,20 @@ def render(contents: Contents) -> str:
     bodies = {}
     for name, section in shown.items():
         values = own[name](contents) if name in own else section.content(contents.tables)
-        bodies[name] = Markup(living_links(_filled(templates, section, values), shown))
+        body = templates.get_template(f"{section.template}.html.j2").render(values)
+        bodies[name] = Markup(living_links(body, shown))
     return templates.get_template("report.html.j2").render(parts=parts, bodies=bodies)
-
-
-def _filled(templates: Environment, section: Section, values: Mapping[str, Any]) -> str:
-    return templates.get_template(f"{section.template}.html.j2").render(values)
 
 
 def environment(compiled: BytecodeCache | None = None) -> Environment:
     """Return what templates are filled by, with the filters and signs of all of them.
 
-    Parameters
-    ----------
-    compiled : jinja2.BytecodeCache, optional
-        Where compiled templates are kept, for whoever fills them again and again.
+    ``compiled`` keeps compiled templates, for whoever fills them again and again.
     """
+    shared = map(PackageLoader, ("deniable.report", "deniable.display", "deniable.papers"))
+    own = {paper.key: PackageLoader(f"deniable.papers.{paper.key}") for paper in PAPERS}
     made = Environment(
-        loader=ChoiceLoader(
-            [
-                *map(PackageLoader, ("deniable.report", "deniable.display", "deniable.papers")),
-                PrefixLoader(
-                    {paper.key: PackageLoader(f"deniable.papers.{paper.key}") for paper in PAPERS}
-                ),
-            ]
-        ),
+        loader=ChoiceLoader([*shared, PrefixLoader(own)]),
         autoescape=select_autoescape(["html", "j2"]),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -253,10 +220,5 @@ def is_run_of_findings(contents: Contents) -> bool:
 
 def run(contents: Contents) -> Row:
     """Prepare what the run was made from."""
-    return {
-        "sources": contents.sources,
-        "seed": contents.seed,
-        "facts": contents.facts,
-        "config": contents.config,
-        "papers": PAPERS,
-    }
+    shown = ("sources", "seed", "facts", "config")
+    return {"papers": PAPERS} | {name: getattr(contents, name) for name in shown}

@@ -5,7 +5,7 @@ of the paper: every job's process reads the catalogs, and only the one that call
 its module (`resolve`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
@@ -34,10 +34,7 @@ def resolve(place: str) -> Any:
 class Resources:
     """What a job asks of a cluster at its first attempt; a second one asks for twice as much.
 
-    Attributes
-    ----------
-    minutes, memory_mb : int
-        At least five times what the slowest job took at full size; with room for Snakemake.
+    At least five times what the slowest job took at full size, with room for Snakemake.
     """
 
     minutes: int = 3
@@ -61,10 +58,8 @@ class Study:
         The study's settings that it takes, by name.
     summary : "median" or "mean"
         Of the replicates of each output.
-    published_column : str, optional
-        Column of the printed numbers in their files.
-    published_replicates : int, optional
-        Runs behind a printed number.
+    published_column, published_replicates : str and int, optional
+        Column of the printed numbers in their files, and the runs behind each.
     datasets : tuple of str
         Whose true records it simulates on; of several, the simulator gets a mapping by name. None
         if it draws its data from a model of its own.
@@ -106,10 +101,9 @@ class Columns:
     ----------
     keys : tuple of str
         They name a row; none: its place among rows that are otherwise unnamed.
-    estimate : str
-        The column that ``ci_low`` and ``ci_high`` belong to, "" if there is none.
-    summary : "mean" or "median"
-        What the estimate is of its replicates.
+    estimate, summary : str
+        The column that ``ci_low`` and ``ci_high`` belong to, "" if there is none; "mean" or
+        "median" of its replicates.
     verdict : str
         The column of verdicts.
     by_chance : tuple of str
@@ -144,10 +138,8 @@ class StudyTable:
 
     Attributes
     ----------
-    id : str
-        Name of the file under results/tables.
-    title : str
-        As a reader of the report sees it.
+    id, title : str
+        Name of the file under results/tables; as a reader of the report sees it.
     keys : tuple of str
         Columns that name a row, in order.
     study : str
@@ -164,10 +156,8 @@ class StudyTable:
         A function of the results, applied before they are compared.
     finish : str
         (results, printed numbers or None) -> the table, where it takes more than comparing.
-    by_chance : tuple of str
-        Columns that depend on the draws and have no interval.
-    decided_elsewhere : bool
-        Whether verdicts rest on other rows.
+    by_chance, decided_elsewhere
+        As in `Columns`.
     on_request : bool
         Whether config/config.yaml does not ask for it.
     """
@@ -220,14 +210,12 @@ class AnalysisTable:
 
     Attributes
     ----------
-    id : str
-        Name of the file, without ".csv".
+    id, folder : str
+        Name of the file, without ".csv", and its folder under results/.
     made_by : str
         The function that computes it, which the report names under it.
     columns : Columns or None
         None for a part of a table, which is neither shown nor kept.
-    folder : str
-        Of the file, under results/.
     """
 
     id: str
@@ -249,7 +237,6 @@ class Given:
     ----------
     data : mapping of name to records
         Microdata or NumericMicrodata, as `Analysis.data` names them.
-    tables : mapping of id to DataFrame
     published : mapping of name to path
         Files of printed numbers.
     settings : mapping
@@ -271,14 +258,12 @@ class Analysis:
 
     Attributes
     ----------
-    name : str
-        Of the rule.
+    name, says : str
+        Of the rule; what it does, as Snakemake tells it.
     run : str
         A function of `Given` that returns a mapping of ids to tables.
     tables : tuple of AnalysisTable
         What it fills.
-    says : str
-        What it does, as Snakemake tells it.
     data : tuple of str
         Data sets that it reads, by the names of their files under results/data.
     needs : tuple of str
@@ -286,10 +271,9 @@ class Analysis:
         ``takes_what_is_there``; without all others it is not made.
     published : tuple of str
         Files of printed numbers that it reads.
-    settings : str
-        Its part of the config, "studies.name" or "analyses.name".
-    caption : str
-        Of its first table in Snakemake's own report: a file under workflow/report.
+    settings, caption : str
+        Its part of the config, "studies.name" or "analyses.name"; of its first table in Snakemake's
+        own report, a file under workflow/report.
     """
 
     name: str
@@ -311,12 +295,10 @@ class Figure:
 
     Attributes
     ----------
-    id : str
-        Name of the files under results/figures.
+    id, shows : str
+        Name of the files under results/figures; what they show, for those who hear the page.
     draw : str
         A function of its tables that returns a matplotlib Figure.
-    shows : str
-        What it shows, for those who hear the page.
     tables : tuple of str
         Ids; by default its own.
     options : mapping
@@ -340,10 +322,8 @@ class Section:
 
     Attributes
     ----------
-    id : str
-        Its anchor.
-    title, link : str
-        Its heading, and its name in the list of contents.
+    id, title, link : str
+        Its anchor, its heading, and its name in the list of contents.
     prepare : str
         A function of all tables that returns what the template shows besides them.
     template : str
@@ -373,10 +353,8 @@ class Section:
 
     def content(self, tables: Mapping[str, "pd.DataFrame"]) -> Mapping[str, Any]:
         """Return what the template shows besides tables."""
-        if not self.prepare:
-            return {}
-        function: Callable[..., Mapping[str, Any]] = resolve(self.prepare)
-        return function(tables, **self.options)
+        found: Mapping[str, Any] = {}
+        return resolve(self.prepare)(tables, **self.options) if self.prepare else found
 
 
 @dataclass(frozen=True)
@@ -387,10 +365,8 @@ class Paper:
     ----------
     key : str
         By which it is cited (docs/references.md); folder, tables and figures are named after it.
-    heading : str
-        Of its sections on the page.
-    source : str
-        Who wrote what, as the page says it.
+    heading, source : str
+        Of its sections on the page; who wrote what, as the page says it.
     """
 
     key: str

@@ -2,24 +2,19 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
 import pandas as pd
 
-from deniable.study.comparisons import Outcome, Row
+from deniable.study.comparisons import Outcome
 
 Decide = Callable[[], Outcome]
 """Decides a claim; a `LookupError` says that the tables lack what it takes."""
 Test = Callable[[Any], Outcome | Iterable[tuple[str, Decide]]]
 """Decides a claim from what it is about: once, or for each of the readings that it yields."""
-Named = TypeVar("Named")
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def _no_test(_: Any) -> Outcome:
-    raise NotImplementedError("this claim has no test")
 
 
 @dataclass(frozen=True)
@@ -43,8 +38,8 @@ class Claim:
     section: str
     printed: str
     test: str
-    about: str = ""
-    decide: Test = _no_test
+    about: str
+    decide: Test
 
 
 class Claims(list[Claim]):
@@ -86,17 +81,12 @@ class Claims(list[Claim]):
         def enter(function: Function) -> Function:
             known = name or function.__name__.removeprefix("_")
             for case in cases:
-                decide = partial(function, **case)
-                claim = Claim(known, section, printed, test, about, decide)
-                self.append(_filled(claim, case) if case else claim)
+                texts = (known, section, printed, test, about)
+                filled = (text.format(**case) for text in texts) if case else texts
+                self.append(Claim(*filled, partial(function, **case)))
             return function
 
         return enter
-
-
-def _filled(claim: Claim, case: Mapping[str, Any]) -> Claim:
-    texts = ("id", "section", "printed", "test", "about")
-    return replace(claim, **{name: getattr(claim, name).format(**case) for name in texts})
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,21 +113,6 @@ def source_of(table: pd.DataFrame) -> str:
     return str(table["data_source"].iloc[0]) if len(table) else "none"
 
 
-def by(table: pd.DataFrame, column: str) -> dict[float, Row]:
-    """Return the rows of a table by the value of a column."""
-    return {row[column]: row for row in table.to_dict("records")}
-
-
-def decided(tests: Iterable[tuple[Named, Decide]]) -> Iterator[tuple[Named, Outcome]]:
-    """Yield what is decided, as far as the config asked for the cells that it takes."""
-    for claim, decide in tests:
-        try:
-            outcome = decide()
-        except LookupError:
-            continue
-        yield claim, outcome
-
-
 def decide_claims(
     claims: Iterable[Claim], evidence: Mapping[str, Sequence[Evidence]], *settings: str
 ) -> pd.DataFrame:
@@ -159,7 +134,12 @@ def decide_claims(
         out.
     """
     rows = [
-        claim_row(claim, (*found.settings, *reading), outcome, found.source)
+        (
+            *(claim.id, claim.section, claim.printed, *found.settings, *reading, claim.test),
+            *(outcome.figure, outcome.comparisons, outcome.support, outcome.contradict),
+            "surrogate" if found.source == "surrogate" else outcome.verdict,
+            found.source,
+        )
         for claim in claims
         for found in evidence.get(claim.about, ())
         for reading, outcome in _outcomes(claim.decide, found.given)
@@ -173,45 +153,16 @@ def _outcomes(test: Test, given: Any) -> Iterator[tuple[tuple[str, ...], Outcome
         found = test(given)
         if isinstance(found, Outcome):
             yield (), found
-        else:
-            yield from (((name,), outcome) for name, outcome in decided(found))
+            return
+        for name, decide in found:
+            with suppress(LookupError):
+                yield (name,), decide()
 
 
 def claim_columns(*settings: str) -> tuple[str, ...]:
     """Return the columns of a table of claims, with those of the settings they are decided for."""
-    return (
-        "claim",
-        "section",
-        "printed",
-        *settings,
-        "test",
-        "figure",
-        "comparisons",
-        "support",
-        "contradict",
-        "verdict",
-        "data_source",
-    )
+    counts = ("figure", "comparisons", "support", "contradict")
+    return ("claim", "section", "printed", *settings, "test", *counts, "verdict", "data_source")
 
 
 CLAIM_COLUMNS = claim_columns("mechanism", "projection")
-
-
-def claim_row(
-    claim: Claim, settings: Sequence[str], outcome: Outcome, source: str
-) -> tuple[Any, ...]:
-    """Return the row of a claim, in the order of `claim_columns`."""
-    verdict = "surrogate" if source == "surrogate" else outcome.verdict
-    return (
-        claim.id,
-        claim.section,
-        claim.printed,
-        *settings,
-        claim.test,
-        outcome.figure,
-        outcome.comparisons,
-        outcome.support,
-        outcome.contradict,
-        verdict,
-        source,
-    )

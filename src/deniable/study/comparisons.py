@@ -37,15 +37,10 @@ Pair = tuple[Row, Row]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a test found.
+    """What a test found: how many comparisons there were, and how many support and contradict.
 
-    Attributes
-    ----------
-    comparisons, support, contradict : int
-    figure : str
-        The numbers that a reader wants to see.
-    as_a_rule : bool
-        Whether the claim only says what is so as a rule: then the majority decides.
+    ``figure`` has the numbers that a reader wants to see. If the claim only says what is so
+    ``as_a_rule``, the majority decides.
     """
 
     comparisons: int
@@ -90,11 +85,7 @@ def alike(pairs: Sequence[Pair], figure: str, picked_from: int = 1) -> Outcome:
 
     A pair contradicts if it is not alike beyond chance, supports if it is alike beyond chance. An
     interval that reaches 0 is infinite on the scale of factors, so its pair does neither.
-
-    Parameters
-    ----------
-    picked_from : int
-        As in `near`.
+    ``picked_from`` is as in `near`.
     """
     logs = [(logarithms(first), logarithms(second)) for first, second in pairs]
     return near(logs, math.log(SIMILAR), figure, picked_from)
@@ -103,11 +94,8 @@ def alike(pairs: Sequence[Pair], figure: str, picked_from: int = 1) -> Outcome:
 def near(pairs: Sequence[Pair], most: float, figure: str, picked_from: int = 1) -> Outcome:
     """Test that in each pair the medians are at most so far apart, in units of the median.
 
-    Parameters
-    ----------
-    picked_from : int
-        How many pairs there were for each that is given, if these are the ones farthest apart:
-        chance had as many occasions.
+    If these are the pairs farthest apart, each is ``picked_from`` so many: chance had as many
+    occasions.
     """
     limit = _limit(len(pairs) * picked_from)
     support = contradict = 0

@@ -27,13 +27,8 @@ CONFIDENCE = 0.95
 COUNTED_VERDICTS: tuple[Verdict, ...] = ("agrees", "differs", "surrogate")
 AGREEMENT_COLUMNS = ("median_ratio", "typical_factor", "rank_correlation")
 RESULT_COLUMNS = (
-    "published",
-    "regenerated",
-    "ci_low",
-    "ci_high",
-    "replicates",
-    "data_source",
-    "verdict",
+    *("published", "regenerated", "ci_low", "ci_high", "replicates"),
+    *("data_source", "verdict"),
 )
 
 
@@ -50,20 +45,10 @@ class Simulator(Protocol):
 def replicate(
     simulator: Simulator, root_seed: int, study: str, cell: Cell, *, replicates: int, block: int
 ) -> Floats:
-    """Simulate the replicates of a cell, block by block.
+    """Simulate the replicates of a cell, so many together; return an array (replicates, outputs).
 
     Each block has a stream of its own, from the root seed, the study, the cell and the block's
     number: what else runs, and where, changes nothing, and more replicates only add blocks.
-
-    Parameters
-    ----------
-    simulator : Simulator
-    block : int
-        Replicates that are drawn together.
-
-    Returns
-    -------
-    array, shape (replicates, outputs)
     """
     parts = []
     for number, start in enumerate(range(0, replicates, block)):
@@ -131,23 +116,14 @@ def verdict(
     published_replicates: int | None,
     surrogate: bool = False,
 ) -> Verdict:
-    """Hold a regenerated value against a printed one.
+    """Hold a regenerated value against a printed one; without one the verdict is "not printed".
 
     The printed value, give or take half a unit of its last digit, must lie within our interval
     widened by the printed value's own sampling error. That error is taken as ours scaled to the
     paper's replicate count (it shrinks with the root of the count), and the two are independent,
-    so each half-width is multiplied by sqrt(1 + replicates / published_replicates).
-
-    Parameters
-    ----------
-    summary : Summary
-    published : float or None
-        None gives "not printed".
-    half_unit : float
-    published_replicates : int or None
-        None when the printed value has no sampling error.
-    surrogate : bool
-        Whether our value rests on surrogate data: nothing is then to be compared.
+    so each half-width is multiplied by sqrt(1 + replicates / published_replicates). A printed value
+    without sampling error has no such count. Where our value rests on surrogate data nothing is to
+    be compared.
     """
     if surrogate:
         return "surrogate"
@@ -176,7 +152,7 @@ def compare(
     published : DataFrame or None
         As `deniable.study.published.read_published` returns it; its keys may be some of `keys`.
     keys : sequence of str
-        Columns that name a row; the result has them first, then the contract's columns.
+        Columns that name a row; the result has them first, then `RESULT_COLUMNS`.
     """
     if published is None:
         table = results.assign(published=np.nan, half_unit=0.0)
@@ -199,11 +175,8 @@ def compare(
 def plotted(results: pd.DataFrame, keys: Sequence[str], summary: str) -> pd.DataFrame:
     """Return results that no printed number stands beside, as the numbers behind a figure.
 
-    Returns
-    -------
-    DataFrame
-        The key columns, the summary under its name, ``ci_low``, ``ci_high``, ``replicates``,
-        ``data_source``, then what else names a cell.
+    The columns: the keys, the summary under its name, ``ci_low``, ``ci_high``, ``replicates``,
+    ``data_source``, then what else names a cell.
     """
     named = results.rename(columns={"regenerated": summary})
     first = [*keys, summary, "ci_low", "ci_high", "replicates", "data_source"]
@@ -224,26 +197,15 @@ def simulate_chunk(
 ) -> pd.DataFrame:
     """Simulate one chunk of a study's cells and summarise each output.
 
-    Returns
-    -------
-    DataFrame
-        The cell's columns, what names the output, then regenerated, ci_low, ci_high, replicates.
+    The columns: the cell's, what names the output, regenerated, ci_low, ci_high, replicates.
     """
     rows = []
     for cell in chunk_of(cells_of_grids(grids), chunk, chunks):
         values = replicate(simulator, root_seed, study, cell, replicates=replicates, block=block)
         for output, column in zip(simulator.outputs(cell), values.T, strict=True):
             found = SUMMARIES[summary](column)
-            rows.append(
-                dict(cell)
-                | dict(output)
-                | {
-                    "regenerated": found.value,
-                    "ci_low": found.low,
-                    "ci_high": found.high,
-                    "replicates": found.replicates,
-                }
-            )
+            numbers = {"regenerated": found.value, "ci_low": found.low, "ci_high": found.high}
+            rows.append({**cell, **output, **numbers, "replicates": found.replicates})
     return pd.DataFrame(rows)
 
 
@@ -279,27 +241,16 @@ def _as_written(value: Any) -> Any:
 def agreement(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Count verdicts group by group, and say how far apart printed and regenerated are.
 
-    Returns
-    -------
-    DataFrame
-        The columns `by`, then ``cells``, ``agrees``, ``differs``, ``surrogate``,
-        ``median_ratio`` (of regenerated to printed), ``typical_factor`` (exp of the mean absolute
-        log ratio) and ``rank_correlation`` (Spearman's).
+    The columns: `by`, then ``cells``, ``agrees``, ``differs``, ``surrogate``, ``median_ratio`` (of
+    regenerated to printed), ``typical_factor`` (exp of the mean absolute log ratio) and
+    ``rank_correlation`` (Spearman's).
     """
-    columns = [*by, "cells", *COUNTED_VERDICTS, *AGREEMENT_COLUMNS]
     rows = []
     for group, cells in results.dropna(subset=["published"]).groupby(list(by), sort=True):
         log_ratio = (cells["regenerated"] / cells["published"]).apply(np.log)
-        rows.append(
-            dict(zip(by, group, strict=True))
-            | {"cells": len(cells)}
-            | {each: int((cells["verdict"] == each).sum()) for each in COUNTED_VERDICTS}
-            | {
-                "median_ratio": float(np.exp(log_ratio.median())),
-                "typical_factor": float(np.exp(log_ratio.abs().mean())),
-                "rank_correlation": float(
-                    cells["regenerated"].rank().corr(cells["published"].rank())
-                ),
-            }
-        )
+        verdicts = (int((cells["verdict"] == each).sum()) for each in COUNTED_VERDICTS)
+        ratios = np.exp(log_ratio.median()), np.exp(log_ratio.abs().mean())
+        ranks = cells["regenerated"].rank().corr(cells["published"].rank())
+        rows.append((*group, len(cells), *verdicts, *ratios, ranks))
+    columns = [*by, "cells", *COUNTED_VERDICTS, *AGREEMENT_COLUMNS]
     return pd.DataFrame(rows, columns=columns)

@@ -12,13 +12,7 @@ from deniable.errors import DataError
 
 
 def read_published(path: Path | str, value_column: str) -> pd.DataFrame:
-    """Read a table of printed numbers.
-
-    Parameters
-    ----------
-    path : path
-        A CSV file with key columns and one column of printed values.
-    value_column : str
+    """Read a table of printed numbers: a CSV file of key columns and one of printed values.
 
     Returns
     -------
