@@ -309,9 +309,9 @@ def assessment(table: pd.DataFrame) -> Figure:
     size = (2.6 * shape[1] + 0.6, 2.5 * shape[0] + 1.9)
     figure, axes = panels(*shape, size, (0.88, 0.1, 1.15, 1.05), sharex=True, sharey=True)
     for row, matrix in zip(axes, matrices, strict=True):
-        for axis, (title, part) in zip(row, parts.items(), strict=True):
+        for axis, (name, part) in zip(row, parts.items(), strict=True):
             _assessed(axis, part[part["matrix"] == matrix])
-            axis.set_title(title, fontsize=10)
+            axis.set_title(name, fontsize=10)
         row[0].set_ylabel(f"matrix: {matrix}\nagreement with the truth")
     for axis in axes[-1]:
         axis.set(xlabel="p", xticks=sorted(drawn["p"].unique()))
