@@ -17,9 +17,7 @@ from deniable.study.catalog import (
 
 PRINTED_RUNS = 1000  # [multirr], 6.5: medians over 1000 runs
 CLUSTER_QUERY_KEYS = ("dataset", "matrix", "mechanism", "projection", "p", "t_d", "t_v")
-
 PRINTED_TABLES = {
-    # data set, title
     "multirr_table1": ("adult", "Table 1: relative error of RR-Clusters on Adult"),
     "multirr_table2": ("adult6", "Table 2: relative error of RR-Clusters on Adult6"),
 }
