@@ -216,28 +216,55 @@ def pram_studies() -> dict[str, pd.DataFrame]:
             ),
         ],
         "pram_weights": [
-            mean(**weighted, **truth, estimator=estimators, category=categories[-1:],
-                 measure=["coverage"]),
-            mean(**weighted, target=["population"], estimator=estimators, category=categories[:2],
-                 measure=["bias", "variance_ratio"]),
+            mean(
+                **weighted,
+                **truth,
+                estimator=estimators,
+                category=categories[-1:],
+                measure=["coverage"],
+            ),
+            mean(
+                **weighted,
+                target=["population"],
+                estimator=estimators,
+                category=categories[:2],
+                measure=["bias", "variance_ratio"],
+            ),
         ],
         "pram_item_sets": [
-            mean(epsilon=[1.0, 2.0], size=[1, 2], records=[20000], measure=[
-                "support", "relative_error", "standard_error", "coverage_score", "coverage_wald",
-                "coverage_bonferroni", "told_from_zero",
-            ]),
+            mean(
+                epsilon=[1.0, 2.0],
+                size=[1, 2],
+                records=[20000],
+                measure=[
+                    "support",
+                    "relative_error",
+                    "standard_error",
+                    "coverage_score",
+                    "coverage_wald",
+                    "coverage_bonferroni",
+                    "told_from_zero",
+                ],
+            ),
         ],
         "pram_invariant": [
             mean(**made, estimator=["shares", "inverted"], claim=["none"], measure=["inflation"]),
-            mean(**made, estimator=["shares", "inverted"], claim=claims, measure=[
-                "claimed_to_true", "coverage", "coverage_rarest",
-            ]),
+            mean(
+                **made,
+                estimator=["shares", "inverted"],
+                claim=claims,
+                measure=[
+                    "claimed_to_true",
+                    "coverage",
+                    "coverage_rarest",
+                ],
+            ),
         ],
         "pram_joint_loss": [
             mean(**lost, estimator=["true"], measure=["cramers_v"]),
             mean(**lost, estimator=["separate", "separate_inverted", "joint"], measure=distances),
         ],
-    }  # fmt: skip
+    }
     return {name: pd.concat(tables) for name, tables in found.items()}
 
 
@@ -256,11 +283,14 @@ def pram_analyses(data: Microdata) -> dict[str, pd.DataFrame]:
         "pram_worst_sets": pram_breaches.worst_set_table(data, names),
         "pram_design": designs(),
         "pram_channels": pd.DataFrame(
-            [("smokes <b>", u, v, 0.7 if u == v else 0.3) for u in data.domain["smokes"].categories
-             for v in data.domain["smokes"].categories],
+            [
+                ("smokes <b>", u, v, 0.7 if u == v else 0.3)
+                for u in data.domain["smokes"].categories
+                for v in data.domain["smokes"].categories
+            ],
             columns=["design", "true", "reported", "probability"],
         ),
-    }  # fmt: skip
+    }
 
 
 def designs() -> pd.DataFrame:

@@ -26,12 +26,20 @@ def test_a_row_has_the_columns_of_the_table() -> None:
     assert tuple(found.columns) == CLAIM_COLUMNS
     assert found.to_dict("records") == [
         {
-            "claim": "an_id", "section": "6.5", "printed": "what is printed", "mechanism": "joint",
-            "projection": "clip", "test": "what is compared", "figure": "a figure",
-            "comparisons": 3, "support": 2, "contradict": 0, "verdict": "holds",
+            "claim": "an_id",
+            "section": "6.5",
+            "printed": "what is printed",
+            "mechanism": "joint",
+            "projection": "clip",
+            "test": "what is compared",
+            "figure": "a figure",
+            "comparisons": 3,
+            "support": 2,
+            "contradict": 0,
+            "verdict": "holds",
             "data_source": "original",
         }
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(
@@ -58,9 +66,13 @@ def _positive(numbers: Sequence[int]) -> Outcome:
 
 
 @CLAIMS.claim(
-    "Some exceed {least}.", "x > {least}", section="2", about="numbers", name="above_{least}",
+    "Some exceed {least}.",
+    "x > {least}",
+    section="2",
+    about="numbers",
+    name="above_{least}",
     cases=[{"least": 2}, {"least": 9}],
-)  # fmt: skip
+)
 def _above(numbers: Sequence[int], least: int) -> Outcome:
     return counted([any(number > least for number in numbers)], "")
 

@@ -233,13 +233,28 @@ def test_a_mean_has_students_interval() -> None:
 
 def test_the_numbers_of_a_figure_keep_all_that_names_them() -> None:
     rows = pd.DataFrame(
-        {"p": [0.1], "best": ["ours"], "sigma": [0.5], "regenerated": [1.0], "ci_low": [0.0],
-         "ci_high": [2.0], "replicates": [9], "data_source": ["original"]}
-    )  # fmt: skip
+        {
+            "p": [0.1],
+            "best": ["ours"],
+            "sigma": [0.5],
+            "regenerated": [1.0],
+            "ci_low": [0.0],
+            "ci_high": [2.0],
+            "replicates": [9],
+            "data_source": ["original"],
+        }
+    )
     table = plotted(rows, ["sigma", "p"], "median")
     assert list(table) == [
-        "sigma", "p", "median", "ci_low", "ci_high", "replicates", "data_source", "best"
-    ]  # fmt: skip
+        "sigma",
+        "p",
+        "median",
+        "ci_low",
+        "ci_high",
+        "replicates",
+        "data_source",
+        "best",
+    ]
 
 
 def test_a_stream_does_not_depend_on_the_order_of_its_key() -> None:

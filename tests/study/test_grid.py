@@ -10,8 +10,12 @@ from deniable.study.grid import cells_of_grids, chunk_of, values_of
 def test_cells_of_several_grids_keep_their_order() -> None:
     grids = [{"p": [0.1, 0.3], "t_v": [50, 100]}, {"p": [0.5], "t_v": [50]}]
     assert [tuple(cell.values()) for cell in cells_of_grids(grids)] == [
-        (0.1, 50), (0.1, 100), (0.3, 50), (0.3, 100), (0.5, 50)
-    ]  # fmt: skip
+        (0.1, 50),
+        (0.1, 100),
+        (0.3, 50),
+        (0.3, 100),
+        (0.5, 50),
+    ]
 
 
 def test_values_are_listed_once_in_order() -> None:

@@ -15,11 +15,17 @@ def test_every_quotation_stands_in_the_findings(quotation: check_findings.Quotat
 @pytest.mark.parametrize(
     ("quoted", "value", "right"),
     [
-        (".341", 0.34099, True), (".341", 0.3404, False), ("-.12", -0.1195, True),
-        ("19 of 36", 19, True), ("84 of 100", 0.84, True), ("84 of 100", 0.85, False),
-        ("128,000,000", 128_000_000, True), ("1.20", 1.204, True), ("1.20", 1.21, False),
+        (".341", 0.34099, True),
+        (".341", 0.3404, False),
+        ("-.12", -0.1195, True),
+        ("19 of 36", 19, True),
+        ("84 of 100", 0.84, True),
+        ("84 of 100", 0.85, False),
+        ("128,000,000", 128_000_000, True),
+        ("1.20", 1.204, True),
+        ("1.20", 1.21, False),
     ],
-)  # fmt: skip
+)
 def test_a_value_must_round_to_what_is_quoted(quoted: str, value: float, right: bool) -> None:
     assert check_findings.holds(quoted, value) is right
 
