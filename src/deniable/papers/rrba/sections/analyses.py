@@ -8,7 +8,7 @@ import pandas as pd
 
 from deniable.display import Row, Tables, groups_of, nearest, rows_of
 from deniable.papers.rrba.catalog import CONVERGENCE_KEYS
-from deniable.papers.rrba.names import (
+from deniable.papers.rrba.settings import (
     CONSISTENCY_METHODS,
     CRITERIA,
     DATASETS,
