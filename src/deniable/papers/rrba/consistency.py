@@ -58,17 +58,9 @@ def consistency_table(
 ) -> pd.DataFrame:
     """Return how far views disagree and tables are from the truth, before and after.
 
-    Parameters
-    ----------
-    files : mapping of str to Microdata
-        With few attributes: the programs have a variable an effect.
-    probabilities : sequence of float
-        The p.
-    seed : int
-        Root of the random streams.
-    replicates : int, >= 2
-    sizes : sequence of int, of `OTHER_SIZE`
-        k, attributes a table of a view.
+    Files by name should have few attributes: the programs have a variable an effect. The
+    ``probabilities`` are the p, ``sizes`` (of `OTHER_SIZE`) k, attributes a table of a view; of
+    ``replicates`` it takes 2 at least.
 
     Returns
     -------
@@ -114,12 +106,10 @@ def collected(
         own = Microdata(data.domain, tuple(column[part] for column in data.columns))
         for combination in view:
             counts = own.counts(combination)
-            blocks = split_blocks(
-                counts.reshape(-1), block_sizes(len(own), block_size), 1, generator
-            )
+            sizes = block_sizes(len(own), block_size)
+            blocks = split_blocks(counts.reshape(-1), sizes, 1, generator)
             estimate = collect(blocks, keep, generator, POOLED).estimate()
-            table = estimate.reshape(counts.shape)
-            found.append(NoisyTable(combination, table, float(len(own))))
+            found.append(NoisyTable(combination, estimate.reshape(counts.shape), float(len(own))))
     return found
 
 
