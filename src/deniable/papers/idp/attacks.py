@@ -108,7 +108,7 @@ class _Attacks:
         changed = np.where(record > upper - record, 0.0, upper)
         one, other = (NoisyCentroids(each, upper / share, upper) for each in (record, changed))
         found = likelihood_attack(one, other, self._generator("laplace", "dp", 1), self.runs)
-        return self._row("likelihood", WHOLE_RECORD, "dp", FROZEN, "record", None, found)
+        return self._row(found, None, "likelihood", WHOLE_RECORD, "dp", FROZEN, "record")
 
     def _partition(self, method: Variant, k: int) -> dict[str, Any]:
         column, changed = self.values[:, 0], self.values[:, 0].copy()
@@ -117,7 +117,7 @@ class _Attacks:
         one, other = (self._of_first(method, k, each) for each in (column, changed))
         found = partition_attack(one, other, generator, self.runs)
         what = "smallest value to U, first attribute"
-        return self._row("partition", what, method, AS_IT_RUNS, "record", k, found)
+        return self._row(found, k, "partition", what, method, AS_IT_RUNS, "record")
 
     def _partition_of_random_changes(self, method: Variant, k: int) -> dict[str, Any]:
         """Attack as often, with another record and another record's value each time."""
@@ -133,7 +133,7 @@ class _Attacks:
             right += partition_attack(actual, neighbour, generator, 1).right
         what = "a random record gets another's value, first attribute"
         found = Accuracy(right, tried)
-        return self._row("partition", what, method, AS_IT_RUNS, "record", k, found)
+        return self._row(found, k, "partition", what, method, AS_IT_RUNS, "record")
 
     def _of_first(
         self, method: Variant, k: int, column: Floats
@@ -155,9 +155,8 @@ class _Attacks:
             generator = self._generator(f"likelihood {reading}", method, clustered.k)
             pair = _those(actual, differs), _those(other, differs)
             found = likelihood_attack(*pair, generator, self.runs)
-            yield self._row(
-                "likelihood", WHOLE_RECORD, method, reading, "attribute", clustered.k, found
-            )
+            what = ("likelihood", WHOLE_RECORD, method, reading, "attribute")
+            yield self._row(found, clustered.k, *what)
 
     def _worst_neighbour(self, clustered: ClusteredFile, shipped: Masking) -> Masking:
         """Return how a neighbour is masked: the record with most to lose goes to an end of each.
@@ -184,26 +183,15 @@ class _Attacks:
         key = {"audit": attack, "data": self.file.dataset, "method": method, "k": k}
         return generator_for(self.seed, key | {"epsilon": self.epsilon})
 
-    def _row(
-        self,
-        attack: str,
-        neighbour: str,
-        method: str,
-        reading: str,
-        unit: str,
-        k: int | None,
-        found: Accuracy,
-    ) -> dict[str, Any]:
+    def _row(self, found: Accuracy, k: int | None, *what: str) -> dict[str, Any]:
+        """Return a row about an attack, a neighbour, a method, its reading and a unit."""
+        about = ("attack", "neighbour", "method", "reading", "unit")
         low, high = found.interval()
         surely, _ = found.interval(1 - 2 * FALSE_ALARM)
         allowed = largest_accuracy(self.epsilon)
         return {
             "dataset": self.file.dataset,
-            "attack": attack,
-            "neighbour": neighbour,
-            "method": method,
-            "reading": reading,
-            "unit": unit,
+            **dict(zip(about, what, strict=True)),
             "k": k,
             "claimed_epsilon": self.epsilon,
             "accuracy": found.value,

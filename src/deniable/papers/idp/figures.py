@@ -90,11 +90,8 @@ FOREST_LINES: Mapping[str, Line] = {
 def errors(table: pd.DataFrame, dataset: str) -> Figure:
     """Draw the mean SSE on a data set, "census" or "wine".
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns method, epsilon, domain_factor, k, mean_sse, ci_low, ci_high, replicates,
-        data_source.
+    The columns are method, epsilon, domain_factor, k, mean_sse, ci_low, ci_high, replicates,
+    data_source.
     """
     epsilons, factors = _values(table, "epsilon"), _values(table, "domain_factor")
     figure, axes = _over_k(table, len(factors), len(epsilons), 2.9, 2.75)
@@ -121,11 +118,8 @@ def errors(table: pd.DataFrame, dataset: str) -> Figure:
 def f_measures(table: pd.DataFrame, dataset: str) -> Figure:
     """Draw the F-measures on a data set, "census" or "wine".
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns method, epsilon, domain_factor, k, class, f_measure, ci_low, ci_high, replicates,
-        data_source; epsilon, domain_factor and k are 0 where they do not apply.
+    The columns are method, epsilon, domain_factor, k, class, f_measure, ci_low, ci_high,
+    replicates, data_source; epsilon, domain_factor and k are 0 where they do not apply.
     """
     epsilons, factors = _values(table, "epsilon"), _values(table, "domain_factor")
     columns = list(product(factors, dict.fromkeys(table["class"])))
@@ -163,12 +157,12 @@ def _over_k(
     size = width * columns + 0.9, height * rows + 1.9
     around = (0.8, 0.12, 1.1, 1.15)
     figure, axes = panels(rows, columns, size, around, (0.08, 0.22), sharex=True, sharey="row")
-    sizes = table.loc[table["k"] != NOT_APPLICABLE, "k"]
+    sizes = _values(table, "k")
     for axis in axes.flat:
         axis.set_xscale("log")
-        ticks = [tick for tick in K_TICKS if sizes.min() <= tick <= sizes.max()]
+        ticks = [tick for tick in K_TICKS if sizes[0] <= tick <= sizes[-1]]
         plain_ticks(axis.xaxis, ticks, as_number)
-        axis.set_xlim(sizes.min() / 1.12, sizes.max() * 1.12)
+        axis.set_xlim(sizes[0] / 1.12, sizes[-1] * 1.12)
         gridded(axis)
     for axis in axes[-1]:
         axis.set_xlabel("k")
@@ -226,11 +220,8 @@ SHIFTS: Mapping[str, float] = {"dp_um": 0.94, "idp_ls": 1.0, "idp_cbls": 1.06}
 def claimed_and_exact(table: pd.DataFrame) -> Figure:
     """Draw by which factor each unit exceeds the epsilon that is claimed for it, over k.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns dataset, method, reading, unit, k, epsilon, domain_factor, domain, clusters,
-        attribute, times_claimed, note, data_source; at its largest epsilon and first factor.
+    The columns are dataset, method, reading, unit, k, epsilon, domain_factor, domain, clusters,
+    attribute, times_claimed, note, data_source; the largest epsilon and first factor are drawn.
     """
     largest = table["epsilon"].max()
     shown = table[
@@ -344,11 +335,8 @@ LAPLACE = ("#1b1f24", "^", "Laplace DP")
 def attacks(table: pd.DataFrame) -> Figure:
     """Draw how often an intruder tells the file from a neighbour, over the claimed epsilon.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns dataset, attack, neighbour, method, reading, k, claimed_epsilon, accuracy, ci_low,
-        ci_high, allowed, replicates, data_source.
+    The columns are dataset, attack, neighbour, method, reading, k, claimed_epsilon, accuracy,
+    ci_low, ci_high, allowed, replicates, data_source.
     """
     k = table["k"].max()
     shown = table[(table["k"] == k) | table["k"].isna()]
