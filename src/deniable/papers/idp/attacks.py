@@ -57,15 +57,12 @@ def attack_table(
 ) -> pd.DataFrame:
     """Attack releases of a data set and of a neighbour, `runs` times each.
 
-    Returns
-    -------
-    DataFrame
-        ``dataset``, ``attack`` ("partition" or "likelihood"), ``neighbour`` (what is changed),
-        ``method``, ``reading``, ``unit`` (what is released), ``k``, ``claimed_epsilon`` (of the
-        record, though the partition attack changes a single attribute), ``accuracy`` with its 95 %
-        interval from ``replicates`` releases, ``allowed`` (the most that the claimed epsilon
-        allows), ``epsilon_at_least`` (which the interval's lower end proves) and ``holds``: False
-        if a 99.98 % interval lies above what is allowed, else empty, for no attack proves a claim.
+    Columns are ``dataset``, ``attack`` ("partition" or "likelihood"), ``neighbour`` (what is
+    changed), ``method``, ``reading``, ``unit`` (what is released), ``k``, ``claimed_epsilon`` (of
+    the record, though the partition attack changes a single attribute), ``accuracy`` with its 95 %
+    interval from ``replicates`` releases, ``allowed`` (the most that the claimed epsilon allows),
+    ``epsilon_at_least`` (which the interval's lower end proves) and ``holds``: False if a 99.98 %
+    interval lies above what is allowed, else empty, for no attack proves a claim.
     """
     file = file_of(name, data, domain_factor)
     every = [_Attacks(file, data.values, epsilon, runs, seed) for epsilon in epsilons]
@@ -215,17 +212,14 @@ def protection_table(
 ) -> pd.DataFrame:
     """Compare what releases protect with what microaggregation alone protects.
 
-    Returns
-    -------
-    DataFrame
-        ``dataset``, ``measure``, ``method``, ``k``, ``epsilon``, ``value`` under the method,
-        ``microaggregation`` (the same measure of the microaggregated file), ``less_protection``
-        (whether the first is larger) and ``replicates`` (records looked for). Measures:
+    Columns are ``dataset``, ``measure``, ``method``, ``k``, ``epsilon``, ``value`` under the
+    method, ``microaggregation`` (the same measure of the microaggregated file), ``less_protection``
+    (whether the first is larger) and ``replicates`` (records looked for). Measures:
 
-        - "loss between clusters with one mean": between (1, 2, 3) and (2, 2, 2), which
-          microaggregation does not tell apart (no data set);
-        - "values known for certain": share of all values;
-        - "records linked": share of records whose released values are the nearest to their own.
+    - "loss between clusters with one mean": between (1, 2, 3) and (2, 2, 2), which
+      microaggregation does not tell apart (no data set);
+    - "values known for certain": share of all values;
+    - "records linked": share of records whose released values are the nearest to their own.
     """
     file = file_of(name, data, domain_factor)
     linked = _linked(file, data.values, k, epsilons, seed)

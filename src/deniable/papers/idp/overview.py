@@ -1,10 +1,10 @@
 """The report's page on individual differential privacy: promised, delivered, protected."""
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -65,7 +65,10 @@ def overview(tables: Tables) -> dict[str, Any]:
         "centroids_keep": all(row and row["verdict"] == "holds" for row in centroids),
         "helps": _noise_helps(datasets),
         "domain": data_driven(audit, at),
-        "other_epsilons": _by_epsilon(pages, sorted(audit["epsilon"].unique())),
+        "other_epsilons": [
+            {"dataset": name, "epsilon": e, "cells": {m: page.delivered(m, e) for m in MASKED}}
+            for (name, page), e in product(pages.items(), sorted(audit["epsilon"].unique()))
+        ],
         "allowed": None if at.epsilon is None else 1 / (1 + math.exp(-at.epsilon)),
     }
 
@@ -90,14 +93,6 @@ def _deliveries(audit: pd.DataFrame, at: Shown) -> dict[tuple[str, str, float, s
     together = (part["unit"] == "attribute") & (part["attribute"] == ALL)
     rows = [judged(row) for row in rows_of(part[~together & ~noted(part, CERTIFICATE)])]
     return {(row["dataset"], row["method"], row["epsilon"], row["unit"]): row for row in rows}
-
-
-def _by_epsilon(pages: Mapping[str, "_Page"], epsilons: Sequence[float]) -> list[Row]:
-    """Return what is delivered at every epsilon."""
-    return [
-        {"dataset": name, "epsilon": e, "cells": {m: page.delivered(m, e) for m in MASKED}}
-        for (name, page), e in itertools.product(pages.items(), epsilons)
-    ]
 
 
 @dataclass(frozen=True)

@@ -62,21 +62,18 @@ def consistency_table(
     ``probabilities`` are the p, ``sizes`` (of `OTHER_SIZE`) k, attributes a table of a view; of
     ``replicates`` it takes 2 at least.
 
-    Returns
-    -------
-    DataFrame
-        `COLUMNS`, a row a setting, kind of tables and method.
+    Returned is a row a setting, kind of tables and method, of `COLUMNS`.
 
-        ``tables``: "observed", those of the views; "in several", smaller tables that several
-        views hold (before: the margin of the first that does); "in none", larger ones that no view
-        holds, for which there is no before. ``method``: "nearest" treats each table by itself;
-        "l2" and "l1" are the programs. ``closed_form``: share of trials in which the averages of
-        margins, the closed form of l2, leave no cell of the observed tables below 0, so that these
-        need no program. ``printed_feasible``: share in which the program as printed, which demands
-        equality with all views, has a solution. ``disagreement``: largest difference between
-        margins that two of the observed tables share, mean over trials. ``negative``: share of
-        cells below 0. ``distance``: l2 distance from the file's proportions, mean over tables and
-        trials; ``change`` is after less before, with its 95 % interval over trials.
+    ``tables``: "observed", those of the views; "in several", smaller tables that several views hold
+    (before: the margin of the first that does); "in none", larger ones that no view holds, for
+    which there is no before. ``method``: "nearest" treats each table by itself; "l2" and "l1" are
+    the programs. ``closed_form``: share of trials in which the averages of margins, the closed form
+    of l2, leave no cell of the observed tables below 0, so that these need no program.
+    ``printed_feasible``: share in which the program as printed, which demands equality with all
+    views, has a solution. ``disagreement``: largest difference between margins that two of the
+    observed tables share, mean over trials. ``negative``: share of cells below 0. ``distance``: l2
+    distance from the file's proportions, mean over tables and trials; ``change`` is after less
+    before, with its 95 % interval over trials.
     """
     if replicates < 2:
         raise DeniableError(f"{replicates} trials give no interval; use at least 2")

@@ -69,14 +69,11 @@ def epsilon_table(
     ``floors``, in (0, 1], of tables that are made of the data; ``rounds``: how often a client
     answers again.
 
-    Returns
-    -------
-    DataFrame
-        `EPSILON_COLUMNS`. ``unit``: "answer", "view", or "rounds". ``table``: "uniform" (before the
-        first block), "lowest" (any table that touches its floor), or "true" (the data's own
-        proportions, where the protocol is heading, projected on the floor; of a data set the worst
-        combination, or view). ``cells`` are those of the table, of a view those of all its tables
-        together.
+    Columns are `EPSILON_COLUMNS`. ``unit``: "answer", "view", or "rounds". ``table``: "uniform"
+    (before the first block), "lowest" (any table that touches its floor), or "true" (the data's own
+    proportions, where the protocol is heading, projected on the floor; of a data set the worst
+    combination, or view). ``cells`` are those of the table, of a view those of all its tables
+    together.
     """
     rows = [row for p in probabilities for row in _single_tables(p, floors, rounds)]
     for name, data in files.items():
