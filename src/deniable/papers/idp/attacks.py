@@ -110,9 +110,8 @@ class _Attacks:
     def _partition(self, method: Variant, k: int) -> dict[str, Any]:
         column, changed = self.values[:, 0], self.values[:, 0].copy()
         changed[np.argsort(column, kind="stable")[0]] = self.file.upper[0]
-        generator = self._generator("partition", method, k)
-        one, other = (self._of_first(method, k, each) for each in (column, changed))
-        found = partition_attack(one, other, generator, self.runs)
+        pair = (self._of_first(method, k, each) for each in (column, changed))
+        found = partition_attack(*pair, self._generator("partition", method, k), self.runs)
         what = "smallest value to U, first attribute"
         return self._row(found, k, "partition", what, method, AS_IT_RUNS, "record")
 
@@ -129,8 +128,7 @@ class _Attacks:
             neighbour = self._of_first(method, k, changed)
             right += partition_attack(actual, neighbour, generator, 1).right
         what = "a random record gets another's value, first attribute"
-        found = Accuracy(right, tried)
-        return self._row(found, k, "partition", what, method, AS_IT_RUNS, "record")
+        return self._row(Accuracy(right, tried), k, "partition", what, method, AS_IT_RUNS, "record")
 
     def _of_first(
         self, method: Variant, k: int, column: Floats
@@ -223,8 +221,7 @@ def protection_table(
     """
     file = file_of(name, data, domain_factor)
     linked = _linked(file, data.values, k, epsilons, seed)
-    rows = [*_twins(epsilons), *_certain(file, k), *linked]
-    table = pd.DataFrame(rows)
+    table = pd.DataFrame([*_twins(epsilons), *_certain(file, k), *linked])
     less = table["value"] > table["microaggregation"]
     table.insert(list(table.columns).index("replicates"), "less_protection", less)
     return table.astype({"k": "Int64", "replicates": "Int64"})

@@ -1,6 +1,6 @@
 """Figures 3 to 6 of [idp] with honest competitors, and those of the audit and of attacks."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
@@ -22,6 +22,7 @@ from deniable.display import (
     in_style,
     legend_below,
     line_with_band,
+    mark_key,
     panels,
     plain,
     plain_ticks,
@@ -243,7 +244,10 @@ def claimed_and_exact(table: pd.DataFrame) -> Figure:
                 part = part[(part["attribute"] == ALL) == (of == ALL)]
             _ratios(axis, part, infinite)
     keys = [
-        *_markers(METHODS.values(), markersize=4),
+        *(
+            Line2D([], [], color=colour, marker=marker, label=label, markersize=4)
+            for colour, marker, label in METHODS.values()
+        ),
         Line2D([], [], color=INK, linestyle="-", label="scale frozen (exact)"),
         Line2D([], [], color=INK, linestyle="--", label="as it runs (at least)"),
     ]
@@ -276,10 +280,6 @@ def _by_dataset(
         last.set_xlabel(labels[0])
     rows = (table[table["dataset"] == dataset] for dataset in datasets)
     return figure, zip(rows, axes, strict=True)
-
-
-def _markers(styles: Iterable[tuple[str, str, str]], **more: Any) -> list[Line2D]:
-    return [Line2D([], [], color=c, marker=m, label=label, **more) for c, m, label in styles]
 
 
 def _ratios(axis: Axes, part: pd.DataFrame, infinite: float) -> None:
@@ -353,7 +353,7 @@ def attacks(table: pd.DataFrame) -> Figure:
             _accuracies(axis, part)
     styles = [style for name, style in METHODS.items() if name in set(table["method"])]
     keys = [
-        *_markers([*styles, LAPLACE], linestyle="none"),
+        *(mark_key(*style) for style in (*styles, LAPLACE)),
         Line2D([], [], color=INK, label="most that the claimed epsilon allows"),
     ]
     legend_below(figure, keys, 5)

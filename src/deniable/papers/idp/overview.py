@@ -46,12 +46,8 @@ def overview(tables: Tables) -> dict[str, Any]:
     found = _deliveries(audit, at)
     pages = {name: _Page(tables, name, at, found) for name in names}
     datasets = {name: page.whole() for name, page in pages.items()}
-    delivered = [
-        row["delivered"]["record"]
-        for page in datasets.values()
-        for row in page["rows"]
-        if row["method"] in CLUSTERED and row["delivered"]["record"]
-    ]
+    every = (page["by"][name] for page in datasets.values() for name in CLUSTERED)
+    delivered = [row["delivered"]["record"] for row in every if row["delivered"]["record"]]
     centroids = [page["by"]["dp_um"]["delivered"]["attribute"] for page in datasets.values()]
     return {
         "at": at,
