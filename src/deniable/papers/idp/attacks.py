@@ -110,8 +110,8 @@ class _Attacks:
     def _partition(self, method: Variant, k: int) -> dict[str, Any]:
         column, changed = self.values[:, 0], self.values[:, 0].copy()
         changed[np.argsort(column, kind="stable")[0]] = self.file.upper[0]
-        pair = (self._of_first(method, k, each) for each in (column, changed))
-        found = partition_attack(*pair, self._generator("partition", method, k), self.runs)
+        one, other = (self._of_first(method, k, each) for each in (column, changed))
+        found = partition_attack(one, other, self._generator("partition", method, k), self.runs)
         what = "smallest value to U, first attribute"
         return self._row(found, k, "partition", what, method, AS_IT_RUNS, "record")
 
