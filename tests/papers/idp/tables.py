@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.papers.idp.claims.decided import CLAIM_COLUMNS
 from deniable.papers.idp.names import FOREST_TITLES, MASKED, SSE_TITLES
+from deniable.study import claim_columns
 
 EPSILONS, FACTORS, SIZES = (0.01, 0.1, 1.0), (1.5, 10.0), (3, 10)
 ATTACK_COLUMNS = [
@@ -218,7 +218,7 @@ def claims_table(surrogate: bool = False) -> pd.DataFrame:
     table = table.assign(comparisons=3, support=2, contradict=0, data_source="original")
     if surrogate:
         table = table.assign(verdict="surrogate", data_source="surrogate")
-    return table[list(CLAIM_COLUMNS)]
+    return table[list(claim_columns("dataset"))]
 
 
 def all_tables() -> dict[str, pd.DataFrame]:

@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deniable.papers.idp.claims.decided import CLAIM_COLUMNS, claims, every_claim
+from deniable.papers.idp.claims.decided import CLAIMS, claims
 from deniable.papers.idp.claims.sse import Tables
 from deniable.records.numeric import NumericMicrodata
+from deniable.study import claim_columns
 
 EPSILONS, FACTORS, SIZES = (0.01, 0.1, 1.0), (1.5, 10.0), (3, 10, 25, 50)
 FOREST_SIZES = (3, 10, 50)
@@ -116,11 +117,11 @@ def test_every_claim_is_decided_on_one_of_the_data_sets(records: NumericMicrodat
     decided = set()
     for dataset in ("census", "wine"):
         found = claims(tables(records, dataset))
-        assert tuple(found.columns) == CLAIM_COLUMNS
+        assert tuple(found.columns) == claim_columns("dataset")
         assert set(found["dataset"]) == {dataset}
         assert found["claim"].is_unique
         decided |= set(found["claim"])
-    assert decided == {claim.id for claim in every_claim()}
+    assert decided == {claim.id for claim in CLAIMS}
 
 
 @pytest.mark.parametrize("dataset", ["census", "wine"])

@@ -57,15 +57,12 @@ def attack_table(
 ) -> pd.DataFrame:
     """Attack releases of a data set and of a neighbour, `runs` times each.
 
-    Returns
-    -------
-    DataFrame
-        ``dataset``, ``attack`` ("partition" or "likelihood"), ``neighbour`` (what is changed),
-        ``method``, ``reading``, ``unit`` (what is released), ``k``, ``claimed_epsilon`` (of the
-        record, though the partition attack changes a single attribute), ``accuracy`` with its 95 %
-        interval from ``replicates`` releases, ``allowed`` (the most that the claimed epsilon
-        allows), ``epsilon_at_least`` (which the interval's lower end proves) and ``holds``: False
-        if a 99.98 % interval lies above what is allowed, else empty, for no attack proves a claim.
+    Columns are ``dataset``, ``attack`` ("partition" or "likelihood"), ``neighbour`` (what is
+    changed), ``method``, ``reading``, ``unit`` (what is released), ``k``, ``claimed_epsilon`` (of
+    the record, though the partition attack changes a single attribute), ``accuracy`` with its 95 %
+    interval from ``replicates`` releases, ``allowed`` (the most that the claimed epsilon allows),
+    ``epsilon_at_least`` (which the interval's lower end proves) and ``holds``: False if a 99.98 %
+    interval lies above what is allowed, else empty, for no attack proves a claim.
     """
     file = file_of(name, data, domain_factor)
     every = [_Attacks(file, data.values, epsilon, runs, seed) for epsilon in epsilons]
@@ -108,16 +105,15 @@ class _Attacks:
         changed = np.where(record > upper - record, 0.0, upper)
         one, other = (NoisyCentroids(each, upper / share, upper) for each in (record, changed))
         found = likelihood_attack(one, other, self._generator("laplace", "dp", 1), self.runs)
-        return self._row("likelihood", WHOLE_RECORD, "dp", FROZEN, "record", None, found)
+        return self._row(found, None, "likelihood", WHOLE_RECORD, "dp", FROZEN, "record")
 
     def _partition(self, method: Variant, k: int) -> dict[str, Any]:
         column, changed = self.values[:, 0], self.values[:, 0].copy()
         changed[np.argsort(column, kind="stable")[0]] = self.file.upper[0]
-        generator = self._generator("partition", method, k)
         one, other = (self._of_first(method, k, each) for each in (column, changed))
-        found = partition_attack(one, other, generator, self.runs)
+        found = partition_attack(one, other, self._generator("partition", method, k), self.runs)
         what = "smallest value to U, first attribute"
-        return self._row("partition", what, method, AS_IT_RUNS, "record", k, found)
+        return self._row(found, k, "partition", what, method, AS_IT_RUNS, "record")
 
     def _partition_of_random_changes(self, method: Variant, k: int) -> dict[str, Any]:
         """Attack as often, with another record and another record's value each time."""
@@ -132,8 +128,7 @@ class _Attacks:
             neighbour = self._of_first(method, k, changed)
             right += partition_attack(actual, neighbour, generator, 1).right
         what = "a random record gets another's value, first attribute"
-        found = Accuracy(right, tried)
-        return self._row("partition", what, method, AS_IT_RUNS, "record", k, found)
+        return self._row(Accuracy(right, tried), k, "partition", what, method, AS_IT_RUNS, "record")
 
     def _of_first(
         self, method: Variant, k: int, column: Floats
@@ -155,9 +150,8 @@ class _Attacks:
             generator = self._generator(f"likelihood {reading}", method, clustered.k)
             pair = _those(actual, differs), _those(other, differs)
             found = likelihood_attack(*pair, generator, self.runs)
-            yield self._row(
-                "likelihood", WHOLE_RECORD, method, reading, "attribute", clustered.k, found
-            )
+            what = ("likelihood", WHOLE_RECORD, method, reading, "attribute")
+            yield self._row(found, clustered.k, *what)
 
     def _worst_neighbour(self, clustered: ClusteredFile, shipped: Masking) -> Masking:
         """Return how a neighbour is masked: the record with most to lose goes to an end of each.
@@ -184,26 +178,15 @@ class _Attacks:
         key = {"audit": attack, "data": self.file.dataset, "method": method, "k": k}
         return generator_for(self.seed, key | {"epsilon": self.epsilon})
 
-    def _row(
-        self,
-        attack: str,
-        neighbour: str,
-        method: str,
-        reading: str,
-        unit: str,
-        k: int | None,
-        found: Accuracy,
-    ) -> dict[str, Any]:
+    def _row(self, found: Accuracy, k: int | None, *what: str) -> dict[str, Any]:
+        """Return a row about an attack, a neighbour, a method, its reading and a unit."""
+        about = ("attack", "neighbour", "method", "reading", "unit")
         low, high = found.interval()
         surely, _ = found.interval(1 - 2 * FALSE_ALARM)
         allowed = largest_accuracy(self.epsilon)
         return {
             "dataset": self.file.dataset,
-            "attack": attack,
-            "neighbour": neighbour,
-            "method": method,
-            "reading": reading,
-            "unit": unit,
+            **dict(zip(about, what, strict=True)),
             "k": k,
             "claimed_epsilon": self.epsilon,
             "accuracy": found.value,
@@ -227,22 +210,18 @@ def protection_table(
 ) -> pd.DataFrame:
     """Compare what releases protect with what microaggregation alone protects.
 
-    Returns
-    -------
-    DataFrame
-        ``dataset``, ``measure``, ``method``, ``k``, ``epsilon``, ``value`` under the method,
-        ``microaggregation`` (the same measure of the microaggregated file), ``less_protection``
-        (whether the first is larger) and ``replicates`` (records looked for). Measures:
+    Columns are ``dataset``, ``measure``, ``method``, ``k``, ``epsilon``, ``value`` under the
+    method, ``microaggregation`` (the same measure of the microaggregated file), ``less_protection``
+    (whether the first is larger) and ``replicates`` (records looked for). Measures:
 
-        - "loss between clusters with one mean": between (1, 2, 3) and (2, 2, 2), which
-          microaggregation does not tell apart (no data set);
-        - "values known for certain": share of all values;
-        - "records linked": share of records whose released values are the nearest to their own.
+    - "loss between clusters with one mean": between (1, 2, 3) and (2, 2, 2), which
+      microaggregation does not tell apart (no data set);
+    - "values known for certain": share of all values;
+    - "records linked": share of records whose released values are the nearest to their own.
     """
     file = file_of(name, data, domain_factor)
     linked = _linked(file, data.values, k, epsilons, seed)
-    rows = [*_twins(epsilons), *_certain(file, k), *linked]
-    table = pd.DataFrame(rows)
+    table = pd.DataFrame([*_twins(epsilons), *_certain(file, k), *linked])
     less = table["value"] > table["microaggregation"]
     table.insert(list(table.columns).index("replicates"), "less_protection", less)
     return table.astype({"k": "Int64", "replicates": "Int64"})

@@ -85,18 +85,15 @@ def cluster_table(
 ) -> pd.DataFrame:
     """Hold each sensitivity against all changes of one record, attribute by attribute.
 
-    Returns
-    -------
-    DataFrame
-        ``dataset``, ``attribute``, ``method``, ``k``, ``domain_factor``, ``clusters`` (how many);
-        ``tightness_fixed`` and ``tightness_fixed_median``, the largest and the median over clusters
-        of largest change / claimed sensitivity if records stay in their clusters, and
-        ``tightness_anew``, the largest if clusters are formed anew: above 1 the sensitivity is too
-        small; ``attribute_times_claimed``, the exact epsilon of all centroids of the attribute over
-        the claimed one, scale frozen; ``records_beyond``, the share of records that alone exceed
-        the claim; ``clusters_without_noise`` and ``values_without_noise``, shares; and
-        ``values_certain_from_means``, the share of values that the means of the clusters alone
-        give away.
+    Columns are ``dataset``, ``attribute``, ``method``, ``k``, ``domain_factor``, ``clusters`` (how
+    many); ``tightness_fixed`` and ``tightness_fixed_median``, the largest and the median over
+    clusters of largest change / claimed sensitivity if records stay in their clusters, and
+    ``tightness_anew``, the largest if clusters are formed anew: above 1 the sensitivity is too
+    small; ``attribute_times_claimed``, the exact epsilon of all centroids of the attribute over the
+    claimed one, scale frozen; ``records_beyond``, the share of records that alone exceed the claim;
+    ``clusters_without_noise`` and ``values_without_noise``, shares; and
+    ``values_certain_from_means``, the share of values that the means of the clusters alone give
+    away.
     """
     files = [file_of(name, data, factor) for factor in domain_factors]
     every = (ClusteredFile(file, size) for file in files for size in k)

@@ -28,19 +28,12 @@ SPLIT = ("", "_clusters", "_attacks", "_protection")
 """Ends of the names of what audits and attacks find on each data set."""
 
 STUDIES = {
-    **{
-        name: Study(".sse:IdpSse", ("k",), summary="mean", datasets=(FIGURES_OF[name],))
-        for name in SSE
-    },
-    **{
-        name: Study(
-            ".forests:IdpForests",
-            ("domain_factors", "attribute"),
-            summary="mean",
-            datasets=(FIGURES_OF[name],),
-        )
-        for name in FORESTS
-    },
+    name: Study(code, takes, summary="mean", datasets=(FIGURES_OF[name],))
+    for names, code, takes in (
+        (SSE, ".sse:IdpSse", ("k",)),
+        (FORESTS, ".forests:IdpForests", ("domain_factors", "attribute")),
+    )
+    for name in names
 }
 TABLES = tuple(
     StudyTable(
@@ -54,28 +47,23 @@ TABLES = tuple(
 )
 
 
-def _on(name: str) -> tuple[Analysis, Analysis]:
+def _on(name: str) -> tuple[Analysis, ...]:
     """Return the audit of a data set and the attacks on it, whose tables are joined below."""
     found = [AnalysisTable(f"{name}{end}", "", None, "audit/idp") for end in SPLIT]
-    return (
+    return tuple(
         Analysis(
-            f"audit_{name}",
-            ".audit:audited",
-            tuple(found[:2]),
-            f"Auditing individual differential privacy on {name}",
+            f"{job}_{name}",
+            code,
+            tuple(tables),
+            f"{job.capitalize()}ing individual differential privacy on {name}",
             data=(name,),
-            settings="analyses.idp_audit",
+            settings=f"analyses.{settings}",
             resources=MINUTES,
-        ),
-        Analysis(
-            f"attack_{name}",
-            ".attacks:attacked",
-            tuple(found[2:]),
-            f"Attacking individual differential privacy on {name}",
-            data=(name,),
-            settings="analyses.idp_attacks",
-            resources=MINUTES,
-        ),
+        )
+        for job, code, tables, settings in (
+            ("audit", ".audit:audited", found[:2], "idp_audit"),
+            ("attack", ".attacks:attacked", found[2:], "idp_attacks"),
+        )
     )
 
 
@@ -137,21 +125,15 @@ FIGURES = (
         Figure(
             name,
             draw,
-            f"Figure {name[-1]}: {what.format(DATASETS[FIGURES_OF[name]])}, {over}",
+            f"Figure {name[-1]}: {what.format(DATASETS[FIGURES_OF[name]])}",
             options={"dataset": FIGURES_OF[name]},
         )
-        for names, draw, what, over in (
-            (
-                SSE,
-                ".figures:errors",
-                "mean SSE of masked {} records over k",
-                "by epsilon and domain",
-            ),
+        for names, draw, what in (
+            (SSE, ".figures:errors", "mean SSE of masked {} records over k, by epsilon and domain"),
             (
                 FORESTS,
                 ".figures:f_measures",
-                "F-measures of classifiers trained on protected {} records",
-                "over k",
+                "F-measures of classifiers trained on protected {} records, over k",
             ),
         )
         for name in names

@@ -1,6 +1,6 @@
 """Figures 3 to 6 of [idp] with honest competitors, and those of the audit and of attacks."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
@@ -22,6 +22,7 @@ from deniable.display import (
     in_style,
     legend_below,
     line_with_band,
+    mark_key,
     panels,
     plain,
     plain_ticks,
@@ -90,11 +91,8 @@ FOREST_LINES: Mapping[str, Line] = {
 def errors(table: pd.DataFrame, dataset: str) -> Figure:
     """Draw the mean SSE on a data set, "census" or "wine".
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns method, epsilon, domain_factor, k, mean_sse, ci_low, ci_high, replicates,
-        data_source.
+    The columns are method, epsilon, domain_factor, k, mean_sse, ci_low, ci_high, replicates,
+    data_source.
     """
     epsilons, factors = _values(table, "epsilon"), _values(table, "domain_factor")
     figure, axes = _over_k(table, len(factors), len(epsilons), 2.9, 2.75)
@@ -121,11 +119,8 @@ def errors(table: pd.DataFrame, dataset: str) -> Figure:
 def f_measures(table: pd.DataFrame, dataset: str) -> Figure:
     """Draw the F-measures on a data set, "census" or "wine".
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns method, epsilon, domain_factor, k, class, f_measure, ci_low, ci_high, replicates,
-        data_source; epsilon, domain_factor and k are 0 where they do not apply.
+    The columns are method, epsilon, domain_factor, k, class, f_measure, ci_low, ci_high,
+    replicates, data_source; epsilon, domain_factor and k are 0 where they do not apply.
     """
     epsilons, factors = _values(table, "epsilon"), _values(table, "domain_factor")
     columns = list(product(factors, dict.fromkeys(table["class"])))
@@ -163,12 +158,12 @@ def _over_k(
     size = width * columns + 0.9, height * rows + 1.9
     around = (0.8, 0.12, 1.1, 1.15)
     figure, axes = panels(rows, columns, size, around, (0.08, 0.22), sharex=True, sharey="row")
-    sizes = table.loc[table["k"] != NOT_APPLICABLE, "k"]
+    sizes = _values(table, "k")
     for axis in axes.flat:
         axis.set_xscale("log")
-        ticks = [tick for tick in K_TICKS if sizes.min() <= tick <= sizes.max()]
+        ticks = [tick for tick in K_TICKS if sizes[0] <= tick <= sizes[-1]]
         plain_ticks(axis.xaxis, ticks, as_number)
-        axis.set_xlim(sizes.min() / 1.12, sizes.max() * 1.12)
+        axis.set_xlim(sizes[0] / 1.12, sizes[-1] * 1.12)
         gridded(axis)
     for axis in axes[-1]:
         axis.set_xlabel("k")
@@ -226,11 +221,8 @@ SHIFTS: Mapping[str, float] = {"dp_um": 0.94, "idp_ls": 1.0, "idp_cbls": 1.06}
 def claimed_and_exact(table: pd.DataFrame) -> Figure:
     """Draw by which factor each unit exceeds the epsilon that is claimed for it, over k.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns dataset, method, reading, unit, k, epsilon, domain_factor, domain, clusters,
-        attribute, times_claimed, note, data_source; at its largest epsilon and first factor.
+    The columns are dataset, method, reading, unit, k, epsilon, domain_factor, domain, clusters,
+    attribute, times_claimed, note, data_source; the largest epsilon and first factor are drawn.
     """
     largest = table["epsilon"].max()
     shown = table[
@@ -252,7 +244,10 @@ def claimed_and_exact(table: pd.DataFrame) -> Figure:
                 part = part[(part["attribute"] == ALL) == (of == ALL)]
             _ratios(axis, part, infinite)
     keys = [
-        *_markers(METHODS.values(), markersize=4),
+        *(
+            Line2D([], [], color=colour, marker=marker, label=label, markersize=4)
+            for colour, marker, label in METHODS.values()
+        ),
         Line2D([], [], color=INK, linestyle="-", label="scale frozen (exact)"),
         Line2D([], [], color=INK, linestyle="--", label="as it runs (at least)"),
     ]
@@ -285,10 +280,6 @@ def _by_dataset(
         last.set_xlabel(labels[0])
     rows = (table[table["dataset"] == dataset] for dataset in datasets)
     return figure, zip(rows, axes, strict=True)
-
-
-def _markers(styles: Iterable[tuple[str, str, str]], **more: Any) -> list[Line2D]:
-    return [Line2D([], [], color=c, marker=m, label=label, **more) for c, m, label in styles]
 
 
 def _ratios(axis: Axes, part: pd.DataFrame, infinite: float) -> None:
@@ -344,11 +335,8 @@ LAPLACE = ("#1b1f24", "^", "Laplace DP")
 def attacks(table: pd.DataFrame) -> Figure:
     """Draw how often an intruder tells the file from a neighbour, over the claimed epsilon.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns dataset, attack, neighbour, method, reading, k, claimed_epsilon, accuracy, ci_low,
-        ci_high, allowed, replicates, data_source.
+    The columns are dataset, attack, neighbour, method, reading, k, claimed_epsilon, accuracy,
+    ci_low, ci_high, allowed, replicates, data_source.
     """
     k = table["k"].max()
     shown = table[(table["k"] == k) | table["k"].isna()]
@@ -365,7 +353,7 @@ def attacks(table: pd.DataFrame) -> Figure:
             _accuracies(axis, part)
     styles = [style for name, style in METHODS.items() if name in set(table["method"])]
     keys = [
-        *_markers([*styles, LAPLACE], linestyle="none"),
+        *(mark_key(*style) for style in (*styles, LAPLACE)),
         Line2D([], [], color=INK, label="most that the claimed epsilon allows"),
     ]
     legend_below(figure, keys, 5)

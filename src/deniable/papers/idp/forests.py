@@ -53,16 +53,10 @@ FOREST_COMPETITORS = ("dp_synthetic", "dp_naive_bayes", "dp_rule")
 
 @dataclass(frozen=True, eq=False)
 class IdpForests:
-    """Simulates the F-measures of classifiers trained on protected records.
+    """Simulates the F-measures of classifiers trained on protected records, of two classes.
 
-    Parameters
-    ----------
-    data : NumericMicrodata
-        With two classes; its first 66 % train.
-    domain_factors : tuple of float
-    attribute : str
-        What ``dp_naive_bayes`` looks at, chosen by its meaning and not by the data: FICA, a tax on
-        earnings, of Census; alcohol of Wine.
+    ``dp_naive_bayes`` looks at the ``attribute``, chosen by its meaning and not by the data: FICA,
+    a tax on earnings, of Census; alcohol of Wine.
     """
 
     data: NumericMicrodata
@@ -112,8 +106,7 @@ class IdpForests:
             seed = int(generator.integers(2**31))
             upper = domain_bounds(self.data.values, factor)
             if method in ("dp_naive_bayes", "dp_rule"):
-                predicted = self._classified(method, upper, epsilon, generator)
-                found.append(self._measured(predicted))
+                found.append(self._measured(self._classified(method, upper, epsilon, generator)))
                 continue
             training = self._protected(method, k, upper, epsilon, generator)
             same = [known for records, known in forests if np.array_equal(records, training)]

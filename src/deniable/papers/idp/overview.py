@@ -1,10 +1,10 @@
 """The report's page on individual differential privacy: promised, delivered, protected."""
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -46,12 +46,8 @@ def overview(tables: Tables) -> dict[str, Any]:
     found = _deliveries(audit, at)
     pages = {name: _Page(tables, name, at, found) for name in names}
     datasets = {name: page.whole() for name, page in pages.items()}
-    delivered = [
-        row["delivered"]["record"]
-        for page in datasets.values()
-        for row in page["rows"]
-        if row["method"] in CLUSTERED and row["delivered"]["record"]
-    ]
+    every = (page["by"][name] for page in datasets.values() for name in CLUSTERED)
+    delivered = [row["delivered"]["record"] for row in every if row["delivered"]["record"]]
     centroids = [page["by"]["dp_um"]["delivered"]["attribute"] for page in datasets.values()]
     return {
         "at": at,
@@ -65,7 +61,10 @@ def overview(tables: Tables) -> dict[str, Any]:
         "centroids_keep": all(row and row["verdict"] == "holds" for row in centroids),
         "helps": _noise_helps(datasets),
         "domain": data_driven(audit, at),
-        "other_epsilons": _by_epsilon(pages, sorted(audit["epsilon"].unique())),
+        "other_epsilons": [
+            {"dataset": name, "epsilon": e, "cells": {m: page.delivered(m, e) for m in MASKED}}
+            for (name, page), e in product(pages.items(), sorted(audit["epsilon"].unique()))
+        ],
         "allowed": None if at.epsilon is None else 1 / (1 + math.exp(-at.epsilon)),
     }
 
@@ -90,14 +89,6 @@ def _deliveries(audit: pd.DataFrame, at: Shown) -> dict[tuple[str, str, float, s
     together = (part["unit"] == "attribute") & (part["attribute"] == ALL)
     rows = [judged(row) for row in rows_of(part[~together & ~noted(part, CERTIFICATE)])]
     return {(row["dataset"], row["method"], row["epsilon"], row["unit"]): row for row in rows}
-
-
-def _by_epsilon(pages: Mapping[str, "_Page"], epsilons: Sequence[float]) -> list[Row]:
-    """Return what is delivered at every epsilon."""
-    return [
-        {"dataset": name, "epsilon": e, "cells": {m: page.delivered(m, e) for m in MASKED}}
-        for (name, page), e in itertools.product(pages.items(), epsilons)
-    ]
 
 
 @dataclass(frozen=True)

@@ -122,9 +122,9 @@ def _flat(errors: pd.Series, axes: Mapping[str, Any]) -> Row | None:
 
 def forests(tables: Tables) -> dict[str, Any]:
     """Prepare the F-measures of both data sets, and what always answering one class reaches."""
-    there = {name: table for name, table in FOREST_TABLES.items() if table in tables}
+    found = {n: forests_of(tables[table]) for n, table in FOREST_TABLES.items() if table in tables}
     return {
-        "datasets": {name: forests_of(tables[table]) for name, table in there.items()},
+        "datasets": found,
         "names": DATASETS,
         "titles": FOREST_TITLES,
         "figures": FOREST_TABLES,

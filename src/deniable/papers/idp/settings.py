@@ -1,8 +1,8 @@
 """What studies, audit and attacks of [idp] can be told, as typed models."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from deniable.study import Epsilon, StudySettings, Values
 from deniable.validation import Strict
@@ -10,6 +10,12 @@ from deniable.validation import Strict
 Method = Literal["dp", "dp_um", "idp_ls", "idp_cbls"]
 ClusterSize = Annotated[int, Field(ge=3, le=10_000)]
 DomainFactor = Annotated[float, Field(ge=1, le=1000)]
+
+
+def _each_once(values: list[Any]) -> list[Any]:
+    if len(set(values)) < len(values):
+        raise ValueError(f"{values}; allowed: each value once")
+    return values
 
 
 class SseGrid(Strict):
@@ -23,13 +29,8 @@ class SseGrid(Strict):
 class SseStudy(StudySettings[SseGrid]):
     """A study of the mean SSE of masked records against k."""
 
-    k: Values[ClusterSize]
+    k: Annotated[Values[ClusterSize], AfterValidator(_each_once)]
     grids: list[SseGrid]  # none: neither the study nor what is worked out of its data
-
-    @model_validator(mode="after")
-    def _no_k_twice(self) -> Self:
-        _refuse_twice("k", self.k)
-        return self
 
 
 class ForestGrid(Strict):
@@ -65,14 +66,9 @@ class ForestStudy(StudySettings[ForestGrid]):
 
     # Their means come with Student's intervals, from 2 runs on.
     replicates: Annotated[int, Field(ge=2, le=100_000)]
-    domain_factors: Values[DomainFactor]
+    domain_factors: Annotated[Values[DomainFactor], AfterValidator(_each_once)]
     attribute: Annotated[str, Field(min_length=1)]
     grids: list[ForestGrid]
-
-    @model_validator(mode="after")
-    def _no_factor_twice(self) -> Self:
-        _refuse_twice("domain_factors", self.domain_factors)
-        return self
 
 
 class IndividualAudit(Strict):
@@ -93,8 +89,3 @@ class IndividualAttacks(Strict):
     epsilons: Values[Epsilon]
     domain_factor: DomainFactor
     runs: Annotated[int, Field(ge=20, le=1_000_000)]
-
-
-def _refuse_twice(name: str, values: list[int] | list[float]) -> None:
-    if len(set(values)) < len(values):
-        raise ValueError(f"{name} is {values}; allowed: each value once")

@@ -42,15 +42,10 @@ DRAWS_AT_ONCE = 1 << 20  # 8 MB of noise
 
 @dataclass(frozen=True, eq=False)
 class IdpSse:
-    """Simulates the mean SSE of methods, over all k at once.
+    """Simulates the mean SSE of methods on records with classes, over all k at once.
 
-    Parameters
-    ----------
-    data : NumericMicrodata
-        With classes.
-    k : tuple of int
-        Least sizes of clusters. Methods without clusters have the same SSE at each, of the same
-        draws.
+    The k are least sizes of clusters. Methods without clusters have the same SSE at each, of the
+    same draws.
     """
 
     data: NumericMicrodata
@@ -73,10 +68,8 @@ class IdpSse:
             simulated = self._competitor(method, upper, epsilon, generator, replicates)
             return np.repeat(simulated[:, None], len(self.k), axis=1)
         sizes = self.k[:1] if method == "dp" else self.k
-        columns = [
-            self._runs(self.masking(method, k, upper, epsilon), generator, replicates)
-            for k in sizes
-        ]
+        maskings = (self.masking(method, k, upper, epsilon) for k in sizes)
+        columns = [self._runs(found, generator, replicates) for found in maskings]
         return np.asarray(np.broadcast_to(np.stack(columns, axis=1), (replicates, len(self.k))))
 
     def masking(self, method: str, k: int, upper: Floats, epsilon: float) -> Masking:

@@ -58,33 +58,22 @@ def consistency_table(
 ) -> pd.DataFrame:
     """Return how far views disagree and tables are from the truth, before and after.
 
-    Parameters
-    ----------
-    files : mapping of str to Microdata
-        With few attributes: the programs have a variable an effect.
-    probabilities : sequence of float
-        The p.
-    seed : int
-        Root of the random streams.
-    replicates : int, >= 2
-    sizes : sequence of int, of `OTHER_SIZE`
-        k, attributes a table of a view.
+    Files by name should have few attributes: the programs have a variable an effect. The
+    ``probabilities`` are the p, ``sizes`` (of `OTHER_SIZE`) k, attributes a table of a view; of
+    ``replicates`` it takes 2 at least.
 
-    Returns
-    -------
-    DataFrame
-        `COLUMNS`, a row a setting, kind of tables and method.
+    Returned is a row a setting, kind of tables and method, of `COLUMNS`.
 
-        ``tables``: "observed", those of the views; "in several", smaller tables that several
-        views hold (before: the margin of the first that does); "in none", larger ones that no view
-        holds, for which there is no before. ``method``: "nearest" treats each table by itself;
-        "l2" and "l1" are the programs. ``closed_form``: share of trials in which the averages of
-        margins, the closed form of l2, leave no cell of the observed tables below 0, so that these
-        need no program. ``printed_feasible``: share in which the program as printed, which demands
-        equality with all views, has a solution. ``disagreement``: largest difference between
-        margins that two of the observed tables share, mean over trials. ``negative``: share of
-        cells below 0. ``distance``: l2 distance from the file's proportions, mean over tables and
-        trials; ``change`` is after less before, with its 95 % interval over trials.
+    ``tables``: "observed", those of the views; "in several", smaller tables that several views hold
+    (before: the margin of the first that does); "in none", larger ones that no view holds, for
+    which there is no before. ``method``: "nearest" treats each table by itself; "l2" and "l1" are
+    the programs. ``closed_form``: share of trials in which the averages of margins, the closed form
+    of l2, leave no cell of the observed tables below 0, so that these need no program.
+    ``printed_feasible``: share in which the program as printed, which demands equality with all
+    views, has a solution. ``disagreement``: largest difference between margins that two of the
+    observed tables share, mean over trials. ``negative``: share of cells below 0. ``distance``: l2
+    distance from the file's proportions, mean over tables and trials; ``change`` is after less
+    before, with its 95 % interval over trials.
     """
     if replicates < 2:
         raise DeniableError(f"{replicates} trials give no interval; use at least 2")
@@ -114,12 +103,10 @@ def collected(
         own = Microdata(data.domain, tuple(column[part] for column in data.columns))
         for combination in view:
             counts = own.counts(combination)
-            blocks = split_blocks(
-                counts.reshape(-1), block_sizes(len(own), block_size), 1, generator
-            )
+            sizes = block_sizes(len(own), block_size)
+            blocks = split_blocks(counts.reshape(-1), sizes, 1, generator)
             estimate = collect(blocks, keep, generator, POOLED).estimate()
-            table = estimate.reshape(counts.shape)
-            found.append(NoisyTable(combination, table, float(len(own))))
+            found.append(NoisyTable(combination, estimate.reshape(counts.shape), float(len(own))))
     return found
 
 

@@ -63,15 +63,9 @@ LARGEST_ERROR = 1.0
 
 @dataclass(frozen=True)
 class Followed:
-    """The cell of a file that a run follows.
+    """The cell of a file that a run follows: two attributes, a cell of their table.
 
-    Attributes
-    ----------
-    combination : tuple of str
-        The two attributes of its table.
-    cell : int
-    proportions : array, shape (cells,)
-        Of the table, in the file.
+    The ``proportions``, shape (cells,), are those of the table in the file.
     """
 
     combination: Combination
@@ -86,20 +80,11 @@ class Followed:
 
 @dataclass(frozen=True, eq=False)
 class Convergence:
-    """Simulates runs of RRBA and says when they have converged.
+    """Simulates runs of RRBA on data sets, by name, and says when they have converged.
 
-    Parameters
-    ----------
-    files : mapping of str to Microdata
-        The data sets, by name.
-    blocks : int, >= 2
-        Of a run.
-    reference : int
-        Truthful answers that the criterion ``precise`` takes for its measure.
-
-    Notes
-    -----
-    A cell has ``dataset``, ``probability``, ``block_size``, ``p``, ``update`` (of `UPDATES`).
+    A run has 2 ``blocks`` or more; ``reference`` are the truthful answers that the criterion
+    ``precise`` takes for its measure. A cell has ``dataset``, ``probability``, ``block_size``,
+    ``p``, ``update`` (of `UPDATES`).
     """
 
     files: Mapping[str, Microdata]
@@ -206,14 +191,8 @@ def interval_width(estimate: npt.ArrayLike, size: int) -> Floats:
     """Return delta*, the width of the 95 % interval of a Bernoulli variable (section 5).
 
     2 z sqrt(v (1 - v) / n) where the count v n is over 5, else that of the interval of the log
-    odds, with the count taken as at least one half. The text writes 2 z_{1 - alpha / 2 sigma}.
-
-    Parameters
-    ----------
-    estimate : array
-        v, any number: printed tables leave [0, 1].
-    size : int
-        n, of a block.
+    odds, with the count taken as at least one half. The text writes 2 z_{1 - alpha / 2 sigma}. The
+    estimate v may be any number, for printed tables leave [0, 1]; n is the size of a block.
     """
     v = np.asarray(estimate, dtype=float)
     inside = np.clip(v, 0.5 / size, 1 - 0.5 / size)

@@ -65,25 +65,15 @@ def epsilon_table(
 ) -> pd.DataFrame:
     """Return claimed and exact epsilons of answers, views and rounds.
 
-    Parameters
-    ----------
-    files : mapping of str to Microdata
-        Data sets, by name; their views are those of pairs.
-    probabilities : sequence of float
-        The p.
-    floors : sequence of float, in (0, 1]
-        Of tables that are made of the data.
-    rounds : sequence of int
-        How often a client answers again.
+    Views of the data sets, by name, are those of pairs. The ``probabilities`` are the p, the
+    ``floors``, in (0, 1], of tables that are made of the data; ``rounds``: how often a client
+    answers again.
 
-    Returns
-    -------
-    DataFrame
-        `EPSILON_COLUMNS`. ``unit``: "answer", "view", or "rounds". ``table``: "uniform" (before the
-        first block), "lowest" (any table that touches its floor), or "true" (the data's own
-        proportions, where the protocol is heading, projected on the floor; of a data set the worst
-        combination, or view). ``cells`` are those of the table, of a view those of all its tables
-        together.
+    Columns are `EPSILON_COLUMNS`. ``unit``: "answer", "view", or "rounds". ``table``: "uniform"
+    (before the first block), "lowest" (any table that touches its floor), or "true" (the data's own
+    proportions, where the protocol is heading, projected on the floor; of a data set the worst
+    combination, or view). ``cells`` are those of the table, of a view those of all its tables
+    together.
     """
     rows = [row for p in probabilities for row in _single_tables(p, floors, rounds)]
     for name, data in files.items():
@@ -142,16 +132,8 @@ def _epsilon(p: float, exact: float, about: Mapping[str, Any], **more: Any) -> R
 def figure_4_table(floors: Sequence[float] = ()) -> pd.DataFrame:
     """Return the curve of Figure 4, epsilon over p by (6), and what is exact beside it.
 
-    Parameters
-    ----------
-    floors : sequence of float, optional
-        For curves of tables of four cells that touch a floor.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``curve`` ("claimed", "uniform", "lowest"), ``cells``, ``floor``, ``p``,
-        ``epsilon``.
+    Columns are ``curve`` ("claimed", "uniform", or "lowest", of tables of four cells that touch one
+    of the floors), ``cells``, ``floor``, ``p``, ``epsilon``.
     """
     rows: list[tuple[str, int, float, float, float]] = []
     for p in CURVE:
@@ -231,14 +213,11 @@ def two_coins_estimate(reported: Fraction) -> Fraction:
 
 
 def worked_cases() -> pd.DataFrame:
-    """Return each worked case: a row a number.
+    """Return each worked case: a row a number, of `CASE_COLUMNS`.
 
-    Returns
-    -------
-    DataFrame
-        ``case``, ``place`` in the text, ``quantity``, ``exact`` (a fraction, or a formula),
-        ``value`` (the same as a float), ``printed`` (missing where the text prints none) and
-        ``verdict``: "agrees", "differs" or "not printed".
+    ``place`` is in the text, ``exact`` a fraction, or a formula, ``value`` the same as a float;
+    ``printed`` is missing where the text prints none; ``verdict`` is "agrees", "differs" or "not
+    printed".
     """
     rows = [*_coins(), *_example(), *_views(), *_equation_4(), *_two_step()]
     return pd.DataFrame(rows, columns=list(CASE_COLUMNS))

@@ -62,15 +62,9 @@ PERCENT = 100.0
 
 
 def proportions(k: int, margins: str, effect: float, pattern: str = "all") -> Floats:
-    """Return the cells of a table, see the module.
+    """Return the cells of a table of 2 to 4 attributes, see the module; the effect is rho.
 
-    Parameters
-    ----------
-    k : int, 2 to 4
-    margins : "uniform" or "skewed"
-    effect : float
-        rho.
-    pattern : "all" or "pair"
+    Margins are "uniform" or "skewed", the pattern "all" or "pair".
 
     Examples
     --------
@@ -193,10 +187,8 @@ _Releases = dict[str, LaplaceRelease | RandomizedRelease]
 
 def _releases_at(cells: int, keep: float, epsilon: float) -> _Releases:
     """Return what each method releases: RRBA's reports with this p, or noise of this epsilon."""
-    central, local = (
-        LaplaceRelease(2 / epsilon),
-        RandomizedRelease(KeepOrReplace.uniform(cells, keep)),
-    )
+    central = LaplaceRelease(2 / epsilon)
+    local = RandomizedRelease(KeepOrReplace.uniform(cells, keep))
     return {"laplace": central, "mcindep": central, "rrba": local, "channel_aware": local}
 
 

@@ -23,7 +23,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -80,18 +80,11 @@ Released = Iterator[tuple[str, tuple[str, ...], Floats]]
 """Method, readings, tables with axes run, cell."""
 
 
-@dataclass(frozen=True)
-class Method:
-    """A way to release a table, and its exact epsilon.
+class Method(NamedTuple):
+    """A way to release a table, the readings of it (keys of `METRICS`), and whom it trusts.
 
-    Attributes
-    ----------
-    name : str
-    readings : tuple of str
-        Keys of `METRICS`.
-    trust : str
-        "local"; "central" where a curator sees the true table; "oracle" where the p takes knowing
-        the true table.
+    The last is "local"; "central" where a curator sees the true table; "oracle" where the p takes
+    knowing the true table.
     """
 
     name: str
@@ -101,15 +94,10 @@ class Method:
 
 @dataclass(frozen=True, eq=False)
 class _Simulation:
-    """What the two studies share: files, their true tables, measures and their names.
+    """What the two studies share: files by name, their true tables, measures and their names.
 
-    Parameters
-    ----------
-    files : mapping of str to Microdata
-    subsets, subset_seed : int
-        Which sets of attributes are released: as `drawn_sets` takes them.
-    block_size : int
-        B.
+    Which sets of attributes are released ``subsets`` and ``subset_seed`` say, as `drawn_sets` takes
+    them; ``block_size`` is B.
     """
 
     files: Mapping[str, Microdata]
@@ -237,10 +225,8 @@ class PrintedTables(_Simulation):
         """Yield what is released of true tables with axes run, cell."""
         records, m = int(true[0].sum()), true.shape[1]
         blocks = self.blocks_of(true, generator)
-        pooled = collect(blocks, cell["p"], generator, POOLED).estimate()
-        yield "rrba", BOTH, records * pooled
-        last = collect(blocks, cell["p"], generator, PRINTED).state.table
-        yield "rrba", LAST, records * last
+        yield "rrba", BOTH, records * collect(blocks, cell["p"], generator, POOLED).estimate()
+        yield "rrba", LAST, records * collect(blocks, cell["p"], generator, PRINTED).state.table
         for method, factor in (("laplace", m), ("laplace_honest", 1)):
             yield method, BOTH, laplace(true, 2 * factor / cell["epsilon_claimed"], generator)
 
@@ -265,10 +251,7 @@ class EqualEpsilon(_Simulation):
     """
 
     methods = (
-        Method("rrba", BOTH, "local"),
-        Method("rrba_half_floor", BOTH, "local"),
-        Method("rrba_uniform", BOTH, "local"),
-        Method("randomized_response", BOTH, "local"),
+        *(Method(name, BOTH, "local") for name in (*ADAPTED, "randomized_response")),
         Method("rrba_at_truth", BOTH, "oracle"),
         Method("laplace_honest", BOTH, "central"),
     )

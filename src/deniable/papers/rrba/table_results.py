@@ -36,8 +36,7 @@ MAIN_READINGS = {
     "chi_squared": "projected",
 }
 RESAMPLED = "_resampled"
-FIGURE_7 = (("l2", "noisy"), ("jensen_shannon", "projected"))
-"""The measures of Figure 7, and the reading that each is taken from."""
+FIGURE_7_METRICS = ("l2", "jensen_shannon")
 FIGURE_7_PANELS = (("survey_8000", 0.4), ("survey_8000", 0.5), ("alarm_8000", 0.5))
 """The files and p of Figure 7."""
 BINS = 48
@@ -55,29 +54,20 @@ def dataset_of(file: str) -> str:
 def printed_table(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFrame:
     """Set the results of `PrintedTables` beside the printed numbers.
 
-    Every reading and every file of a data set is held against the same printed number.
+    Every reading and every file of a data set is held against the same printed number. Results have
+    the columns file, k, p, epsilon_claimed, those of `PrintedTables.outputs`, regenerated, ci_low,
+    ci_high, replicates, data_source; printed numbers (`deniable.study.published.read_published`)
+    metric, dataset, k, method, p, epsilon_claimed, published, half_unit.
 
-    Parameters
-    ----------
-    results : DataFrame
-        Columns file, k, p, epsilon_claimed, those of `PrintedTables.outputs`, regenerated, ci_low,
-        ci_high, replicates, data_source.
-    published : DataFrame or None
-        As `deniable.study.published.read_published` returns it: metric, dataset, k, method, p,
-        epsilon_claimed, published, half_unit.
-
-    Returns
-    -------
-    DataFrame
-        A row for each cell, measure, method and reading, of `TABLE_COLUMNS`. ``regenerated`` is the
-        mean over sets of attributes, ``subset_min`` and ``subset_max`` the smallest and largest
-        mean of a set. ``verdict`` holds the printed number against the mean over sets, as in
-        `deniable.study.engine.verdict` with the 100 printed trials; the text does not say which set
-        it is of, so ``subsets_agreeing`` counts the sets whose own mean it agrees with, and
-        ``printed_is`` says whether it is "below", "within" or "above" the range of all of them.
-        ``epsilon_exact`` is the largest of a set, ``epsilon_theorem`` that of Theorem 4.1. ``main``
-        marks one row for each printed cell, and these rows come first: the file drawn from the
-        network, the table as it is released where the measure exists for it (l2), else projected.
+    Rows are of a cell, measure, method and reading, of `TABLE_COLUMNS`. ``regenerated`` is the
+    mean over sets of attributes, ``subset_min`` and ``subset_max`` the smallest and largest mean of
+    a set. ``verdict`` holds the printed number against the mean over sets, as in
+    `deniable.study.engine.verdict` with the 100 printed trials; the text does not say which set it
+    is of, so ``subsets_agreeing`` counts the sets whose own mean it agrees with, and ``printed_is``
+    says whether it is "below", "within" or "above" the range of all of them. ``epsilon_exact`` is
+    the largest of a set, ``epsilon_theorem`` that of Theorem 4.1. ``main`` marks one row for each
+    printed cell, and these rows come first: the file drawn from the network, the table as it is
+    released where the measure exists for it (l2), else projected.
     """
     named = results.assign(dataset=results["file"].map(dataset_of))
     keys = ["dataset", *_CELL, *_OUTPUT, "subset", "cells", "epsilon_exact"]
@@ -120,15 +110,11 @@ def _with_ranges(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 def equal_table(results: pd.DataFrame, printed: pd.DataFrame | None = None) -> pd.DataFrame:
     """Say which method wins at the same exact epsilon, from results of `EqualEpsilon`.
 
-    The paper has no such table: nothing is ``printed``.
-
-    Returns
-    -------
-    DataFrame
-        `EQUAL_COLUMNS`. ``verdict`` is "unbeaten" if no other local method has a mean that is lower
-        beyond chance (5 % over the comparisons of a row), else "beaten"; methods that are not local
-        are held against the local ones. ``subsets_lowest``: sets of attributes in which the mean is
-        the lowest of all local methods (one's own included).
+    The paper has no such table: nothing is ``printed``. Of `EQUAL_COLUMNS`, ``verdict`` is
+    "unbeaten" if no other local method has a mean that is lower beyond chance (5 % over the
+    comparisons of a row), else "beaten"; methods that are not local are held against the local
+    ones. ``subsets_lowest``: sets of attributes in which the mean is the lowest of all local
+    methods (one's own included).
     """
     group = ["file", "k", "epsilon", "metric", "reading"]
     table = _with_ranges(results, ["file", "k", "epsilon", *_OUTPUT])
@@ -168,31 +154,19 @@ def figure_7_table(
 ) -> pd.DataFrame:
     """Return the histograms of Figure 7: distances over trials and sets of attributes.
 
-    With the name, the seed and the sizes of the study they are of the very trials whose means are
-    in Tables 4 and 5.
-
-    Parameters
-    ----------
-    simulator : PrintedTables
-    cells : sequence of mapping
-        Settings, as `PrintedTables` takes them.
-    published : DataFrame
-        As in `printed_table`: the averages of Tables 4 and 5, to be drawn beside the histograms.
-    **runs
-        ``study``, which names the random streams, ``root_seed``, ``replicates`` and ``block``, as
-        in `deniable.study.replicate`.
-
-    Returns
-    -------
-    DataFrame
-        `FIGURE_7_COLUMNS`; bins without a trial are left out.
+    With the name, the seed and the sizes of the study (``study``, which names the random streams,
+    ``root_seed``, ``replicates`` and ``block``, as in `deniable.study.replicate`) they are of the
+    very trials whose means are in Tables 4 and 5. The cells are as the simulator takes them; what
+    is published, as in `printed_table`, are the averages of Tables 4 and 5, to be drawn beside the
+    histograms. The columns are `FIGURE_7_COLUMNS`; bins without a trial are left out.
     """
     rows: list[dict[str, Any]] = []
     for cell in cells:
         values = replicate(simulator, cell=cell, **runs)
         outputs = pd.DataFrame(simulator.outputs(cell))
         about = {"dataset": dataset_of(cell["file"]), **cell}
-        for metric, reading in FIGURE_7:
+        for metric in FIGURE_7_METRICS:
+            reading = MAIN_READINGS[metric]
             shown = (outputs["metric"] == metric) & (outputs["reading"] == reading)
             sets = outputs[shown & (outputs["subset"] != EVERY)]
             by_method = {

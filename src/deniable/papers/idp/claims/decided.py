@@ -29,14 +29,12 @@ from deniable.idp import (
 from deniable.papers.idp.claims import sse
 from deniable.papers.idp.claims.sse import ORDERS, Tables, shifted, times_row
 from deniable.study import (
-    Claim,
     Claims,
     Evidence,
     Given,
     Outcome,
     Pair,
     below,
-    claim_columns,
     counted,
     decide_claims,
     known,
@@ -59,31 +57,6 @@ _of_forests = partial(FORESTS.claim, section="4.2, Figures 5 and 6")
 _of_census = partial(FORESTS.claim, section="4.2.1, Figure 5")
 _of_wine = partial(FORESTS.claim, section="4.2.2, Figure 6", about="wine")
 _of_conclusions = partial(CONCLUSIONS.claim, section="5")
-CLAIM_COLUMNS = claim_columns("dataset")
-
-
-def decide(given: Given) -> dict[str, pd.DataFrame]:
-    """Decide what the text claims in words, from the tables of this run."""
-    found = given.tables
-    tables = [
-        Tables("census", given.data["census"], found["idp_fig3"], found["idp_fig5"]),
-        Tables("wine", given.data["wine"], found["idp_fig4"], found["idp_fig6"]),
-    ]
-    return {"idp_claims": pd.concat(map(claims, tables))}
-
-
-def every_claim() -> tuple[Claim, ...]:
-    """Return the claims with their tests, in the order of the text; "5" repeats what "1" says."""
-    return *GROUPS, *sse.CLAIMS, *FORESTS, *CONCLUSIONS
-
-
-def claims(tables: Tables) -> pd.DataFrame:
-    """Hold every claim against the tables of one data set: a row each, of `CLAIM_COLUMNS`.
-
-    Claims about cells that the tables lack are left out.
-    """
-    own = [Evidence((tables.dataset,), source_of(tables.sse), tables)]
-    return decide_claims(every_claim(), {"": own, tables.dataset: own}, "dataset")
 
 
 # -- section 1: groups -----------------------------------------------------------------------------
@@ -352,3 +325,28 @@ def _better_than_true_dp(tables: Tables, epsilon: float) -> Outcome:
     pairs = _with_true_dp(tables, [(epsilon, epsilon)])
     above = [(shifted(true, SIMILAR_F), own) for own, true in pairs]
     return below(above, side_by_side(pairs))
+
+
+# -- all claims ------------------------------------------------------------------------------------
+
+CLAIMS = (*GROUPS, *sse.CLAIMS, *FORESTS, *CONCLUSIONS)
+"""In the order of the text; "5" repeats what "1" says."""
+
+
+def claims(tables: Tables) -> pd.DataFrame:
+    """Hold every claim against the tables of one data set: a row each.
+
+    Claims about cells that the tables lack are left out.
+    """
+    own = [Evidence((tables.dataset,), source_of(tables.sse), tables)]
+    return decide_claims(CLAIMS, {"": own, tables.dataset: own}, "dataset")
+
+
+def decide(given: Given) -> dict[str, pd.DataFrame]:
+    """Decide what the text claims in words, from the tables of this run."""
+    found = given.tables
+    tables = [
+        Tables("census", given.data["census"], found["idp_fig3"], found["idp_fig5"]),
+        Tables("wine", given.data["wine"], found["idp_fig4"], found["idp_fig6"]),
+    ]
+    return {"idp_claims": pd.concat(map(claims, tables))}

@@ -46,20 +46,12 @@ Rows = dict[Key, Row]
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """What the claims on a data set are held against.
+    """What the claims on a data set, "census" or "wine", are held against.
 
     A row to compare is a mapping with ``median`` (the estimate, here a mean), ``ci_low`` and
-    ``ci_high``: what the tests of `deniable.study.comparisons` take.
-
-    Attributes
-    ----------
-    dataset : str
-        "census" or "wine": some claims are ``about`` one of them.
-    sse : DataFrame
-        idp_fig3 or idp_fig4: method, epsilon, domain_factor, k, mean_sse, ci_low, ci_high.
-    forests : DataFrame
-        idp_fig5 or idp_fig6: the same with class and f_measure; epsilon, domain_factor and k are 0
-        where they do not apply.
+    ``ci_high``: what the tests of `deniable.study.comparisons` take. ``sse`` is idp_fig3 or
+    idp_fig4: method, epsilon, domain_factor, k, mean_sse, ci_low, ci_high; ``forests`` is idp_fig5
+    or idp_fig6: the same with class and f_measure, and 0 for what does not apply.
     """
 
     dataset: str

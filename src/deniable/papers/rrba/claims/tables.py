@@ -101,12 +101,8 @@ def evidence_on_tests(table_3: pd.DataFrame, power: pd.DataFrame) -> dict[str, l
 def accuracies(table: pd.DataFrame) -> pd.DataFrame:
     """Return the share of right decisions, half of the trials a null, in per cent.
 
-    Errors of the two halves add as those of independent means.
-
-    Returns
-    -------
-    DataFrame
-        k, n, effect, sampled_tables, method, ``mean``, ``ci_low``, ``ci_high``.
+    Errors of the two halves add as those of independent means. The columns are k, n, effect,
+    sampled_tables, method, ``mean``, ``ci_low``, ``ci_high``.
     """
     keys = [*SETTING, "method"]
     null, alternative = (table[table["hypothesis"] == each] for each in HYPOTHESES)

@@ -24,7 +24,7 @@ from deniable.display import (
     panels,
     plain_ticks,
 )
-from deniable.papers.rrba.names import FILES
+from deniable.papers.rrba.settings import FILES
 
 TEST_STYLE: Mapping[str, tuple[str, Literal["-", "--"], str]] = {
     # colour (safe for colour-blind readers), line, label
@@ -204,12 +204,8 @@ def tables_4_and_5(*tables: pd.DataFrame) -> Figure:
     """Draw the distances of one p or several: a row each p, columns of measures.
 
     Printed values are diamonds. Ours: the mean over sets of attributes as a point, filled where the
-    verdict is "agrees", and a bar from the smallest to the largest mean of a set.
-
-    Parameters
-    ----------
-    *tables : DataFrame
-        `deniable.papers.rrba.table_results.TABLE_COLUMNS`.
+    verdict is "agrees", and a bar from the smallest to the largest mean of a set. The tables have
+    the columns `deniable.papers.rrba.table_results.TABLE_COLUMNS`.
     """
     table = pd.concat(tables, ignore_index=True)
     values = sorted(table["p"].unique())
