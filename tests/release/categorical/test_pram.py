@@ -26,13 +26,13 @@ from deniable.release.categorical.check import (
     coverage_of_redraws,
     distances_from_truth,
 )
+from deniable.release.categorical.design import matrices_table, write_matrices
 from deniable.release.categorical.estimates import (
     adjust_reports,
     describe_adjustment,
     estimate,
     synthesize_release,
 )
-from deniable.release.categorical.pram import matrices_table, write_matrices
 from deniable.release.lane import read_made, source_for
 from deniable.release.settings import PramRelease
 from deniable.report.releases import ReleaseFiles
