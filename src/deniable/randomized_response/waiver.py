@@ -220,16 +220,13 @@ def waiver_table(
     A binary attribute among three is in two pairs: its value is randomized and summed twice. What
     is taken to be known are both counts of its reports; the counts of whole pairs tell no less.
 
-    Returns
-    -------
-    DataFrame
-        ``matrix``, ``p``, ``releases`` (2), ``parties`` (that one and those who can be trusted);
-        ``claimed_epsilon`` of the waiver, as if released once; ``exact_epsilon`` of the sums under
-        pure differential privacy, for any number of parties; ``enumerated_epsilon``, the same by
-        enumeration, for up to 3 parties; ``holds``; ``delta``, rounded up, the least at which the
-        sums are (claimed_epsilon, delta)-differentially private for all values of the others;
-        ``others_alike``, how many of these have one and the same value where it is attained;
-        ``trust``, without which it is that of 1 party.
+    The columns are ``matrix``, ``p``, ``releases`` (2), ``parties`` (that one and those who can be
+    trusted); ``claimed_epsilon`` of the waiver, as if released once; ``exact_epsilon`` of the sums
+    under pure differential privacy, for any number of parties; ``enumerated_epsilon``, the same by
+    enumeration, for up to 3 parties; ``holds``; ``delta``, rounded up, the least at which the sums
+    are (claimed_epsilon, delta)-differentially private for all values of the others;
+    ``others_alike``, how many of these have one and the same value where it is attained; ``trust``,
+    without which it is that of 1 party.
     """
     return pd.DataFrame(starmap(_waiver_row, product(readings, probabilities, parties)))
 

@@ -51,6 +51,7 @@ from deniable.release import (
 from deniable.sampling import RandomSource
 
 TOLERANCE = 1e-9  # of what a solver is asked for
+WHOLE_RECORD = "the whole record of one respondent"
 
 
 def designed(release: CategoricalRelease, data: Microdata) -> dict[str, Any]:
@@ -80,15 +81,13 @@ def protect(
 def design(release: CategoricalRelease, data: Microdata) -> StratifiedProtocol:
     """Return the protocol of a release: its clusters and their channels, by stratum.
 
-    Raises
-    ------
-    DeniableError
-        If a cluster's channel is singular, so that its file could not be estimated from; if its
-        epsilon is infinite; if it is one matrix over too many cells for the records (bound (7)).
+    Raises `DeniableError` if a cluster's channel is singular, so that its file could not be
+    estimated from; if its epsilon is infinite; if it is one matrix over too many cells for the
+    records (bound (7)).
     """
     chosen = data.project(release.attributes) if release.attributes else data
     if isinstance(release, PramRelease):
-        return design_pram(release, chosen)
+        return _pram(release, chosen)
     return StratifiedProtocol.single(_randomized_response(release, chosen))
 
 
@@ -96,16 +95,15 @@ def _randomized_response(
     release: IndependentRelease | ClustersRelease | JointRelease, data: Microdata
 ) -> Protocol:
     domain = data.domain
+    given = release.p, release.matrix
     if isinstance(release, IndependentRelease):
-        protocol = rr_independent(domain, release.p, release.matrix)
+        protocol = rr_independent(domain, *given)
     elif isinstance(release, JointRelease):
-        protocol = rr_joint(domain, len(data), release.p, release.matrix)
+        protocol = rr_joint(domain, len(data), *given)
     else:
         strengths = dependences(data, release.ordinal)
         clusters = cluster_attributes(domain, strengths, release.t_v, release.t_d)
-        protocol = rr_clusters(
-            domain, clusters, release.p, release.matrix, release.cluster_mechanism
-        )
+        protocol = rr_clusters(domain, clusters, *given, release.cluster_mechanism)
     for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True):
         if channel.size > 1 and math.isinf(channel.epsilon):
             raise DeniableError(
@@ -113,8 +111,8 @@ def _randomized_response(
                 f"{' x '.join(cluster)} never changes a record, or tells some values apart for "
                 "certain (its epsilon is infinite); choose a smaller p"
             )
-        in_one = len(channel.shape) == 1  # one matrix over the cells of the cluster
-        if isinstance(release, ClustersRelease) and in_one:
+        # One matrix over all cells of a cluster.
+        if isinstance(release, ClustersRelease) and len(channel.shape) == 1:
             refuse_too_large(domain.project(cluster), len(data))
         if channel.singular:
             raise DeniableError(
@@ -125,16 +123,11 @@ def _randomized_response(
     return protocol
 
 
-def design_pram(release: PramRelease, data: Microdata) -> StratifiedProtocol:
+def _pram(release: PramRelease, data: Microdata) -> StratifiedProtocol:
     """Return the matrices of a release, for each stratum that has records and each block.
 
-    `data` are the true records, of the release's attributes.
-
-    Raises
-    ------
-    DeniableError
-        If a matrix cannot be made, never changes a record, cannot be estimated from, or lacks what
-        is asked of it.
+    `data` are the true records, of the release's attributes. Raises `DeniableError` if a matrix
+    cannot be made, never changes a record, cannot be estimated from, or lacks what is asked of it.
     """
     blocks = release.blocks(data.domain.names)
     randomized = data.domain.project([n for n in data.domain.names if n not in release.strata])
@@ -190,7 +183,7 @@ def _matrix(release: PramRelease, block: Domain, proportions: Floats) -> Channel
 
 def _refuse_unkept(where: str, release: PramRelease, channel: Channel, proportions: Floats) -> None:
     """Raise `DeniableError` if the matrix that would be used lacks what was asked for."""
-    matrix, wanted = channel.matrix(), release.matrix
+    wanted = release.matrix
     moved = invariance_gap(channel, proportions) if is_invariant_release(release) else 0.0
     if moved > TOLERANCE:
         raise DeniableError(
@@ -199,14 +192,14 @@ def _refuse_unkept(where: str, release: PramRelease, channel: Channel, proportio
         )
     if isinstance(wanted, RetentionMatrix | DesignedMatrix) and wanted.retention is not None:
         # A category that no record has, an invariant matrix cannot report, let alone retain.
-        kept = float(np.diag(matrix)[proportions > 0].min())
+        kept = float(np.diag(channel.matrix())[proportions > 0].min())
         if kept < wanted.retention - TOLERANCE and channel.size > 1:
             raise DeniableError(
                 f"{where}: a category is retained with {kept:.9g} only, not {wanted.retention:g}; "
                 "choose another kind of matrix"
             )
-    epsilon = getattr(wanted, "epsilon", None)
-    if epsilon is not None and channel.epsilon > epsilon + TOLERANCE:
+    epsilon = getattr(wanted, "epsilon", None) or math.inf
+    if channel.epsilon > epsilon + TOLERANCE:
         raise DeniableError(
             f"{where}: epsilon is {channel.epsilon:.9g}, above {epsilon:g}; choose another kind of "
             "matrix"
@@ -229,7 +222,7 @@ def describe(
             "is not in these figures"
         )
         privacy = {
-            "unit": "the whole record of one respondent",
+            "unit": WHOLE_RECORD,
             "epsilon": protocol.epsilon,
             "epsilon_by_changed_attribute": protocol.epsilon_by_changed_attribute(),
             "not_counted": formed if isinstance(release, ClustersRelease) else "nothing",
@@ -246,11 +239,10 @@ def pram_privacy(release: PramRelease, protocol: StratifiedProtocol) -> dict[str
     """
     by_attribute = protocol.epsilon_by_changed_attribute()
     epsilons = {name: by_attribute.get(name, math.inf) for name in protocol.domain.names}
-    unit = "the whole record of one respondent"
-    if release.strata:
-        unit += f", but for {_named(release.strata)}"
+    strata = f"the stratum attribute{'' if len(release.strata) == 1 else 's'} "
+    strata += ", ".join(release.strata)
     privacy: dict[str, Any] = {
-        "unit": unit,
+        "unit": WHOLE_RECORD + (f", but for {strata}" if release.strata else ""),
         "epsilon": finite_or_text(protocol.epsilon),
         "epsilon_by_changed_attribute": {n: finite_or_text(e) for n, e in epsilons.items()},
         "given": "the matrices, as they are published below; the worst stratum",
@@ -258,7 +250,7 @@ def pram_privacy(release: PramRelease, protocol: StratifiedProtocol) -> dict[str
     }
     if release.strata:
         privacy["not_protected"] = (
-            f"{_named(release.strata)}, released unchanged: a change of stratum shows for certain "
+            f"{strata}, released unchanged: a change of stratum shows for certain "
             "(infinite epsilon)"
         )
     return privacy
@@ -282,10 +274,6 @@ def estimators(release: PramRelease) -> str:
 def finite_or_text(epsilon: float) -> float | str:
     """Return an epsilon as JSON can hold it; ``float`` turns the text back."""
     return epsilon if math.isfinite(epsilon) else "infinity"
-
-
-def _named(strata: list[str]) -> str:
-    return f"the stratum attribute{'' if len(strata) == 1 else 's'} {', '.join(strata)}"
 
 
 def _not_counted(release: PramRelease) -> str:

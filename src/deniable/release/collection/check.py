@@ -123,15 +123,9 @@ def checked(
     the path of the one that the records were drawn from, if so. Nothing is drawn.
     """
     design = CollectionDesign.from_json(made["views"])
-    found = check_collection(
-        design,
-        data,
-        made["tables"],
-        made["consistent"],
-        made["two_step"],
-        made["independence"],
-        margins_of_network(network) if network else None,
-    )
+    margin = margins_of_network(network) if network else None
+    steps = (made[name] for name in ("tables", "consistent", "two_step", "independence"))
+    found = check_collection(design, data, *steps, margin)
     return {"check": marked(found, release, data)}
 
 
@@ -150,16 +144,13 @@ def check_collection(
     `independence_tests`. `margin` gives the distribution of some attributes in the population that
     the file was drawn from, if it is known.
 
-    Returns
-    -------
-    DataFrame
-        A row for each table: ``attributes``, ``cells``; ``l2_*`` and ``js_*``, the Euclidean and
-        the Jensen-Shannon distance from the true proportions of the estimate (l2 only, for it may
-        be negative), the ``nearest`` table without negative cells, the ``consistent`` one, and the
-        ``independent`` one; ``covered``, the share of true proportions in their 95 % interval;
-        ``answers``, ``p_value``, ``valid`` and ``rejected*`` of the test; ``true_p_value`` and
-        ``true_cramers_v`` (of pairs) of Pearson's test with the true records; and ``dependent``,
-        whether attributes depend on each other in the population, if that is known.
+    A row for each table: ``attributes``, ``cells``; ``l2_*`` and ``js_*``, the Euclidean and the
+    Jensen-Shannon distance from the true proportions of the estimate (l2 only, for it may be
+    negative), the ``nearest`` table without negative cells, the ``consistent`` one, and the
+    ``independent`` one; ``covered``, the share of true proportions in their 95 % interval;
+    ``answers``, ``p_value``, ``valid`` and ``rejected*`` of the test; ``true_p_value`` and
+    ``true_cramers_v`` (of pairs) of Pearson's test with the true records; and ``dependent``,
+    whether attributes depend on each other in the population, if that is known.
     """
     columns = {
         "estimate": cells_of(design, tables, "estimate"),

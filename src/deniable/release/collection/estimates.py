@@ -86,10 +86,8 @@ class Answers:
 def answers_of(design: CollectionDesign, collection: pd.DataFrame) -> dict[Combination, Answers]:
     """Return the answers about each table, from collection.csv.
 
-    Raises
-    ------
-    DeniableError
-        If a table of the design has no answers, or not so many cells as it must have.
+    Raises `DeniableError` if a table of the design has no answers, or not so many cells as it must
+    have.
     """
     groups = _by_table(collection)
     found = {}
@@ -127,11 +125,9 @@ def estimate_tables(
 
     `clients` are all of the file.
 
-    Returns
-    -------
-    DataFrame
-        ``attributes``, ``categories``, ``answers``, ``reported`` (share of reports), ``estimate``
-        (may be negative; sums to 1), ``standard_error_file`` and ``standard_error_population``.
+    The columns are ``attributes``, ``categories``, ``answers``, ``reported`` (share of reports),
+    ``estimate`` (may be negative; sums to 1), ``standard_error_file`` and
+    ``standard_error_population``.
     """
     parts = [
         pd.DataFrame(
