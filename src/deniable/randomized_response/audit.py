@@ -246,6 +246,6 @@ def audit_row(
     }
 
 
-def audit_table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+def audit_table(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
     """Return rows as one table, in which T_v is a whole number or missing."""
     return pd.DataFrame(rows).astype({"t_v": "Int64"})

@@ -171,16 +171,13 @@ def two_sums_delta(crowd: Crowd, claim: Fraction) -> Fraction:
     if_one, if_zero = crowd.with_one_more()
     tails = list(zip(_tail_sums(if_one), _tail_sums(if_zero), strict=True))
     weight, start = 0, len(if_one)
+    odds, scale = claim.as_integer_ratio()
     for one, zero in zip(if_one, if_zero, strict=True):
-        while start and _above(one * if_one[start - 1], zero * if_zero[start - 1], claim):
+        while start and scale * one * if_one[start - 1] > odds * zero * if_zero[start - 1]:
             start -= 1
         above_one, above_zero = tails[start]
-        weight += claim.denominator * one * above_one - claim.numerator * zero * above_zero
-    return Fraction(weight, claim.denominator * sum(if_one) ** 2)
-
-
-def _above(first: int, second: int, claim: Fraction) -> bool:
-    return first * claim.denominator > second * claim.numerator
+        weight += scale * one * above_one - odds * zero * above_zero
+    return Fraction(weight, scale * sum(if_one) ** 2)
 
 
 def _tail_sums(weights: Sequence[int]) -> list[int]:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +125,7 @@ def checked(
     design = CollectionDesign.from_json(made["views"])
     margin = margins_of_network(network) if network else None
     steps = (made[name] for name in ("tables", "consistent", "two_step", "independence"))
-    found = check_collection(design, data, *steps, margin)
+    found = check_collection(design, data, *steps, margin=margin)
     return {"check": marked(found, release, data)}
 
 
@@ -200,10 +200,7 @@ def _true_dependence(proportions: Floats, records: int) -> dict[str, float]:
     squares = (proportions.reshape(-1) - expected) ** 2
     np.divide(squares, expected, out=distance, where=expected > 0)
     # Categories that nobody has are none.
-    sizes = [
-        int(np.count_nonzero(proportions.sum(axis=tuple(set(range(proportions.ndim)) - {axis}))))
-        for axis in range(proportions.ndim)
-    ]
+    sizes = [int(np.count_nonzero(margin)) for margin in _margins(proportions)]
     if min(sizes) < 2:
         return {"true_p_value": np.nan, "true_cramers_v": np.nan}
     freedom = LogLinearModel.independence(sizes).degrees_of_freedom
@@ -216,8 +213,10 @@ def _true_dependence(proportions: Floats, records: int) -> dict[str, float]:
 
 def depends(joint: Floats) -> bool:
     """Return whether the attributes of an exact distribution depend on one another."""
-    product = np.ones(())
-    for axis in range(joint.ndim):
-        others = tuple(set(range(joint.ndim)) - {axis})
-        product = np.multiply.outer(product, joint.sum(axis=others))
+    product = reduce(np.multiply.outer, _margins(joint))
     return bool(np.abs(joint - product).max() > EXACTLY_INDEPENDENT)
+
+
+def _margins(joint: Floats) -> list[Floats]:
+    axes = set(range(joint.ndim))
+    return [joint.sum(axis=tuple(axes - {axis})) for axis in sorted(axes)]

@@ -240,17 +240,15 @@ def fit_in_two_steps(design: CollectionDesign, tables: pd.DataFrame) -> pd.DataF
     beside ``attributes``, ``categories`` and ``estimate``.
     """
     estimates = cells_of(design, tables, "estimate")
-    nearest: dict[Combination, Floats] = {}
-    fitted: dict[Combination, Floats] = {}
+    steps: dict[Combination, tuple[Floats, Floats]] = {}
     by_shape: dict[tuple[int, ...], list[Combination]] = {}
     for each, cells in estimates.items():
         by_shape.setdefault(cells.shape, []).append(each)
     for shape, alike in by_shape.items():
         noisy = np.array([estimates[each].reshape(-1) for each in alike])
         found = two_step_estimate(noisy, 1.0, LogLinearModel.independence(shape))
-        nearest |= zip(alike, found.tables, strict=True)
-        fitted |= zip(alike, found.fitted, strict=True)
+        steps |= zip(alike, zip(found.tables, found.fitted, strict=True), strict=True)
+    nearest, fitted = zip(*(steps[each] for each in design.tables), strict=True)
     return tables[["attributes", "categories", "estimate"]].assign(
-        nearest=np.concatenate([nearest[each] for each in design.tables]),
-        independent=np.concatenate([fitted[each] for each in design.tables]),
+        nearest=np.concatenate(nearest), independent=np.concatenate(fitted)
     )
