@@ -198,8 +198,8 @@ def _refuse_unkept(where: str, release: PramRelease, channel: Channel, proportio
                 f"{where}: a category is retained with {kept:.9g} only, not {wanted.retention:g}; "
                 "choose another kind of matrix"
             )
-    epsilon = getattr(wanted, "epsilon", None) or math.inf
-    if channel.epsilon > epsilon + TOLERANCE:
+    epsilon = getattr(wanted, "epsilon", None)
+    if epsilon is not None and channel.epsilon > epsilon + TOLERANCE:
         raise DeniableError(
             f"{where}: epsilon is {channel.epsilon:.9g}, above {epsilon:g}; choose another kind of "
             "matrix"
