@@ -124,8 +124,9 @@ def checked(
     """
     design = CollectionDesign.from_json(made["views"])
     margin = margins_of_network(network) if network else None
-    steps = (made[name] for name in ("tables", "consistent", "two_step", "independence"))
-    found = check_collection(design, data, *steps, margin=margin)
+    steps = ("tables", "consistent", "two_step", "independence")
+    tables, consistent, fitted, tests = (made[name] for name in steps)
+    found = check_collection(design, data, tables, consistent, fitted, tests, margin)
     return {"check": marked(found, release, data)}
 
 
