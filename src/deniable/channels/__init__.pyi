@@ -32,6 +32,7 @@ from .invariant import (
     conditional_covariance as conditional_covariance,
     invariance_gap as invariance_gap,
     lazy_resampling_with_epsilon as lazy_resampling_with_epsilon,
+    refuse_epsilon as refuse_epsilon,
     resampling as resampling,
     sampling_covariance as sampling_covariance,
     two_step as two_step,

@@ -58,10 +58,8 @@ def channel_to_json(channel: Channel) -> dict[str, Any]:
 def channel_from_json(value: Mapping[str, Any]) -> Channel:
     """Rebuild a channel from `channel_to_json`.
 
-    Raises
-    ------
-    ChannelError
-        If the kind is unknown, a parameter is missing, or the numbers are no channel.
+    Raises `ChannelError` if the kind is unknown, a parameter is missing, or the numbers are no
+    channel.
     """
     try:
         match value["kind"]:
@@ -110,14 +108,9 @@ class _Row:
 def read_channel(path: Path | str) -> NamedChannel:
     """Read a matrix file: a row for each true category, a column for each report.
 
-    Rows that sum to 1 within 1e-9 are taken in their exact proportions.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read; is not square; has rows and columns with different categories,
-        or one of them twice; has a value that is missing, no number or negative; or a row that does
-        not sum to 1.
+    Rows that sum to 1 within 1e-9 are taken in their exact proportions. Raises `DataError` if the
+    file cannot be read; is not square; has rows and columns with different categories, or one of
+    them twice; has a value that is missing, no number or negative; or a row that does not sum to 1.
     """
     file = Path(path)
     header, *rows = _rows(file)
@@ -163,11 +156,9 @@ def write_channel(path: Path | str, channel: Channel, categories: Sequence[str])
 def read_prior(path: Path | str, categories: Sequence[str]) -> Floats:
     """Read a distribution over the categories, in their order, from ``category,probability``.
 
-    Raises
-    ------
-    DataError
-        If the file cannot be read, lacks a column or a category, has an unknown one or one twice,
-        or a value that is no probability; or if the probabilities do not sum to 1 within 1e-9.
+    Raises `DataError` if the file cannot be read, lacks a column or a category, has an unknown one
+    or one twice, or a value that is no probability; or if the probabilities do not sum to 1 within
+    1e-9.
     """
     file = Path(path)
     values = np.array(_column(file, "probability", categories, _number))
@@ -183,10 +174,7 @@ def read_prior(path: Path | str, categories: Sequence[str]) -> Floats:
 def read_counts(path: Path | str, categories: Sequence[str]) -> Counts:
     """Read numbers of reports of the categories, in their order, from ``category,count``.
 
-    Raises
-    ------
-    DataError
-        As `read_prior`, if a count is no whole number, and if all are 0.
+    Raises `DataError` as `read_prior`, if a count is no whole number, and if all are 0.
     """
     file = Path(path)
     values = _column(file, "count", categories, _whole_number)

@@ -86,7 +86,7 @@ def two_step_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> DenseCh
     `ChannelError` is raised.
     """
     pi = distribution(proportions)
-    _refuse_epsilon(epsilon)
+    refuse_epsilon(epsilon)
     if pi.size == 1:
         return DenseChannel(np.ones((1, 1)))
 
@@ -153,7 +153,7 @@ def lazy_resampling_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> 
     reports), epsilon is above 0 and at most 30; else a `ChannelError` is raised.
     """
     pi = distribution(proportions)
-    _refuse_epsilon(epsilon)
+    refuse_epsilon(epsilon)
     if np.any(pi == 0):
         raise ChannelError(
             f"category {int(pi.argmin())} has proportion 0, so that no theta above 0 has a finite "
@@ -186,14 +186,9 @@ def disclosed_proportions(channel: Channel) -> Floats:
     users can estimate no variance.
 
     Each proportion has a relative error near rounding, by elimination without subtractions
-    (Grassmann, Taksar and Heyman), rare categories too.
-
-    Raises
-    ------
-    ChannelError
-        If the matrix has several stationary distributions: the categories fall into groups that do
-        not report each other, and it discloses the proportions within groups only. If it has over
-        4,096 categories.
+    (Grassmann, Taksar and Heyman), rare categories too. Raises `ChannelError` if the matrix has
+    several stationary distributions: the categories fall into groups that do not report each other,
+    and it discloses the proportions within groups only; or if it has over 4,096 categories.
     """
     P = channel.matrix()
     groups, group_of = csgraph.connected_components(P > 0, connection="strong")
@@ -267,7 +262,8 @@ def whole_counts(counts: npt.ArrayLike) -> Counts:
     return values.astype(np.int64)
 
 
-def _refuse_epsilon(epsilon: float) -> None:
+def refuse_epsilon(epsilon: float) -> None:
+    """Raise `ChannelError` unless an epsilon is above 0 and at most 30."""
     if not 0 < epsilon <= LARGEST_EPSILON:
         raise ChannelError(
             f"epsilon is {epsilon}; it must be above 0 and at most {LARGEST_EPSILON:g}"

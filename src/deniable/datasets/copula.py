@@ -26,6 +26,9 @@ ABOUT = (
 class Margin:
     """The distribution of one numeric attribute.
 
+    Raises `DataError` if probabilities or quantiles are too few, too many or not in order, or
+    decimals make no sense.
+
     Parameters
     ----------
     probabilities : tuple of float, 2 to 101
@@ -35,12 +38,6 @@ class Margin:
     decimals : int or None
         That values are rounded to, so that what is tied in the file is tied again; None for
         values that are not rounded.
-
-    Raises
-    ------
-    DataError
-        If probabilities or quantiles are too few, too many or not in order, or decimals make no
-        sense.
     """
 
     name: str
@@ -75,6 +72,9 @@ class Margin:
 class Copula:
     """A joint distribution of numeric attributes and of the class, if there is one.
 
+    Raises `DataError`, naming what is wrong: names given twice, shares that do not sum to 1 within
+    1e-6, correlations of another shape, or no correlations.
+
     Parameters
     ----------
     margins : tuple of Margin
@@ -87,12 +87,6 @@ class Copula:
         Of the normal scores, the class last: symmetric, positive definite, with a unit diagonal.
     provenance : mapping of str to plain JSON values
         What `fit` was given, and how near as many records drawn come to the file.
-
-    Raises
-    ------
-    DataError
-        Naming what is wrong: names given twice, shares that do not sum to 1 within 1e-6,
-        correlations of another shape, or no correlations.
     """
 
     margins: tuple[Margin, ...]

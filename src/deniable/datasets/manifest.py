@@ -269,12 +269,8 @@ def load_manifest(path: Path | str) -> dict[str, AnyDataset]:
     """Read the manifest of data sets.
 
     A data set with the key `attributes` is categorical, one with `numeric_attributes` is numeric.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read, or an entry is malformed: a line for each fault with file, data set,
-        key, what stands there and what should.
+    Raises `DataError` if it cannot be read, or an entry is malformed: a line for each fault with
+    file, data set, key, what stands there and what should.
     """
     file = Path(path)
     entries = read_yaml(file)

@@ -69,6 +69,10 @@ class ConditionalTable:
 class BayesianNetwork:
     """A joint distribution as a product of conditional ones.
 
+    Raises `DataError`, naming table, row and fault: an attribute without a table or with two, an
+    unknown attribute or category, parents in a cycle or out of order, a table without its last
+    resort, probabilities that are negative or do not sum to 1 within 1e-6.
+
     Parameters
     ----------
     tables : tuple of ConditionalTable
@@ -76,13 +80,6 @@ class BayesianNetwork:
     provenance : mapping of str to plain JSON values
         What `fit` was given (records, sha256 of the published file, options), and the mean and the
         largest total variation distance, over pairs of attributes, of as many records drawn.
-
-    Raises
-    ------
-    DataError
-        Naming table, row and fault: an attribute without a table or with two, an unknown attribute
-        or category, parents in a cycle or out of order, a table without its last resort,
-        probabilities that are negative or do not sum to 1 within 1e-6.
     """
 
     domain: Domain
@@ -315,10 +312,8 @@ CODES = {
 def from_resources(name: str, folder: Path | str) -> BayesianNetwork:
     """Read one of `NETWORKS` from resources/networks, where tools/write_networks.py wrote it.
 
-    Raises
-    ------
-    DeniableError
-        For another name, and where the file is missing, damaged, or another network's.
+    Raises `DeniableError` for another name, and where the file is missing, damaged, or another
+    network's.
     """
     if name not in NETWORKS:
         raise DeniableError(f"unknown network {name!r}; use {', '.join(NETWORKS)}")
@@ -336,11 +331,8 @@ def from_resources(name: str, folder: Path | str) -> BayesianNetwork:
 def drawn_file(name: str, network_of: Callable[[str], BayesianNetwork]) -> Microdata:
     """Draw one of `FILES` again, the same records each time, from networks by name.
 
-    Raises
-    ------
-    DeniableError
-        For another name, and where the codes are not those recorded: the network's tables or the
-        random stream have then changed.
+    Raises `DeniableError` for another name, and where the codes are not those recorded: the
+    network's tables or the random stream have then changed.
     """
     if name not in FILES:
         raise DeniableError(f"unknown file {name!r}; use {', '.join(FILES)}")

@@ -41,12 +41,8 @@ def fit(data: NumericMicrodata, *, sha256: str = "") -> Copula:
     ties) *after* the margins' atoms and rounding is that of the file; the matrix of all pairs is
     moved to the nearest with eigenvalues of at least .002.
 
-    The SHA-256 of the published file is for the provenance.
-
-    Raises
-    ------
-    DataError
-        If records are too few: below 20.
+    The SHA-256 of the published file is for the provenance. Raises `DataError` if records are too
+    few: below 20.
     """
     if len(data) < FEWEST_RECORDS:
         raise DataError(
@@ -214,12 +210,8 @@ def sample(copula: Copula, records: int, generator: np.random.Generator) -> Nume
     rounds, to where the rank correlations of the values are those expected. Which record gets
     which values is random. With hardly more records than attributes, latents stay as drawn.
 
-    Equal generators give equal records. They are marked with `data_source` "surrogate".
-
-    Raises
-    ------
-    DataError
-        If no records are asked for.
+    Equal generators give equal records. They are marked with `data_source` "surrogate". Raises
+    `DataError` if no records are asked for.
     """
     if records < 1:
         raise DataError(f"{records} records; give at least 1")
@@ -297,12 +289,8 @@ def fidelity(published: NumericMicrodata, drawn: NumericMicrodata) -> pd.DataFra
     A row for each margin, then one for each pair: kind ("margin" or "rank_correlation"),
     attribute_1, attribute_2 (empty for a margin), published, surrogate (the two rank correlations;
     empty for a margin), difference (Kolmogorov distance of the margins, or the surrogate's rank
-    correlation less the published one).
-
-    Raises
-    ------
-    DataError
-        If the files have different attributes or classes, or no records.
+    correlation less the published one). Raises `DataError` if the files have different attributes
+    or classes, or no records.
     """
     own = (published.names, published.class_name, published.classes)
     if own != (drawn.names, drawn.class_name, drawn.classes):

@@ -33,11 +33,8 @@ def read_published(dataset: NumericDataset, path: Path | str) -> NumericMicrodat
 def read_published(dataset: AnyDataset, path: Path | str) -> Microdata | NumericMicrodata:
     """Read the published file of a data set, categorical or numeric.
 
-    Raises
-    ------
-    DataError
-        As `deniable.records.read_csv`, `read_numeric_csv` or `read_data_frame`, and if the number
-        of records is not the manifest's.
+    Raises `DataError` as `deniable.records.read_csv`, `read_numeric_csv` or `read_data_frame`, and
+    if the number of records is not the manifest's.
     """
     data: Microdata | NumericMicrodata
     positions = None if dataset.header else dataset.positions
@@ -68,10 +65,7 @@ def draw_surrogate(
 ) -> Microdata | NumericMicrodata:
     """Draw as many records as the published file has from its surrogate.
 
-    Raises
-    ------
-    DataError
-        If the model cannot be read, or is of other attributes than the manifest's.
+    Raises `DataError` if the model cannot be read, or is of other attributes than the manifest's.
     """
     if isinstance(dataset, Dataset):
         network = networks.read(model, dataset.domain)
@@ -82,10 +76,8 @@ def draw_surrogate(
 def read_copula(dataset: NumericDataset, model: Path | str) -> copula.Copula:
     """Read the copula of a numeric data set.
 
-    Raises
-    ------
-    DataError
-        If it cannot be read, or is of other attributes or classes than the manifest's.
+    Raises `DataError` if it cannot be read, or is of other attributes or classes than the
+    manifest's.
     """
     found = copula.read(model)
     given = dataset.class_attribute
@@ -110,12 +102,8 @@ def fit_surrogate(
 
     Returned is how near as many records drawn come to the file: for a categorical data set the
     table of `deniable.datasets.surrogates.pairwise_total_variation`, for a numeric one that of
-    `deniable.datasets.numeric_surrogates.fidelity`.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read or the surrogate cannot be fitted to it.
+    `deniable.datasets.numeric_surrogates.fidelity`. Raises `DataError` if the file cannot be read
+    or the surrogate cannot be fitted to it.
     """
     if isinstance(dataset, Dataset):
         data = read_published(dataset, origin)
@@ -141,12 +129,8 @@ def read_numeric_csv(
     """Read a CSV file of numbers, and of a class if there is one, in chunks.
 
     Parameters are those of `deniable.records.read_csv`; the position of the class comes last.
-
-    Raises
-    ------
-    DataError
-        One message with file, record, column, value and remedy, for what `read_csv` refuses, a
-        value that is missing or no finite number, or a class that is not in the list.
+    Raises `DataError`: one message with file, record, column, value and remedy, for what `read_csv`
+    refuses, a value that is missing or no finite number, or a class that is not in the list.
     """
     wanted = [*names, *([class_attribute.name] if class_attribute else [])]
     values: list[list[Floats]] = [[] for _ in names]
@@ -214,11 +198,8 @@ def read_data_frame(
 ) -> NumericMicrodata:
     """Read the one data frame of an R data file (.rda): numeric attributes by name, and a class.
 
-    Raises
-    ------
-    DataError
-        One message with file, record, column, value and remedy, for a file that cannot be read or
-        holds no data frame or several, and for what `read_numeric_csv` refuses.
+    Raises `DataError`: one message with file, record, column, value and remedy, for a file that
+    cannot be read or holds no data frame or several, and for what `read_numeric_csv` refuses.
     """
     frame = _only_frame(Path(path))
     wanted = [*names, *([class_attribute.name] if class_attribute else [])]

@@ -55,10 +55,7 @@ class Source:
 def read_source(path: Path | str) -> Source:
     """Read the record that `resolve` left.
 
-    Raises
-    ------
-    DataError
-        If it cannot be read or is malformed.
+    Raises `DataError` if it cannot be read or is malformed.
     """
     try:
         return Source(**read_json(path))

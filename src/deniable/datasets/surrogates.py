@@ -36,11 +36,8 @@ def fit(
     category keeps its total in the table. Probabilities are rounded to 4 digits.
 
     At most 12 attributes are searched. The SHA-256 of the published file is for the provenance.
-
-    Raises
-    ------
-    DataError
-        If attributes are too many, records or `min_support` too few, or an option makes no sense.
+    Raises `DataError` if attributes are too many, records or `min_support` too few, or an option
+    makes no sense.
     """
     domain, records = microdata.domain, len(microdata)
     if len(domain) > LARGEST_SEARCHED_DOMAIN:
@@ -215,12 +212,8 @@ def pairwise_total_variation(a: Microdata, b: Microdata) -> pd.DataFrame:
     """Compare the two-way margins of two files, as proportions.
 
     A row for each pair of attributes: attribute_1, attribute_2, total_variation (half the sum of
-    absolute differences, in 0 .. 1).
-
-    Raises
-    ------
-    DataError
-        If the files have different domains or no records.
+    absolute differences, in 0 .. 1). Raises `DataError` if the files have different domains or no
+    records.
     """
     if a.domain != b.domain:
         raise DataError("the two files have different domains; give both the same attributes")

@@ -22,7 +22,7 @@ from scipy import special
 from deniable.arrays import Floats
 from deniable.channels import Target
 from deniable.errors import DataError, DeniableError
-from deniable.estimation import Intervals, confidence_intervals, refuse_bad_confidence
+from deniable.estimation import confidence_intervals, refuse_bad_confidence
 from deniable.pram.transactions import LARGEST_SET, Item, Transactions
 
 Family = Literal["every", "tested", "none"]
@@ -82,7 +82,9 @@ def pattern_supports(
     """
     refuse_bad_confidence(confidence)
     places = [transactions.positions(list(pattern)) for pattern in patterns]
-    wanted = [_cell(list(pattern.values())) for pattern in patterns]
+    wanted = [
+        int("".join("01"[each] for each in pattern.values()) or "0", 2) for pattern in patterns
+    ]
     columns: dict[str, list[object] | Floats] = {
         "items": [
             transactions.label(place, list(pattern.values()))
@@ -90,13 +92,11 @@ def pattern_supports(
         ],
         "size": [len(place) for place in places],
     }
-    reported, by_target = _estimates(transactions, places, wanted, confidence)
-    columns["reported"] = reported
-    columns["support"] = by_target["file"].estimate
-    for target, found in by_target.items():
-        columns[f"standard_error_{target}"] = found.standard_error
-        columns[f"ci_low_{target}"] = found.low
-        columns[f"ci_high_{target}"] = found.high
+    columns["reported"], by_target = _estimates(transactions, places, wanted, confidence)
+    for target, (estimate, *limits) in by_target.items():
+        columns.setdefault("support", estimate)  # the same for either target
+        names = (f"standard_error_{target}", f"ci_low_{target}", f"ci_high_{target}")
+        columns |= zip(names, limits, strict=True)
     return pd.DataFrame(columns)
 
 
@@ -207,7 +207,7 @@ def frequent_item_sets(
     _refuse_bad_search(minimum_support, largest, error_rate, family)
     items = len(transactions.names)
     candidates: list[tuple[int, ...]] = [(item,) for item in range(items)]
-    tables = []
+    tables: list[pd.DataFrame] = []
     for size in range(1, min(largest, items) + 1):
         if not candidates:
             break
@@ -217,19 +217,19 @@ def frequent_item_sets(
         reported, by_target = _estimates(
             transactions, places, [2**size - 1] * len(places), 1 - 2 * alpha, (target,)
         )
-        found = by_target[target]
+        estimate, error, low, high = by_target[target]
         columns = {
             "items": [transactions.label(place) for place in places],
             "size": size,
             "reported": reported,
-            "support": found.estimate,
-            "standard_error": found.standard_error,
-            "lower": found.low,
-            "upper": found.high,
-            "verdict": np.where(found.low >= minimum_support, "frequent", "undecided"),
+            "support": estimate,
+            "standard_error": error,
+            "lower": low,
+            "upper": high,
+            "verdict": np.where(low >= minimum_support, "frequent", "undecided"),
             "tested": len(candidates),
         }
-        kept = found.high >= minimum_support
+        kept = high >= minimum_support
         tables.append(pd.DataFrame(columns)[kept])
         candidates = _joined([place for place, keep in zip(places, kept, strict=True) if keep])
     return pd.concat(tables, ignore_index=True)
@@ -261,10 +261,11 @@ def _estimates(
     cells: Sequence[int],
     confidence: float,
     targets: Sequence[Target] = TARGETS,
-) -> tuple[Floats, dict[Target, Intervals]]:
-    """Return the reported share and the intervals of one pattern of each item set.
+) -> tuple[Floats, dict[Target, Floats]]:
+    """Return the reported share of one pattern of each item set, and what is estimated of it.
 
-    Item sets of the same channels and the same pattern are estimated together.
+    By target, the rows are the estimate, its standard error and the limits of its interval. Item
+    sets of the same channels and the same pattern are estimated together.
     """
     reported = np.empty(len(places))
     parts = {target: np.empty((4, len(places))) for target in targets}
@@ -278,12 +279,9 @@ def _estimates(
             found = confidence_intervals(
                 channel, counts, confidence=confidence, target=target, functionals=wanted
             )
-            limits = (found.estimate, found.low, found.high, found.standard_error)
-            parts[target][:, group] = np.stack(limits)[..., 0]
-    return reported, {
-        target: Intervals(estimate, low, high, errors, confidence, "score", "none", target)
-        for target, (estimate, low, high, errors) in parts.items()
-    }
+            rows = (found.estimate, found.standard_error, found.low, found.high)
+            parts[target][:, group] = np.stack(rows)[..., 0]
+    return reported, parts
 
 
 def _groups(
@@ -318,10 +316,6 @@ def _ratio(
         return error, -math.inf, math.inf
     root = math.sqrt(discriminant)
     return error, (b - root) / a, (b + root) / a
-
-
-def _cell(present: Sequence[bool]) -> int:
-    return int("".join("1" if each else "0" for each in present) or "0", 2)
 
 
 def _refuse_bad_search(

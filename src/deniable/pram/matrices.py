@@ -20,6 +20,7 @@ from deniable.channels import (
     DenseChannel,
     KeepOrReplace,
     read_channel,
+    refuse_epsilon,
     two_step,
     whole_counts,
 )
@@ -41,26 +42,17 @@ LARGEST_BLOCK = 300
 """Cells of a block of attributes: a matrix of 90,000 probabilities a stratum."""
 LARGEST_DESIGNED: dict[LossName, int] = {"changed": 40, "trace": 24, "worst_cell": 24}
 """Cells of a block whose matrix is designed, by loss: `deniable.design` has these limits."""
-LARGEST_EPSILON = 30.0  # exp(30) is 10^13: beyond, nothing would ever be replaced
 
 
 def channel_of_epsilon(size: int, epsilon: float) -> KeepOrReplace:
     """Return generalized randomized response of an epsilon: every other category is as likely.
 
     P[u, u] = exp(epsilon) / (exp(epsilon) + size - 1), the largest diagonal that any matrix of
-    this epsilon can have throughout ([pram], (3.6)). The exact epsilon is at most `epsilon`, and
-    short of it by rounding alone.
-
-    Parameters
-    ----------
-    size : int, at least 1
-    epsilon : float, above 0, at most 30
+    this epsilon can have throughout ([pram], (3.6)). The exact epsilon is at most `epsilon`, which
+    is above 0 and at most 30, and short of it by rounding alone. There is at least one category.
     """
     _refuse_no_categories(size)
-    if not 0 < epsilon <= LARGEST_EPSILON:
-        raise DeniableError(
-            f"epsilon is {epsilon}; it must be above 0 and at most {LARGEST_EPSILON:g}"
-        )
+    refuse_epsilon(epsilon)
     if size == 1:
         return KeepOrReplace(1.0, np.zeros(1))
     odds = math.expm1(epsilon)
@@ -74,17 +66,9 @@ def channel_of_retention(size: int, retention: float | npt.ArrayLike) -> Channel
     """Return a matrix that retains each category with a given probability, a floor.
 
     What is not retained goes to any other category alike. In the matrix that is drawn from, in
-    exact arithmetic, P[v, v] is at least `retention` (of v), above it by rounding alone.
-
-    Parameters
-    ----------
-    size : int, >= 1
-    retention : float in [0, 1], or array of such, shape (size,)
-        One for all categories, or one for each.
-
-    Returns
-    -------
-    KeepOrReplace for one retention, DenseChannel for several
+    exact arithmetic, P[v, v] is at least `retention` (of v), above it by rounding alone. Retentions
+    are in [0, 1]: one for all categories, of which there is at least one, gives a `KeepOrReplace`,
+    one for each, shape (size,), a `DenseChannel`.
     """
     _refuse_no_categories(size)
     floors = np.asarray(retention, dtype=float)
@@ -219,17 +203,9 @@ def _designed(
 def matrix_from_file(path: Path | str, block: Domain) -> DenseChannel:
     """Read a user's own matrix for a block of attributes.
 
-    Parameters
-    ----------
-    path : path
-        CSV: the block's cells as header and as first column, a row a true category.
-    block : Domain
-        Cells of several attributes are named by their categories, joined by " x ".
-
-    Raises
-    ------
-    DeniableError
-        Naming the file, if it cannot be read, is no such matrix, or has other categories.
+    A CSV file with the block's cells as header and as first column, a row a true category. Cells of
+    several attributes are named by their categories, joined by " x ". Raises `DeniableError`,
+    naming the file, if it cannot be read, is no such matrix, or has other categories.
     """
     named, cells = read_channel(path), block.cell_labels()
     if sorted(named.categories) != sorted(cells):
@@ -261,14 +237,8 @@ def whole_file_epsilon(method: Method, counts: npt.ArrayLike) -> float:
         sum over records j of max over v of ln(R[x_j, v] / R'[x'_j, v]).
 
     Compare with the epsilon of the matrix, which counts one report. Infinite if a category has a
-    single record and is reported at all. To rounding, not exact.
-
-    Parameters
-    ----------
-    method : callable
-        From proportions to a channel.
-    counts : array, shape (size,)
-        True counts of the file.
+    single record and is reported at all. To rounding, not exact. The counts, shape (size,), are the
+    true ones of the file.
     """
     true = whole_counts(counts)
     here = method(true / true.sum()).matrix()

@@ -33,12 +33,8 @@ Matrices = Mapping[Stratum, Mapping[Block, Floats]]
 class PramResult:
     """A randomized file and how it was made.
 
-    Attributes
-    ----------
-    reports : Microdata
-        In the order of the records; stratum attributes as they were.
-    matrices : mapping of stratum to mapping of block to array, shape (cells, cells)
-        The row-stochastic matrix that was used, of every stratum of the protocol.
+    Reports are in the order of the records, stratum attributes as they were; matrices are those
+    that were used, row-stochastic, of every stratum and block, shape (cells, cells).
     """
 
     reports: Microdata
@@ -51,6 +47,9 @@ class StratifiedProtocol:
 
     Given the matrices, what a record reports depends on no other record. Its epsilon is that of a
     change that leaves the record in its stratum: a change of a stratum attribute shows as it is.
+
+    Raises `DeniableError` if a stratum is none of the domain's, or the protocols do not fit the
+    domain or each other.
 
     Parameters
     ----------
@@ -65,11 +64,6 @@ class StratifiedProtocol:
         Whether every matrix leaves the frequencies of its stratum's true records as they are
         ([pram], (2.1)): reports' own shares are then unbiased, and the matrices disclose those
         frequencies.
-
-    Raises
-    ------
-    DeniableError
-        If a stratum is none of the domain's, or the protocols do not fit the domain or each other.
     """
 
     domain: Domain
@@ -157,10 +151,7 @@ class StratifiedProtocol:
     def parts(self, data: Microdata) -> list[tuple[Stratum, Positions]]:
         """Return which records are in which stratum, for the strata that have any.
 
-        Raises
-        ------
-        DeniableError
-            If records are in a stratum that has no protocol.
+        Raises `DeniableError` if records are in a stratum that has no protocol.
         """
         return parts_by_stratum(data, self.strata, self.protocols)
 
@@ -168,13 +159,9 @@ class StratifiedProtocol:
         """Randomize every record through the matrices of its stratum.
 
         Nothing is drawn before everything is known to fit. A report of probability 0 never occurs:
-        draws have exactly the probabilities of the matrix (`deniable.sampling`).
-
-        Raises
-        ------
-        DeniableError
-            If the data are over another domain than the protocol's, or in a stratum that has no
-            protocol.
+        draws have exactly the probabilities of the matrix (`deniable.sampling`). Raises
+        `DeniableError` if the data are over another domain than the protocol's, or in a stratum
+        that has no protocol.
         """
         if data.domain != self.domain:
             raise DeniableError(
@@ -273,15 +260,10 @@ def parts_by_stratum(
 
 
 def shares(data: Microdata, names: tuple[str, ...], weights: npt.ArrayLike | None = None) -> Floats:
-    """Return the proportions of the joint cells of some attributes, flat.
+    """Return the proportions of the joint cells of some attributes of at least one record, flat.
 
-    Parameters
-    ----------
-    data : Microdata, of at least one record
-    names : tuple of attribute names
-    weights : array, shape (len(data),), optional
-        Survey weights: a matrix that is invariant for the weighted proportions is that of
-        [pram], (2.7). Not negative, with a positive sum.
+    Survey weights, shape (len(data),), are not negative, with a positive sum: a matrix that is
+    invariant for the weighted proportions is that of [pram], (2.7).
     """
     if weights is None:
         counts = data.counts(names).reshape(-1).astype(float)

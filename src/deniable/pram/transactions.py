@@ -73,12 +73,8 @@ class Transactions:
     ) -> "Transactions":
         """Take the records as a table of 0 and 1, or as microdata of binary attributes.
 
-        Parameters
-        ----------
-        records : integers or bool, shape (records, items), or Microdata
-            The second category of an attribute is "present".
-        names : sequence of str, optional
-            By default those of the attributes, or "0", "1", ...
+        A table has shape (records, items); the second category of an attribute is "present". Names
+        are by default those of the attributes, or "0", "1", ...
 
         Examples
         --------

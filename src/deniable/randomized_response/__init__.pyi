@@ -1,6 +1,7 @@
 from .adjustment import (
     TOLERANCE as TOLERANCE,
     Adjustment as Adjustment,
+    Unreachable as Unreachable,
     adjust as adjust,
     weighted_table as weighted_table,
 )
@@ -21,6 +22,8 @@ from .audit import (
     audit_attribute as audit_attribute,
     audit_cluster as audit_cluster,
     audit_multirr as audit_multirr,
+    audit_row as audit_row,
+    audit_table as audit_table,
     clusters_table as clusters_table,
 )
 from .dependence import (

@@ -115,7 +115,9 @@ def adjust(
             RuntimeWarning,
             stacklevel=2,
         )
-    weights, sweeps, gap = _rake(codes, _padded(wanted), tolerance, most_sweeps)
+    most = max(target.size for target in wanted)
+    padded = np.stack([np.pad(target, (0, most - target.size)) for target in wanted])
+    weights, sweeps, gap = _rake(codes, padded, tolerance, most_sweeps)
     weights /= weights.sum()  # of rounding only: the last adjustment left sum 1
     if gap > tolerance:
         warnings.warn(
@@ -213,16 +215,7 @@ def _place(column: int, category: int, domains: Sequence[Domain] | None) -> str:
     if domains is None:
         return f"column {column}, category {category}"
     domain = domains[column]
-    codes = np.unravel_index(category, domain.shape)
-    labels = [a.categories[code] for a, code in zip(domain, codes, strict=True)]
-    return f"{' x '.join(domain.names)}, category {' x '.join(labels)!r}"
-
-
-def _padded(targets: Sequence[Floats]) -> Floats:
-    table = np.zeros((len(targets), max(target.size for target in targets)))
-    for row, target in zip(table, targets, strict=True):
-        row[: target.size] = target
-    return table
+    return f"{' x '.join(domain.names)}, category {domain.cell_labels()[category]!r}"
 
 
 @numba.njit(cache=True)  # pragma: no cover - compiled

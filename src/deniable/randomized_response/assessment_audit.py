@@ -14,7 +14,13 @@ from typing import Any
 import pandas as pd
 
 from deniable.privacy import Finding
-from deniable.randomized_response.audit import Setting, audit_cluster, audit_row, summed
+from deniable.randomized_response.audit import (
+    Setting,
+    audit_cluster,
+    audit_row,
+    audit_table,
+    summed,
+)
 from deniable.randomized_response.dependence import Clusters
 from deniable.randomized_response.protocols import (
     CLUSTER_MECHANISMS,
@@ -60,10 +66,10 @@ class _Changes:
     @property
     def alone(self) -> Finding:
         """The audit of all attributes, randomized once, each on its own."""
-        return self.record([(name,) for name in self.domain.names])
+        return self.record(list(combinations(self.domain.names, 1)))
 
     @property
-    def pairs(self) -> list[tuple[str, str]]:
+    def pairs(self) -> list[tuple[str, ...]]:
         """All pairs of attributes."""
         return list(combinations(self.domain.names, 2))
 
@@ -77,8 +83,7 @@ def audit_assessments(
     over pairs that sequential composition gives; and the waiver, for a record and each attribute.
     """
     settings = [Setting(reading, repr(p)) for reading in readings for p in probabilities]
-    rows = [row for setting in settings for row in _assessment_rows(domain, setting)]
-    return pd.DataFrame(rows).astype({"t_v": "Int64"})
+    return audit_table(row for setting in settings for row in _assessment_rows(domain, setting))
 
 
 def _assessment_rows(domain: Domain, setting: Setting) -> Iterator[dict[str, Any]]:
@@ -113,19 +118,16 @@ def risk_table(
 
     The release is of the `clusters` of each T_v.
 
-    Returns
-    -------
-    DataFrame
-        ``matrix``, ``p``, ``mechanism``, ``t_v``; ``assessment`` (none, 4.1, 4.2, 4.3 waived: the
-        claim, 4.3 summed: what is so); ``release_epsilon``, ``assessment_epsilon`` and their sum
-        ``total_epsilon``, for a whole record; ``attribute_epsilon``, the release's largest for a
-        change of one ``attribute``, and ``attribute_ratio``, to that attribute's under
-        RR-Independent. No more than RR-Independent spends: ``equal_risk_record`` and
-        ``equal_risk_attribute`` (every attribute's) of the release, ``equal_risk_with_assessment``
-        of the total for a record.
+    The columns are ``matrix``, ``p``, ``mechanism``, ``t_v``; ``assessment`` (none, 4.1, 4.2, 4.3
+    waived: the claim, 4.3 summed: what is so); ``release_epsilon``, ``assessment_epsilon`` and
+    their sum ``total_epsilon``, for a whole record; ``attribute_epsilon``, the release's largest
+    for a change of one ``attribute``, and ``attribute_ratio``, to that attribute's under
+    RR-Independent. No more than RR-Independent spends: ``equal_risk_record`` and
+    ``equal_risk_attribute`` (every attribute's) of the release, ``equal_risk_with_assessment`` of
+    the total for a record.
     """
     rows: list[dict[str, Any]] = []
-    single: Clusters = tuple((name,) for name in domain.names)
+    single: Clusters = tuple(combinations(domain.names, 1))
     for setting in (Setting(reading, repr(p)) for reading in readings for p in probabilities):
         alone = _Changes(domain, setting, "kronecker")
         rows += _risks("rr_independent", None, single, alone, ("none",))
@@ -133,7 +135,7 @@ def risk_table(
             for mechanism in CLUSTER_MECHANISMS:
                 changes = _Changes(domain, setting, mechanism)
                 rows += _risks(mechanism, t_v, formed, changes, ASSESSMENTS)
-    return pd.DataFrame(rows).astype({"t_v": "Int64"})
+    return audit_table(rows)
 
 
 def _risks(

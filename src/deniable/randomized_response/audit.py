@@ -116,13 +116,10 @@ def audit_multirr(
 ) -> pd.DataFrame:
     """Audit every mechanism of Tables 1 and 2 at every setting.
 
-    Returns
-    -------
-    DataFrame
-        ``mechanism``, ``matrix``, ``p``, ``t_v``, ``unit`` (what changes), ``of`` (which one),
-        ``claimed_epsilon``, ``exact_epsilon`` (of the defined matrix), ``shipped_epsilon`` (of the
-        matrix that is drawn from), ``kind`` ("exact"), ``holds``. Thresholds T_d that
-        give the same clusters share their rows.
+    The columns are ``mechanism``, ``matrix``, ``p``, ``t_v``, ``unit`` (what changes), ``of``
+    (which one), ``claimed_epsilon``, ``exact_epsilon`` (of the defined matrix), ``shipped_epsilon``
+    (of the matrix that is drawn from), ``kind`` ("exact"), ``holds``. Thresholds T_d that give the
+    same clusters share their rows.
     """
     settings = [Setting(reading, repr(p)) for reading in READINGS for p in probabilities]
     rows = [row for setting in settings for row in _independent(domain, setting)]
@@ -130,7 +127,7 @@ def audit_multirr(
     formed = [(t_v, cluster_attributes(domain, dependences, t_v, t_d)) for t_v, t_d in thresholds]
     for t_v, clusters in dict.fromkeys(formed):
         rows += [row for setting in settings for row in _clusters(domain, clusters, t_v, setting)]
-    return pd.DataFrame(rows).astype({"t_v": "Int64"})
+    return audit_table(rows)
 
 
 def clusters_table(
@@ -219,22 +216,25 @@ def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
             rows.append(audit_row(name, setting, "attribute", attribute, finding, t_v))
     finding = Finding(privacy["epsilon"], exact, shipped)
     rows.append(audit_row(name, setting, "record", "all attributes", finding, t_v))
-    return pd.DataFrame(rows).astype({"t_v": "Int64"})
+    return audit_table(rows)
 
 
 def audit_row(
     mechanism: str,
-    setting: Setting,
+    setting: Setting | str,
     unit: str,
     of: str,
     finding: Finding,
     t_v: int | None = None,
 ) -> dict[str, Any]:
-    """Return a row of the audit: what is claimed of a matrix and what is exact."""
+    """Return a row of the audit: what is claimed of a matrix and what is exact.
+
+    For matrices of another kind than those of [multirr] its name stands for the setting.
+    """
     return {
         "mechanism": mechanism,
-        "matrix": setting.reading,
-        "p": float(setting.p),
+        "matrix": setting.reading if isinstance(setting, Setting) else setting,
+        "p": float(setting.p) if isinstance(setting, Setting) else math.nan,
         "t_v": t_v,
         "unit": unit,
         "of": of,
@@ -244,3 +244,8 @@ def audit_row(
         "kind": "exact",
         "holds": finding.holds,
     }
+
+
+def audit_table(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
+    """Return rows as one table, in which T_v is a whole number or missing."""
+    return pd.DataFrame(rows).astype({"t_v": "Int64"})

@@ -132,10 +132,7 @@ def pair_measures(domain: Domain, ordinal: Collection[str] = ()) -> dict[Pair, M
 def dependences(data: Microdata, ordinal: Collection[str] = ()) -> pd.DataFrame:
     """Measure the dependence of every pair of attributes; `ordinal` as in `pair_measures`.
 
-    Returns
-    -------
-    DataFrame
-        Columns attribute_1, attribute_2, measure, dependence; a row a pair, in the domain's order.
+    Columns attribute_1, attribute_2, measure, dependence; a row a pair, in the domain's order.
     """
     measures = pair_measures(data.domain, ordinal)
     return dependences_from_tables({pair: data.counts(pair) for pair in measures}, measures)

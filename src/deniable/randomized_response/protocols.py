@@ -220,11 +220,8 @@ def rr_clusters(
 def rr_joint(domain: Domain, records: int, p: float, reading: Reading) -> Protocol:
     """Return RR-Joint: one matrix over all cells of the domain ([multirr], Protocol 2).
 
-    Raises
-    ------
-    DeniableError
-        If the domain has over 1,000 cells, or the records are fewer than 10 a cell: bound (7) of
-        the text wants n much larger than the number of cells.
+    Raises `DeniableError` if the domain has over 1,000 cells, or the records are fewer than 10 a
+    cell: bound (7) of the text wants n much larger than the number of cells.
     """
     refuse_too_large(domain, records)
     return rr_clusters(domain, (domain.names,), p, reading, "joint")

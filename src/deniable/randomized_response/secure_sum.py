@@ -193,12 +193,8 @@ NO_FAULTS: Faults = MappingProxyType({})
 def secure_sum(parties: Sequence[Party], source: RandomSource, what: str = "the sum") -> Network:
     """Run the protocol once and return the network that carried it, with its count and traffic.
 
-    Parties draw from the source in turn; `what` is counted, for messages.
-
-    Raises
-    ------
-    SecureSumError
-        If shares or broadcasts are missing, or the parties are too few or too many.
+    Parties draw from the source in turn; `what` is counted, for messages. Raises `SecureSumError`
+    if shares or broadcasts are missing, or the parties are too few or too many.
 
     Examples
     --------

@@ -57,15 +57,8 @@ def synthesize(
     random: independent of each other, as the estimate takes them to be. A cluster's distribution is
     met as closely as whole records allow, whatever the match.
 
-    The records are in random order, without marks.
-
-    Parameters
-    ----------
-    clusters : tuple of tuples of attribute names
-        A partition of the domain's attributes.
-    distributions : sequence of arrays
-        For each cluster the distribution over its cells.
-    records : int, >= 1
+    Clusters are a partition of the domain's attributes, each with a distribution over its cells.
+    The records, at least one, are in random order, without marks.
     """
     names = [name for cluster in clusters for name in cluster]
     if sorted(names) != sorted(domain.names) or len(distributions) != len(clusters):

@@ -171,16 +171,13 @@ def two_sums_delta(crowd: Crowd, claim: Fraction) -> Fraction:
     if_one, if_zero = crowd.with_one_more()
     tails = list(zip(_tail_sums(if_one), _tail_sums(if_zero), strict=True))
     weight, start = 0, len(if_one)
+    odds, scale = claim.as_integer_ratio()
     for one, zero in zip(if_one, if_zero, strict=True):
-        while start and _above(one * if_one[start - 1], zero * if_zero[start - 1], claim):
+        while start and scale * one * if_one[start - 1] > odds * zero * if_zero[start - 1]:
             start -= 1
         above_one, above_zero = tails[start]
-        weight += claim.denominator * one * above_one - claim.numerator * zero * above_zero
-    return Fraction(weight, claim.denominator * sum(if_one) ** 2)
-
-
-def _above(first: int, second: int, claim: Fraction) -> bool:
-    return first * claim.denominator > second * claim.numerator
+        weight += scale * one * above_one - odds * zero * above_zero
+    return Fraction(weight, scale * sum(if_one) ** 2)
 
 
 def _tail_sums(weights: Sequence[int]) -> list[int]:
@@ -220,16 +217,13 @@ def waiver_table(
     A binary attribute among three is in two pairs: its value is randomized and summed twice. What
     is taken to be known are both counts of its reports; the counts of whole pairs tell no less.
 
-    Returns
-    -------
-    DataFrame
-        ``matrix``, ``p``, ``releases`` (2), ``parties`` (that one and those who can be trusted);
-        ``claimed_epsilon`` of the waiver, as if released once; ``exact_epsilon`` of the sums under
-        pure differential privacy, for any number of parties; ``enumerated_epsilon``, the same by
-        enumeration, for up to 3 parties; ``holds``; ``delta``, rounded up, the least at which the
-        sums are (claimed_epsilon, delta)-differentially private for all values of the others;
-        ``others_alike``, how many of these have one and the same value where it is attained;
-        ``trust``, without which it is that of 1 party.
+    The columns are ``matrix``, ``p``, ``releases`` (2), ``parties`` (that one and those who can be
+    trusted); ``claimed_epsilon`` of the waiver, as if released once; ``exact_epsilon`` of the sums
+    under pure differential privacy, for any number of parties; ``enumerated_epsilon``, the same by
+    enumeration, for up to 3 parties; ``holds``; ``delta``, rounded up, the least at which the sums
+    are (claimed_epsilon, delta)-differentially private for all values of the others;
+    ``others_alike``, how many of these have one and the same value where it is attained; ``trust``,
+    without which it is that of 1 party.
     """
     return pd.DataFrame(starmap(_waiver_row, product(readings, probabilities, parties)))
 

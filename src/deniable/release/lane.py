@@ -1,6 +1,5 @@
 """What lanes share: marks, sources of chance, files, how descriptions begin, rows of the audit."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import pandas as pd
 
 from deniable.files import read_json, read_table, write_json, write_table
 from deniable.privacy import Finding
+from deniable.randomized_response import audit_row, audit_table
 from deniable.records import Microdata, NumericMicrodata, read_true_records
 from deniable.release.settings import AnyRelease
 from deniable.sampling import RandomSource, SystemSource, generator_for
@@ -118,21 +118,4 @@ def released(release: str, matrix: str, rows: Sequence[tuple[str, str, Finding]]
 
     `matrix` says of which kind its channels are.
     """
-    return pd.DataFrame(
-        [
-            {
-                "mechanism": f"release {release}",
-                "matrix": matrix,
-                "p": math.nan,
-                "t_v": None,
-                "unit": unit,
-                "of": of,
-                "claimed_epsilon": finding.claimed,
-                "exact_epsilon": finding.exact,
-                "shipped_epsilon": finding.shipped,
-                "kind": "exact",
-                "holds": finding.holds,
-            }
-            for unit, of, finding in rows
-        ]
-    ).astype({"t_v": "Int64"})
+    return audit_table(audit_row(f"release {release}", matrix, *row) for row in rows)

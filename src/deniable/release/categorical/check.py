@@ -17,7 +17,7 @@ from scipy import special
 
 from deniable.arrays import Floats
 from deniable.estimation import Part, combined
-from deniable.pram import StratifiedProtocol, label
+from deniable.pram import StratifiedProtocol, label, shares
 from deniable.privacy import (
     Finding,
     Matrix,
@@ -32,7 +32,6 @@ from deniable.records import Microdata
 from deniable.release import CategoricalRelease, marked, released
 from deniable.release.categorical.estimates import (
     SYNTHETIC_MARKS,
-    StratumReports,
     groups,
     margins,
     reports_by_block,
@@ -110,21 +109,13 @@ def audit_release_samplers(
 ) -> pd.DataFrame:
     """Hold each channel of a release against its matrix, by drawing from every true category.
 
-    Parameters
-    ----------
-    description : mapping
-        What `deniable.release.categorical.design.describe` wrote.
-    root_seed : int
-    draws : int
-        Draws for each channel, shared by its rows.
+    The description is what `deniable.release.categorical.design.describe` wrote; `draws` are those
+    for each channel, shared by its rows.
 
-    Returns
-    -------
-    DataFrame
-        ``release``, ``cluster`` (in a stratum named as "education in Female"), ``cells``,
-        ``draws``, ``statistic``, ``degrees_of_freedom``, ``p_value``, ``impossible`` (reports of
-        probability 0) and ``holds``: none impossible and a p-value above 1e-4, which a right
-        sampler misses once in ten thousand tests.
+    Columns are ``release``, ``cluster`` (in a stratum named as "education in Female"), ``cells``,
+    ``draws``, ``statistic``, ``degrees_of_freedom``, ``p_value``, ``impossible`` (reports of
+    probability 0) and ``holds``: none impossible and a p-value above 1e-4, which a right sampler
+    misses once in ten thousand tests.
     """
     release, rows = description["release"], []
     for stratum, own in StratifiedProtocol.from_json(description).protocols.items():
@@ -195,17 +186,20 @@ def coverage_of_redraws(
     One release says little of its intervals: its cells depend on each other, so they miss together.
     Matrices stay as they are, as they do given the true records, `data`.
 
-    Returns
-    -------
-    DataFrame
-        ``attributes``, ``categories``, ``stratum``, ``true`` (proportion), ``coverage`` (share of
-        redraws whose interval for the file holds it), ``redraws``; with ``reported_coverage`` where
-        the matrices are invariant.
+    Columns are ``attributes``, ``categories``, ``stratum``, ``true`` (proportion), ``coverage``
+    (share of redraws whose interval for the file holds it), ``redraws``; with ``reported_coverage``
+    where the matrices are invariant.
     """
     z = float(-special.ndtri((1 - confidence) / 2))
     tables = []
     for block, truth in reports_by_block(protocol, data):
-        drawn = [_redrawn(each, generator, redraws) for each in truth]
+        drawn = [
+            replace(
+                each,
+                counts=each.channel.randomize_counts(np.tile(each.counts, (redraws, 1)), generator),
+            )
+            for each in truth
+        ]
         for about, indicators in margins(protocol.domain.project(block)):
             for name, chosen in groups(truth):
                 counts = sum(truth[i].counts for i in chosen)
@@ -218,11 +212,6 @@ def coverage_of_redraws(
                 columns = about | {"stratum": name, "true": true} | coverage
                 tables.append(pd.DataFrame(columns | {"redraws": redraws}))
     return pd.concat(tables, ignore_index=True)
-
-
-def _redrawn(true: StratumReports, generator: np.random.Generator, redraws: int) -> StratumReports:
-    tables = np.broadcast_to(true.counts, (redraws, true.counts.size))
-    return replace(true, counts=true.channel.randomize_counts(tables, generator))
 
 
 def _coverage(part: Part, true: Floats, z: float) -> Floats:
@@ -244,34 +233,25 @@ def distances_from_truth(
     `data` are the true records; `weights` are those of the protected ones, as `adjust_reports`
     returns them.
 
-    Returns
-    -------
-    DataFrame
-        A row for each attribute and each pair of attributes: ``attributes`` (joined by " x "),
-        ``one_cluster`` (whether their joint distribution is estimated: all but stratum attributes
-        are randomized together), and the total variation distance between the true table and that
-        of the protected file as it is (``protected``), of the synthetic file (``synthetic``) and of
-        the weighted reports (``adjusted``).
+    A row for each attribute and each pair of attributes: ``attributes`` (joined by " x "),
+    ``one_cluster`` (whether their joint distribution is estimated: all but stratum attributes are
+    randomized together), and the total variation distance between the true table and that of the
+    protected file as it is (``protected``), of the synthetic file (``synthetic``) and of the
+    weighted reports (``adjusted``).
     """
     names = protocol.domain.names
     rows = []
     for attributes in [*combinations(names, 1), *combinations(names, 2)]:
-        true = _shares(data, attributes)
+        true = shares(data, attributes)
         found = {
-            "protected": _shares(protected, attributes),
-            "synthetic": _shares(synthetic, attributes),
-            "adjusted": _shares(protected, attributes, weights),
+            "protected": shares(protected, attributes),
+            "synthetic": shares(synthetic, attributes),
+            "adjusted": shares(protected, attributes, weights),
         }
         randomized = set(attributes) - set(protocol.strata)
         together = any(randomized <= set(block) for block in protocol.blocks)
         rows.append(
             {"attributes": " x ".join(attributes), "one_cluster": together}
-            | {file: float(np.abs(shares - true).sum() / 2) for file, shares in found.items()}
+            | {file: float(np.abs(own - true).sum() / 2) for file, own in found.items()}
         )
     return pd.DataFrame(rows)
-
-
-def _shares(data: Microdata, names: tuple[str, ...], weights: Floats | None = None) -> Floats:
-    own = data.project(names)
-    table = np.bincount(own.domain.ravel(own.columns), weights=weights, minlength=own.domain.size)
-    return np.asarray(table / table.sum())

@@ -1,11 +1,28 @@
-"""The release lane, from true records to a protected file and the channels it went through."""
+"""The design and the draw of a file of categories, and the matrices that it goes through."""
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from deniable.arrays import Floats
+from deniable.channels import Channel, invariance_gap, write_channel
 from deniable.errors import DeniableError
-from deniable.pram import StratifiedProtocol
+from deniable.files import write_table
+from deniable.pram import (
+    Block,
+    StratifiedProtocol,
+    Stratum,
+    label,
+    matrix_from_file,
+    parts_by_stratum,
+    pram_matrix,
+    shares,
+)
 from deniable.randomized_response import (
     Protocol,
     cluster_attributes,
@@ -15,20 +32,26 @@ from deniable.randomized_response import (
     rr_independent,
     rr_joint,
 )
-from deniable.records import Microdata
+from deniable.records import Domain, Microdata
 from deniable.release import (
     CONVENTION,
     CategoricalRelease,
     ClustersRelease,
+    DesignedMatrix,
+    FileMatrix,
     IndependentRelease,
     JointRelease,
     PramRelease,
+    RetentionMatrix,
+    TwoStepMatrix,
     described,
     marks_for,
     source_for,
 )
-from deniable.release.categorical.pram import design_pram, estimators, pram_privacy
 from deniable.sampling import RandomSource
+
+TOLERANCE = 1e-9  # of what a solver is asked for
+WHOLE_RECORD = "the whole record of one respondent"
 
 
 def designed(release: CategoricalRelease, data: Microdata) -> dict[str, Any]:
@@ -44,18 +67,27 @@ def protected(
     return {"protected": protect(release, protocol, data, source_for(release, seed))}
 
 
+def protect(
+    release: CategoricalRelease, protocol: StratifiedProtocol, data: Microdata, source: RandomSource
+) -> Microdata:
+    """Randomize every record of the release's attributes and mark the result."""
+    reports = protocol.randomize(data.project(protocol.domain.names), source).reports
+    return Microdata(reports.domain, reports.columns, marks_for(release, data))
+
+
+# -- the protocol ----------------------------------------------------------------------------------
+
+
 def design(release: CategoricalRelease, data: Microdata) -> StratifiedProtocol:
     """Return the protocol of a release: its clusters and their channels, by stratum.
 
-    Raises
-    ------
-    DeniableError
-        If a cluster's channel is singular, so that its file could not be estimated from; if its
-        epsilon is infinite; if it is one matrix over too many cells for the records (bound (7)).
+    Raises `DeniableError` if a cluster's channel is singular, so that its file could not be
+    estimated from; if its epsilon is infinite; if it is one matrix over too many cells for the
+    records (bound (7)).
     """
     chosen = data.project(release.attributes) if release.attributes else data
     if isinstance(release, PramRelease):
-        return design_pram(release, chosen)
+        return _pram(release, chosen)
     return StratifiedProtocol.single(_randomized_response(release, chosen))
 
 
@@ -63,16 +95,15 @@ def _randomized_response(
     release: IndependentRelease | ClustersRelease | JointRelease, data: Microdata
 ) -> Protocol:
     domain = data.domain
+    given = release.p, release.matrix
     if isinstance(release, IndependentRelease):
-        protocol = rr_independent(domain, release.p, release.matrix)
+        protocol = rr_independent(domain, *given)
     elif isinstance(release, JointRelease):
-        protocol = rr_joint(domain, len(data), release.p, release.matrix)
+        protocol = rr_joint(domain, len(data), *given)
     else:
         strengths = dependences(data, release.ordinal)
         clusters = cluster_attributes(domain, strengths, release.t_v, release.t_d)
-        protocol = rr_clusters(
-            domain, clusters, release.p, release.matrix, release.cluster_mechanism
-        )
+        protocol = rr_clusters(domain, clusters, *given, release.cluster_mechanism)
     for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True):
         if channel.size > 1 and math.isinf(channel.epsilon):
             raise DeniableError(
@@ -80,8 +111,8 @@ def _randomized_response(
                 f"{' x '.join(cluster)} never changes a record, or tells some values apart for "
                 "certain (its epsilon is infinite); choose a smaller p"
             )
-        in_one = len(channel.shape) == 1  # one matrix over the cells of the cluster
-        if isinstance(release, ClustersRelease) and in_one:
+        # One matrix over all cells of a cluster.
+        if isinstance(release, ClustersRelease) and len(channel.shape) == 1:
             refuse_too_large(domain.project(cluster), len(data))
         if channel.singular:
             raise DeniableError(
@@ -90,6 +121,92 @@ def _randomized_response(
                 "from the file; choose another p or matrix"
             )
     return protocol
+
+
+def _pram(release: PramRelease, data: Microdata) -> StratifiedProtocol:
+    """Return the matrices of a release, for each stratum that has records and each block.
+
+    `data` are the true records, of the release's attributes. Raises `DeniableError` if a matrix
+    cannot be made, never changes a record, cannot be estimated from, or lacks what is asked of it.
+    """
+    blocks = release.blocks(data.domain.names)
+    randomized = data.domain.project([n for n in data.domain.names if n not in release.strata])
+    protocols: dict[Stratum, Protocol] = {}
+    for stratum, rows in parts_by_stratum(data, tuple(release.strata)):
+        part = Microdata(data.domain, tuple(column[rows] for column in data.columns))
+        channels = tuple(_channel(release, part, stratum, block) for block in blocks)
+        protocols[stratum] = Protocol(randomized, blocks, channels)
+    return StratifiedProtocol(
+        data.domain, tuple(release.strata), protocols, invariant=is_invariant_release(release)
+    )
+
+
+def is_invariant_release(release: PramRelease) -> bool:
+    """Return whether a release's matrices leave the true frequencies of a stratum as they are."""
+    matrix = release.matrix
+    return isinstance(matrix, TwoStepMatrix) or (
+        isinstance(matrix, DesignedMatrix) and matrix.invariant
+    )
+
+
+def _channel(release: PramRelease, part: Microdata, stratum: Stratum, block: Block) -> Channel:
+    name = " x ".join(block)
+    where = f"release {release.name!r}: {name}"
+    where += f" in the stratum {' x '.join(release.strata)} = {label(stratum)}" if stratum else ""
+    proportions = shares(part, block)
+    try:
+        channel = _matrix(release, part.domain.project(block), proportions)
+    except DeniableError as error:
+        raise DeniableError(f"{where}: {error}") from None
+    if channel.size > 1 and np.array_equal(channel.matrix(), np.eye(channel.size)):
+        raise DeniableError(
+            f"{where}: the matrix never changes a record; choose a smaller epsilon or retention"
+        )
+    # Through an invariant matrix the reports' own shares are estimates, be it singular or not.
+    if channel.singular and not is_invariant_release(release):
+        raise DeniableError(
+            f"{where}: the matrix is singular, so nothing could be estimated from the file; choose "
+            "another epsilon or retention, or another kind or loss"
+        )
+    _refuse_unkept(where, release, channel, proportions)
+    return channel
+
+
+def _matrix(release: PramRelease, block: Domain, proportions: Floats) -> Channel:
+    match release.matrix:
+        case FileMatrix(files=files):
+            return matrix_from_file(files[" x ".join(block.names)], block)
+        case wanted:
+            options = wanted.model_dump(exclude={"kind"})
+            return pram_matrix(proportions, wanted.kind, **options, categories=block.cell_labels())
+
+
+def _refuse_unkept(where: str, release: PramRelease, channel: Channel, proportions: Floats) -> None:
+    """Raise `DeniableError` if the matrix that would be used lacks what was asked for."""
+    wanted = release.matrix
+    moved = invariance_gap(channel, proportions) if is_invariant_release(release) else 0.0
+    if moved > TOLERANCE:
+        raise DeniableError(
+            f"{where}: the matrix moves a frequency by {moved:.2g} and is not invariant; choose "
+            "another kind of matrix"
+        )
+    if isinstance(wanted, RetentionMatrix | DesignedMatrix) and wanted.retention is not None:
+        # A category that no record has, an invariant matrix cannot report, let alone retain.
+        kept = float(np.diag(channel.matrix())[proportions > 0].min())
+        if kept < wanted.retention - TOLERANCE and channel.size > 1:
+            raise DeniableError(
+                f"{where}: a category is retained with {kept:.9g} only, not {wanted.retention:g}; "
+                "choose another kind of matrix"
+            )
+    epsilon = getattr(wanted, "epsilon", None)
+    if epsilon is not None and channel.epsilon > epsilon + TOLERANCE:
+        raise DeniableError(
+            f"{where}: epsilon is {channel.epsilon:.9g}, above {epsilon:g}; choose another kind of "
+            "matrix"
+        )
+
+
+# -- what a release says of itself -----------------------------------------------------------------
 
 
 def describe(
@@ -105,7 +222,7 @@ def describe(
             "is not in these figures"
         )
         privacy = {
-            "unit": "the whole record of one respondent",
+            "unit": WHOLE_RECORD,
             "epsilon": protocol.epsilon,
             "epsilon_by_changed_attribute": protocol.epsilon_by_changed_attribute(),
             "not_counted": formed if isinstance(release, ClustersRelease) else "nothing",
@@ -115,9 +232,129 @@ def describe(
     return described(release, data_source) | shown | channels
 
 
-def protect(
-    release: CategoricalRelease, protocol: StratifiedProtocol, data: Microdata, source: RandomSource
-) -> Microdata:
-    """Randomize every record of the release's attributes and mark the result."""
-    reports = protocol.randomize(data.project(protocol.domain.names), source).reports
-    return Microdata(reports.domain, reports.columns, marks_for(release, data))
+def pram_privacy(release: PramRelease, protocol: StratifiedProtocol) -> dict[str, Any]:
+    """Return what a PRAM release promises, and what it does not.
+
+    An infinite epsilon is the text "infinity": JSON knows no such number.
+    """
+    by_attribute = protocol.epsilon_by_changed_attribute()
+    epsilons = {name: by_attribute.get(name, math.inf) for name in protocol.domain.names}
+    strata = f"the stratum attribute{'' if len(release.strata) == 1 else 's'} "
+    strata += ", ".join(release.strata)
+    privacy: dict[str, Any] = {
+        "unit": WHOLE_RECORD + (f", but for {strata}" if release.strata else ""),
+        "epsilon": finite_or_text(protocol.epsilon),
+        "epsilon_by_changed_attribute": {n: finite_or_text(e) for n, e in epsilons.items()},
+        "given": "the matrices, as they are published below; the worst stratum",
+        "not_counted": _not_counted(release),
+    }
+    if release.strata:
+        privacy["not_protected"] = (
+            f"{strata}, released unchanged: a change of stratum shows for certain "
+            "(infinite epsilon)"
+        )
+    return privacy
+
+
+def estimators(release: PramRelease) -> str:
+    """Return what estimates.csv holds, and what its intervals allow for."""
+    text = (
+        "estimate: the inverse of the matrix applied to the shares of reports, stratum by stratum; "
+        "empty where a matrix is singular. Its intervals, for these records and for the "
+        "population, hold for a matrix of any origin"
+    )
+    if is_invariant_release(release):
+        text += (
+            ". reported: the reports' own shares, unbiased through invariant matrices; their "
+            "reported_* intervals are those of [pram], (2.4) and (2.5), never of (1.3)"
+        )
+    return text
+
+
+def finite_or_text(epsilon: float) -> float | str:
+    """Return an epsilon as JSON can hold it; ``float`` turns the text back."""
+    return epsilon if math.isfinite(epsilon) else "infinity"
+
+
+def _not_counted(release: PramRelease) -> str:
+    if is_invariant_release(release):
+        return (
+            "the matrices were computed from the true frequencies, and an invariant matrix "
+            "discloses them: the frequencies of a block in a stratum are the stationary "
+            "distribution of its matrix, so they are published with it, exactly; whoever knows all "
+            "other records of the stratum can tell the last one's block. No finite epsilon holds "
+            "for the matrices"
+        )
+    if isinstance(release.matrix, DesignedMatrix):
+        return (
+            "the matrices were chosen by the true frequencies; what they tell of these is not in "
+            "these figures"
+        )
+    if isinstance(release.matrix, FileMatrix):
+        return "whatever the files of matrices tell, if they were made from the true records"
+    return "nothing"
+
+
+# -- the matrices as tables ------------------------------------------------------------------------
+
+
+def matrices_table(protocol: StratifiedProtocol) -> pd.DataFrame:
+    """Return all matrices: ``stratum``, ``block``, ``true``, ``reported``, ``probability``.
+
+    A row an entry. Probabilities are text, with as many digits as give the same number again.
+    """
+    tables = [
+        pd.DataFrame(
+            {
+                **about,
+                "true": np.repeat(categories, len(categories)),
+                "reported": categories * len(categories),
+                "probability": [repr(float(entry)) for entry in channel.matrix().reshape(-1)],
+            }
+        )
+        for _, about, categories, channel in _named_matrices(protocol)
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def write_matrices(protocol: StratifiedProtocol, folder: Path | str) -> None:
+    """Write each matrix to a file of its own, and ``index.csv``, a row a matrix.
+
+    The files have the form that ``deniable channel`` reads. The index has ``file``, ``stratum``,
+    ``block``, ``categories``, ``epsilon`` (exact), ``least_retention`` (smallest diagonal entry),
+    ``invariant``.
+    """
+    rows = []
+    for file, about, categories, channel in _named_matrices(protocol):
+        write_channel(Path(folder) / file, channel, categories)
+        rows.append(
+            {
+                "file": file,
+                **about,
+                "categories": channel.size,
+                "epsilon": channel.epsilon,
+                "least_retention": float(np.diag(channel.matrix()).min()),
+                "invariant": protocol.invariant,
+            }
+        )
+    write_table(Path(folder) / "index.csv", pd.DataFrame(rows))
+
+
+def _named_matrices(
+    protocol: StratifiedProtocol,
+) -> Iterator[tuple[str, dict[str, str], list[str], Channel]]:
+    """Yield a file's name, stratum and block, categories and channel for each matrix.
+
+    The name is safe in any file system and the only one of its kind.
+    """
+    for number, (stratum, own) in enumerate(protocol.protocols.items(), start=1):
+        prefix = f"{number:02d}_{_safe(stratum)}." if stratum else ""
+        pairs = zip(own.clusters, own.channels, strict=True)
+        for position, (block, channel) in enumerate(pairs, start=1):
+            about = {"stratum": label(stratum), "block": " x ".join(block)}
+            categories = protocol.domain.project(block).cell_labels()
+            yield f"{prefix}{position:02d}_{_safe(block)}.csv", about, categories, channel
+
+
+def _safe(names: Stratum | Block) -> str:
+    return re.sub(r"[^A-Za-z0-9-]+", "_", "_x_".join(names))[:60]

@@ -19,7 +19,14 @@ from deniable.channels import Channel, KeepOrReplace, Target
 from deniable.errors import DeniableError
 from deniable.estimation import Likelihood, Part, Reduced, combined, own_share_part, unbiased_part
 from deniable.pram import Block, StratifiedProtocol, Stratum, label
-from deniable.randomized_response import TOLERANCE, Adjustment, adjust, repeat_records, synthesize
+from deniable.randomized_response import (
+    TOLERANCE,
+    Adjustment,
+    Unreachable,
+    adjust,
+    repeat_records,
+    synthesize,
+)
 from deniable.records import Domain, Microdata
 from deniable.release import CategoricalRelease, marked
 from deniable.sampling import RandomSource
@@ -66,20 +73,17 @@ def estimate(
     `reports` is the protected file; the confidence is that of each interval on its own (normal
     approximation).
 
-    Returns
-    -------
-    DataFrame
-        A row a category or cell: ``attributes`` and ``categories`` (joined by " x "), ``cluster``,
-        ``stratum`` (empty: the whole file) and its ``records``, ``reported`` (share of reports),
-        ``estimate`` (unbiased: may leave [0, 1]), for the target "file" (these very records) and
-        for "population" (what they were drawn from) ``standard_error_*``, ``ci_low_*``,
-        ``ci_high_*`` (empty where the variance is estimated below zero, or one record would have
-        to tell of a population), ``maximum_likelihood`` (a proper distribution) and
-        ``likelihood_gap`` (bound on what its log-likelihood lacks of the maximum, in nats). All of
-        these are empty where a matrix is singular, which only an invariant one may be. Where the
-        matrices are invariant, ``reported`` is an estimate itself and has
-        ``reported_standard_error_*``, ``reported_ci_low_*``, ``reported_ci_high_*``. Stratum
-        attributes are reported as they are: their rows have no error but that of sampling.
+    A row a category or cell: ``attributes`` and ``categories`` (joined by " x "), ``cluster``,
+    ``stratum`` (empty: the whole file) and its ``records``, ``reported`` (share of reports),
+    ``estimate`` (unbiased: may leave [0, 1]), for the target "file" (these very records) and for
+    "population" (what they were drawn from) ``standard_error_*``, ``ci_low_*``, ``ci_high_*``
+    (empty where the variance is estimated below zero, or one record would have to tell of a
+    population), ``maximum_likelihood`` (a proper distribution) and ``likelihood_gap`` (bound on
+    what its log-likelihood lacks of the maximum, in nats). All of these are empty where a matrix is
+    singular, which only an invariant one may be. Where the matrices are invariant, ``reported`` is
+    an estimate itself and has ``reported_standard_error_*``, ``reported_ci_low_*``,
+    ``reported_ci_high_*``. Stratum attributes are reported as they are: their rows have no error
+    but that of sampling.
     """
     z = float(-special.ndtri((1 - confidence) / 2))
     tables = []
@@ -194,12 +198,8 @@ def _likelihood(
 class AdjustedReports:
     """Weights of a protected file, and how well they meet its estimates in each stratum.
 
-    Attributes
-    ----------
-    weights : array, shape (records,)
-        In the order of the records, not negative, sum 1; each stratum has its share.
-    adjustments : mapping of stratum to Adjustment
-        Of each stratum on its own.
+    Weights, shape (records,), are not negative and sum to 1; each stratum has its share. Strata are
+    adjusted each on its own.
     """
 
     weights: Floats
@@ -217,12 +217,8 @@ def estimated_distributions(
     """Return the estimated distribution of each cluster, by default of the whole file.
 
     By maximum likelihood; through invariant matrices the reports' own shares, which are unbiased,
-    a distribution already, and nearer to the truth. The estimates are those of `estimate`.
-
-    Raises
-    ------
-    DeniableError
-        If the estimates are not those of the protocol's clusters.
+    a distribution already, and nearer to the truth. The estimates are those of `estimate`; of other
+    clusters than the protocol's they are refused by a `DeniableError`.
     """
     distributions = []
     own = estimates[estimates["stratum"] == label(stratum)]
@@ -250,10 +246,7 @@ def adjust_reports(
     Strata, which are reported as they are, are weighted one by one, each to its own estimates.
     Reports through invariant matrices meet their targets as they are: their weights are equal.
 
-    Warns
-    -----
-    RuntimeWarning
-        As `deniable.randomized_response.adjustment.adjust` does.
+    Warns as `deniable.randomized_response.adjustment.adjust` does.
     """
     weights = np.empty(len(reports))
     adjustments = {}
@@ -314,21 +307,21 @@ def describe_adjustment(
         "gap": max(adjustment.gap for adjustment in each.values()),
         "tolerance": TOLERANCE,
         "left_out": [
-            _left_out(protocol, stratum, out.attribute, out.category, out.target)
+            _left_out(protocol, stratum, out)
             for stratum, adjustment in each.items()
             for out in adjustment.unreachable
         ],
     }
 
 
-def _left_out(
-    protocol: StratifiedProtocol, stratum: Stratum, cluster: int, cell: int, target: float
-) -> dict[str, Any]:
-    domain = protocol.domain.project(protocol.blocks[cluster])
-    codes = np.unravel_index(cell, domain.shape)
+def _left_out(protocol: StratifiedProtocol, stratum: Stratum, out: Unreachable) -> dict[str, Any]:
+    domain = protocol.domain.project(protocol.blocks[out.attribute])
+    codes = np.unravel_index(out.category, domain.shape)
     categories = [a.categories[code] for a, code in zip(domain, codes, strict=True)]
-    where = {"stratum": dict(zip(protocol.strata, stratum, strict=True))} if stratum else {}
-    return {"attributes": list(domain.names), "categories": categories, "target": target} | where
+    about = {"attributes": list(domain.names), "categories": categories, "target": out.target}
+    return about | (
+        {"stratum": dict(zip(protocol.strata, stratum, strict=True))} if stratum else {}
+    )
 
 
 def synthesize_release(
@@ -344,14 +337,8 @@ def synthesize_release(
     Stratum attributes are public: record by record they are those of the protected file, and the
     others are made within the stratum.
 
-    Parameters
-    ----------
-    basis : "clusters" or "adjustment"
-        What to repeat: the estimated cells of each cluster, or the weighted reports.
-    estimates : DataFrame
-        As `estimate` returns it.
-    weights : array, shape (len(protected),)
-        As `adjust_reports` returns them.
+    The basis says what to repeat: the estimated cells of each cluster, as `estimate` returns them,
+    or the reports, by their weights of shape (len(protected),), as `adjust_reports` returns them.
     """
     shares = np.asarray(weights, dtype=float)
     columns = {name: protected.column(name).copy() for name in protected.domain.names}

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -123,15 +123,10 @@ def checked(
     the path of the one that the records were drawn from, if so. Nothing is drawn.
     """
     design = CollectionDesign.from_json(made["views"])
-    found = check_collection(
-        design,
-        data,
-        made["tables"],
-        made["consistent"],
-        made["two_step"],
-        made["independence"],
-        margins_of_network(network) if network else None,
-    )
+    margin = margins_of_network(network) if network else None
+    steps = ("tables", "consistent", "two_step", "independence")
+    tables, consistent, fitted, tests = (made[name] for name in steps)
+    found = check_collection(design, data, tables, consistent, fitted, tests, margin)
     return {"check": marked(found, release, data)}
 
 
@@ -150,16 +145,13 @@ def check_collection(
     `independence_tests`. `margin` gives the distribution of some attributes in the population that
     the file was drawn from, if it is known.
 
-    Returns
-    -------
-    DataFrame
-        A row for each table: ``attributes``, ``cells``; ``l2_*`` and ``js_*``, the Euclidean and
-        the Jensen-Shannon distance from the true proportions of the estimate (l2 only, for it may
-        be negative), the ``nearest`` table without negative cells, the ``consistent`` one, and the
-        ``independent`` one; ``covered``, the share of true proportions in their 95 % interval;
-        ``answers``, ``p_value``, ``valid`` and ``rejected*`` of the test; ``true_p_value`` and
-        ``true_cramers_v`` (of pairs) of Pearson's test with the true records; and ``dependent``,
-        whether attributes depend on each other in the population, if that is known.
+    A row for each table: ``attributes``, ``cells``; ``l2_*`` and ``js_*``, the Euclidean and the
+    Jensen-Shannon distance from the true proportions of the estimate (l2 only, for it may be
+    negative), the ``nearest`` table without negative cells, the ``consistent`` one, and the
+    ``independent`` one; ``covered``, the share of true proportions in their 95 % interval;
+    ``answers``, ``p_value``, ``valid`` and ``rejected*`` of the test; ``true_p_value`` and
+    ``true_cramers_v`` (of pairs) of Pearson's test with the true records; and ``dependent``,
+    whether attributes depend on each other in the population, if that is known.
     """
     columns = {
         "estimate": cells_of(design, tables, "estimate"),
@@ -209,10 +201,7 @@ def _true_dependence(proportions: Floats, records: int) -> dict[str, float]:
     squares = (proportions.reshape(-1) - expected) ** 2
     np.divide(squares, expected, out=distance, where=expected > 0)
     # Categories that nobody has are none.
-    sizes = [
-        int(np.count_nonzero(proportions.sum(axis=tuple(set(range(proportions.ndim)) - {axis}))))
-        for axis in range(proportions.ndim)
-    ]
+    sizes = [int(np.count_nonzero(margin)) for margin in _margins(proportions)]
     if min(sizes) < 2:
         return {"true_p_value": np.nan, "true_cramers_v": np.nan}
     freedom = LogLinearModel.independence(sizes).degrees_of_freedom
@@ -225,8 +214,10 @@ def _true_dependence(proportions: Floats, records: int) -> dict[str, float]:
 
 def depends(joint: Floats) -> bool:
     """Return whether the attributes of an exact distribution depend on one another."""
-    product = np.ones(())
-    for axis in range(joint.ndim):
-        others = tuple(set(range(joint.ndim)) - {axis})
-        product = np.multiply.outer(product, joint.sum(axis=others))
+    product = reduce(np.multiply.outer, _margins(joint))
     return bool(np.abs(joint - product).max() > EXACTLY_INDEPENDENT)
+
+
+def _margins(joint: Floats) -> list[Floats]:
+    axes = set(range(joint.ndim))
+    return [joint.sum(axis=tuple(axes - {axis})) for axis in sorted(axes)]

@@ -86,10 +86,8 @@ class Answers:
 def answers_of(design: CollectionDesign, collection: pd.DataFrame) -> dict[Combination, Answers]:
     """Return the answers about each table, from collection.csv.
 
-    Raises
-    ------
-    DeniableError
-        If a table of the design has no answers, or not so many cells as it must have.
+    Raises `DeniableError` if a table of the design has no answers, or not so many cells as it must
+    have.
     """
     groups = _by_table(collection)
     found = {}
@@ -127,11 +125,9 @@ def estimate_tables(
 
     `clients` are all of the file.
 
-    Returns
-    -------
-    DataFrame
-        ``attributes``, ``categories``, ``answers``, ``reported`` (share of reports), ``estimate``
-        (may be negative; sums to 1), ``standard_error_file`` and ``standard_error_population``.
+    The columns are ``attributes``, ``categories``, ``answers``, ``reported`` (share of reports),
+    ``estimate`` (may be negative; sums to 1), ``standard_error_file`` and
+    ``standard_error_population``.
     """
     parts = [
         pd.DataFrame(
@@ -244,17 +240,15 @@ def fit_in_two_steps(design: CollectionDesign, tables: pd.DataFrame) -> pd.DataF
     beside ``attributes``, ``categories`` and ``estimate``.
     """
     estimates = cells_of(design, tables, "estimate")
-    nearest: dict[Combination, Floats] = {}
-    fitted: dict[Combination, Floats] = {}
+    steps: dict[Combination, tuple[Floats, Floats]] = {}
     by_shape: dict[tuple[int, ...], list[Combination]] = {}
     for each, cells in estimates.items():
         by_shape.setdefault(cells.shape, []).append(each)
     for shape, alike in by_shape.items():
         noisy = np.array([estimates[each].reshape(-1) for each in alike])
         found = two_step_estimate(noisy, 1.0, LogLinearModel.independence(shape))
-        nearest |= zip(alike, found.tables, strict=True)
-        fitted |= zip(alike, found.fitted, strict=True)
+        steps |= zip(alike, zip(found.tables, found.fitted, strict=True), strict=True)
+    nearest, fitted = zip(*(steps[each] for each in design.tables), strict=True)
     return tables[["attributes", "categories", "estimate"]].assign(
-        nearest=np.concatenate([nearest[each] for each in design.tables]),
-        independent=np.concatenate([fitted[each] for each in design.tables]),
+        nearest=np.concatenate(nearest), independent=np.concatenate(fitted)
     )

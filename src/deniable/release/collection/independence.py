@@ -48,13 +48,10 @@ def independence_tests(
     The generator is for Monte Carlo tables. What it draws protects nobody: it may be seeded. More
     are drawn for p-values that are the least possible with `monte_carlo_tables`.
 
-    Returns
-    -------
-    DataFrame
-        ``attributes``, ``answers``, ``statistic``, ``degrees_of_freedom``, ``p_value``, ``valid``
-        (whether the rule of validity holds), ``method``, ``p_value_holm``,
-        ``p_value_benjamini_hochberg`` and ``rejected``, ``rejected_holm``,
-        ``rejected_benjamini_hochberg`` at level .05.
+    The columns are ``attributes``, ``answers``, ``statistic``, ``degrees_of_freedom``, ``p_value``,
+    ``valid`` (whether the rule of validity holds), ``method``, ``p_value_holm``,
+    ``p_value_benjamini_hochberg`` and ``rejected``, ``rejected_holm``,
+    ``rejected_benjamini_hochberg`` at level .05.
     """
     answers = answers_of(design, collection)
     groups: dict[_Group, list[Combination]] = {}

@@ -89,14 +89,11 @@ def measure_utility(
 
     `protected` is the protected file of the same records; the seed is that of random forests.
 
-    Returns
-    -------
-    DataFrame
-        ``measure``, ``class``, ``value``, and a ``reference``, with what it is: the mean SSE
-        (beside that of microaggregation alone), the share of records that are nearest to their own
-        released values (beside guessing), the epsilon that the released numbers prove (beside the
-        claimed one), and F-measures of a random forest trained on the first 66 % of the protected
-        records and tested on the other true ones (beside one trained on true records).
+    The columns are ``measure``, ``class``, ``value``, and a ``reference``, with what it is: the
+    mean SSE (beside that of microaggregation alone), the share of records that are nearest to their
+    own released values (beside guessing), the epsilon that the released numbers prove (beside the
+    claimed one), and F-measures of a random forest trained on the first 66 % of the protected
+    records and tested on the other true ones (beside one trained on true records).
     """
     own = chosen(release, data)
     rows = list(_whole_file(release, own, protected))

@@ -62,12 +62,8 @@ def domains(
     """Return the domains of a release's attributes.
 
     The true records of these attributes are looked at only for a domain factor; `bounds` are the
-    manifest's, (lower, upper) of attributes.
-
-    Raises
-    ------
-    DeniableError
-        If an attribute has no bounds; if, with a domain factor, a value is below 0 or all are 0.
+    manifest's, (lower, upper) of attributes. Raises `DeniableError` if an attribute has no bounds;
+    if, with a domain factor, a value is below 0 or all are 0.
     """
     if isinstance(release, IdpRelease) and release.domain_factor is not None:
         upper = domain_bounds(data.values, release.domain_factor)
