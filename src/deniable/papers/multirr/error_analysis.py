@@ -40,11 +40,8 @@ COPIES = (1, 6)  # Adult and Adult6
 def figure_1(sizes: Sequence[int] = ()) -> pd.DataFrame:
     """Return Figure 1 of [multirr], sqrt(B) over the number of categories, at 95 %.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        Numbers of categories to show besides a logarithmic grid from 1 to 10**7, and their product:
-        attributes, and the cells of all of them.
+    It is on a logarithmic grid from 1 to 10**7, at the sizes of attributes, and at their product:
+    the cells of all of them.
 
     Returns
     -------
@@ -96,10 +93,7 @@ def accuracy_table(domain: Domain, records_list: Sequence[int]) -> pd.DataFrame:
 def propagation_table(domain: Domain, probabilities: Sequence[float]) -> pd.DataFrame:
     """Return the propagation factor ([multirr], 2.3) of each attribute and of the whole record.
 
-    Parameters
-    ----------
-    probabilities : sequence of float, in (0, 1)
-        p of section 6.3.1.
+    The probabilities, in (0, 1), are p of section 6.3.1.
 
     Returns
     -------
