@@ -128,8 +128,8 @@ def resized(data: Microdata, records: int, seed: int) -> Microdata:
 class ThresholdSweep:
     """Simulates cells of a sweep, each on as many of the true records as it names.
 
-    The thresholds of Algorithm 1 are tried in every combination; which records a smaller file has,
-    its seed says. Coverage and ordinal attributes are those of `ClusterQueries`.
+    The thresholds t_v and t_d of Algorithm 1 are tried in every combination; the seed says which
+    records a smaller file has. Coverage and ordinal attributes are those of `ClusterQueries`.
     """
 
     data: Microdata

@@ -50,8 +50,8 @@ DECIMALS = 12
 class DependenceAssessment:
     """Simulates assessments of dependences of the true records.
 
-    Attributes are taken as ordinal that are named so. Clusters are compared at the thresholds of
-    Algorithm 1 in every combination.
+    `ordinal` names the attributes that are taken as such. Clusters are compared at the thresholds
+    t_v and t_d of Algorithm 1 in every combination.
     """
 
     data: Microdata

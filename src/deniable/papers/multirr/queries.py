@@ -30,7 +30,7 @@ PROJECTIONS: dict[str, Callable[[Counts, Channel], Floats]] = {
 class OfTrueRecords:
     """What a simulator knows of the true records, each worked out once.
 
-    When dependences are measured, attributes are taken as ordinal that are named so.
+    `ordinal` names the attributes that are taken as such when dependences are measured.
     """
 
     data: Microdata
