@@ -265,8 +265,8 @@ def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
     for (channel, part), (colour, marker) in zip(channels, TWO, strict=True):
         for side, line in (("largest", "-"), ("smallest", "--")):
             rows, label = part[part["side"] == side], f"{channel}: {side}"
-            style = {"color": colour, "linestyle": line, "linewidth": 1.2, "label": label}
-            right.plot(1 - rows["mass"], rows["gap"], marker=marker, markersize=4, **style)
+            line_style = {"color": colour, "linestyle": line, "linewidth": 1.2, "label": label}
+            right.plot(1 - rows["mass"], rows["gap"], marker=marker, markersize=4, **line_style)
     right.set(xscale="log", yscale="log")
     right.invert_xaxis()
     right.set_xlabel("what the prior (3.12) leaves to the other categories")
