@@ -87,17 +87,10 @@ class _Reports:
 
 @dataclass(frozen=True, eq=False)
 class AdjustedQueries(OfTrueRecords):
-    """Simulates cells of Figure 3.
+    """Simulates cells of Figure 3, on the true records of Adult.
 
-    Parameters
-    ----------
-    data : Microdata
-        The true records of Adult.
-    coverages : tuple of float
-        sigma, the shares of the two attributes' cells that queries ask for.
-    projections : tuple of "clip", "simplex" and "likelihood"
-    ordinal : tuple of str
-        Attributes taken as ordinal when dependences are measured.
+    The coverages are sigma, the shares of the two attributes' cells that queries ask for; the
+    projections are keys of `PROJECTIONS`.
     """
 
     data: Microdata
@@ -107,28 +100,18 @@ class AdjustedQueries(OfTrueRecords):
 
     def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return what a run yields: errors of the queries, and the work of the adjustments."""
-        return [
-            {
-                "measure": "relative_error",
-                "projection": projection,
-                "sigma": sigma,
-                "method": method,
-            }
-            for projection, sigma, method in product(self.projections, self.coverages, METHODS)
-        ] + [
-            {"measure": measure, "projection": projection, "sigma": None, "method": method}
-            for projection, method, measure in product(self.projections, METHODS[2:], WORK)
-        ]
+        errors = product(("relative_error",), self.projections, self.coverages, METHODS)
+        work = product(self.projections, METHODS[2:], WORK)
+        found = [*errors, *((measure, of, None, method) for of, method, measure in work)]
+        names = ("measure", "projection", "sigma", "method")
+        return [dict(zip(names, each, strict=True)) for each in found]
 
     def __call__(
         self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
     ) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs).
 
-        Parameters
-        ----------
-        cell : mapping
-            matrix, mechanism, t_v, t_d, p.
+        A cell has matrix, mechanism, t_v, t_d, p.
         """
         domain, p, matrix = self.data.domain, cell["p"], cell["matrix"]
         alone = rr_independent(domain, p, matrix)

@@ -40,16 +40,9 @@ ATTRIBUTES_OF_A_QUERY = 2
 
 @dataclass(frozen=True, eq=False)
 class ClusterQueries(OfTrueRecords):
-    """Simulates cells of Tables 1 and 2.
+    """Simulates cells of Tables 1 and 2, on the true records of Adult.
 
-    Parameters
-    ----------
-    data : Microdata
-        The true records of Adult.
-    coverage : float
-        sigma, the share of the two attributes' cells that a query asks for.
-    ordinal : tuple of str
-        Attributes taken as ordinal when dependences are measured.
+    The coverage is sigma, the share of the attributes' cells that a query asks for.
     """
 
     data: Microdata
@@ -70,13 +63,11 @@ class ClusterQueries(OfTrueRecords):
     ) -> Floats:
         """Return the relative error of each run's query, shape (replicates, 1).
 
-        Parameters
-        ----------
-        cell : mapping
-            dataset, matrix, mechanism, projection, p, t_d, t_v; attributes, of a query, if not 2.
+        A cell has dataset, matrix, mechanism, projection, p, t_d, t_v; attributes, of a query, if
+        not 2.
         """
-        names = self.data.domain.names
-        sets = list(combinations(names, cell.get("attributes", ATTRIBUTES_OF_A_QUERY)))
+        number = cell.get("attributes", ATTRIBUTES_OF_A_QUERY)
+        sets = list(combinations(self.data.domain.names, number))
         errors = partial(self._errors, cell, self.protocol(cell), generator)
         return of_random_attributes(errors, sets, generator, replicates)[:, None]
 
@@ -135,20 +126,10 @@ def resized(data: Microdata, records: int, seed: int) -> Microdata:
 
 @dataclass(frozen=True, eq=False)
 class ThresholdSweep:
-    """Simulates cells of a sweep.
+    """Simulates cells of a sweep, each on as many of the true records as it names.
 
-    Parameters
-    ----------
-    data : Microdata
-        The true records, of which each cell takes as many as it names.
-    coverage : float
-        sigma, the share of the two attributes' cells that a query asks for.
-    t_v, t_d : sequence of int, of float
-        Thresholds of Algorithm 1, which are tried in every combination.
-    ordinal : tuple of str
-        Attributes taken as ordinal when dependences are measured.
-    subset_seed : int
-        Which records a smaller file has.
+    The thresholds t_v and t_d of Algorithm 1 are tried in every combination; the seed says which
+    records a smaller file has. Coverage and ordinal attributes are those of `ClusterQueries`.
     """
 
     data: Microdata
@@ -161,12 +142,8 @@ class ThresholdSweep:
     @cached_property
     def queries_on(self) -> Callable[[int], ClusterQueries]:
         """The simulator of single thresholds on so many records."""
-
-        def sized(records: int) -> ClusterQueries:
-            data = resized(self.data, records, self.subset_seed)
-            return ClusterQueries(data, self.coverage, self.ordinal)
-
-        return cache(sized)
+        sized = partial(resized, self.data, seed=self.subset_seed)
+        return cache(lambda records: ClusterQueries(sized(records), self.coverage, self.ordinal))
 
     def protocols(self, cell: Mapping[str, Any]) -> dict[tuple[int, float], Protocol]:
         """Return the protocol at each combination of thresholds."""
@@ -190,16 +167,9 @@ class ThresholdSweep:
     def __call__(
         self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
     ) -> Floats:
-        """Return the relative error of each run's query at each of the thresholds.
+        """Return the relative error of each run's query, shape (replicates, thresholds).
 
-        Parameters
-        ----------
-        cell : mapping
-            records, matrix, mechanism, projection, p.
-
-        Returns
-        -------
-        array, shape (replicates, thresholds)
+        A cell has records, matrix, mechanism, projection, p.
         """
         pairs = list(combinations(self.data.domain.names, ATTRIBUTES_OF_A_QUERY))
         errors = partial(self._errors, cell, [*self.protocols(cell).values()], generator)

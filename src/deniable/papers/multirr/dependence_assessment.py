@@ -48,16 +48,10 @@ DECIMALS = 12
 
 @dataclass(frozen=True, eq=False)
 class DependenceAssessment:
-    """Simulates assessments of dependences.
+    """Simulates assessments of dependences of the true records.
 
-    Parameters
-    ----------
-    data : Microdata
-        The true records.
-    ordinal : tuple of str
-        Attributes taken as ordinal when dependences are measured.
-    t_v, t_d : sequence of int, of float
-        Thresholds of Algorithm 1, at which clusters are compared in every combination.
+    `ordinal` names the attributes that are taken as such. Clusters are compared at the thresholds
+    t_v and t_d of Algorithm 1 in every combination.
     """
 
     data: Microdata
@@ -95,10 +89,7 @@ class DependenceAssessment:
     ) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs).
 
-        Parameters
-        ----------
-        cell : mapping
-            method (`deniable.randomized_response.assessment.Assessment`), matrix, p.
+        A cell has method (`deniable.randomized_response.assessment.Assessment`), matrix, p.
         """
         assessed = self.assessed(cell, generator, replicates)
         columns: list[npt.ArrayLike] = [rank_correlations(assessed, self.true_dependences)]

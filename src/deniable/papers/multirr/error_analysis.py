@@ -29,8 +29,6 @@ from deniable.randomized_response import (
 from deniable.records import Domain, Microdata
 from deniable.study import Given, values_of
 
-FIGURE_1_DECADES = 7
-FIGURE_1_POINTS_A_DECADE = 10
 Measure = Callable[[npt.ArrayLike], float]
 DEPENDENCE_READINGS: tuple[Reading, ...] = ("keep", "printed")
 
@@ -40,19 +38,15 @@ COPIES = (1, 6)  # Adult and Adult6
 def figure_1(sizes: Sequence[int] = ()) -> pd.DataFrame:
     """Return Figure 1 of [multirr], sqrt(B) over the number of categories, at 95 %.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        Numbers of categories to show besides a logarithmic grid from 1 to 10**7, and their product:
-        attributes, and the cells of all of them.
+    It is on a logarithmic grid from 1 to 10**7, ten points a decade, at the sizes of attributes,
+    and at their product: the cells of all of them.
 
     Returns
     -------
     DataFrame
         ``categories`` (increasing), ``root_b``.
     """
-    points = FIGURE_1_DECADES * FIGURE_1_POINTS_A_DECADE + 1
-    grid = np.logspace(0, FIGURE_1_DECADES, points).round().astype(int).tolist()
+    grid = np.logspace(0, 7, 71).round().astype(int).tolist()
     rows = [(number, root_b(number)) for number in sorted({*grid, *sizes, math.prod(sizes)})]
     return pd.DataFrame(rows, columns=["categories", "root_b"])
 
@@ -96,10 +90,7 @@ def accuracy_table(domain: Domain, records_list: Sequence[int]) -> pd.DataFrame:
 def propagation_table(domain: Domain, probabilities: Sequence[float]) -> pd.DataFrame:
     """Return the propagation factor ([multirr], 2.3) of each attribute and of the whole record.
 
-    Parameters
-    ----------
-    probabilities : sequence of float, in (0, 1)
-        p of section 6.3.1.
+    The probabilities, in (0, 1), are p of section 6.3.1.
 
     Returns
     -------
@@ -171,12 +162,11 @@ def _reported_dependence(
 
 
 def _agreement(true: Sequence[float], reported: Sequence[float]) -> dict[str, Any]:
-    x, y = pd.Series(true), pd.Series(reported)
-    first, second = np.triu_indices(len(x), 1)
-    t, r = x.to_numpy(), y.to_numpy()
+    t, r = np.array(true), np.array(reported)
+    first, second = np.triu_indices(len(t), 1)
     kept = (t[first] - t[second]) * (r[first] - r[second]) > 0
     return {
-        "rank_correlation": x.rank().corr(y.rank()),
+        "rank_correlation": pd.Series(t).rank().corr(pd.Series(r).rank()),
         "order_kept": float(kept.mean()),
         "strongest_kept": bool(t.argmax() == r.argmax()),
         "largest_true": float(t.max()),

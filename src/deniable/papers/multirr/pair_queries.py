@@ -38,17 +38,11 @@ Estimator = Callable[[Counts, ProductChannel, str], Floats]
 
 @dataclass(frozen=True, eq=False)
 class PairQueries(OfTrueRecords):
-    """Simulates count queries over two attributes under RR-Independent.
+    """Simulates count queries over two attributes of the true records under RR-Independent.
 
-    Parameters
-    ----------
-    data : Microdata
-        The true records.
-    coverages : tuple of float
-        The sigmas: shares of the pair's cells that queries ask for.
-    estimators : tuple of str
-        Of `ESTIMATORS`; the default is what Figure 2 shows. Which are asked for changes neither
-        the randomization nor the queries.
+    The coverages are the sigmas: shares of the pair's cells that queries ask for. The default
+    estimators, of `ESTIMATORS`, are those of Figure 2; which are asked for changes neither the
+    randomization nor the queries.
     """
 
     data: Microdata
@@ -72,14 +66,9 @@ class PairQueries(OfTrueRecords):
     def __call__(
         self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
     ) -> Floats:
-        """Return the errors of each run, shape (replicates, outputs).
+        """Return the errors of each run, absolute ones in records, shape (replicates, outputs).
 
-        Absolute errors are in records.
-
-        Parameters
-        ----------
-        cell : mapping
-            matrix, p, projection (of the margins of ``rr_independent``).
+        A cell has matrix, p, projection (of the margins of ``rr_independent``).
         """
         pairs = list(combinations(self.data.domain.names, 2))
         errors = partial(self._errors, cell, generator)

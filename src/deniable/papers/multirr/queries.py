@@ -28,7 +28,10 @@ PROJECTIONS: dict[str, Callable[[Counts, Channel], Floats]] = {
 
 
 class OfTrueRecords:
-    """What a simulator knows of the true records, each worked out once."""
+    """What a simulator knows of the true records, each worked out once.
+
+    `ordinal` names the attributes that are taken as such when dependences are measured.
+    """
 
     data: Microdata
     ordinal: tuple[str, ...]
@@ -67,18 +70,10 @@ def of_random_attributes(
 ) -> Floats:
     """Let each run ask about one of the sets of attributes, drawn at random.
 
-    Parameters
-    ----------
-    errors : callable
-        (attributes, runs) -> what these runs yield, shape (runs, ...).
-    sets : sequence of tuples of str
-
-    Returns
-    -------
-    array, shape (replicates, ...)
+    `errors` makes of attributes and a number of runs what these yield, shape (runs, ...); what all
+    yield comes back in their order, shape (replicates, ...).
     """
     asked = generator.integers(len(sets), size=replicates)
     runs = [np.flatnonzero(asked == number) for number in range(len(sets))]
     found = [errors(names, of.size) for names, of in zip(sets, runs, strict=True) if of.size]
-    order = np.argsort(np.concatenate(runs))
-    return np.concatenate(found)[order]
+    return np.concatenate(found)[np.argsort(np.concatenate(runs))]

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from deniable.display import Row, Tables, first_of, groups_of, rows_of
-from deniable.papers.multirr.names import ASSESSMENTS, ESTIMATORS, METHODS
+from deniable.papers.multirr.settings import ASSESSMENTS, ESTIMATORS, METHODS
 
 
 def by(table: pd.DataFrame, *columns: str) -> dict[Any, Row]:
@@ -104,13 +104,9 @@ def figure_2(tables: Tables) -> dict[str, Any]:
 
 
 def compared(cells: Mapping[str, Row], base: str = "rr_independent") -> Row:
-    """Say which of several medians is lowest, and whether beyond the interval of the base's.
+    """Say which of several medians is ``lowest``, and its ``share`` of the base's.
 
-    Returns
-    -------
-    dict
-        ``methods`` (the cells), ``lowest`` (a name), ``apart`` (whether its interval lies wholly
-        below the base's), ``share`` (of the base's median).
+    It is ``apart`` if its interval lies wholly below the base's; ``methods`` are the cells.
     """
     lowest = min(cells, key=lambda name: float(cells[name]["median"]))
     least, other = cells[lowest], cells.get(base)
@@ -134,11 +130,8 @@ BEST = {"both": "the paper's and ours", "paper": "the paper's", "ours": "ours"}
 def panels(table: pd.DataFrame) -> list[Row]:
     """Return the panels of Figure 3 with the four methods at each coverage.
 
-    Returns
-    -------
-    list of dict
-        ``mechanism``, ``p``, ``t_v``, ``t_d``, ``best`` (whose thresholds these are, in words), and
-        ``lines``: for each sigma what `compared` says.
+    Each has its ``mechanism``, ``p``, ``t_v``, ``t_d``, ``best`` (whose thresholds these are, in
+    words), and ``lines``: for each sigma what `compared` says.
     """
     groups = groups_of(first_of(table, "matrix"), "mechanism", "p", "best", "t_v", "t_d")
     found = [panel | {"lines": lines_of(part, "method")} for panel, part in groups]

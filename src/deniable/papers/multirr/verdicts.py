@@ -11,8 +11,8 @@ from scipy import special
 from deniable.display import Row, Tables, groups_of, rows_of
 from deniable.estimation import Z_95
 from deniable.papers.multirr.catalog import CLUSTER_QUERY_KEYS, PRINTED_RUNS
-from deniable.papers.multirr.names import METHODS
 from deniable.papers.multirr.sections import by
+from deniable.papers.multirr.settings import METHODS
 from deniable.study import FALSE_ALARMS, SIMILAR, Given, agreement
 
 # -- which printed numbers hold, and whether they have a trend over T_d ----------------------------
@@ -44,14 +44,8 @@ def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFra
     from our interval for the same cells, scaled to the paper's replicate count, and to the level of
     the printed value: the printed cells are held against each other here, not against ours, and
     relative errors spread in proportion to their level. Only thresholds T_v at which all T_d give
-    one clustering are tested.
-
-    Parameters
-    ----------
-    results : DataFrame
-        Rows of Tables 1 and 2, as their CSV files hold them.
-    clusters : DataFrame
-        As `deniable.randomized_response.audit.clusters_table` returns it.
+    one clustering are tested. Results are rows of Tables 1 and 2 as their CSV files hold them,
+    clusters as `deniable.randomized_response.audit.clusters_table` returns them.
 
     Returns
     -------
@@ -107,11 +101,8 @@ def _chi_square(statistic: float, freedom: int) -> dict[str, float]:
 def printed_table(tables: Tables, name: str) -> dict[str, Any]:
     """Arrange a table as the paper does: a row for each p and T_d, columns by T_v.
 
-    Returns
-    -------
-    dict
-        ``name``, ``sizes`` (the T_v), ``mechanisms``; ``rows``: p, t_d, whether it is the ``first``
-        of its p, and for each T_v the ``cells``, one a mechanism; ``keys`` of a cell.
+    A row says whether it is the ``first`` of its p, and has for each T_v the ``cells``, one a
+    mechanism; beside the rows are the ``keys`` of a cell.
     """
     table = tables[name]
     cells = by(table, "p", "t_d", "t_v", "mechanism")
@@ -195,14 +186,10 @@ def in_words(figure: str) -> str:
 def claims(tables: Tables) -> dict[str, Any]:
     """Arrange the claims of the text: a row a claim, columns by projection and mechanism.
 
-    Returns
-    -------
-    dict
-        ``projections``, ``mechanisms`` (ways to randomize clusters); ``claims``: each with section,
-        printed, test (in words), its ``rows``, overall verdict and ``cells``. A cell spans what
-        makes no difference to its claim; it has ``span``, and, unless nothing was decided there,
-        ``verdict``, ``figure``, ``support``, ``contradict``, ``comparisons``. Then how many hold
-        (``said``), and by what rules (``false_alarms``, ``similar``).
+    A claim has section, printed, test (in words), its ``rows``, overall verdict and ``cells``. A
+    cell spans what makes no difference to its claim; it has ``span``, and, unless nothing was
+    decided there, ``verdict``, ``figure``, ``support``, ``contradict``, ``comparisons``. Then how
+    many hold (``said``), and by what rules (``false_alarms``, ``similar``).
     """
     table = tables["multirr_claims"]
     projections, mechanisms = (

@@ -63,26 +63,16 @@ def bound_table(
         ``rho_1`` (the prior probability), ``epsilon``, ``parity`` (its exponential),
         ``smallest_posterior``, ``largest_posterior``, ``largest_factor`` (of posterior to prior).
     """
-    rows: list[dict[str, Any]] = []
-    for rho, epsilon in product(priors, epsilons):
-        parity = float(np.exp(epsilon))
-        largest = float(largest_posterior(rho, parity))
-        rows.append(
-            {
-                "rho_1": rho,
-                "epsilon": epsilon,
-                "parity": parity,
-                "smallest_posterior": float(smallest_posterior(rho, parity)),
-                "largest_posterior": largest,
-                "largest_factor": largest / rho,
-            }
-        )
-    return pd.DataFrame(rows)
+    table = pd.DataFrame(product(priors, epsilons), columns=["rho_1", "epsilon"])
+    table["parity"] = [float(np.exp(epsilon)) for epsilon in table["epsilon"]]
+    cells = list(zip(table["rho_1"], table["parity"], strict=True))
+    table["smallest_posterior"] = [float(smallest_posterior(*cell)) for cell in cells]
+    table["largest_posterior"] = [float(largest_posterior(*cell)) for cell in cells]
+    return table.assign(largest_factor=table["largest_posterior"] / table["rho_1"])
 
 
 def threshold_table(
-    thresholds: Sequence[tuple[float, float]] = THRESHOLDS,
-    sizes: Sequence[int] = (2, 5, 16),
+    thresholds: Sequence[tuple[float, float]] = THRESHOLDS, sizes: Sequence[int] = (2, 5, 16)
 ) -> pd.DataFrame:
     """Return what rules out every rho_1-to-rho_2 breach ([pram], (3.5)).
 

@@ -100,10 +100,7 @@ def setting(
 class PramCoverage:
     """Simulates estimates and their intervals.
 
-    Parameters
-    ----------
-    data : Microdata
-        Adult, or records with its attributes income, education and relationship.
+    From Adult, or records with its attributes income, education and relationship.
     """
 
     data: Microdata
@@ -139,19 +136,15 @@ class PramCoverage:
     ) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs).
 
-        Parameters
-        ----------
-        cell : mapping
-            channel (of `CHANNELS`), records.
+        A cell has channel (of `CHANNELS`) and records.
         """
         channel, _, proportions = setting(self.data, cell["channel"])
         records = int(cell["records"])
         columns: list[Floats] = []
         for target in TARGETS:
             if target == "population":
-                truth = proportions
-                law = channel.reported(truth)
-                reports = multinomial(generator, np.full(replicates, records), law)
+                truth, runs = proportions, np.full(replicates, records)
+                reports = multinomial(generator, runs, channel.reported(truth))
             else:
                 counts = rounded_counts(proportions, records)
                 truth = counts / records

@@ -29,30 +29,16 @@ FEASIBLE = 1e-9
 
 @dataclass(frozen=True)
 class Kind:
-    """A loss with requirements, as rows of the table have them.
+    """A loss with requirements, as rows of the table have them."""
 
-    Attributes
-    ----------
-    loss, requirements : str
-        What is least, and in words what is required besides the epsilon.
-    estimator : str
-        Of the estimate whose variance is meant.
-    floor : float
-        Of the retention, as a share of that of generalized randomized response.
-    attributes : tuple of str
-        In the table for these alone; empty: for all.
-    dear : bool
-        In the table up to `FEW` categories only.
-    """
-
-    loss: LossName
-    requirements: str
-    estimator: Estimator = "inverse"
+    loss: LossName  # what is least
+    requirements: str  # what is required besides the epsilon, in words
+    estimator: Estimator = "inverse"  # of the estimate whose variance is meant
     invariant: bool = False
     cost: Cost | None = None
-    floor: float | None = None
-    attributes: tuple[str, ...] = ()
-    dear: bool = False
+    floor: float | None = None  # of the retention, as a share of generalized randomized response's
+    attributes: tuple[str, ...] = ()  # in the table for these alone; empty: for all
+    dear: bool = False  # in the table up to `FEW` categories only
 
     def asked(self, size: int, epsilon: float) -> Requirements:
         """Return what is required for so many categories."""
@@ -100,11 +86,8 @@ SHOWN: tuple[tuple[str, float, Kind, str], ...] = (
 def design_table(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
     """Return the losses of designed channels beside those of closed forms.
 
-    Parameters
-    ----------
-    data : Microdata
-        Whose margins are designed for; categories without records are left out.
-    epsilons : sequence of float, above 0, at most 30
+    They are for the data's margins, without categories that no record has, at epsilons above 0, at
+    most 30.
 
     Returns
     -------

@@ -129,8 +129,7 @@ def variance(table: pd.DataFrame) -> Figure:
             x, y = rows["epsilon"], rows["inflation"]
             axis.plot(x, y, color=colour, linestyle=line, linewidth=1.7)
         axis.set_title(f"{attribute}, {part['categories'].iloc[0]} categories", fontsize=10)
-        axis.set_xlabel("epsilon of the matrix")
-        axis.set_yscale("log")
+        axis.set(xlabel="epsilon of the matrix", yscale="log")
         plain_ticks(axis.yaxis, RATIO_TICKS, as_number)
         gridded(axis)
     axes[0].set_ylabel("variance, in units of sampling's")
@@ -255,8 +254,8 @@ def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
         eta = float(part["parity"].iloc[0])
         left.plot(grid, eta * grid / (1 + (eta - 1) * grid), color=colour, linewidth=1.2)
         left.plot(grid, grid / (eta - (eta - 1) * grid), color=colour, linewidth=1.2)
-        for side in ("largest_posterior", "smallest_posterior"):
-            left.plot(part["rho_1"], part[side], "o", color=colour, markersize=3.2)
+        ends = part[["largest_posterior", "smallest_posterior"]]
+        left.plot(part["rho_1"], ends, "o", color=colour, markersize=3.2)
         left.plot([], [], color=colour, label=f"ε = {epsilon:g}")
     left.plot([0, 1], [0, 1], color=INK, linewidth=0.7, linestyle=":")
     left.set_xlabel("probability before the report")
@@ -265,12 +264,10 @@ def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
     channels = approach.groupby("channel", sort=False)
     for (channel, part), (colour, marker) in zip(channels, TWO, strict=True):
         for side, line in (("largest", "-"), ("smallest", "--")):
-            rows = part[part["side"] == side]
-            line_style = {"marker": marker, "markersize": 4, "color": colour, "linewidth": 1.2}
-            label = f"{channel}: {side}"
-            right.plot(1 - rows["mass"], rows["gap"], linestyle=line, label=label, **line_style)
-    right.set_xscale("log")
-    right.set_yscale("log")
+            rows, label = part[part["side"] == side], f"{channel}: {side}"
+            line_style = {"color": colour, "linestyle": line, "linewidth": 1.2, "label": label}
+            right.plot(1 - rows["mass"], rows["gap"], marker=marker, markersize=4, **line_style)
+    right.set(xscale="log", yscale="log")
     right.invert_xaxis()
     right.set_xlabel("what the prior (3.12) leaves to the other categories")
     right.set_ylabel("gap of posterior / prior to its bound, as a share")
@@ -390,8 +387,6 @@ def _heat_map(axis: Axes, part: pd.DataFrame) -> mpl.image.AxesImage:
             axis.text(v, u, text, ha="center", va="center", fontsize=size, color=ink)
     axis.set_xticks(range(len(categories)), categories, rotation=60, ha="right", fontsize=7)
     axis.set_yticks(range(len(categories)), categories, fontsize=7)
-    axis.set_xlabel("reported")
-    axis.set_ylabel("true")
-    for spine in axis.spines.values():
-        spine.set_visible(False)
+    axis.set(xlabel="reported", ylabel="true")
+    axis.spines[:].set_visible(False)
     return image

@@ -45,15 +45,8 @@ MEASURES = (
 class InvariantPram:
     """Simulates the estimates of a margin after invariant PRAM, and what is claimed of them.
 
-    Parameters
-    ----------
-    data : Microdata
-        Whose margins are the populations that samples are drawn from; categories without records
-        are left out.
-
-    Notes
-    -----
-    A cell has ``attribute``, ``records``, ``method`` and ``p``:
+    Margins of the data are the populations that samples are drawn from; categories without records
+    are left out. A cell has ``attribute``, ``records``, ``method`` and ``p``:
 
     - ``two_step``: from the matrix that keeps with probability p, else reports any category alike.
     - ``lazy``: keep with probability p, else draw from the sample's proportions; by (2.5) the

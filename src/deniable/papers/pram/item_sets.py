@@ -36,24 +36,16 @@ MEASURES = (
 
 @dataclass(frozen=True, eq=False)
 class LatentClasses:
-    """Clients of several kinds; given the kind, items are bought independently.
+    """Clients of several kinds; given the kind, items are bought independently."""
 
-    Parameters
-    ----------
-    shares : shape (kinds,)
-        Of the kinds, sum 1.
-    chances : shape (kinds, items)
-        Of each item, in [0, 1], to be bought.
-    """
-
-    shares: Floats
-    chances: Floats
+    shares: Floats  # of the kinds, sum 1, shape (kinds,)
+    chances: Floats  # of each item, in [0, 1], to be bought, shape (kinds, items)
 
     @classmethod
     def drawn(cls) -> "LatentClasses":
         """Draw a model of 4 kinds: shares from a Dirichlet(5, 5, 5, 5), chances from a Beta(.5, 2).
 
-        Half of the chances are below .15 or so, a tenth above .55.
+        Half of the chances are below .15 or so, a tenth above .55. The seed is 2016.
         """
         generator = np.random.default_rng(2016)
         shares = generator.dirichlet(np.full(4, 5.0))
@@ -82,13 +74,7 @@ def item_channel(epsilon: float) -> KeepOrReplace:
 
 @dataclass(frozen=True, eq=False)
 class PramItemSets:
-    """Simulates estimates of the supports of item sets.
-
-    Parameters
-    ----------
-    model : LatentClasses, optional
-        By default the one drawn from the seed 2016.
-    """
+    """Simulates estimates of the supports of item sets, by default in `LatentClasses.drawn`."""
 
     model: LatentClasses = field(default_factory=LatentClasses.drawn)
 
@@ -108,10 +94,7 @@ class PramItemSets:
     ) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs).
 
-        Parameters
-        ----------
-        cell : mapping
-            size (of the item sets), epsilon (of each item), records.
+        A cell has size (of the item sets), epsilon (of each item) and records.
         """
         size, records = cell["size"], cell["records"]
         channel = ProductChannel((item_channel(cell["epsilon"]),) * size)

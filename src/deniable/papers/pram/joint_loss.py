@@ -33,21 +33,11 @@ Cell = Mapping[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Mechanisms:
-    """The invariant matrices of a pair of attributes, at one epsilon of the pair.
+    """The invariant matrices of a pair of attributes, at one epsilon of the pair."""
 
-    Attributes
-    ----------
-    true : array of int, shape (first, second)
-        The file's counts.
-    separate : ProductChannel
-        An invariant matrix for each margin, each of half the epsilon.
-    joint : Channel
-        One invariant matrix for all cells.
-    """
-
-    true: Counts
-    separate: ProductChannel
-    joint: Channel
+    true: Counts  # of the file, shape (first, second)
+    separate: ProductChannel  # an invariant matrix for each margin, each of half the epsilon
+    joint: Channel  # one invariant matrix for all cells
 
     @classmethod
     def of(cls, counts: Counts, epsilon: float) -> "Mechanisms":
@@ -76,17 +66,9 @@ class Mechanisms:
 class JointLoss:
     """Simulates joint distributions after invariant PRAM, of one file whose records are given.
 
-    Parameters
-    ----------
-    data : Microdata
-        The file.
-    coverage : float
-        Share of the pair's cells that a count query asks for.
-
-    Notes
-    -----
-    A cell has ``first``, ``second`` (attributes) and ``epsilon`` (of the pair of values). Epsilons
-    are conditional on the matrices, which disclose margins or joint distribution if published
+    The coverage is the share of the pair's cells that a count query asks for. A cell has ``first``,
+    ``second`` (attributes) and ``epsilon`` (of the pair of values). Epsilons are conditional on the
+    matrices, which disclose margins or joint distribution if published
     (`deniable.channels.invariant.disclosed_proportions`): the analyst of ``separate_inverted`` has
     them.
     """

@@ -4,6 +4,7 @@ What a study or an analysis always makes is taken for granted; what a user's gri
 asked for.
 """
 
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -384,10 +385,8 @@ def _saved(row: Row) -> dict[str, float]:
 
 def by(table: pd.DataFrame, *columns: str) -> dict[Any, Row]:
     """Return the rows by the values of some columns; by the value itself if there is one."""
-    rows = rows_of(table)
-    if len(columns) == 1:
-        return {row[columns[0]]: row for row in rows}
-    return {tuple(row[column] for column in columns): row for row in rows}
+    key = itemgetter(*columns)
+    return {key(row): row for row in rows_of(table)}
 
 
 def extremes(table: pd.DataFrame) -> tuple[float, float]:

@@ -54,11 +54,8 @@ def variance_inflation(data: Microdata, epsilons: Sequence[float]) -> pd.DataFra
       file's shares; (2.5) exactly.
     - ``bound``: what no invariant method exceeds, (2.6).
 
-    Parameters
-    ----------
-    data : Microdata
-        Whose margins are taken for the population; categories without records are left out.
-    epsilons : sequence of float, above 0, at most 30
+    The data's margins are taken for the population, without categories that no record has; epsilons
+    are above 0, at most 30.
 
     Returns
     -------

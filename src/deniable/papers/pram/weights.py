@@ -36,10 +36,7 @@ ESTIMATORS = ("hajek", "horvitz_thompson", "unweighted")
 class PramWeights:
     """Simulates weighted estimates and their intervals.
 
-    Parameters
-    ----------
-    data : Microdata
-        Adult, or records with its attributes income, education and relationship.
+    From Adult, or records with its attributes income, education and relationship.
     """
 
     data: Microdata
@@ -69,11 +66,8 @@ class PramWeights:
     ) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs).
 
-        Parameters
-        ----------
-        cell : mapping
-            design (pps or stratified), channel (of `deniable.papers.pram.coverage.CHANNELS`, of one
-            attribute that is not the relationship), records.
+        A cell has design (pps or stratified), channel (of `deniable.papers.pram.coverage.CHANNELS`,
+        of one attribute that is not the relationship) and records.
         """
         channel, design = self.setting(cell)
         true = design.draw(generator, replicates)
@@ -108,20 +102,11 @@ class PramWeights:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Draws with replacement from classes of persons with equal chances within each.
+    """Draws with replacement from classes of persons with equal chances within each."""
 
-    Parameters
-    ----------
-    present, drawn : shape (classes,)
-        Shares of the classes in the population, and of the draws: expected ones, or fixed ones if
-        stratified.
-    within : shape (classes, categories)
-        Proportions of the categories in each class.
-    """
-
-    present: Floats
-    within: Floats
-    drawn: Floats
+    present: Floats  # shares of the classes in the population, shape (classes,)
+    within: Floats  # proportions of the categories in each class, shape (classes, categories)
+    drawn: Floats  # shares of the classes in the draws: expected, or fixed if stratified
     records: int
     stratified: bool
 

@@ -32,7 +32,7 @@ from deniable.display import (
     panels,
     plain_ticks,
 )
-from deniable.papers.multirr.names import ASSESSMENTS, ESTIMATORS, METHODS
+from deniable.papers.multirr.settings import ASSESSMENTS, ESTIMATORS, METHODS
 
 # Colours are safe for colour-blind readers.
 LineStyle = tuple[str, Literal["-", "--", ":"]]
@@ -52,6 +52,7 @@ ESTIMATOR_STYLE: Mapping[str, LineStyle] = {
     "pair_likelihood": ("#0072b2", "-"),
     "pair_shrunk": ("#009e73", "-"),
 }
+LINES = {"method": METHOD_STYLE, "estimator": ESTIMATOR_STYLE}
 ESTIMATOR_LETTERS = dict(zip(ESTIMATOR_STYLE, "MRIUCPLS", strict=True))
 """So that who wins can be told without colours."""
 ASSESSMENT_STYLE = {
@@ -69,16 +70,9 @@ ERROR_TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0]
 COVERAGE = "coverage $\\sigma$: share of the cells that a query asks for"
 
 
-def _lines(
-    axis: Axes,
-    table: pd.DataFrame,
-    column: str,
-    styles: Mapping[str, LineStyle],
-    x: str,
-    width: float,
-) -> None:
-    """Draw a line with its band for each value of a column."""
-    for name, (colour, line) in styles.items():
+def _lines(axis: Axes, table: pd.DataFrame, column: str, x: str, width: float) -> None:
+    """Draw a line with its band for each estimator or method, as the column has them."""
+    for name, (colour, line) in LINES[column].items():
         part = table[table[column] == name]
         if len(part):
             line_with_band(axis, part, x, "median", color=colour, linestyle=line, linewidth=width)
@@ -137,7 +131,7 @@ def figure_2(table: pd.DataFrame) -> Figure:
     figure, (axes,) = panels(1, 2, (NARROWEST, 4.3), (0.75, 0.09, 0.77, 0.95), (0.22, 0))
     for axis, (measure, label) in zip(axes, labels.items(), strict=True):
         part = table[table["measure"] == measure]
-        _lines(axis, part, "estimator", ESTIMATOR_STYLE, "sigma", 2.0)
+        _lines(axis, part, "estimator", "sigma", 2.0)
         axis.set(xlabel=COVERAGE, ylabel=label, ylim=(0, None))
     axes[1].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
     named = [name for name in ESTIMATOR_STYLE if name in set(table["estimator"])]
@@ -154,12 +148,8 @@ def figure_2(table: pd.DataFrame) -> Figure:
 def figure_3(table: pd.DataFrame, best: str) -> Figure:
     """Draw the four methods: a row a cluster mechanism, a panel a p (Figure 3).
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns mechanism, t_v, t_d, p, sigma, method, median, best.
-    best : "paper" or "ours"
-        Whose best thresholds to draw.
+    At the thresholds that are best by "paper" or "ours". Columns mechanism, t_v, t_d, p, sigma,
+    method, median, best.
     """
     chosen = table[table["best"].isin([best, "both"])]
     whose = "the paper found" if best == "paper" else "we found"
@@ -175,7 +165,7 @@ def figure_3(table: pd.DataFrame, best: str) -> Figure:
     for row, mechanism in zip(axes, mechanisms, strict=True):
         for axis, p in zip(row, probabilities, strict=True):
             part = chosen[(chosen["mechanism"] == mechanism) & (chosen["p"] == p)]
-            _lines(axis, part, "method", METHOD_STYLE, "sigma", 1.5)
+            _lines(axis, part, "method", "sigma", 1.5)
             _percent_scale(axis)
             if len(part):
                 t_v, t_d = part["t_v"].iloc[0], part["t_d"].iloc[0]
@@ -200,15 +190,8 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
     """Draw when the joint distribution of a pair beats the product of its margins.
 
     Above, relative error over p at three coverages, with the paper's best method at each p of
-    Figure 3; below, who wins at each p and coverage.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Columns matrix, estimator, p, sigma, measure, median. Of several matrices the first is
-        drawn.
-    methods : DataFrame
-        Figure 3's columns.
+    Figure 3; below, who wins at each p and coverage. Columns matrix, estimator, p, sigma, measure,
+    median, and those of Figure 3. Of several matrices the first is drawn.
     """
     table = first_of(table, "matrix")
     relative = table[table["measure"] == "relative_error"]
@@ -219,17 +202,15 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
     for number, sigma in enumerate(sigmas):
         axis = figure.add_subplot(grid[0, number])
         part = relative[relative["sigma"] == sigma]
-        _lines(axis, part, "estimator", ESTIMATOR_STYLE, "p", 1.4)
+        _lines(axis, part, "estimator", "p", 1.4)
         _paper_best(axis, methods[methods["sigma"] == sigma])
         _percent_scale(axis)
         axis.margins(x=0.08)
         axis.set_title(f"coverage $\\sigma$ = {sigma:g}", fontsize=10)
         axis.set(xlabel="p", ylabel="" if number else "median relative error")
     _winners(figure.add_subplot(grid[1, :]), relative, named)
-    keys = [
-        line_key(*ESTIMATOR_STYLE[name], f"{ESTIMATORS[name]} ({ESTIMATOR_LETTERS[name]})")
-        for name in named
-    ]
+    called = {name: f"{ESTIMATORS[name]} ({ESTIMATOR_LETTERS[name]})" for name in named}
+    keys = [line_key(*ESTIMATOR_STYLE[name], label) for name, label in called.items()]
     legend_below(figure, [*keys, *(mark_key(INK, *best) for best in PAPER_BEST.values())], 3)
     heading(
         figure,
@@ -298,13 +279,10 @@ def assessment(table: pd.DataFrame) -> Figure:
     if not len(drawn):
         return _nothing(title)
     matrices = list(dict.fromkeys(drawn["matrix"]))
-    clusters = drawn[drawn["measure"] == "adjusted_rand"]
-    lowest = clusters["t_d"].min()
-    sizes = sorted(clusters["t_v"].unique())
-    parts = {"ranks of the pairs": drawn[drawn["measure"] == "spearman"]} | {
-        f"clusters, T$_v$ = {int(t_v)}": drawn[(drawn["t_v"] == t_v) & (drawn["t_d"] == lowest)]
-        for t_v in sizes
-    }
+    lowest = drawn["t_d"].min()  # ranks have no thresholds
+    clusters = drawn[drawn["t_d"] == lowest].groupby("t_v")
+    parts = {"ranks of the pairs": drawn[drawn["measure"] == "spearman"]}
+    parts |= {f"clusters, T$_v$ = {int(t_v)}": part for t_v, part in clusters}
     shape = (len(matrices), len(parts))
     size = (2.6 * shape[1] + 0.6, 2.5 * shape[0] + 1.9)
     figure, axes = panels(*shape, size, (0.88, 0.1, 1.15, 1.05), sharex=True, sharey=True)

@@ -39,14 +39,8 @@ def printed_against_regenerated(table: pd.DataFrame, title: str) -> Figure:
     """Draw a table of relative errors: a panel for each p, T_v across, T_d side by side.
 
     Printed values are diamonds; regenerated medians have their 95 % intervals and are filled where
-    the verdict is "agrees", hollow otherwise.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Columns p, t_d, t_v, mechanism, published, regenerated, verdict.
-    title : str
-        The heading.
+    the verdict is "agrees", hollow otherwise. Columns p, t_d, t_v, mechanism, published,
+    regenerated, verdict.
     """
     probabilities = sorted(table["p"].unique())
     size = (2.6 * len(probabilities) + 1.2, 4.9)
