@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from hypothesis import given, settings, strategies as st
+from tests.slow_variants import all_but_first
 
 from deniable.errors import DataError, DeniableError
 from deniable.randomized_response.adjustment import Adjustment, Unreachable, adjust, weighted_table
@@ -279,7 +280,7 @@ def test_the_order_of_records_and_of_categories_changes_nothing() -> None:
 # -- clusters --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sizes", [(300, 5), (7, 300, 300), (256, 2), (257, 2)])
+@pytest.mark.parametrize("sizes", all_but_first([(300, 5), (7, 300, 300), (256, 2), (257, 2)]))
 def test_cells_of_clusters_are_adjusted_as_attributes_are(sizes: tuple[int, ...]) -> None:
     generator = np.random.default_rng(sum(sizes))
     columns = [generator.integers(0, size, 20_003) for size in sizes]

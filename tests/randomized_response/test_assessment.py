@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from tests.slow_variants import slow
 
 from deniable.channels import ProductChannel
 from deniable.errors import DeniableError
@@ -113,7 +114,7 @@ def assert_one_distribution(first: np.ndarray, second: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("mechanism", CLUSTER_MECHANISMS)
-@pytest.mark.parametrize(("p", "reading"), [(0.4, "keep"), (0.1, "printed")])
+@pytest.mark.parametrize(("p", "reading"), [(0.4, "keep"), slow(0.1, "printed")])
 def test_drawn_counts_are_distributed_as_masked_records(mechanism, p, reading) -> None:
     data = data_of((2, 3), 6)
     protocol = PairReports(data.domain, p, reading, mechanism)

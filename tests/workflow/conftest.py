@@ -144,6 +144,14 @@ TINY: dict[str, Any] = {
 }
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave to ``make test-all`` what needs a whole run, which takes as long as all other tests."""
+    for item in items:
+        if "finished" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
 @dataclass(frozen=True)
 class Project:
     """A copy of the workflow in a folder of its own, with its own library and data."""

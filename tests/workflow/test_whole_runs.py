@@ -14,6 +14,7 @@ from deniable.channels.files import read_channel
 from deniable.papers.catalog import ANALYSES, COMPUTED_TABLES, FIGURES, STUDIES, TABLES
 from deniable.pipeline.config import validate
 from deniable.pipeline.plan import Plan
+from deniable.pipeline.provenance import SUFFIX
 from deniable.pram.protocol import StratifiedProtocol
 from deniable.records.categorical import read_parquet
 from deniable.release.lane import PRODUCTION_MARK, REHEARSAL_MARK
@@ -36,6 +37,24 @@ CONTRACT = [
 def rows(path: Path) -> list[dict[str, str]]:
     with path.open(newline="", encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
+
+
+def test_a_table_a_figure_and_a_release_are_made_once(untouched: Any) -> None:
+    """Go from the data to what people get, as `make test` tests runs; the others need all of it."""
+    targets = ("results/figures/multirr_table1.svg", "results/releases/tried/check.csv")
+    untouched.made("--cores", "2", *targets)
+    table = rows(untouched.folder / "results" / "tables" / "multirr_table1.csv")
+    assert list(table[0]) == CONTRACT
+    assert {row["verdict"] for row in table} == {"surrogate"}
+    made = untouched.results("**/*.csv", "**/*.svg", "**/*.parquet")
+    assert {"results/data/adult.parquet", *targets} <= set(made)
+    recorded = {path.removesuffix(SUFFIX) for path in untouched.results(f"**/*{SUFFIX}")}
+    assert set(made) <= recorded
+    assert untouched.temporary_files() == []
+    assert untouched.would_run(*targets) == {}
+    tried = untouched.folder / "results" / "releases" / "tried" / "estimates.csv"
+    tried.write_text(tried.read_text(encoding="utf-8").replace("0", "1", 1), encoding="utf-8")
+    assert "damaged or edited since it was made" in untouched.refused("--cores", "1", *targets)
 
 
 def test_a_bare_call_runs_every_rule(finished: Any) -> None:

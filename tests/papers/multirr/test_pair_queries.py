@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from tests.slow_variants import slow
 
 from deniable.channels import ProductChannel
 from deniable.errors import DeniableError
@@ -68,7 +69,9 @@ def slow_joints(frequencies: np.ndarray, cell: Mapping[str, Any]) -> list[np.nda
     return [frequencies, np.outer(rows / rows.sum(), columns / columns.sum()), joint]
 
 
-@pytest.mark.parametrize(("matrix", "p"), [("keep", 0.5), ("printed", 0.1), ("diagonal", 0.7)])
+@pytest.mark.parametrize(
+    ("matrix", "p"), [("keep", 0.5), slow("printed", 0.1), slow("diagonal", 0.7)]
+)
 def test_counts_and_records_give_the_same_errors(
     small_data: Microdata, matrix: str, p: float
 ) -> None:

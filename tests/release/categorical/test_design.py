@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.slow_variants import all_but_first
 
 from deniable.arrays import Counts
 from deniable.errors import DeniableError
@@ -224,7 +225,9 @@ def test_a_file_that_would_hardly_change_is_refused(small_data: Microdata) -> No
         release.design(settings("joint", p=1 - 1e-12), small_data)
 
 
-@pytest.mark.parametrize("kind", ["independent", "joint clusters", "kronecker clusters"])
+@pytest.mark.parametrize(
+    "kind", all_but_first(["independent", "joint clusters", "kronecker clusters"])
+)
 def test_intervals_for_the_file_cover_at_their_rate(
     small_data: Microdata, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

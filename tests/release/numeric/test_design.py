@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 from scipy import integrate
+from tests.slow_variants import all_but_first, slow
 
 from deniable.channels.exact import rounded_up
 from deniable.errors import DeniableError
@@ -435,7 +436,7 @@ def repeated(kind: str, statistic: str, runs: int, **changes: Any) -> pd.DataFra
     return found.assign(true=found["attribute"].map(true))
 
 
-@pytest.mark.parametrize(("kind", "epsilon"), [("dp", 1.0), ("dp", 20.0), ("dp_um", 1.0)])
+@pytest.mark.parametrize(("kind", "epsilon"), [("dp", 1.0), slow("dp", 20.0), slow("dp_um", 1.0)])
 def test_means_are_unbiased_and_their_intervals_cover(kind: str, epsilon: float) -> None:
     # For dp_um the last cluster is larger: 152 = 21 x 7 + 5.
     found = repeated(kind, MEAN, 600, epsilon=epsilon)
@@ -453,7 +454,7 @@ def test_means_are_unbiased_and_their_intervals_cover(kind: str, epsilon: float)
     ("dp", DEVIATION), ("histograms", MEAN), ("histograms", DEVIATION),
     ("histograms", "quantile 0.25"), ("histograms", "quantile 0.5"),
 ])  # fmt: skip
-@pytest.mark.parametrize("epsilon", [1.0, 12.0])
+@pytest.mark.parametrize("epsilon", all_but_first([1.0, 12.0]))
 def test_intervals_cover_at_least_at_their_rate(kind: str, statistic: str, epsilon: float) -> None:
     found = repeated(kind, statistic, 300, epsilon=epsilon)
     inside = (found["ci_low_file"] <= found["true"]) & (found["true"] <= found["ci_high_file"])
