@@ -1,6 +1,6 @@
 """What is killed in mid-run is mended by the next run, to the same bytes.
 
-``make test`` kills a run, ``make test-all`` one of its simulations and a small run three times;
+``make test-all`` kills a run, one of its simulations, and a small run three times;
 ``make test-kills`` the whole one twenty times.
 """
 
@@ -12,7 +12,6 @@ from typing import Any
 
 import gate
 import pytest
-from tests.slow_variants import all_but_first
 from tests.workflow.kill_trial import Trial, job_at_gate, moments, results_there
 
 from deniable.pipeline.provenance import SUFFIX
@@ -30,7 +29,7 @@ RESULTS_OF_SMALL = 8
 DRAWN_ANEW = ("results/releases/real/", "results/releases/counted/", "results/releases/answered/")
 
 
-@pytest.mark.parametrize("victim", all_but_first(["snakemake", "job"]))
+@pytest.mark.parametrize("victim", ["snakemake", "job"])
 def test_what_is_killed_in_mid_run_is_mended_by_the_next(
     project: Any, finished: Any, victim: str
 ) -> None:
