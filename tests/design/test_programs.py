@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tests.design.design_cases import MARGINS
 from tests.design.reference import least_linear, relaxed
+from tests.slow_variants import slow
 
 from deniable.design import Cost, Requirements, design
 from deniable.design.programs.central_path import relax
@@ -48,7 +49,7 @@ def test_both_see_what_is_infeasible():
 
 
 @pytest.mark.parametrize("loss", ["trace", "worst_cell"])
-@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("epsilon", [slow(0.3), 1.0, slow(3.0)])
 @pytest.mark.parametrize("invariant", [False, True])
 def test_the_bound_is_the_value_of_the_convex_program(loss, epsilon, invariant):
     pi = np.array([0.5, 0.3, 0.2])

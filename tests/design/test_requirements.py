@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.design.design_cases import LOSSES, check, exact_rows, misses
+from tests.slow_variants import all_but_first, slow
 
 from deniable.design import Cost, Requirements, design
 from deniable.design.exactness import violations
@@ -66,7 +67,7 @@ def test_floors_hold_of_the_probabilities_that_are_drawn():
         assert all(rows[v][v] >= Fraction(0.55) for v in range(4))
 
 
-@pytest.mark.parametrize("epsilon", [1e-4, 0.3, np.log(3.0), 30.0])
+@pytest.mark.parametrize("epsilon", [1e-4, slow(0.3), np.log(3.0), slow(30.0)])
 @pytest.mark.parametrize("invariant", [False, True])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_exact_epsilon_is_never_above(epsilon, invariant, loss):
@@ -101,7 +102,7 @@ SHARES = {
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("invariant", [False, True])
+@pytest.mark.parametrize("invariant", all_but_first([True, False]))
 @pytest.mark.parametrize("shares", SHARES)
 def test_proportions_of_all_kinds(shares, invariant, loss):
     pi = SHARES[shares]

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 import yaml
+from tests.slow_variants import slow
 
 from deniable.datasets.manifest import (
     AnyDataset,
@@ -595,8 +596,8 @@ def left_in(project: Path) -> list[str]:
                 "releases[0].attributes: RR-Joint over workclass, education",
             ],
         ),
-        (["--config", "seed=abc"], None, ["seed: 'abc'; allowed: a whole number"]),
-        (
+        slow(["--config", "seed=abc"], None, ["seed: 'abc'; allowed: a whole number"]),
+        slow(
             ["--config", "data={source: net}"],
             None,
             ["data.source: 'net'; allowed: auto, mirror, public, surrogate"],
@@ -624,7 +625,7 @@ def test_a_dry_run_refuses_a_bad_config_once_and_leaves_nothing(
 @pytest.mark.workflow
 @pytest.mark.parametrize(
     ("file", "said"),
-    [("no.yaml", "Config file is not valid JSON or YAML"), ("absent.yaml", "absent.yaml")],
+    [("no.yaml", "Config file is not valid JSON or YAML"), slow("absent.yaml", "absent.yaml")],
 )
 def test_snakemake_refuses_a_config_file_that_is_none(
     project: Path, snakemake: Callable[..., Any], file: str, said: str

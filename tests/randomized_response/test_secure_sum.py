@@ -14,6 +14,7 @@ from functools import cache, partial
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from tests.slow_variants import slow
 
 from deniable.errors import DataError, DeniableError
 from deniable.papers.multirr.secure_sum import DropsOut, Miscounts, SetsTheCount
@@ -132,7 +133,7 @@ def transcripts() -> dict[tuple[int, ...], list[Network]]:
     }
 
 
-@pytest.mark.parametrize("coalition", [(), (0,), (1,), (2,)])
+@pytest.mark.parametrize("coalition", [(), (0,), slow((1,)), slow((2,))])
 def test_a_coalition_of_three_sees_the_same_whoever_else_it_is(transcripts, coalition):
     views = {x: Counter(seen(net, coalition) for net in transcripts[x]) for x in ASSIGNMENTS}
     for x, y in itertools.combinations(ASSIGNMENTS, 2):

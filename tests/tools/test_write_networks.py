@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.slow_variants import all_but_first
 
 import write_networks
 from deniable.datasets import networks
@@ -17,7 +18,7 @@ def pgmpys() -> dict[str, BayesianNetwork]:
     return {name: write_networks.from_pgmpy(name) for name in networks.NETWORKS}
 
 
-@pytest.mark.parametrize("name", networks.NETWORKS)
+@pytest.mark.parametrize("name", all_but_first(networks.NETWORKS))
 def test_the_files_of_resources_are_pgmpys(name: str, pgmpys: dict[str, BayesianNetwork]) -> None:
     taken = networks.from_resources(name, write_networks.FOLDER)
     # Another pgmpy may say another version of itself, but not other tables.
@@ -26,7 +27,7 @@ def test_the_files_of_resources_are_pgmpys(name: str, pgmpys: dict[str, Bayesian
     assert taken.provenance["taken_from"].startswith("pgmpy ")
 
 
-@pytest.mark.parametrize("name", networks.NETWORKS)
+@pytest.mark.parametrize("name", all_but_first(networks.NETWORKS))
 def test_tables_are_pgmpys(name: str, pgmpys: dict[str, BayesianNetwork]) -> None:
     network = pgmpys[name]
     model = write_networks.example_model(name)

@@ -17,6 +17,7 @@ from tests.papers.idp.tables import (
     forest_table,
     sse_table,
 )
+from tests.slow_variants import slow
 
 from deniable.display.page import SIGN, short
 from deniable.idp.audit import report as idp_audit
@@ -174,7 +175,9 @@ MISSING = [
 ]
 
 
-@pytest.mark.parametrize(("table", "rows"), MISSING)
+@pytest.mark.parametrize(
+    ("table", "rows"), [*MISSING[::2], *(slow(*each) for each in MISSING[1::2])]
+)
 def test_what_a_config_does_not_ask_for_is_not_missed(
     tables: dict[str, pd.DataFrame], table: str, rows: str
 ) -> None:

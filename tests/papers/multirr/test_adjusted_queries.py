@@ -306,7 +306,7 @@ def test_an_erased_attribute_warns_once_a_cell_and_projection_and_protocol() -> 
 
 @pytest.mark.parametrize(
     ("mechanism", "matrix", "p"),
-    [("joint", "keep", 0.5), ("kronecker", "printed", 0.5), ("kronecker", "keep", 0.3)],
+    [("joint", "keep", 0.5), slow("kronecker", "printed", 0.5), slow("kronecker", "keep", 0.3)],
 )
 def test_without_adjustment_errors_are_those_of_counts(
     small_data: Microdata, mechanism: str, matrix: str, p: float

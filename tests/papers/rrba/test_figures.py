@@ -78,6 +78,7 @@ def test_surrogate_data_are_marked(by_dataset: pd.DataFrame) -> None:
     assert cut_off(extents(figure)) == []
 
 
+@pytest.mark.slow
 def test_the_same_table_gives_the_same_bytes(by_dataset: pd.DataFrame, tmp_path: Path) -> None:
     first = saved(rrba.figure_5(by_dataset), tmp_path, "a")
     assert first == saved(rrba.figure_5(by_dataset), tmp_path, "b")

@@ -125,6 +125,7 @@ def test_surrogate_data_are_marked(tables: pd.DataFrame, equal: pd.DataFrame) ->
         assert cut_off(extents(figure)) == []
 
 
+@pytest.mark.slow
 def test_the_same_table_gives_the_same_bytes(equal: pd.DataFrame, tmp_path: Path) -> None:
     first = saved(rrba_tables.equal_epsilon(equal), tmp_path, "a")
     assert first == saved(rrba_tables.equal_epsilon(equal), tmp_path, "b")
