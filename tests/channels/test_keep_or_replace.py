@@ -11,6 +11,7 @@ from tests.channels.channel_cases import (
     fit_p_value,
     keep_or_replace_channels,
 )
+from tests.slow_variants import all_but_first
 
 from deniable.channels import DenseChannel, KeepOrReplace, keep_or_replace as module
 from deniable.errors import ChannelError
@@ -129,7 +130,7 @@ def test_parameters_are_the_channels_own():
         channel.replacement[0] = 9
 
 
-@pytest.mark.parametrize("weight", [0.5, -0.125])
+@pytest.mark.parametrize("weight", all_but_first([0.5, -0.125]))
 def test_chunks_join_without_a_seam(monkeypatch, weight):
     # Chunks of 7 among 5,000 records: the same distribution in every position of a chunk (1e-6).
     monkeypatch.setattr(module, "CHUNK_RECORDS", 7)

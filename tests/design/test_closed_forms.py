@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings, strategies as st
 from tests.design.design_cases import LOSSES, MARGINS, check, check_not_worse
-from tests.slow_variants import slow
+from tests.slow_variants import all_but_first, slow
 
 from deniable.design import Cost, Requirements, design
 from deniable.pram.matrices import channel_of_epsilon
@@ -30,6 +30,7 @@ def test_random_proportions(counts, epsilon, loss, invariant, estimator):
     assert check_not_worse(found, pi, asked) >= 1
 
 
+@pytest.mark.slow
 @given(weights, epsilons, losses, st.floats(0.1, 1.0))
 @settings(
     max_examples=15,
@@ -49,7 +50,7 @@ def test_random_proportions_with_floors(counts, epsilon, loss, share):
 
 @pytest.mark.parametrize("invariant", [False, True])
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+@pytest.mark.parametrize("epsilon", all_but_first([0.5, 2.0]))
 @pytest.mark.parametrize("attribute", ["sex", "race", slow("workclass")])
 def test_margins_of_adult(attribute, epsilon, loss, invariant):
     pi = MARGINS[attribute]

@@ -292,6 +292,7 @@ def test_bounds_are_one_sided_and_shared_among_all_sets():
     assert len(alone) <= len(tested) <= len(found)
 
 
+@pytest.mark.slow
 def test_the_search_keeps_its_error_rate_and_single_bounds_do_not():
     # Six independent items of support 1/2: each pair has 1/4, a hair below the minimum; whatever is
     # called frequent among pairs is wrong. 400 searches; false alarm 1e-6.

@@ -112,6 +112,7 @@ def test_figure_2_has_the_medians_of_a_prototype(adult: Microdata) -> None:
             assert found.low <= expected[output["sigma"]] <= found.high
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 @pytest.mark.filterwarnings("ignore:the channel over .* is singular:RuntimeWarning")
 def test_figure_3_takes_the_thresholds_that_table_1_regenerated_has_as_best(

@@ -72,7 +72,9 @@ def test_one_forest_serves_both_domains_where_nothing_is_clipped(
     assert len(trained) == 2 + 4
 
 
-@pytest.mark.parametrize("method", ["dp", slow("dp_synthetic"), "dp_naive_bayes", "dp_rule"])
+@pytest.mark.parametrize(
+    "method", ["dp", slow("dp_synthetic"), slow("dp_naive_bayes"), slow("dp_rule")]
+)
 def test_true_dp_learns_with_budget_and_not_without(records: NumericMicrodata, method: str) -> None:
     with_budget = run(records, method, 30.0, 0, runs=6).mean()
     without = run(records, method, 1e-4, 0, runs=6).mean()

@@ -135,6 +135,7 @@ def test_linkage_of_all_records(small_data):
     assert found["share_of_parties_exposed"].tolist() == [0.1, 0.1]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes(small_data, faults):
     def bytes_of(seed: int) -> list[str]:
         tables = [
