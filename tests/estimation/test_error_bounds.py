@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from deniable.errors import DeniableError
-from deniable.estimation.errors import (
+from deniable.estimation.error_bounds import (
     absolute_error,
     accuracy_analysis,
     best_case_relative_error,

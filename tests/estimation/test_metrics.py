@@ -12,7 +12,7 @@ from scipy import stats
 from scipy.spatial import distance
 
 from deniable.errors import DeniableError
-from deniable.estimation.errors import (
+from deniable.estimation.metrics import (
     absolute_errors,
     chi_squared_between,
     jensen_shannon_distances,

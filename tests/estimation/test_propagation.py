@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
-from deniable.estimation.errors import (
+from deniable.estimation.error_bounds import (
     condition_number,
     propagation_factor,
     smallest_propagation,

@@ -86,7 +86,7 @@ CLUSTERS = STUDIES["multirr_tables"]
         ("draw.py", TABLE_1, "papers/multirr/figures/tables.py"),
         ("draw.py", TABLE_1, "files.py"),
         ("simulate.py", CLUSTERS, "papers/multirr/cluster_queries.py"),
-        ("simulate.py", CLUSTERS, "estimation/errors.py"),
+        ("simulate.py", CLUSTERS, "estimation/metrics.py"),
         ("simulate.py", CLUSTERS, "estimation/simplex.py"),
         ("simulate.py", CLUSTERS, "channels/keep_or_replace.py"),  # three imports away
         ("simulate.py", CLUSTERS, "channels/__init__.py"),

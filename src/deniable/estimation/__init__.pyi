@@ -1,18 +1,11 @@
-from .errors import (
-    absolute_errors as absolute_errors,
+from .error_bounds import (
     accuracy_analysis as accuracy_analysis,
     best_case_relative_error as best_case_relative_error,
-    chi_squared_between as chi_squared_between,
     enough_records as enough_records,
-    jensen_shannon_distances as jensen_shannon_distances,
-    l2_distances as l2_distances,
     propagation_factor as propagation_factor,
-    random_queries as random_queries,
     records_needed as records_needed,
-    relative_errors as relative_errors,
     root_b as root_b,
     smallest_propagation as smallest_propagation,
-    squared_errors as squared_errors,
 )
 from .intervals import (
     Z_95 as Z_95,
@@ -29,6 +22,15 @@ from .likelihood import (
     expectation_maximization as expectation_maximization,
     likelihood_or_uniform as likelihood_or_uniform,
     maximum_likelihood as maximum_likelihood,
+)
+from .metrics import (
+    absolute_errors as absolute_errors,
+    chi_squared_between as chi_squared_between,
+    jensen_shannon_distances as jensen_shannon_distances,
+    l2_distances as l2_distances,
+    random_queries as random_queries,
+    relative_errors as relative_errors,
+    squared_errors as squared_errors,
 )
 from .simplex import (
     clip_and_rescale as clip_and_rescale,

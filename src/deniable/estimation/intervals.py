@@ -39,7 +39,7 @@ from scipy import special
 from deniable.arrays import Flags, Floats
 from deniable.channels import Channel, Target
 from deniable.errors import DeniableError
-from deniable.estimation.errors import root_b
+from deniable.estimation.error_bounds import root_b
 from deniable.estimation.simplex import euclidean_projection
 
 Method = Literal["score", "wald"]

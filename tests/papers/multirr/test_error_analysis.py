@@ -13,7 +13,7 @@ from scipy import stats
 from deniable.datasets.manifest import load_manifest
 from deniable.datasets.published import read_published
 from deniable.errors import DeniableError
-from deniable.estimation.errors import (
+from deniable.estimation.error_bounds import (
     accuracy_analysis,
     best_case_relative_error,
     propagation_factor,

@@ -8,7 +8,7 @@ from scipy import stats
 
 from deniable.channels.invariant import invariance_gap
 from deniable.errors import DeniableError
-from deniable.estimation.errors import random_queries
+from deniable.estimation.metrics import random_queries
 from deniable.papers.pram.joint_loss import ESTIMATORS, MEASURES, JointLoss
 from deniable.randomized_response.dependence import cramers_v
 from deniable.records.categorical import Microdata

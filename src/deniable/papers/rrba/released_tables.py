@@ -1,7 +1,7 @@
 """How far released tables are from the true ones: Tables 4 and 5 of [rrba] and what they lack.
 
 A trial releases the table of k attributes of a file of n = 8,000 records and measures its distance
-from the true table, `deniable.estimation.errors`. The text does not say which k attributes. A run
+from the true table, `deniable.estimation.metrics`. The text does not say which k attributes. A run
 takes all sets of k attributes, or so many of them drawn with a recorded seed where there are more;
 its results are the mean over the sets and the mean of each.
 

@@ -1,8 +1,8 @@
-"""Errors of estimates: their bounds beforehand, and how far an estimate is from a known truth.
+"""How well proportions can be known from n reports ([multirr], sections 2.3, 3.2 and 3.3).
 
-**Bounds** ([multirr], sections 2.3, 3.2 and 3.3) are of the reports' proportions lambda, before
-these are turned back into proportions of true categories. They rest on the normal approximation:
-with few records a category they promise more than they hold (`docs/findings.md`).
+All bounds are of the reports' proportions lambda, before these are turned back into proportions of
+true categories. They rest on the normal approximation: with few records a category they promise
+more than they hold (`docs/findings.md`).
 
 The estimate is P'^-1 times the proportions of reports, so that errors in these are carried over by
 P'^-1. The text measures this by the ratio of the largest to the smallest eigenvalue of P'. That is
@@ -11,10 +11,6 @@ Among matrices of a given parity whose eigenvalues are real and not negative, th
 the diagonal and p_d elsewhere has the smallest of both. Among all matrices, as the text has it, it
 has not: tests/estimation/test_propagation.py has the proof of the one and counterexamples to the
 other.
-
-**Distances to a truth** are the errors of count queries ([multirr], 6.5) and the distances between
-whole tables ([rrba], 3.2.1). These work on the last axis, the cells, and over any leading axes of
-runs.
 """
 
 import math
@@ -26,7 +22,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from deniable.arrays import Flags, Floats
 from deniable.channels import Channel, distribution, refuse_no_records
 from deniable.errors import DeniableError
 
@@ -241,111 +236,3 @@ def smallest_propagation(size: int, epsilon: float) -> float:
     if size == 1 or epsilon > LARGEST_EXPONENT:
         return 1.0
     return 1 + size / math.expm1(epsilon) if epsilon > 0 else math.inf
-
-
-# -- distances to a truth --------------------------------------------------------------------------
-
-
-def queried_cells(cells: int, coverage: float) -> int:
-    """Return the number of cells of a query that covers a share of them, rounded up."""
-    if not 0 < coverage <= 1:
-        raise DeniableError(f"the coverage is {coverage}; it must be above 0 and at most 1")
-    # .07 of 100 cells is 7, although .07 * 100 is a little more in floating point.
-    return max(math.ceil(coverage * cells - 1e-9), 1)
-
-
-def random_queries(
-    cells: int, coverage: float, queries: int, generator: np.random.Generator
-) -> Flags:
-    """Draw queries, each a random set of cells of the stated coverage, shape (queries, cells)."""
-    asked = queried_cells(cells, coverage)
-    keys = generator.random((queries, cells))
-    last = np.partition(keys, asked - 1, axis=1)[:, asked - 1 : asked]
-    return np.asarray(keys <= last)
-
-
-def absolute_errors(estimated: Floats, true: Floats) -> Floats:
-    """Return |Y_S - X_S|, in records."""
-    return np.abs(estimated - true)
-
-
-def relative_errors(estimated: Floats, true: Floats) -> Floats:
-    """Return |Y_S - X_S| / X_S ([multirr], (16)).
-
-    Infinite where nothing is there to count but something is estimated; 0 where neither is.
-    """
-    errors = absolute_errors(estimated, true)
-    empty = np.where(errors > 0, np.inf, 0.0)
-    return np.divide(errors, true, out=empty, where=true > 0)
-
-
-def squared_errors(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
-    """Return the sum over cells of squared errors; its mean over runs is the ESE ([rrba], 3.2.1).
-
-    Examples
-    --------
-    >>> float(squared_errors([3.0, 4.0], [0.0, 0.0]))
-    25.0
-    """
-    errors = np.asarray(estimated, dtype=float) - np.asarray(true, dtype=float)
-    return np.asarray(np.sum(errors**2, axis=-1))
-
-
-def l2_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
-    """Return the Euclidean distances of tables, in the tables' unit ([rrba], 3.2.1)."""
-    return np.sqrt(squared_errors(estimated, true))
-
-
-def jensen_shannon_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
-    """Return the square roots of the Jensen-Shannon divergences of tables, natural logarithm.
-
-    [rrba] prints the divergence in (2), lacking a D_KL and with logarithms of counts; the numbers
-    of its Tables 4 and 5 are called distances and have the size of the root. At most
-    sqrt(ln 2), which tables without a common cell attain. Tables are of counts or of proportions:
-    each is divided by its own sum. Negative cells and empty tables are a `DeniableError`: project
-    the estimate first.
-
-    Examples
-    --------
-    >>> round(float(jensen_shannon_distances([1, 0], [0, 1])), 4)
-    0.8326
-    """
-    tables = _refuse_negative(estimated), _refuse_negative(true)
-    first, second = (table / table.sum(axis=-1, keepdims=True) for table in tables)
-    middle = (first + second) / 2
-    divergences = special.rel_entr(first, middle) + special.rel_entr(second, middle)
-    # Equal tables can come out a rounding error below 0.
-    return np.asarray(np.sqrt(np.maximum(divergences.sum(axis=-1) / 2, 0.0)))
-
-
-def chi_squared_between(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
-    """Return Pearson's statistic of homogeneity of two tables of counts ([rrba], 3.2.1).
-
-    With the totals N and M, the sum over cells of (sqrt(M / N) a - sqrt(N / M) b)^2 / (a + b);
-    cells that are empty in both add nothing. If both were independent samples of one population it
-    would be chi-squared with (cells - 1) degrees of freedom. A noisy table and the true one are
-    not: the statistic is a distance here, and no test. Negative cells and empty tables are a
-    `DeniableError`: project the estimate first.
-
-    Examples
-    --------
-    >>> round(float(chi_squared_between([30, 70], [50, 50])), 12)
-    8.333333333333
-    """
-    first, second = np.broadcast_arrays(_refuse_negative(estimated), _refuse_negative(true))
-    totals = first.sum(axis=-1, keepdims=True), second.sum(axis=-1, keepdims=True)
-    balance = np.sqrt(totals[1] / totals[0])
-    both = first + second
-    terms = np.zeros(both.shape)
-    np.divide((balance * first - second / balance) ** 2, both, out=terms, where=both > 0)
-    return np.asarray(terms.sum(axis=-1))
-
-
-def _refuse_negative(tables: npt.ArrayLike) -> Floats:
-    values = np.asarray(tables, dtype=float)
-    if values.size and not (values.min() >= 0 and np.all(values.sum(axis=-1) > 0)):
-        raise DeniableError(
-            "a table to compare has a negative cell, one that is no number, or nothing in it; "
-            "project the estimate onto the tables of counts first"
-        )
-    return values
