@@ -1,6 +1,8 @@
 """What a plan settles: the data that the config needs, and no others."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +104,13 @@ def test_a_target_may_ask_for_another_data_set(values: dict[str, Any], root: Pat
     # The process of its job recalls what was settled.
     assert Plan.recall(values, root).sources == plan.sources
     assert plan.needed() == ["adult", "adult_numeric", "census"]
+
+
+def test_a_start_loads_nothing_that_computes() -> None:
+    """Each job on a cluster starts with a plan: what computes is loaded by whoever calls it."""
+    code = (
+        "import sys, deniable.pipeline.plan; print(*{'numba', 'pandas', 'scipy'} & {*sys.modules})"
+    )
+    command = [sys.executable, "-c", code]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert said.split() == []

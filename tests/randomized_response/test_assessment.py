@@ -15,7 +15,6 @@ from deniable.channels import ProductChannel
 from deniable.errors import DeniableError
 from deniable.privacy.audit import column_epsilon
 from deniable.randomized_response.assessment import (
-    Assessment,
     AssessmentProtocol,
     AttributeReports,
     PairReports,
@@ -24,7 +23,8 @@ from deniable.randomized_response.assessment import (
     two_way_counts,
 )
 from deniable.randomized_response.dependence import cluster_attributes, dependences
-from deniable.randomized_response.protocols import CLUSTER_MECHANISMS, READINGS, claimed_epsilon
+from deniable.randomized_response.protocols import claimed_epsilon
+from deniable.randomized_response.readings import CLUSTER_MECHANISMS, READINGS, Assessment
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 from deniable.sampling import SystemSource

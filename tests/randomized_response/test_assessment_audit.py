@@ -21,12 +21,12 @@ from deniable.randomized_response.assessment_audit import (
 )
 from deniable.randomized_response.audit import audit_multirr, claimed_odds, rational_odds
 from deniable.randomized_response.dependence import cluster_attributes, dependences
-from deniable.randomized_response.protocols import (
+from deniable.randomized_response.protocols import rr_clusters
+from deniable.randomized_response.readings import (
     CLUSTER_MECHANISMS,
     READINGS,
     ClusterMechanism,
     Reading,
-    rr_clusters,
 )
 from deniable.randomized_response.waiver import (
     Crowd,

@@ -25,14 +25,16 @@ from deniable.randomized_response.audit import (
 )
 from deniable.randomized_response.dependence import dependences
 from deniable.randomized_response.protocols import (
-    CLUSTER_MECHANISMS,
-    READINGS,
-    ClusterMechanism,
-    Reading,
     claimed_epsilon,
     cluster_channel,
     rr_channel,
     rr_independent,
+)
+from deniable.randomized_response.readings import (
+    CLUSTER_MECHANISMS,
+    READINGS,
+    ClusterMechanism,
+    Reading,
 )
 from deniable.records.categorical import Microdata
 from deniable.release.categorical import SAMPLER_COLUMNS, audit_release_samplers

@@ -6,7 +6,6 @@ from .adjustment import (
     weighted_table as weighted_table,
 )
 from .assessment import (
-    Assessment as Assessment,
     PairReports as PairReports,
     SecureSum as SecureSum,
     assessment_protocol as assessment_protocol,
@@ -29,7 +28,6 @@ from .audit import (
 from .dependence import (
     Clusters as Clusters,
     Measure as Measure,
-    PairEstimator as PairEstimator,
     absolute_correlation as absolute_correlation,
     cluster_attributes as cluster_attributes,
     cramers_v as cramers_v,
@@ -41,10 +39,7 @@ from .dependence import (
 )
 from .protocols import (
     FEWEST_RECORDS_A_CELL as FEWEST_RECORDS_A_CELL,
-    ClusterMechanism as ClusterMechanism,
-    Projection as Projection,
     Protocol as Protocol,
-    Reading as Reading,
     claimed_epsilon as claimed_epsilon,
     cluster_channel as cluster_channel,
     refuse_too_large as refuse_too_large,
@@ -52,6 +47,13 @@ from .protocols import (
     rr_clusters as rr_clusters,
     rr_independent as rr_independent,
     rr_joint as rr_joint,
+)
+from .readings import (
+    Assessment as Assessment,
+    ClusterMechanism as ClusterMechanism,
+    PairEstimator as PairEstimator,
+    Projection as Projection,
+    Reading as Reading,
 )
 from .secure_sum import (
     NOTHING as NOTHING,

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -34,20 +34,14 @@ from deniable.errors import DeniableError
 from deniable.estimation import clip_and_rescale, unbiased_or_uniform
 from deniable.randomized_response.dependence import Pair, dependences_from_tables, pair_measures
 from deniable.randomized_response.protocols import (
-    ClusterMechanism,
     Protocol,
-    Reading,
     claimed_epsilon,
     cluster_channel,
     rr_independent,
 )
+from deniable.randomized_response.readings import Assessment, ClusterMechanism, Reading
 from deniable.records import Domain, Microdata
 from deniable.sampling import RandomSource
-
-Assessment = Literal[
-    "attributes", "attributes_inverted", "secure_sum", "pairs_joint", "pairs_kronecker"
-]
-"""Names of the ways; see `assessment_protocol`."""
 
 PairCounts = Mapping[Pair, Counts]
 """Two-way tables of what is reported, shape (..., rows, columns)."""

@@ -22,7 +22,7 @@ from deniable.randomized_response.audit import (
     summed,
 )
 from deniable.randomized_response.dependence import Clusters
-from deniable.randomized_response.protocols import (
+from deniable.randomized_response.readings import (
     CLUSTER_MECHANISMS,
     READINGS,
     ClusterMechanism,

@@ -19,14 +19,12 @@ from deniable.privacy import (
     exact_epsilon,
 )
 from deniable.randomized_response.dependence import Clusters, cluster_attributes
-from deniable.randomized_response.protocols import (
+from deniable.randomized_response.protocols import Protocol, cluster_channel, rr_channel
+from deniable.randomized_response.readings import (
     CLUSTER_MECHANISMS,
     READINGS,
     ClusterMechanism,
-    Protocol,
     Reading,
-    cluster_channel,
-    rr_channel,
 )
 from deniable.records import Domain
 

@@ -27,18 +27,6 @@ Pair = tuple[str, str]
 Clusters = tuple[tuple[str, ...], ...]
 Measure = Literal["cramers_v", "pearson"]
 
-PairEstimator = Literal[
-    "randomized",
-    "randomized_joint",
-    "rr_independent",
-    "pair_unbiased",
-    "pair_clipped",
-    "pair_projected",
-    "pair_likelihood",
-    "pair_shrunk",
-]
-"""Estimators of two attributes' joint distribution; see `deniable.papers.multirr.pair_queries`."""
-
 
 def cramers_v(table: npt.ArrayLike) -> float:
     """Return Cramer's V of a two-way table, in [0, 1] ([multirr], (9)).

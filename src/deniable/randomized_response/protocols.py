@@ -7,7 +7,7 @@ a channel of its own. RR-Independent has clusters of one attribute, RR-Joint has
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
@@ -22,24 +22,17 @@ from deniable.channels import (
 from deniable.errors import DeniableError
 from deniable.estimation import best_case_relative_error
 from deniable.randomized_response.dependence import Clusters
+from deniable.randomized_response.readings import (
+    CLUSTER_MECHANISMS,
+    READINGS,
+    ClusterMechanism,
+    Reading,
+)
 from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
 from deniable.sampling import RandomSource
 
 LARGEST_JOINT_CELLS = 1000  # as many as the audit takes cell by cell
 FEWEST_RECORDS_A_CELL = 10
-
-# What the text leaves open, and the names of the ways to read it.
-Reading = Literal["printed", "keep", "diagonal"]
-"""Readings of the RR matrix of [multirr], 6.3.1; see `rr_channel`."""
-
-ClusterMechanism = Literal["joint", "kronecker"]
-"""Ways to randomize a cluster of attributes; see `cluster_channel`."""
-
-Projection = Literal["clip", "simplex", "likelihood"]
-"""Ways from an unbiased estimate to a distribution; see `deniable.estimation`."""
-
-READINGS: tuple[Reading, ...] = get_args(Reading)
-CLUSTER_MECHANISMS: tuple[ClusterMechanism, ...] = get_args(ClusterMechanism)
 
 
 def rr_channel(size: int, p: float, reading: Reading) -> KeepOrReplace:

@@ -40,7 +40,7 @@ from deniable.channels import rounded_up
 from deniable.errors import DeniableError
 from deniable.privacy import Finding, Matrix, constant_matrix, exact_epsilon
 from deniable.randomized_response.audit import rational_odds
-from deniable.randomized_response.protocols import Reading
+from deniable.randomized_response.readings import Reading
 
 LARGEST_ENUMERATION = 5_000_000
 MOST_ENUMERATED_PARTIES = 3

@@ -15,13 +15,8 @@ from tests.slow_variants import slow
 from deniable.channels import ProductChannel
 from deniable.estimation import unbiased_or_uniform
 from deniable.papers.multirr.cluster_queries import ClusterQueries
-from deniable.randomized_response.protocols import (
-    CLUSTER_MECHANISMS,
-    READINGS,
-    Protocol,
-    cluster_channel,
-    rr_channel,
-)
+from deniable.randomized_response.protocols import Protocol, cluster_channel, rr_channel
+from deniable.randomized_response.readings import CLUSTER_MECHANISMS, READINGS
 from deniable.records.categorical import Microdata
 
 COVERAGE = 0.2

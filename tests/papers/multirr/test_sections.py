@@ -10,6 +10,7 @@ from deniable.papers.multirr import adjusted_queries
 from deniable.papers.multirr.error_analysis import propagation_table
 from deniable.papers.multirr.example_1 import example_1
 from deniable.papers.multirr.figures import analyses as drawn
+from deniable.papers.multirr.names import ASSESSMENTS, ESTIMATORS, METHODS
 from deniable.papers.multirr.sections import (
     about,
     adjustment,
@@ -22,7 +23,6 @@ from deniable.papers.multirr.sections import (
     pairs,
     panels,
 )
-from deniable.papers.multirr.settings import ASSESSMENTS, ESTIMATORS, METHODS
 from deniable.papers.multirr.verdicts import claims, overall, printed_table, tally
 from deniable.randomized_response import Assessment, PairEstimator
 

@@ -25,7 +25,7 @@ from deniable.papers.pram.invariant import (
     matrices_of,
     randomize_batch,
 )
-from deniable.papers.pram.settings import INVARIANT_METHODS
+from deniable.papers.pram.names import INVARIANT_METHODS
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 from deniable.study.engine import mean_summary, replicate

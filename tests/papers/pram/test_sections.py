@@ -19,6 +19,15 @@ from deniable.papers.pram import (
     variance as pram_variance,
     weights as pram_weights,
 )
+from deniable.papers.pram.names import (
+    CHANNELS,
+    CLAIMS,
+    EVERY,
+    INVARIANT_METHODS,
+    JOINT_ESTIMATORS,
+    MECHANISMS,
+    METHODS,
+)
 from deniable.papers.pram.sections import (
     CONTROL,
     DESIGNS,
@@ -37,15 +46,6 @@ from deniable.papers.pram.sections import (
     results,
     variance,
     weights,
-)
-from deniable.papers.pram.settings import (
-    CHANNELS,
-    CLAIMS,
-    EVERY,
-    INVARIANT_METHODS,
-    JOINT_ESTIMATORS,
-    MECHANISMS,
-    METHODS,
 )
 from deniable.pram.matrices import whole_file_epsilon
 from deniable.records.categorical import Microdata

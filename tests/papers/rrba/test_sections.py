@@ -16,8 +16,8 @@ from deniable.display.page import SIGN
 from deniable.papers.rrba import (
     consistency as rrba_consistency,
     independence as rrba_independence,
+    names,
     released_tables as rrba_tables,
-    settings,
 )
 from deniable.papers.rrba.catalog import PAPER
 from deniable.papers.rrba.figures import tables as drawn
@@ -181,20 +181,18 @@ def test_the_catalog_names_code_and_tables_that_are_there() -> None:
 def test_names_are_those_of_the_studies() -> None:
     """The page imports nothing that computes: what it repeats is held against the original."""
     files = importlib.import_module("deniable.datasets.networks").FILES
-    assert settings.FILES.keys() == files.keys()
+    assert names.FILES.keys() == files.keys()
     simulators = (rrba_tables.PrintedTables({}), rrba_tables.EqualEpsilon({}))
-    for simulator, titles in zip(
-        simulators, (settings.METHODS, settings.EQUAL_METHODS), strict=True
-    ):
+    for simulator, titles in zip(simulators, (names.METHODS, names.EQUAL_METHODS), strict=True):
         assert {method.name for method in simulator.methods} == titles.keys()
-    assert set(rrba_tables.MEASURES) == settings.METRICS.keys()
-    assert set(rrba_independence.TABLE_3_METHODS) == settings.TESTS.keys()
-    assert set(rrba_independence.HYPOTHESES) == settings.HYPOTHESES.keys()
-    assert set(rrba_consistency.METHODS) == settings.CONSISTENCY_METHODS.keys()
-    assert drawn.METHOD_STYLE.keys() == settings.METHODS.keys()
-    assert drawn.TABLE_3_NAMES.keys() == settings.TESTS.keys()
+    assert set(rrba_tables.MEASURES) == names.METRICS.keys()
+    assert set(rrba_independence.TABLE_3_METHODS) == names.TESTS.keys()
+    assert set(rrba_independence.HYPOTHESES) == names.HYPOTHESES.keys()
+    assert set(rrba_consistency.METHODS) == names.CONSISTENCY_METHODS.keys()
+    assert drawn.METHOD_STYLE.keys() == names.METHODS.keys()
+    assert drawn.TABLE_3_NAMES.keys() == names.TESTS.keys()
     updates = importlib.import_module("deniable.papers.rrba.convergence").UPDATES
-    assert updates.keys() == settings.UPDATES.keys()
+    assert updates.keys() == names.UPDATES.keys()
 
 
 # -- promised and delivered ------------------------------------------------------------------------

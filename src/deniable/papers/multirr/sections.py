@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from deniable.display import Row, Tables, first_of, groups_of, rows_of
-from deniable.papers.multirr.settings import ASSESSMENTS, ESTIMATORS, METHODS
+from deniable.papers.multirr.names import ASSESSMENTS, ESTIMATORS, METHODS
 
 
 def by(table: pd.DataFrame, *columns: str) -> dict[Any, Row]:

@@ -11,8 +11,8 @@ from scipy import special
 from deniable.display import Row, Tables, groups_of, rows_of
 from deniable.estimation import Z_95
 from deniable.papers.multirr.catalog import CLUSTER_QUERY_KEYS, PRINTED_RUNS
+from deniable.papers.multirr.names import METHODS
 from deniable.papers.multirr.sections import by
-from deniable.papers.multirr.settings import METHODS
 from deniable.study import FALSE_ALARMS, SIMILAR, Given, agreement
 
 # -- which printed numbers hold, and whether they have a trend over T_d ----------------------------

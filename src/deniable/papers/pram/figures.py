@@ -27,7 +27,7 @@ from deniable.display import (
     panels,
     plain_ticks,
 )
-from deniable.papers.pram import settings as names
+from deniable.papers.pram import names
 
 # Colours (safe for colour-blind readers), with markers or lines.
 TWO = (("#0072b2", "o"), ("#d55e00", "s"))

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from deniable.display import Row, Tables, first_of, groups_of, rows_of
-from deniable.papers.pram.settings import (
+from deniable.papers.pram.names import (
     CHANNELS,
     CLAIMS,
     EVERY,

@@ -32,7 +32,7 @@ from deniable.display import (
     panels,
     plain_ticks,
 )
-from deniable.papers.multirr.settings import ASSESSMENTS, ESTIMATORS, METHODS
+from deniable.papers.multirr.names import ASSESSMENTS, ESTIMATORS, METHODS
 
 # Colours are safe for colour-blind readers.
 LineStyle = tuple[str, Literal["-", "--", ":"]]

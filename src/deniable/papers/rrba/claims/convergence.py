@@ -11,7 +11,7 @@ import pandas as pd
 
 from deniable.estimation import clopper_pearson
 from deniable.papers.rrba.claims.tables import paired, rows_of
-from deniable.papers.rrba.settings import CRITERIA
+from deniable.papers.rrba.names import CRITERIA
 from deniable.study import Claims, Outcome, alike, below, known, range_of, ratios_of, some
 
 HALF = 0.5

@@ -22,7 +22,7 @@ from deniable.display import (
     panels,
     plain_ticks,
 )
-from deniable.papers.rrba.settings import DATASETS
+from deniable.papers.rrba.names import DATASETS
 
 CELL_COLOURS = {2: "#56b4e9", 4: "#0072b2", 8: "#009e73", 16: "#e69f00"}
 CRITERIA = {

@@ -24,7 +24,7 @@ from deniable.display import (
     panels,
     plain_ticks,
 )
-from deniable.papers.rrba.settings import FILES
+from deniable.papers.rrba.names import FILES
 
 TEST_STYLE: Mapping[str, tuple[str, Literal["-", "--"], str]] = {
     # colour (safe for colour-blind readers), line, label

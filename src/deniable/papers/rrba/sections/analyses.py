@@ -8,6 +8,14 @@ import pandas as pd
 
 from deniable.display import Row, Tables, groups_of, nearest, rows_of
 from deniable.papers.rrba.catalog import CONVERGENCE_KEYS
+from deniable.papers.rrba.names import (
+    CONSISTENCY_METHODS,
+    CRITERIA,
+    DATASETS,
+    FILES,
+    KINDS,
+    UPDATES,
+)
 from deniable.papers.rrba.sections.tables import (
     EQUAL_KEYS,
     MEASURED,
@@ -16,14 +24,6 @@ from deniable.papers.rrba.sections.tables import (
     groups_by_name,
     ratios,
     tally,
-)
-from deniable.papers.rrba.settings import (
-    CONSISTENCY_METHODS,
-    CRITERIA,
-    DATASETS,
-    FILES,
-    KINDS,
-    UPDATES,
 )
 from deniable.study import FALSE_ALARMS
 

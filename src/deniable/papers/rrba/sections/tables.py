@@ -9,7 +9,7 @@ import pandas as pd
 
 from deniable.display import Row, Tables, groups_of, rows_of
 from deniable.estimation import Z_95
-from deniable.papers.rrba.settings import (
+from deniable.papers.rrba.names import (
     DATASETS,
     EQUAL_METHODS,
     FILES,

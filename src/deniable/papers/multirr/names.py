@@ -1,0 +1,25 @@
+"""What methods, estimators and assessments are called, in figures and on the page."""
+
+METHODS = {
+    "rr_independent": "RR-Independent",
+    "rr_clusters": "RR-Clusters",
+    "rr_independent_adjustment": "RR-Independent + Adjustment",
+    "rr_clusters_adjustment": "RR-Clusters + Adjustment",
+}
+ESTIMATORS = {
+    "randomized": "Randomized: product of raw margins",
+    "randomized_joint": "Randomized: raw joint distribution",
+    "rr_independent": "RR-Independent: product of margins",
+    "pair_unbiased": "pair, unbiased",
+    "pair_clipped": "pair, clipped",
+    "pair_projected": "pair, projected",
+    "pair_likelihood": "pair, maximum likelihood",
+    "pair_shrunk": "pair, shrunk to independence",
+}
+ASSESSMENTS = {
+    "attributes": "4.1 RR on each attribute, as printed",
+    "attributes_inverted": "4.1, pairs inverted (ours)",
+    "secure_sum": "4.2 secure sum",
+    "pairs_joint": "4.3 RR on each pair, one matrix",
+    "pairs_kronecker": "4.3 RR on each pair, by attribute",
+}

@@ -1,0 +1,38 @@
+"""What channels, mechanisms and claims are called, in figures and on the page."""
+
+CHANNELS = {
+    "warner": "Warner, 2 categories",
+    "generalized": "generalized RR, 16",
+    "ordinal": "ordinal PRAM, 7",
+    "product": "product of two, 12 cells",
+    "near_singular": "near singular, 7",
+    "neighbours": "neighbours only, 16",
+}
+METHODS = {"score": "score", "wald": "Wald"}
+EVERY = "every category"
+WITHIN = (0.94, 0.96)
+MECHANISMS = {
+    "randomized_response": "randomized response, (1.3)",
+    "pram_given_parity": "PRAM with a fixed matrix of that parity, (1.3)",
+    "invariant_two_step": "invariant, two steps, shares",
+    "invariant_lazy": "invariant, keep or redraw, shares",
+    "invariant_two_step_inverted": "invariant, two steps, inverted",
+    "bound": "bound (2.6) of invariant PRAM",
+}
+INVARIANT_METHODS = {
+    "two_step": "two steps",
+    "lazy": "keep or redraw",
+    "resampling": "redraw all",
+    "two_step_fixed": "control: fixed matrix",
+}
+CLAIMS = {
+    "multinomial": "reports taken for data",
+    "fixed_matrix": "(1.3), matrix taken as fixed",
+    "conditional": "owner's, (2.4) and sampling",
+    "bound": "bound (2.6), matrix unknown",
+}
+JOINT_ESTIMATORS = {
+    "separate": "each attribute made invariant",
+    "separate_inverted": "the same, inverted with the matrices",
+    "joint": "one invariant matrix for the pair",
+}

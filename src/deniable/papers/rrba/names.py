@@ -1,0 +1,64 @@
+"""What data sets, methods, measures and rules of [rrba] are called, in figures and on the page."""
+
+DATASETS = {"survey": "Survey", "alarm": "Alarm", "child": "Child"}
+FILES = DATASETS | {
+    "survey_8000": "Survey",
+    "survey_8000_resampled": "Survey, resampled",
+    "alarm_8000": "Alarm",
+    "child_8000": "Child",
+}
+PRINTED_TABLES = {"rrba_table4": "Table 4", "rrba_table5": "Table 5"}
+METHODS = {
+    "rrba": "RRBA",
+    "laplace": "Laplace, scale as printed",
+    "laplace_honest": "Laplace, honest scale",
+}
+EQUAL_METHODS = {
+    "rrba": "RRBA, floor .1 / m",
+    "rrba_half_floor": "RRBA, floor .5 / m",
+    "rrba_at_truth": "RRBA, p that the true table allows",
+    "rrba_uniform": "table stays uniform",
+    "randomized_response": "generalized randomized response",
+    "laplace_honest": "Laplace, 2 / ε, trusted curator",
+}
+METRICS = {
+    "l2": "l2 distance, records",
+    "jensen_shannon": "Jensen-Shannon distance",
+    "squared_error": "squared error",
+    "chi_squared": "chi-squared",
+}
+CRITERIA = {
+    ("printed", "first"): "printed rule, first time",
+    ("printed", "lasting"): "printed rule, for good",
+    ("pooled", "precise"): "pooled, as precise as 500 true answers",
+}
+UPDATES = {
+    "printed": "as printed, blocks",
+    "printed_first_version": "as printed, Algorithm 1",
+    "projected": "each block, projected",
+    "pooled": "pooled, projected",
+    "uniform": "table stays uniform",
+}
+TESTS = {
+    "rrba": "RRBA",
+    "channel_aware": "channel-aware",
+    "mcindep": "MCIndep",
+    "laplace": "Laplace, honest scale",
+    "laplace_printed_scale": "Laplace, scale as printed",
+}
+HYPOTHESES = {"H0": "independent, rejected", "H1": "dependent, rejected"}
+RULES = {
+    "table": "accepted if a cell of the table is below 5",
+    "fitted": "accepted if an expected cell is below 5",
+    "ignore": "no rule for small cells",
+}
+CONSISTENCY_METHODS = {
+    "nearest": "each table by itself",
+    "l2": "all together, l2",
+    "l1": "all together, l1",
+}
+KINDS = {
+    "observed": "the views' own tables",
+    "in several": "smaller tables, in several views",
+    "in none": "larger tables, in no view",
+}

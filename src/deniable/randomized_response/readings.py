@@ -1,0 +1,32 @@
+"""What the text of a paper leaves open, and the names of the ways to read it."""
+
+from typing import Literal, get_args
+
+Reading = Literal["printed", "keep", "diagonal"]
+"""Readings of the RR matrix of [multirr], 6.3.1; see `protocols.rr_channel`."""
+
+ClusterMechanism = Literal["joint", "kronecker"]
+"""Ways to randomize a cluster of attributes; see `protocols.cluster_channel`."""
+
+Projection = Literal["clip", "simplex", "likelihood"]
+"""Ways from an unbiased estimate to a distribution; see `deniable.estimation`."""
+
+PairEstimator = Literal[
+    "randomized",
+    "randomized_joint",
+    "rr_independent",
+    "pair_unbiased",
+    "pair_clipped",
+    "pair_projected",
+    "pair_likelihood",
+    "pair_shrunk",
+]
+"""Estimators of two attributes' joint distribution; see `deniable.papers.multirr.pair_queries`."""
+
+Assessment = Literal[
+    "attributes", "attributes_inverted", "secure_sum", "pairs_joint", "pairs_kronecker"
+]
+"""Ways to assess dependences without a trusted party; see `assessment`."""
+
+READINGS: tuple[Reading, ...] = get_args(Reading)
+CLUSTER_MECHANISMS: tuple[ClusterMechanism, ...] = get_args(ClusterMechanism)
