@@ -51,8 +51,14 @@ def by_hand(correlation: float = 0.5, **changes: Any) -> Copula:
 def test_margin_interpolates_rounds_and_keeps_atoms() -> None:
     margin = Margin("a", (0.0, 0.25, 0.75, 1.0), (0.0, 2.0, 2.0, 3.0), 1)
     assert margin.at(np.array([0, 0.125, 0.25, 0.5, 0.75, 0.82, 1])).tolist() == [
-        0, 1, 2, 2, 2, 2.3, 3,
-    ]  # fmt: skip
+        0,
+        1,
+        2,
+        2,
+        2,
+        2.3,
+        3,
+    ]
     assert Margin("a", (0.0, 1.0), (0.0, 1.0)).at(np.array([1 / 3])).tolist() == [1 / 3]
 
 
@@ -208,8 +214,13 @@ def test_fidelity_by_hand() -> None:
     two = NumericMicrodata(("a", "b"), np.array([[1.0, 4], [2, 3], [3, 2], [5, 1]]))
     table = fidelity(one, two)
     assert list(table.columns) == [
-        "kind", "attribute_1", "attribute_2", "published", "surrogate", "difference",
-    ]  # fmt: skip
+        "kind",
+        "attribute_1",
+        "attribute_2",
+        "published",
+        "surrogate",
+        "difference",
+    ]
     assert table["difference"].tolist() == [0.25, 0, pytest.approx(-2)]
     assert table.iloc[2].tolist()[:3] == ["rank_correlation", "a", "b"]
     with pytest.raises(DataError, match="different attributes or classes"):

@@ -219,8 +219,16 @@ def test_the_numbers_of_the_project() -> None:
     assert list(numeric(manifest)) == ["census", "wine"]
     census, wine = numeric(manifest).values()
     assert census.names == (
-        "AFNLWGT", "AGI", "EMCONTRB", "FEDTAX", "STATETAX", "TAXINC", "POTHVAL", "INTVAL", "FICA",
-    )  # fmt: skip
+        "AFNLWGT",
+        "AGI",
+        "EMCONTRB",
+        "FEDTAX",
+        "STATETAX",
+        "TAXINC",
+        "POTHVAL",
+        "INTVAL",
+        "FICA",
+    )
     assert census.class_attribute == ClassAttribute(
         name="ERNVAL", classes=("<=30K", ">30K"), at_most=(30000.0,)
     )

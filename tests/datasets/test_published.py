@@ -66,10 +66,21 @@ def test_read_published_with_a_header(tmp_path: Path) -> None:
         (None, ["No such file", "check the path"]),
     ],
     ids=[
-        "count", "unknown", "missing", "missing last", "delimiter", "short row", "short first row",
-        "binary", "binary text", "latin-1", "empty", "blank", "absent",
+        "count",
+        "unknown",
+        "missing",
+        "missing last",
+        "delimiter",
+        "short row",
+        "short first row",
+        "binary",
+        "binary text",
+        "latin-1",
+        "empty",
+        "blank",
+        "absent",
     ],
-)  # fmt: skip
+)
 def test_wrong_originals(
     dataset: Dataset, tmp_path: Path, content: bytes | None, words: list[str]
 ) -> None:

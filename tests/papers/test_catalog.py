@@ -370,9 +370,13 @@ def test_what_a_config_leaves_out_is_not_made(
     ],
 )
 def test_what_a_figure_could_not_show_is_refused(
-    config_values: dict[str, Any], study: str, section: int | None, option: str, value: Any,
+    config_values: dict[str, Any],
+    study: str,
+    section: int | None,
+    option: str,
+    value: Any,
     said: str,
-) -> None:  # fmt: skip
+) -> None:
     settings = config_values["studies"][study]
     (settings if section is None else settings["grids"][section])[option] = value
     with pytest.raises(ConfigError, match=said):

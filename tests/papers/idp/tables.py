@@ -139,10 +139,14 @@ def audit_table() -> pd.DataFrame:
                 rows.append(audit_row(**of, **together, found=times * epsilon))
                 rows.append(
                     audit_row(
-                        **of, unit="record", claimed=epsilon, found=math.inf, delta=0.99879,
+                        **of,
+                        unit="record",
+                        claimed=epsilon,
+                        found=math.inf,
+                        delta=0.99879,
                         note="the partition into clusters is released",
                     )
-                )  # fmt: skip
+                )
             of |= {"unit": "record", "claimed": epsilon, "found": math.inf}
             of |= {"reading": "as it runs"}
             shuffled = "records in random order: how many of them two clusters share is released"

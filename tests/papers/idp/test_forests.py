@@ -96,9 +96,16 @@ def test_columns(records: NumericMicrodata) -> None:
         {"method": ["idp_cbls"], "epsilon": [1.0], "k": [5]},
     ]
     table = simulate_chunk(
-        IdpForests(records, (1.5, 10.0), "signal"), "f", grids,
-        chunk=0, chunks=1, replicates=2, block=2, root_seed=1, summary="mean",
-    )  # fmt: skip
+        IdpForests(records, (1.5, 10.0), "signal"),
+        "f",
+        grids,
+        chunk=0,
+        chunks=1,
+        replicates=2,
+        block=2,
+        root_seed=1,
+        summary="mean",
+    )
     assert list(table.columns[:5]) == ["method", "epsilon", "k", "domain_factor", "class"]
     assert table["domain_factor"].tolist() == [0, 0, 1.5, 1.5, 10, 10]
 

@@ -259,8 +259,9 @@ def test_the_settings_of_one_page_are_those_that_tables_share(
 ) -> None:
     at = shown(tables)
     assert (at.k, at.factor, at.epsilons) == (10, 1.5, [0.1, 1.0])
-    fewer = {name: table.query("k != 10") if "k" in table else table
-             for name, table in tables.items()}  # fmt: skip
+    fewer = {
+        name: table.query("k != 10") if "k" in table else table for name, table in tables.items()
+    }
     assert shown(fewer).k == 3
     assert shown({"idp_audit": tables["idp_audit"].query("epsilon == 0.01")}).epsilons == [0.01]
 
@@ -364,9 +365,15 @@ def test_headings_of_the_audit_follow_what_was_found(tables: dict[str, pd.DataFr
 
 @pytest.mark.parametrize(
     ("holds", "verdict"),
-    [(True, "holds"), (False, "fails"), (np.nan, "undecided"), (None, "undecided"),
-     (np.bool_(False), "fails"), (pd.NA, "undecided")],
-)  # fmt: skip
+    [
+        (True, "holds"),
+        (False, "fails"),
+        (np.nan, "undecided"),
+        (None, "undecided"),
+        (np.bool_(False), "fails"),
+        (pd.NA, "undecided"),
+    ],
+)
 def test_a_bound_that_decides_nothing_is_no_verdict(holds: Any, verdict: str) -> None:
     assert judged({"holds": holds})["verdict"] == verdict
 

@@ -95,10 +95,13 @@ def test_least_sse_bounds_randomized_exchange_exactly() -> None:
     for p in (0.1, 0.3, 0.5):
         two_changes = math.log((1 - p) / p)
         guesses = {0: p, 1: 1 - p}  # expectation of the value, given what is reported of it
-        mse = sum(
-            (1 - p if value == report else p) * (value - guesses[report]) ** 2
-            for value, report in itertools.product((0, 1), repeat=2)
-        ) / 2  # fmt: skip
+        mse = (
+            sum(
+                (1 - p if value == report else p) * (value - guesses[report]) ** 2
+                for value, report in itertools.product((0, 1), repeat=2)
+            )
+            / 2
+        )
         assert mse >= 0.25 * math.exp(-two_changes) - 1e-12
 
 

@@ -20,16 +20,27 @@ PROJECTIONS = ("clip", "simplex", "likelihood")
 METHODS = ("rr_independent", "rr_clusters", "rr_independent_adjustment", "rr_clusters_adjustment")
 IDS = tuple(claim.id for claim in CLAIMS)
 COMPARISONS = {
-    "gain_of_estimation": 18, "peak_at_half": 8, "mirrored_around_half": 8,
-    "falls_with_coverage": 8, "grows_with_t_v": 4, "least_dependence_matters": 3,
-    "clustering_pays_more_at_weak_randomization": 4, "independent_best_at_p0.1": 27,
-    "independent_best_at_p0.3": 27, "little_at_strong_randomization": 3,
-    "near_at_large_coverage": 14, "alike_at_large_coverage": 14,
-    "clusters_win_at_small_coverage": 4, "adjustment_helps_at_small_coverage": 8,
-    "falls_with_records": 12, "small_gain_at_weak_randomization": 2,
-    "largest_clusters_best_with_records": 2, "largest_clusters_not_best_at_strong_randomization": 3,
-    "gain_larger_for_small_clusters": 6, "more_attributes_no_difference": 16,
-}  # fmt: skip
+    "gain_of_estimation": 18,
+    "peak_at_half": 8,
+    "mirrored_around_half": 8,
+    "falls_with_coverage": 8,
+    "grows_with_t_v": 4,
+    "least_dependence_matters": 3,
+    "clustering_pays_more_at_weak_randomization": 4,
+    "independent_best_at_p0.1": 27,
+    "independent_best_at_p0.3": 27,
+    "little_at_strong_randomization": 3,
+    "near_at_large_coverage": 14,
+    "alike_at_large_coverage": 14,
+    "clusters_win_at_small_coverage": 4,
+    "adjustment_helps_at_small_coverage": 8,
+    "falls_with_records": 12,
+    "small_gain_at_weak_randomization": 2,
+    "largest_clusters_best_with_records": 2,
+    "largest_clusters_not_best_at_strong_randomization": 3,
+    "gain_larger_for_small_clusters": 6,
+    "more_attributes_no_difference": 16,
+}
 
 OF_FIGURE_2 = IDS[:4]
 WITHOUT_MECHANISM = (*OF_FIGURE_2, "least_dependence_matters")
@@ -210,8 +221,7 @@ def test_the_words_are_those_of_the_claims() -> None:
         ("peak_at_half", "highest at sigma = 0.5: 500 records, 500 at .5"),
         ("mirrored_around_half", "492 records at .4, 492 at .6"),
         ("falls_with_coverage", "0.120 at 0.1, 0.013 at 0.9"),
-        ("grows_with_t_v", "T_v = 300 / 50: "
-                           + ", ".join(f"p = {p}: 1.2" for p in P)),
+        ("grows_with_t_v", "T_v = 300 / 50: " + ", ".join(f"p = {p}: 1.2" for p in P)),
         ("falls_with_records", "ratios Adult6 / Adult from 0.40 to 0.90"),
         ("small_gain_at_weak_randomization", "T_v = 50: 0.9, T_v = 100: 0.85, T_v = 300: 0.5"),
         (
@@ -222,15 +232,19 @@ def test_the_words_are_those_of_the_claims() -> None:
             "largest_clusters_not_best_at_strong_randomization",
             "p = 0.1: 0.417, p = 0.3: 0.417, p = 0.5: 0.417 (better of 50 and 100 / 300)",
         ),
-        ("least_dependence_matters", "clusterings over all T_d: T_v = 50: 1, T_v = 100: 1, "
-                                     "T_v = 300: 2"),
-        ("near_at_large_coverage", "apart by up to a factor of 1.1, by up to 0.001; largest median "
-                                   "0.021"),
+        (
+            "least_dependence_matters",
+            "clusterings over all T_d: T_v = 50: 1, T_v = 100: 1, T_v = 300: 2",
+        ),
+        (
+            "near_at_large_coverage",
+            "apart by up to a factor of 1.1, by up to 0.001; largest median 0.021",
+        ),
         ("clusters_win_at_small_coverage", "ratios of medians from 0.60 to 0.60"),
         ("adjustment_helps_at_small_coverage", "ratios of medians from 0.50 to 0.50"),
         ("more_attributes_no_difference", "ratios to two attributes from 1.01 to 1.02"),
     ],
-)  # fmt: skip
+)
 def test_the_figure_is_what_a_reader_wants_to_see(claim: str, figure: str) -> None:
     found = claims(one())
     assert set(found.loc[found["claim"] == claim, "figure"]) == {figure}
@@ -241,62 +255,89 @@ def test_the_figure_is_what_a_reader_wants_to_see(claim: str, figure: str) -> No
 SPOILT: dict[str, tuple[str, float, str]] = {
     # claim: table, factor, rows
     "gain_of_estimation": (
-        "gains", 4, "estimator == 'rr_independent' and measure == 'relative_error' and sigma == .3"
+        "gains",
+        4,
+        "estimator == 'rr_independent' and measure == 'relative_error' and sigma == .3",
     ),
     "peak_at_half": (
-        "gains", 1.1, "estimator == 'rr_independent' and measure == 'absolute_error' "
-        "and sigma == .6"
+        "gains",
+        1.1,
+        "estimator == 'rr_independent' and measure == 'absolute_error' and sigma == .6",
     ),
     "mirrored_around_half": (
-        "gains", 1.5, "estimator == 'randomized' and measure == 'absolute_error' and sigma == .8"
+        "gains",
+        1.5,
+        "estimator == 'randomized' and measure == 'absolute_error' and sigma == .8",
     ),
     "falls_with_coverage": (
-        "gains", 2, "estimator == 'rr_independent' and measure == 'relative_error' and sigma == .9"
+        "gains",
+        2,
+        "estimator == 'rr_independent' and measure == 'relative_error' and sigma == .9",
     ),
     "grows_with_t_v": ("thresholds", 0.5, "dataset == 'adult' and t_v == 300 and p > .2"),
     "clustering_pays_more_at_weak_randomization": (
-        "methods", 2, "method == 'rr_clusters' and p == .7 and sigma == .1"
+        "methods",
+        2,
+        "method == 'rr_clusters' and p == .7 and sigma == .1",
     ),
     "independent_best_at_p0.1": (
-        "methods", 0.5, "p == .1 and sigma == .9 and method == 'rr_clusters_adjustment'"
+        "methods",
+        0.5,
+        "p == .1 and sigma == .9 and method == 'rr_clusters_adjustment'",
     ),
     "independent_best_at_p0.3": (
-        "methods", 0.5, "p == .3 and sigma == .4 and method == 'rr_clusters'"
+        "methods",
+        0.5,
+        "p == .3 and sigma == .4 and method == 'rr_clusters'",
     ),
     "little_at_strong_randomization": (
-        "methods", 1.3, "p == .1 and sigma == .1 and method == 'rr_independent_adjustment'"
+        "methods",
+        1.3,
+        "p == .1 and sigma == .1 and method == 'rr_independent_adjustment'",
     ),
-    "near_at_large_coverage": (
-        "methods", 4, "p == .5 and sigma == .3 and method == 'rr_clusters'"
-    ),
+    "near_at_large_coverage": ("methods", 4, "p == .5 and sigma == .3 and method == 'rr_clusters'"),
     "alike_at_large_coverage": (
-        "methods", 0.7, "p == .7 and sigma == .9 and method == 'rr_independent'"
+        "methods",
+        0.7,
+        "p == .7 and sigma == .9 and method == 'rr_independent'",
     ),
     "clusters_win_at_small_coverage": (
-        "methods", 2, "p == .5 and sigma == .2 and method == 'rr_clusters'"
+        "methods",
+        2,
+        "p == .5 and sigma == .2 and method == 'rr_clusters'",
     ),
     "adjustment_helps_at_small_coverage": (
-        "methods", 3, "p == .7 and sigma == .1 and method == 'rr_clusters_adjustment'"
+        "methods",
+        3,
+        "p == .7 and sigma == .1 and method == 'rr_clusters_adjustment'",
     ),
-    "falls_with_records": (
-        "thresholds", 3, "dataset == 'adult6' and p == .3 and t_v == 100"
-    ),
+    "falls_with_records": ("thresholds", 3, "dataset == 'adult6' and p == .3 and t_v == 100"),
     "small_gain_at_weak_randomization": (
-        "thresholds", 0.5, "dataset == 'adult6' and p == .7 and t_v == 50"
+        "thresholds",
+        0.5,
+        "dataset == 'adult6' and p == .7 and t_v == 50",
     ),
     "largest_clusters_best_with_records": (
-        "thresholds", 0.6, "dataset == 'adult6' and p == .7 and t_v == 100"
+        "thresholds",
+        0.6,
+        "dataset == 'adult6' and p == .7 and t_v == 100",
     ),
     "largest_clusters_not_best_at_strong_randomization": (
-        "thresholds", 0.3, "dataset == 'adult6' and p == .5 and t_v == 300"
+        "thresholds",
+        0.3,
+        "dataset == 'adult6' and p == .5 and t_v == 300",
     ),
     "gain_larger_for_small_clusters": (
-        "thresholds", 0.4, "dataset == 'adult6' and p == .1 and t_v == 300"
+        "thresholds",
+        0.4,
+        "dataset == 'adult6' and p == .1 and t_v == 300",
     ),
     "more_attributes_no_difference": (
-        "attributes", 1.5, "attributes == 4 and p == .3 and t_v == 50"
+        "attributes",
+        1.5,
+        "attributes == 4 and p == .3 and t_v == 50",
     ),
-}  # fmt: skip
+}
 
 
 def test_every_claim_that_chance_decides_is_spoilt_once() -> None:
@@ -358,16 +399,23 @@ def test_thresholds_that_change_no_cluster_change_nothing() -> None:
 # -- what the tables lack --------------------------------------------------------------------------
 
 TABLES_1_AND_2 = {
-    "grows_with_t_v", "falls_with_records", "small_gain_at_weak_randomization",
-    "largest_clusters_best_with_records", "largest_clusters_not_best_at_strong_randomization",
+    "grows_with_t_v",
+    "falls_with_records",
+    "small_gain_at_weak_randomization",
+    "largest_clusters_best_with_records",
+    "largest_clusters_not_best_at_strong_randomization",
     "gain_larger_for_small_clusters",
-}  # fmt: skip
+}
 OF_FIGURE_3 = {
-    "clustering_pays_more_at_weak_randomization", "independent_best_at_p0.1",
-    "independent_best_at_p0.3", "little_at_strong_randomization", "near_at_large_coverage",
-    "alike_at_large_coverage", "clusters_win_at_small_coverage",
+    "clustering_pays_more_at_weak_randomization",
+    "independent_best_at_p0.1",
+    "independent_best_at_p0.3",
+    "little_at_strong_randomization",
+    "near_at_large_coverage",
+    "alike_at_large_coverage",
+    "clusters_win_at_small_coverage",
     "adjustment_helps_at_small_coverage",
-}  # fmt: skip
+}
 
 LEFT_OUT = [
     ("gains", "estimator == 'randomized_joint'", set()),
@@ -383,40 +431,73 @@ LEFT_OUT = [
         "dataset == 'adult6'",
         TABLES_1_AND_2 - {"grows_with_t_v"},
     ),
-    ("thresholds", "dataset == 'adult'",
-     TABLES_1_AND_2 - {"largest_clusters_best_with_records",
-                       "largest_clusters_not_best_at_strong_randomization"}),
+    (
+        "thresholds",
+        "dataset == 'adult'",
+        TABLES_1_AND_2
+        - {
+            "largest_clusters_best_with_records",
+            "largest_clusters_not_best_at_strong_randomization",
+        },
+    ),
     # A claim about T_v = 300 is not held against the largest T_v that there is.
     ("thresholds", "t_v == 300", TABLES_1_AND_2 - {"falls_with_records"}),
     ("thresholds", "t_v != 300", TABLES_1_AND_2 - {"falls_with_records"}),
-    ("thresholds", "t_v == 100",
-     TABLES_1_AND_2 - {"grows_with_t_v", "falls_with_records"}),
+    ("thresholds", "t_v == 100", TABLES_1_AND_2 - {"grows_with_t_v", "falls_with_records"}),
     # Nor one about p = .7 against the largest p.
-    ("thresholds", "p == .7",
-     {"small_gain_at_weak_randomization", "largest_clusters_best_with_records"}),
-    ("thresholds", "p != .7",
-     {"largest_clusters_not_best_at_strong_randomization", "gain_larger_for_small_clusters"}),
-    ("methods", "p == .1",
-     {"independent_best_at_p0.1", "little_at_strong_randomization",
-      "clustering_pays_more_at_weak_randomization"}),
-    ("methods", "p == .3",
-     {"independent_best_at_p0.3", "clustering_pays_more_at_weak_randomization"}),
-    ("methods", "p == .7",
-     {"near_at_large_coverage", "alike_at_large_coverage", "clusters_win_at_small_coverage",
-      "adjustment_helps_at_small_coverage", "clustering_pays_more_at_weak_randomization"}),
+    (
+        "thresholds",
+        "p == .7",
+        {"small_gain_at_weak_randomization", "largest_clusters_best_with_records"},
+    ),
+    (
+        "thresholds",
+        "p != .7",
+        {"largest_clusters_not_best_at_strong_randomization", "gain_larger_for_small_clusters"},
+    ),
+    (
+        "methods",
+        "p == .1",
+        {
+            "independent_best_at_p0.1",
+            "little_at_strong_randomization",
+            "clustering_pays_more_at_weak_randomization",
+        },
+    ),
+    (
+        "methods",
+        "p == .3",
+        {"independent_best_at_p0.3", "clustering_pays_more_at_weak_randomization"},
+    ),
+    (
+        "methods",
+        "p == .7",
+        {
+            "near_at_large_coverage",
+            "alike_at_large_coverage",
+            "clusters_win_at_small_coverage",
+            "adjustment_helps_at_small_coverage",
+            "clustering_pays_more_at_weak_randomization",
+        },
+    ),
     ("methods", "sigma >= .3", {"near_at_large_coverage", "alike_at_large_coverage"}),
-    ("methods", "sigma < .3",
-     OF_FIGURE_3 - {"near_at_large_coverage", "alike_at_large_coverage"}),
-    ("methods", "sigma == .2",
-     {"clusters_win_at_small_coverage", "adjustment_helps_at_small_coverage"}),
-    ("methods", "method == 'rr_clusters_adjustment'",
-     OF_FIGURE_3 - {"clusters_win_at_small_coverage",
-                    "clustering_pays_more_at_weak_randomization"}),
+    ("methods", "sigma < .3", OF_FIGURE_3 - {"near_at_large_coverage", "alike_at_large_coverage"}),
+    (
+        "methods",
+        "sigma == .2",
+        {"clusters_win_at_small_coverage", "adjustment_helps_at_small_coverage"},
+    ),
+    (
+        "methods",
+        "method == 'rr_clusters_adjustment'",
+        OF_FIGURE_3
+        - {"clusters_win_at_small_coverage", "clustering_pays_more_at_weak_randomization"},
+    ),
     ("methods", "best != 'ours'", OF_FIGURE_3),
     ("attributes", "attributes > 2", {"more_attributes_no_difference"}),
     ("attributes", "attributes == 2", {"more_attributes_no_difference"}),
     ("attributes", "t_v == 50", set()),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(

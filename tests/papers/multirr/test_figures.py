@@ -119,9 +119,14 @@ def test_nothing_is_left_when_a_figure_cannot_be_written(tmp_path: Path) -> None
 
 SIGMAS = tuple(round(0.1 * i, 1) for i in range(1, 10))
 ESTIMATORS = (
-    "randomized_joint", "rr_independent", "pair_unbiased", "pair_clipped", "pair_projected",
-    "pair_likelihood", "pair_shrunk",
-)  # fmt: skip
+    "randomized_joint",
+    "rr_independent",
+    "pair_unbiased",
+    "pair_clipped",
+    "pair_projected",
+    "pair_likelihood",
+    "pair_shrunk",
+)
 METHODS = ("rr_independent", "rr_clusters", "rr_independent_adjustment", "rr_clusters_adjustment")
 ASSESSED = ("attributes", "attributes_inverted", "pairs_joint", "pairs_kronecker", "secure_sum")
 MEASURES = ("absolute_error", "relative_error")
@@ -327,18 +332,31 @@ def test_intervals_of_few_runs_are_left_out(figure: str) -> None:
 @pytest.mark.parametrize(
     ("figure", "tables"),
     [
-        pytest.param("multirr_fig3_ours", lambda: [of_figure_3()[0].query("best == 'paper'")],
-                     id="no thresholds of our own"),
-        pytest.param("multirr_pairs", lambda: of_pairs((0.1, 0.5), ESTIMATORS[5:]),
-                     id="pairs without rr_independent"),
-        pytest.param("multirr_pairs",
-                     lambda: [pd.concat([of_pairs()[0], of_pairs()[0].assign(matrix="keep")]),
-                              *of_figure_3()],
-                     id="pairs under two matrices"),
-        pytest.param("multirr_assessment", lambda: of_assessment(methods=["secure_sum"]),
-                     id="the secure sum alone"),
+        pytest.param(
+            "multirr_fig3_ours",
+            lambda: [of_figure_3()[0].query("best == 'paper'")],
+            id="no thresholds of our own",
+        ),
+        pytest.param(
+            "multirr_pairs",
+            lambda: of_pairs((0.1, 0.5), ESTIMATORS[5:]),
+            id="pairs without rr_independent",
+        ),
+        pytest.param(
+            "multirr_pairs",
+            lambda: [
+                pd.concat([of_pairs()[0], of_pairs()[0].assign(matrix="keep")]),
+                *of_figure_3(),
+            ],
+            id="pairs under two matrices",
+        ),
+        pytest.param(
+            "multirr_assessment",
+            lambda: of_assessment(methods=["secure_sum"]),
+            id="the secure sum alone",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_the_config_allows_is_drawn(figure: str, tables: Callable[[], Tables]) -> None:
     draw(figure, tables())
 

@@ -55,8 +55,9 @@ def test_priors_approach_the_bound():
     for _, part in found.groupby(["channel", "side"]):
         assert part["gap"].is_monotonic_decreasing
         assert part["gap"].iloc[-1] < 1e-4
-    beyond = np.where(found["side"] == "largest", found["ratio"] - found["bound"],
-                      found["bound"] - found["ratio"])  # fmt: skip
+    beyond = np.where(
+        found["side"] == "largest", found["ratio"] - found["bound"], found["bound"] - found["ratio"]
+    )
     assert (beyond < 0).all()
 
 

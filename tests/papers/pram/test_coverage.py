@@ -106,9 +106,12 @@ def test_outputs_are_those_of_the_loops(study: PramCoverage) -> None:
                 expected *= (n - 1) / n if output["measure"].endswith("_n") else 1
             else:
                 intervals = confidence_intervals(
-                    channel, table, method=output["method"],
-                    simultaneous=output["intervals"], target=target,
-                )  # fmt: skip
+                    channel,
+                    table,
+                    method=output["method"],
+                    simultaneous=output["intervals"],
+                    target=target,
+                )
                 covered = (intervals.low <= truth) & (truth <= intervals.high)
                 if output["measure"] == "width":
                     expected = (intervals.high - intervals.low).mean()
@@ -145,9 +148,16 @@ def test_rounded_counts() -> None:
 
 def coverages(study: PramCoverage, name: str, records: int, runs: int) -> pd.DataFrame:
     return simulate_chunk(
-        study, "pram_coverage", [{"channel": [name], "records": [records]}], chunk=0, chunks=1,
-        replicates=runs, block=1000, root_seed=1, summary="mean",
-    )  # fmt: skip
+        study,
+        "pram_coverage",
+        [{"channel": [name], "records": [records]}],
+        chunk=0,
+        chunks=1,
+        replicates=runs,
+        block=1000,
+        root_seed=1,
+        summary="mean",
+    )
 
 
 @pytest.mark.parametrize("name", FIVE)

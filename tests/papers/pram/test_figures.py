@@ -30,9 +30,16 @@ MAKERS: dict[str, Callable[[Microdata, bool], Tables]] = {}
 
 def simulated(simulator: Any, table: str, grids: list[dict[str, list[Any]]]) -> pd.DataFrame:
     results = simulate_chunk(
-        simulator, table, grids, chunk=0, chunks=1, replicates=6, block=6, root_seed=1,
+        simulator,
+        table,
+        grids,
+        chunk=0,
+        chunks=1,
+        replicates=6,
+        block=6,
+        root_seed=1,
         summary="mean",
-    ).assign(data_source="original")  # fmt: skip
+    ).assign(data_source="original")
     return plotted(results, TABLES[table].keys, "mean")
 
 
@@ -192,9 +199,11 @@ def test_what_is_drawn_of_coverage_are_the_values_of_the_table(
 ) -> None:
     (table,) = tables_of("pram_coverage", few=True)
     drawn = {
-        float(x) for axes in draw("pram_coverage", [table]).axes for line in axes.lines
+        float(x)
+        for axes in draw("pram_coverage", [table]).axes
+        for line in axes.lines
         for x in np.atleast_1d(np.asarray(line.get_xdata(), dtype=float))
-    }  # fmt: skip
+    }
     single = table[(table["measure"] == "coverage") & (table["intervals"] == "none")]
     assert set(single["mean"]) <= drawn
 

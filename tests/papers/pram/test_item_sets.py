@@ -143,9 +143,16 @@ def test_supports_are_unbiased_and_covered(size: int, epsilon: float) -> None:
     # 4.9 standard errors of 2000 runs (of the mean of 4 independent sets, where it is one).
     grid = {key: [value] for key, value in cell(size, epsilon).items()}
     table = simulate_chunk(
-        PramItemSets(), "pram_item_sets", [grid],
-        chunk=0, chunks=1, replicates=2000, block=500, root_seed=1, summary="mean",
-    ).set_index("measure")["regenerated"]  # fmt: skip
+        PramItemSets(),
+        "pram_item_sets",
+        [grid],
+        chunk=0,
+        chunks=1,
+        replicates=2000,
+        block=500,
+        root_seed=1,
+        summary="mean",
+    ).set_index("measure")["regenerated"]
     assert abs(table["bias"]) < 4.9 / math.sqrt(4 * 2000)
     slack = 4.9 * math.sqrt(0.05 * 0.95 / 2000)
     for measure in ("coverage_score", "coverage_wald"):

@@ -39,9 +39,16 @@ def cell(design: str, channel: str = "ordinal", records: int = 2000) -> dict[str
 def simulated(study: PramWeights, design: str, channel: str, runs: int) -> pd.DataFrame:
     grid = {key: [value] for key, value in cell(design, channel).items()}
     return simulate_chunk(
-        study, "pram_weights", [grid],
-        chunk=0, chunks=1, replicates=runs, block=1000, root_seed=1, summary="mean",
-    )  # fmt: skip
+        study,
+        "pram_weights",
+        [grid],
+        chunk=0,
+        chunks=1,
+        replicates=runs,
+        block=1000,
+        root_seed=1,
+        summary="mean",
+    )
 
 
 @pytest.mark.parametrize(
@@ -86,9 +93,13 @@ def test_counts_give_what_records_give(study: PramWeights, design: str) -> None:
     for total in (None, 1.0):
         for target in ("population", "file"):
             slow = survey_estimate(
-                channel, codes, setting.weights[classes], target=target, total=total,
+                channel,
+                codes,
+                setting.weights[classes],
+                target=target,
+                total=total,
                 strata=classes if design == "stratified" else None,
-            ).intervals()  # fmt: skip
+            ).intervals()
             estimator = "hajek" if total is None else "horvitz_thompson"
             fast = intervals(channel, setting, reports[None], target, estimator)
             for part in ("estimate", "standard_error", "low", "high"):

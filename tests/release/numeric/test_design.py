@@ -430,9 +430,10 @@ def repeated(kind: str, statistic: str, runs: int, **changes: Any) -> pd.DataFra
         table = estimate_numbers(release, stated, protect(release, stated, records, noise))
         tables.append(table[table["statistic"] == statistic])
     found = pd.concat(tables)
-    true = {name: statistics(column)[statistic] for name, column in zip(
-        records.names, records.values.T, strict=True
-    )}  # fmt: skip
+    true = {
+        name: statistics(column)[statistic]
+        for name, column in zip(records.names, records.values.T, strict=True)
+    }
     return found.assign(true=found["attribute"].map(true))
 
 
