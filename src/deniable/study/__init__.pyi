@@ -8,18 +8,22 @@ from .catalog import (
     resolve as resolve,
 )
 from .claims import (
-    CLAIM_COLUMNS as CLAIM_COLUMNS,
+    SENTENCE_COLUMNS as SENTENCE_COLUMNS,
     Claim as Claim,
     Claims as Claims,
     Decide as Decide,
     Evidence as Evidence,
+    by_sentence as by_sentence,
     claim_columns as claim_columns,
+    corrected as corrected,
     decide_claims as decide_claims,
     source_of as source_of,
 )
 from .comparisons import (
-    FALSE_ALARMS as FALSE_ALARMS,
+    LEVEL as LEVEL,
     SIMILAR as SIMILAR,
+    Comparison as Comparison,
+    Kind as Kind,
     Outcome as Outcome,
     Pair as Pair,
     Row as Row,
@@ -30,11 +34,13 @@ from .comparisons import (
     listed as listed,
     logarithms as logarithms,
     near as near,
+    negative as negative,
+    on_average as on_average,
+    pooled as pooled,
     range_of as range_of,
     ratio as ratio,
     ratios_of as ratios_of,
     some as some,
-    z_score as z_score,
 )
 from .engine import (
     CONFIDENCE as CONFIDENCE,

@@ -1,20 +1,21 @@
 """Claims made in words, each beside the test that decides it (`deniable.study.comparisons`)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf, nan
 from typing import Any, TypeVar
 
 import pandas as pd
 
-from deniable.study.comparisons import Outcome
+from deniable.study.comparisons import Comparison, Kind, Outcome, rejected
 
 Decide = Callable[[], Outcome]
 """Decides a claim; a `LookupError` says that the tables lack what it takes."""
 Test = Callable[[Any], Outcome | Iterable[tuple[str, Decide]]]
 """Decides a claim from what it is about: once, or for each of the readings that it yields."""
 Function = TypeVar("Function", bound=Callable[..., Any])
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Claim:
     id, section : str
     printed : str
         What the text says, in other words.
+    kind : str
+        Whether it is about every setting, some setting, an average, an order or an equality.
     test : str
         What is compared.
     about : str
@@ -37,6 +40,7 @@ class Claim:
     id: str
     section: str
     printed: str
+    kind: Kind
     test: str
     about: str
     decide: Test
@@ -62,6 +66,7 @@ class Claims(list[Claim]):
         test: str,
         *,
         section: str,
+        kind: Kind = "every",
         about: str = "",
         name: str = "",
         cases: Iterable[Mapping[str, Any]] = ({},),
@@ -70,7 +75,7 @@ class Claims(list[Claim]):
 
         Parameters
         ----------
-        printed, test, section, about : str
+        printed, test, section, kind, about : str
             As in `Claim`. What stands in braces is taken from the case.
         name : str
             The id; that of the function, without the underscore before it, if empty.
@@ -81,7 +86,7 @@ class Claims(list[Claim]):
         def enter(function: Function) -> Function:
             known = name or function.__name__.removeprefix("_")
             for case in cases:
-                claim = Claim(known, section, printed, test, about, partial(function, **case))
+                claim = Claim(known, section, printed, kind, test, about, partial(function, **case))
                 texts = ("id", "section", "printed", "test", "about") if case else ()
                 filled = {text: getattr(claim, text).format(**case) for text in texts}
                 self.append(replace(claim, **filled))
@@ -97,21 +102,37 @@ class Evidence:
     Attributes
     ----------
     settings : tuple of str
-        Those it is about, in the order of their columns.
+        Those it is about, in the order of their columns: how the claim may be read.
     source : str
         Where the data come from, as in ``data_source``.
     given : object
         What the tests take.
+    part : str
+        What it is called beside other evidence of the same settings, with which it is taken
+        together: the claim is about all of it.
     """
 
     settings: tuple[str, ...]
     source: str
     given: Any
+    part: str = ""
 
 
 def source_of(table: pd.DataFrame) -> str:
     """Return where the data of a table come from; "none" if it has no rows."""
     return str(table["data_source"].iloc[0]) if len(table) else "none"
+
+
+COUNTS = ("comparisons", "support", "contradict")
+WORST = ("worst", "worst_low", "worst_high", "detectable")
+"""Of the comparison that supports an undecided claim the least: estimate, 95 % interval, and the
+smallest difference that the design finds with 80 % power."""
+
+
+def claim_columns(*settings: str) -> tuple[str, ...]:
+    """Return the columns of a table of claims, with those of the settings they are decided for."""
+    said = ("claim", "section", "printed", "kind", *settings, "test", "figure")
+    return (*said, *COUNTS, *WORST, "p_value", "verdict", "data_source")
 
 
 def decide_claims(
@@ -131,39 +152,135 @@ def decide_claims(
     Returns
     -------
     DataFrame
-        A row a claim and settings: `claim_columns`. Those that the tables lack cells for are left
-        out.
+        A row a claim and settings: `claim_columns`. What the tables lack cells for is undecided,
+        and the figure says so.
     """
-    rows = [
-        (
-            *(claim.id, claim.section, claim.printed, *found.settings, *reading, claim.test),
-            *(outcome.figure, outcome.comparisons, outcome.support, outcome.contradict),
-            "surrogate" if found.source == "surrogate" else outcome.verdict,
-            found.source,
-        )
-        for claim in claims
-        for found in evidence.get(claim.about, ())
-        for reading, outcome in _outcomes(claim.decide, found.given)
-    ]
+    rows = []
+    for claim in claims:
+        found = {
+            key: together(outcomes)
+            for key, outcomes in _by_settings(claim, evidence.get(claim.about, ())).items()
+        }
+        if not found:
+            found = {("none",) * len(settings): (nothing("no table to look at"), "none")}
+        for key, (outcome, source) in found.items():
+            key += ("any",) * (len(settings) - len(key))
+            said = (claim.id, claim.section, claim.printed, claim.kind, *key, claim.test)
+            rows.append((*said, *_told(replace(outcome, kind=claim.kind), source), source))
     return pd.DataFrame(rows, columns=list(claim_columns(*settings)))
 
 
+def _told(outcome: Outcome, source: str) -> tuple[Any, ...]:
+    """Return the columns from the figure to the verdict."""
+    verdict = "surrogate" if source == "surrogate" else outcome.verdict
+    open_, worst = verdict == "undecided", outcome.worst
+    figure = outcome.figure
+    if verdict == "depends on the margin":
+        figure += f"; support at 3/4, all and 5/4 of the margin: {outcome.support_by_margin}"
+    least = (worst.difference, *worst.interval, worst.detectable) if open_ and worst else (nan,) * 4
+    p_value = min(outcome.p_values)
+    return (
+        *(figure, len(outcome.comparisons), outcome.support, outcome.contradict),
+        *(*least, p_value, verdict),
+    )
+
+
+Parts = list[tuple[str, Outcome, str]]
+"""Outcomes from parts of the evidence: name, outcome, source."""
+
+
+def _by_settings(claim: Claim, evidence: Iterable[Evidence]) -> dict[tuple[str, ...], Parts]:
+    """Return what a test finds, by settings and reading."""
+    found: dict[tuple[str, ...], Parts] = {}
+    for each in evidence:
+        for reading, outcome in _outcomes(claim.decide, each.given):
+            parts = found.setdefault((*each.settings, *reading), [])
+            parts.append((each.part, outcome, each.source))
+    return found
+
+
 def _outcomes(test: Test, given: Any) -> Iterator[tuple[tuple[str, ...], Outcome]]:
-    """Yield what a test finds, by reading if it has several, as far as the tables have it."""
-    with suppress(LookupError):
-        found = test(given)
-        if isinstance(found, Outcome):
-            yield (), found
-            return
-        for name, decide in found:
-            with suppress(LookupError):
-                yield (name,), decide()
+    """Yield what a test finds, by reading if it has several."""
+    found = _found(partial(test, given))
+    if isinstance(found, Outcome):
+        yield (), found
+        return
+    for name, decide in found:
+        yield (name,), _found(decide)
 
 
-def claim_columns(*settings: str) -> tuple[str, ...]:
-    """Return the columns of a table of claims, with those of the settings they are decided for."""
-    counts = ("figure", "comparisons", "support", "contradict")
-    return ("claim", "section", "printed", *settings, "test", *counts, "verdict", "data_source")
+def _found(decide: Callable[[], Found]) -> Found | Outcome:
+    try:
+        return decide()
+    except LookupError as lacking:
+        return nothing(f"the tables lack {lacking}")
 
 
-CLAIM_COLUMNS = claim_columns("mechanism", "projection")
+def nothing(why: str) -> Outcome:
+    """Return the outcome of no comparison: undecided, and why."""
+    return Outcome((), why)
+
+
+def together(parts: Parts) -> tuple[Outcome, str]:
+    """Return the outcome of all parts of the evidence at once, and where they come from.
+
+    A part without a comparison leaves the claim undecided, unless another contradicts it.
+    """
+    names, outcomes, sources = zip(*parts, strict=True)
+    source = "surrogate" if "surrogate" in sources else sources[0]
+    if len(outcomes) == 1:
+        return outcomes[0], source
+    lacking = (Comparison(0.0, inf) for outcome in outcomes if not outcome.comparisons)
+    said = (f"{name}: {outcome.figure}" for name, outcome in zip(names, outcomes, strict=True))
+    comparisons = [each for outcome in outcomes for each in outcome.comparisons]
+    return (
+        Outcome(
+            (*comparisons, *lacking) if comparisons else (),
+            "; ".join(said),
+            our_margin=any(outcome.our_margin for outcome in outcomes),
+        ),
+        source,
+    )
+
+
+# -- one row a sentence ----------------------------------------------------------------------------
+
+SENTENCE_COLUMNS = (
+    *("claim", "section", "printed", "kind", "test", "readings", "holds", "fails", "figure"),
+    *(*COUNTS, *WORST, "p_value", "verdict", "data_source"),
+)
+
+
+def by_sentence(readings: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each claim of a table of `decide_claims`, whatever its readings.
+
+    A sentence holds, or fails, if it does under every reading, *depends on the reading* if it holds
+    under one and fails under another, and is else undecided. ``readings`` are counted, and those
+    under which it ``holds`` and ``fails``; figure, worst comparison and p-value are those of the
+    reading with the largest p-value, the counts of comparisons are of all readings.
+    """
+    rows = []
+    for _, part in readings.groupby("claim", sort=False):
+        verdicts = set(part["verdict"])
+        verdict = verdicts.pop() if len(verdicts) == 1 else "undecided"
+        if {"holds", "fails"} <= set(part["verdict"]):
+            verdict = "depends on the reading"
+        row = part.sort_values("p_value", kind="stable").iloc[-1].to_dict()
+        row |= {name: int(part[name].sum()) for name in COUNTS} | {"verdict": verdict}
+        row |= {name: int((part["verdict"] == name).sum()) for name in ("holds", "fails")}
+        rows.append(row | {"readings": len(part)})
+    return pd.DataFrame(rows, columns=list(SENTENCE_COLUMNS))
+
+
+def corrected(p_values: Mapping[Any, float], verdicts: Mapping[Any, str]) -> dict[Any, str]:
+    """Return verdicts that stand when all claims are looked at once, by Holm's procedure.
+
+    What holds or fails by itself, but not among all claims at `LEVEL`, is undecided.
+    """
+    ordered = sorted(p_values, key=lambda each: p_values[each])
+    standing = set(ordered[: rejected(p_values.values())])
+    decided = ("holds", "fails")
+    return {
+        each: "undecided" if verdict in decided and each not in standing else verdict
+        for each, verdict in verdicts.items()
+    }

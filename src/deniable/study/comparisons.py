@@ -1,23 +1,25 @@
-"""Comparisons of medians, and what they say of a claim.
+"""Comparisons of estimates, and what they say of a claim.
 
-A claim compares medians. Two medians differ beyond chance if their difference exceeds its error,
-taken from both 95 % intervals, by the normal quantile that keeps the chance of any false alarm
-among all comparisons of a claim at 5 % (Bonferroni).
+A comparison says by how much what is claimed is so, or is not, and the standard error of that. It
+**supports** the claim if its one-sided test at `LEVEL` says so; among all comparisons of a claim it
+**contradicts** it if Holm's procedure at `LEVEL` says so.
 
-- A claim **fails** if a comparison contradicts it beyond chance,
-- **holds** if none does and at least one supports it beyond chance,
-- (a claim of what is so "as a rule" goes by the larger number of these),
-- and is **undecided** if the runs cannot tell.
+- A claim about *every* setting, about an *order* (each step of it), an *average* (one comparison)
+  or an *equality* (each comparison two one-sided tests against a margin) **holds** if every
+  comparison supports it: an intersection-union test, so that no correction is due. It **fails** if
+  one contradicts it beyond chance.
+- A claim about *some* setting **holds** if one comparison supports it, by Holm's procedure, and
+  **fails** if each contradicts it at `LEVEL`.
+- All else is **undecided**. An equality whose margin is ours, not the text's, **depends on the
+  margin** if another verdict is reached with one that is a quarter smaller or larger.
 
-How many of the comparisons support and contradict it stands beside the verdict.
-
-Medians are taken as independent. Methods that answered the same queries from the same reports are
-not: their medians rise and fall together, which makes these tests conservative.
+Standard errors are read off 95 % intervals. Estimates are taken as independent; those of methods
+that answered the same queries are compared by the interval of their difference instead.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -25,85 +27,203 @@ from scipy import special
 
 from deniable.estimation import Z_95
 
-FALSE_ALARMS = 0.05
+LEVEL = 0.05
+POWER = 0.8
+MARGINS = (0.75, 1.0, 1.25)
+"""What a margin of ours is multiplied by, to see whether the verdict rests on it."""
 SIMILAR = 1.2
-"""Medians within this factor of each other count as "no difference" where a claim says that."""
+"""Estimates within this factor of each other count as alike where a claim says that: our margin."""
 
-Decision = Literal["holds", "fails", "undecided", "surrogate"]
+Kind = Literal["every", "some", "average", "order", "equality"]
+Decision = Literal["holds", "fails", "undecided", "depends on the margin", "surrogate"]
 Row = Mapping[Any, Any]
 """What is compared: ``median`` (of some tables a mean), ``ci_low``, ``ci_high``."""
 Pair = tuple[Row, Row]
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a test found: how many comparisons there were, and how many support and contradict.
+class Comparison:
+    """By how much a claim is so: above 0 it is, below 0 it is not.
 
-    ``figure`` has the numbers that a reader wants to see. If the claim only says what is so
-    ``as_a_rule``, the majority decides.
+    Attributes
+    ----------
+    difference, error : float
+        Estimate and its standard error: 0 if it is exact, infinite if nothing is known.
+    margin : float
+        Of an equality: `difference` is this less the distance, and moves with it.
+    picked_from : int
+        Of how many estimates the compared ones are the extremes: chance had as many occasions.
     """
 
-    comparisons: int
-    support: int
-    contradict: int
+    difference: float
+    error: float = 0.0
+    margin: float = 0.0
+    picked_from: int = 1
+
+    def p_value(self, sign: Literal[1, -1]) -> float:
+        """Return the p-value of the test that supports the claim (1), or contradicts it (-1)."""
+        if not self.error or not self.difference or math.isinf(self.error):
+            return 0.0 if sign * self.difference > 0 and not self.error else 1.0
+        return min(
+            1.0, self.picked_from * float(special.ndtr(-sign * self.difference / self.error))
+        )
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the difference."""
+        reach = Z_95 * self.error if self.error else 0.0
+        return self.difference - reach, self.difference + reach
+
+    @property
+    def detectable(self) -> float:
+        """The smallest difference that the test finds with 80 % power."""
+        return (
+            float(special.ndtri(1 - LEVEL / self.picked_from) + special.ndtri(POWER)) * self.error
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What decides a claim.
+
+    Attributes
+    ----------
+    comparisons : tuple of Comparison
+        None: the claim is undecided, and the figure says why.
+    figure : str
+        The numbers that a reader wants to see.
+    kind : str
+        What the claim is about: the claim's own, whatever the test gives.
+    our_margin : bool
+        Whether the margin of an equality is ours; otherwise it is the text's own precision.
+    """
+
+    comparisons: tuple[Comparison, ...]
     figure: str
-    as_a_rule: bool = False
+    kind: Kind = "every"
+    our_margin: bool = False
+
+    @property
+    def support(self) -> int:
+        """How many comparisons support the claim."""
+        found = [each.p_value(1) for each in self.comparisons]
+        return rejected(found) if self.kind == "some" else sum(p <= LEVEL for p in found)
+
+    @property
+    def contradict(self) -> int:
+        """How many comparisons contradict the claim."""
+        found = [each.p_value(-1) for each in self.comparisons]
+        return sum(p <= LEVEL for p in found) if self.kind == "some" else rejected(found)
+
+    @property
+    def p_values(self) -> tuple[float, float]:
+        """Of "holds" and of "fails": each is reached if its p-value is at most `LEVEL`."""
+        if not self.comparisons:
+            return 1.0, 1.0
+        found = [[each.p_value(sign) for each in self.comparisons] for sign in (1, -1)]
+        at_once = [min(1.0, len(each) * min(each)) for each in found]
+        if self.kind == "some":
+            return at_once[0], max(found[1])
+        return max(found[0]), at_once[1]
 
     @property
     def verdict(self) -> Decision:
-        """Return whether the claim holds."""
-        if self.contradict and not (self.as_a_rule and self.contradict < self.support):
+        """Whether the claim holds."""
+        if self.our_margin:
+            verdicts = {self.with_margin(factor)._decided for factor in MARGINS}
+            return verdicts.pop() if len(verdicts) == 1 else "depends on the margin"
+        return self._decided
+
+    @property
+    def _decided(self) -> Decision:
+        holds, fails = self.p_values
+        if fails <= LEVEL:
             return "fails"
-        return "holds" if self.support else "undecided"
+        return "holds" if holds <= LEVEL else "undecided"
+
+    @property
+    def worst(self) -> Comparison | None:
+        """The comparison that supports the claim the least."""
+        if not self.comparisons:
+            return None
+        return max(self.comparisons, key=lambda each: (each.p_value(1), -each.difference))
+
+    def with_margin(self, factor: float) -> "Outcome":
+        """Return the outcome with all margins multiplied by a factor."""
+        moved = (
+            replace(
+                each,
+                difference=each.difference + (factor - 1) * each.margin,
+                margin=factor * each.margin,
+            )
+            for each in self.comparisons
+        )
+        return replace(self, comparisons=tuple(moved))
+
+    @property
+    def support_by_margin(self) -> str:
+        """How many comparisons support the claim with each of the margins that are tried."""
+        tried = (self.with_margin(factor).support for factor in MARGINS)
+        return " / ".join(map(str, tried)) + f" of {len(self.comparisons)}"
+
+
+def rejected(p_values: Iterable[float], level: float = LEVEL) -> int:
+    """Return how many hypotheses Holm's procedure rejects.
+
+    Examples
+    --------
+    >>> rejected([0.01, 0.04, 0.03]), rejected([0.01, 0.02, 0.03])
+    (1, 3)
+    """
+    ordered = sorted(p_values)
+    for number, p in enumerate(ordered):
+        if p > level / (len(ordered) - number):
+            return number
+    return len(ordered)
 
 
 # -- comparisons that chance has a part in ---------------------------------------------------------
 
 
-def z_score(pair: Pair) -> float:
-    """Return how many standard errors the first median lies above the second.
-
-    0 where an interval is infinite, for nothing is known then; infinite where medians without any
-    error differ.
-    """
-    error = _common_error(pair)
-    difference = _difference(pair)
-    if not difference or math.isinf(error):
-        return 0.0
-    return difference / error if error > 0 else math.copysign(math.inf, difference)
-
-
 def below(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that in each pair the first median is below the second."""
-    scores = np.array([z_score(pair) for pair in pairs])
-    limit = _limit(len(pairs))
-    return Outcome(len(pairs), int(np.sum(scores < -limit)), int(np.sum(scores > limit)), figure)
+    """Test that in each pair the first estimate is below the second."""
+    return Outcome(tuple(_above(second, first) for first, second in pairs), figure)
 
 
-def alike(pairs: Sequence[Pair], figure: str, picked_from: int = 1) -> Outcome:
-    """Test that in each pair the medians are alike, within the factor `SIMILAR`.
+def negative(rows: Iterable[Row], figure: str) -> Outcome:
+    """Test that each estimate, of a difference, is below 0."""
+    return below([(row, known(0.0)) for row in rows], figure)
 
-    A pair contradicts if it is not alike beyond chance, supports if it is alike beyond chance. An
-    interval that reaches 0 is infinite on the scale of factors, so its pair does neither.
-    ``picked_from`` is as in `near`.
-    """
+
+def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
+    """Test that on average over the pairs the logarithm of the first is below the second's."""
+    each = [_above(logarithms(second), logarithms(first)) for first, second in pairs]
+    mean = math.fsum(one.difference for one in each) / len(each)
+    error = math.hypot(*(one.error for one in each)) / len(each)
+    return Outcome((Comparison(mean, error),), figure)
+
+
+def alike(pairs: Sequence[Pair], figure: str) -> Outcome:
+    """Test that in each pair the estimates are alike, within the factor `SIMILAR`, our margin."""
     logs = [(logarithms(first), logarithms(second)) for first, second in pairs]
-    return near(logs, math.log(SIMILAR), figure, picked_from)
+    return replace(near(logs, math.log(SIMILAR), figure), our_margin=True)
 
 
-def near(pairs: Sequence[Pair], most: float, figure: str, picked_from: int = 1) -> Outcome:
-    """Test that in each pair the medians are at most so far apart, in units of the median.
+def near(pairs: Sequence[Pair], margin: float, figure: str, picked_from: int = 1) -> Outcome:
+    """Test that in each pair the estimates are at most so far apart, in their unit."""
+    return Outcome(tuple(_within(_above(*pair), margin, picked_from) for pair in pairs), figure)
 
-    If these are the pairs farthest apart, each is ``picked_from`` so many: chance had as many
-    occasions.
-    """
-    limit = _limit(len(pairs) * picked_from)
-    support = contradict = 0
-    for pair in pairs:
-        apart, reach = abs(_difference(pair)), limit * _common_error(pair)
-        support += bool(apart + reach < most)
-        contradict += bool(apart - reach > most)
-    return Outcome(len(pairs), support, contradict, figure)
+
+def _above(first: Row, second: Row) -> Comparison:
+    difference = float(first["median"]) - float(second["median"])
+    error = math.hypot(*(_error(row["ci_low"], row["ci_high"]) for row in (first, second)))
+    if first["median"] == second["median"]:
+        difference = 0.0  # also if both are infinite
+    return Comparison(difference, error)
+
+
+def _within(apart: Comparison, margin: float, picked_from: int) -> Comparison:
+    return Comparison(margin - abs(apart.difference), apart.error, margin, picked_from)
 
 
 def ratio(first: Row, second: Row) -> dict[str, float]:
@@ -112,7 +232,7 @@ def ratio(first: Row, second: Row) -> dict[str, float]:
     To 0 the ratio is infinite, of 0 to 0 not a number; where an interval reaches 0, that of the
     ratio is from 0 to infinity.
     """
-    error = _common_error((logarithms(first), logarithms(second)))
+    error = _above(logarithms(first), logarithms(second)).error
     if second["median"]:
         value = float(first["median"]) / float(second["median"])
     else:
@@ -123,27 +243,20 @@ def ratio(first: Row, second: Row) -> dict[str, float]:
     return {"median": value, "ci_low": value / spread, "ci_high": value * spread}
 
 
+def pooled(rows: Sequence[Row]) -> dict[str, float]:
+    """Return the mean of independent estimates of one quantity, with its interval."""
+    value = math.fsum(float(row["median"]) for row in rows) / len(rows)
+    errors = (_error(row["ci_low"], row["ci_high"]) for row in rows)
+    reach = Z_95 * math.hypot(*errors) / len(rows)
+    return {"median": value, "ci_low": value - reach, "ci_high": value + reach}
+
+
 def logarithms(row: Row) -> dict[str, float]:
     """Return a row on the log scale."""
     return {
         name: math.log(row[name]) if row[name] > 0 else -math.inf
         for name in ("median", "ci_low", "ci_high")
     }
-
-
-def _limit(comparisons: int) -> float:
-    """Return how many standard errors any of the comparisons exceeds at the rate FALSE_ALARMS."""
-    return float(-special.ndtri(FALSE_ALARMS / 2 / max(comparisons, 1)))
-
-
-def _difference(pair: Pair) -> float:
-    first, second = (float(row["median"]) for row in pair)
-    return 0.0 if first == second else first - second  # also if both are infinite
-
-
-def _common_error(pair: Pair) -> float:
-    """Return the standard error of the difference of two medians, from their intervals."""
-    return math.hypot(*(_error(row["ci_low"], row["ci_high"]) for row in pair))
 
 
 def _error(low: float, high: float) -> float:
@@ -166,10 +279,10 @@ def counted(decisions: Iterable[bool], figure: str) -> Outcome:
     LookupError
         If there are none.
     """
-    found = [bool(decision) for decision in decisions]
+    found = tuple(Comparison(1.0 if each else -1.0) for each in decisions)
     if not found:
         raise LookupError("nothing to decide")
-    return Outcome(len(found), sum(found), len(found) - sum(found), figure)
+    return Outcome(found, figure)
 
 
 def some(pairs: Sequence[Pair]) -> Sequence[Pair]:
