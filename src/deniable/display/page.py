@@ -21,10 +21,12 @@ SIGN = {
     "holds": "✓",
     "fails": "✗",
     "undecided": "?",
-    "depends": "≠",
+    "depends on the reading": "≠",
+    "depends on the margin": "≠",
 }
 """A sign for each verdict: on a printed number (agrees, differs, not printed), on a claim in words
-(holds, fails, undecided; depends on the reading), and on surrogate data, where there is none."""
+(holds, fails, undecided, depends on the reading or the margin), and on surrogate data, where there
+is none."""
 
 MISSING = "–"
 MINUS = "−"

@@ -50,7 +50,8 @@ from deniable.papers import (
     TABLES,
     by_kind,
 )
-from deniable.papers.multirr.verdicts import is_as_printed, tally
+from deniable.papers.claims_section import counted
+from deniable.papers.multirr.verdicts import is_as_printed
 from deniable.pipeline import run_facts
 from deniable.report.releases import ReleaseFiles, read_releases, releases
 
@@ -167,7 +168,7 @@ def glance(contents: Contents) -> Row:
         agreement = agreement[is_as_printed(agreement)]
     return {
         "agreement": agreement,
-        "tally": tally(tables),
+        "claims": {f"[{paper.key}]": counted(tables, paper.key) for paper in PAPERS},
         "audited": by_kind(tables["privacy"]) if "privacy" in tables else None,
         "samplers": tables.get("samplers", pd.DataFrame()),
         "example": tables.get("multirr_example1"),

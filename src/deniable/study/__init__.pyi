@@ -1,3 +1,4 @@
+from .bootstrap import How as How
 from .catalog import (
     WRITTEN as WRITTEN,
     Analysis as Analysis,
@@ -29,12 +30,12 @@ from .comparisons import (
     Row as Row,
     alike as alike,
     below as below,
+    below_one as below_one,
     counted as counted,
     known as known,
     listed as listed,
     logarithms as logarithms,
     near as near,
-    negative as negative,
     on_average as on_average,
     pooled as pooled,
     range_of as range_of,

@@ -126,12 +126,6 @@ class Columns:
     decided_elsewhere: bool = False
 
 
-def claims_columns(*keys: str) -> Columns:
-    """Return what the columns of a table of claims are, of which only verdicts are kept."""
-    said = ("section", "printed", "test", "figure", "support", "contradict")
-    return Columns(keys, by_chance=said, decided_elsewhere=True)
-
-
 @dataclass(frozen=True)
 class StudyTable:
     """A table that a study fills.
@@ -214,14 +208,20 @@ class AnalysisTable:
         Name of the file, without ".csv", and its folder under results/.
     made_by : str
         The function that computes it, which the report names under it.
-    columns : Columns or None
-        None for a part of a table, which is neither shown nor kept.
+    described : Columns, tuple of str or None
+        What its columns are, or the keys alone; None for a part of a table, which is neither shown
+        nor kept.
     """
 
     id: str
     made_by: str
-    columns: Columns | None
+    described: "Columns | tuple[str, ...] | None"
     folder: str = "tables"
+
+    @property
+    def columns(self) -> Columns | None:
+        """What its columns are."""
+        return Columns(self.described) if isinstance(self.described, tuple) else self.described
 
     @property
     def path(self) -> str:

@@ -164,8 +164,8 @@ def decide_claims(
         if not found:
             found = {("none",) * len(settings): (nothing("no table to look at"), "none")}
         for key, (outcome, source) in found.items():
-            key += ("any",) * (len(settings) - len(key))
-            said = (claim.id, claim.section, claim.printed, claim.kind, *key, claim.test)
+            every = (*key, *("any",) * (len(settings) - len(key)))
+            said = (claim.id, claim.section, claim.printed, claim.kind, *every, claim.test)
             rows.append((*said, *_told(replace(outcome, kind=claim.kind), source), source))
     return pd.DataFrame(rows, columns=list(claim_columns(*settings)))
 

@@ -20,7 +20,7 @@ that answered the same queries are compared by the interval of their difference 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from scipy import special
 
@@ -38,6 +38,7 @@ Decision = Literal["holds", "fails", "undecided", "depends on the margin", "surr
 Row = Mapping[Any, Any]
 """What is compared: ``median`` (of some tables a mean), ``ci_low``, ``ci_high``."""
 Pair = tuple[Row, Row]
+Compared = TypeVar("Compared")
 
 
 @dataclass(frozen=True)
@@ -189,9 +190,9 @@ def below(pairs: Sequence[Pair], figure: str) -> Outcome:
     return Outcome(tuple(_above(second, first) for first, second in pairs), figure)
 
 
-def negative(rows: Iterable[Row], figure: str) -> Outcome:
-    """Test that each estimate, of a difference, is below 0."""
-    return below([(row, known(0.0)) for row in rows], figure)
+def below_one(ratios: Iterable[Row], figure: str) -> Outcome:
+    """Test that each ratio is below 1, on the log scale."""
+    return below([(logarithms(row), known(0.0)) for row in ratios], figure)
 
 
 def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
@@ -244,9 +245,13 @@ def ratio(first: Row, second: Row) -> dict[str, float]:
 
 def pooled(rows: Sequence[Row]) -> dict[str, float]:
     """Return the mean of independent estimates of one quantity, with its interval."""
+    if len(rows) == 1:
+        return {name: float(rows[0][name]) for name in ("median", "ci_low", "ci_high")}
     value = math.fsum(float(row["median"]) for row in rows) / len(rows)
     errors = (_error(row["ci_low"], row["ci_high"]) for row in rows)
     reach = Z_95 * math.hypot(*errors) / len(rows)
+    if math.isinf(reach):
+        return {"median": value, "ci_low": -math.inf, "ci_high": math.inf}
     return {"median": value, "ci_low": value - reach, "ci_high": value + reach}
 
 
@@ -280,15 +285,15 @@ def counted(decisions: Iterable[bool], figure: str) -> Outcome:
     """
     found = tuple(Comparison(1.0 if each else -1.0) for each in decisions)
     if not found:
-        raise LookupError("nothing to decide")
+        raise LookupError("anything to decide from")
     return Outcome(found, figure)
 
 
-def some(pairs: Sequence[Pair]) -> Sequence[Pair]:
-    """Return pairs to compare; a `LookupError` says that there are none."""
-    if not pairs:
-        raise LookupError("the tables have nothing to compare")
-    return pairs
+def some(found: Sequence[Compared]) -> Sequence[Compared]:
+    """Return what is to be compared; a `LookupError` says that there is nothing."""
+    if not found:
+        raise LookupError("any cells to compare")
+    return found
 
 
 # -- as a reader wants it --------------------------------------------------------------------------
@@ -309,7 +314,7 @@ def range_of(values: Iterable[float], style: str = ".3g") -> str:
     """
     found = list(values)
     if not found:
-        raise LookupError("no numbers")
+        raise LookupError("any numbers")
     return f"{min(found):{style}} to {max(found):{style}}"
 
 

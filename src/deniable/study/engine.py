@@ -6,7 +6,7 @@ numbers; everything else is here.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,12 @@ from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.files import SIGNIFICANT_DIGITS
 from deniable.sampling import generator_for
+from deniable.study.bootstrap import (
+    How,
+    compared_medians,
+    percentile_interval,
+    resampled_medians,
+)
 from deniable.study.grid import Cell, Grid, cells_of_grids, chunk_of
 
 Output = Mapping[str, Any]
@@ -39,7 +45,18 @@ class Simulator(Protocol):
         """Return what names each output of a cell; a single output needs no name: ({},)."""
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Simulate runs of a cell; return an array of shape (replicates, outputs)."""
+        """Simulate runs of a cell; return an array of shape (replicates, outputs).
+
+        Where a run answers several queries, it has a third axis: (replicates, outputs, answers).
+        """
+
+
+@runtime_checkable
+class ComparingSimulator(Simulator, Protocol):
+    """A simulator some of whose outputs are compared run by run; they are summed up by medians."""
+
+    def compared(self, cell: Cell) -> Sequence[tuple[Output, How, tuple[int, int]]]:
+        """Return what names each comparison, how it is made, and the positions of its outputs."""
 
 
 def replicate(
@@ -176,11 +193,12 @@ def plotted(results: pd.DataFrame, keys: Sequence[str], summary: str) -> pd.Data
     """Return results that no printed number stands beside, as the numbers behind a figure.
 
     The columns: the keys, the summary under its name, ``ci_low``, ``ci_high``, ``replicates``,
-    ``data_source``, then what else names a cell.
+    ``data_source``, then what else names a cell, where it says anything.
     """
     named = results.rename(columns={"regenerated": summary})
     first = [*keys, summary, "ci_low", "ci_high", "replicates", "data_source"]
-    return named[[*first, *(column for column in named if column not in first)]]
+    others = [name for name in named if name not in first and named[name].notna().any()]
+    return named[[*first, *others]]
 
 
 def simulate_chunk(
@@ -202,11 +220,36 @@ def simulate_chunk(
     rows = []
     for cell in chunk_of(cells_of_grids(grids), chunk, chunks):
         values = replicate(simulator, root_seed, study, cell, replicates=replicates, block=block)
-        for output, column in zip(simulator.outputs(cell), values.T, strict=True):
-            found = SUMMARIES[summary](column)
-            numbers = {"regenerated": found.value, "ci_low": found.low, "ci_high": found.high}
-            rows.append({**cell, **output, **numbers, "replicates": found.replicates})
+        names: list[Output] = list(simulator.outputs(cell))
+        if values.ndim == 3 or isinstance(simulator, ComparingSimulator):
+            generator = generator_for(root_seed, {"study": study, "cell": dict(cell), "of": "runs"})
+            found, more = _by_runs(simulator, cell, values, generator)
+            names += more
+        else:
+            found = [SUMMARIES[summary](column) for column in values.T]
+        for output, each in zip(names, found, strict=True):
+            numbers = {"regenerated": each.value, "ci_low": each.low, "ci_high": each.high}
+            rows.append({**cell, **output, **numbers, "replicates": each.replicates})
     return pd.DataFrame(rows)
+
+
+def _by_runs(
+    simulator: Simulator, cell: Cell, values: Floats, generator: np.random.Generator
+) -> tuple[list[Summary], list[Output]]:
+    """Return medians of each output, then comparisons, whose names are returned, too."""
+    values = values.reshape(*values.shape[:2], -1)
+    medians = np.median(values, axis=(0, 2))
+    resampled = resampled_medians(values, generator)
+    intervals = (percentile_interval(each, CONFIDENCE) for each in resampled.T)
+    found = [
+        (float(median), *interval) for median, interval in zip(medians, intervals, strict=True)
+    ]
+    names: list[Output] = []
+    if isinstance(simulator, ComparingSimulator):
+        for name, how, pair in simulator.compared(cell):
+            names.append(name)
+            found.append(compared_medians(medians, resampled, pair, how, CONFIDENCE))
+    return [Summary(*each, len(values)) for each in found], names
 
 
 def in_order(results: pd.DataFrame, cells: Sequence[Cell]) -> pd.DataFrame:

@@ -10,8 +10,8 @@ from deniable.study.catalog import (
     Section,
     Study,
     StudyTable,
-    claims_columns,
 )
+from deniable.study.claim_entries import claims_section, claims_tables
 
 SSE_KEYS = ("method", "epsilon", "domain_factor", "k")
 FOREST_KEYS = (*SSE_KEYS, "class")
@@ -110,11 +110,7 @@ ANALYSES = (
     Analysis(
         "decide_individual_claims",
         ".claims.decided:decide",
-        (
-            AnalysisTable(
-                "idp_claims", ".claims.decided:claims", claims_columns("claim", "dataset")
-            ),
-        ),
+        claims_tables("idp", ".claims.decided:claims"),
         "Deciding what [idp] claims in words",
         data=tuple(DATASETS),
         needs=tuple(FIGURES_OF),
@@ -179,7 +175,7 @@ SECTIONS = (
         template="idp/privacy",
         needs=("idp_audit", "idp_audit_clusters", "idp_attacks", "idp_protection"),
     ),
-    Section("idp_claims", "What [idp] says in words", "Claims in words", ".sections:claims"),
+    claims_section("idp", "papers.idp.sections:in_words"),
 )
 
 PAPER = Paper(

@@ -37,7 +37,6 @@ from deniable.papers.idp.names import (
     shown,
     where,
 )
-from deniable.study import FALSE_ALARMS
 
 HOLDS_WITHIN = 1e-9
 NEARLY_FLAT = 0.2
@@ -358,28 +357,6 @@ def _protection(table: pd.DataFrame | None) -> dict[str, Any] | None:
             for row in by_method
         ],
         "linked_methods": [name for name in MASKED if name in set(linked["method"])],
-    }
-
-
-# -- claims ----------------------------------------------------------------------------------------
-
-
-def claims(tables: Tables) -> dict[str, Any]:
-    """Prepare the claims of the text: a row a claim, a cell a data set, and how many hold."""
-    table = tables["idp_claims"]
-    words = ["section", "printed", "test", "figure"]
-    said = table.assign(**{name: table[name].map(in_words) for name in words})
-    verdicts = {name: table.loc[table["dataset"] == name, "verdict"] for name in DATASETS}
-    return {
-        "claims": [
-            rows[0] | {"rows": rows, "cells": {row["dataset"]: row for row in rows}}
-            for _, part in groups_of(said, "claim")
-            if (rows := rows_of(part))
-        ],
-        "datasets": [name for name, own in verdicts.items() if len(own)],
-        "names": DATASETS,
-        "tally": {n: own.value_counts().to_dict() for n, own in verdicts.items() if len(own)},
-        "false_alarms": FALSE_ALARMS,
     }
 
 

@@ -1,8 +1,10 @@
 """Count queries of two attributes by four methods: Figure 3 of [multirr] (6.2).
 
-A run picks two random attributes and asks one random query of each coverage. Every record is
-randomized as a whole, for RR-Independent and for RR-Clusters; RR-Adjustment weights records, so
-records are drawn. All methods and all projections answer the same queries from the same reports.
+A run of the text picks two random attributes and asks one random query. Here a run asks of every
+pair one random query of each coverage: its randomization costs more than its queries. Every record
+is randomized as a whole, for RR-Independent and for RR-Clusters; RR-Adjustment weights records, so
+records are drawn. All methods and all projections answer the same queries from the same reports,
+and are compared run by run.
 """
 
 import warnings
@@ -15,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.arrays import Codes, Floats
+from deniable.arrays import Codes, Flags, Floats
 from deniable.estimation import random_queries, relative_errors
 from deniable.papers.multirr.queries import PROJECTIONS, OfTrueRecords, margin_over
 from deniable.randomized_response import (
@@ -27,6 +29,7 @@ from deniable.randomized_response import (
     weighted_table,
 )
 from deniable.records import Microdata
+from deniable.study import How
 
 METHODS = (
     "rr_independent",
@@ -34,6 +37,9 @@ METHODS = (
     "rr_independent_adjustment",
     "rr_clusters_adjustment",
 )
+ERROR = "relative_error"
+NAMES = ("measure", "projection", "sigma", "method", "against")
+"""Of an output; ``against`` is the method that another is compared with."""
 WORK = ("sweeps", "gap", "left_out")
 """What is told of each adjustment: sweeps over the attributes, the largest gap between a margin and
 its target that is left, and the sum of the targets that no record could meet."""
@@ -98,18 +104,37 @@ class AdjustedQueries(OfTrueRecords):
     projections: tuple[str, ...]
     ordinal: tuple[str, ...] = ()
 
+    @cached_property
+    def pairs(self) -> list[tuple[str, str]]:
+        """All pairs of attributes: each run asks about each."""
+        return list(combinations(self.data.domain.names, 2))
+
     def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return what a run yields: errors of the queries, and the work of the adjustments."""
-        errors = product(("relative_error",), self.projections, self.coverages, METHODS)
+        errors = product((ERROR,), self.projections, self.coverages, METHODS)
         work = product(self.projections, METHODS[2:], WORK)
         found = [*errors, *((measure, of, None, method) for of, method, measure in work)]
-        names = ("measure", "projection", "sigma", "method")
-        return [dict(zip(names, each, strict=True)) for each in found]
+        return [dict(zip(NAMES, (*each, None), strict=True)) for each in found]
+
+    def compared(
+        self, cell: Mapping[str, Any]
+    ) -> list[tuple[dict[str, Any], How, tuple[int, int]]]:
+        """Return each method against each before it: difference and ratio of the median errors."""
+        settings = enumerate(product(self.projections, self.coverages))
+        methods = combinations(range(len(METHODS)), 2)
+        hows: tuple[How, ...] = ("difference", "ratio")
+        found = []
+        for (number, setting), (base, method), how in product(settings, methods, hows):
+            each = (f"{ERROR}_{how}", *setting, METHODS[method], METHODS[base])
+            start = number * len(METHODS)
+            name = dict(zip(NAMES, each, strict=True))
+            found.append((name, how, (start + method, start + base)))
+        return found
 
     def __call__(
         self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
     ) -> Floats:
-        """Return the outputs of each run, shape (replicates, outputs).
+        """Return the outputs of each run, shape (replicates, outputs, pairs).
 
         A cell has matrix, mechanism, t_v, t_d, p.
         """
@@ -120,8 +145,9 @@ class AdjustedQueries(OfTrueRecords):
         # Attribute by attribute, both protocols are one and the same randomization.
         same = cell["mechanism"] == "kronecker"
         second = first if same else [grouped.randomize(self.data, generator) for _ in first]
-        pairs, queries = self._ask(generator, replicates)
-        errors = np.empty((replicates, len(self.projections), len(self.coverages), len(METHODS)))
+        queries = self._ask(generator, replicates)
+        shape = (len(self.coverages), len(METHODS), len(self.pairs))
+        errors = np.empty((replicates, len(self.projections), *shape))
         work = np.empty((replicates, len(self.projections), 2, len(WORK)))
         for number, projection in enumerate(self.projections):
             joints = _estimate(alone, first, projection), _estimate(grouped, second, projection)
@@ -131,31 +157,31 @@ class AdjustedQueries(OfTrueRecords):
                     _Reports(grouped, second[run], joints[1][run]),
                 )
                 work[run, number] = [each.work for each in reports]
-                errors[run, number] = self._errors(reports, pairs[run], queries[run])
-        return np.hstack([errors.reshape(replicates, -1), work.reshape(replicates, -1)])
+                for nth, pair in enumerate(self.pairs):
+                    asked = queries[nth][run]
+                    errors[run, number, :, :, nth] = self._errors(reports, pair, asked)
+        told = np.repeat(work.reshape(replicates, -1, 1), len(self.pairs), axis=2)
+        return np.concatenate([errors.reshape(replicates, -1, len(self.pairs)), told], axis=1)
 
-    def _ask(
-        self, generator: np.random.Generator, replicates: int
-    ) -> tuple[list[tuple[str, str]], list[Floats]]:
-        """Draw for each run two attributes, and a query of their cells at each coverage."""
-        every = list(combinations(self.data.domain.names, 2))
-        pairs = [every[number] for number in generator.integers(len(every), size=replicates)]
-        queries = []
-        for pair in pairs:
-            cells = self.data.domain.project(pair).size
-            asked = [random_queries(cells, sigma, 1, generator)[0] for sigma in self.coverages]
-            queries.append(np.array(asked, dtype=float))
-        return pairs, queries
+    def _ask(self, generator: np.random.Generator, replicates: int) -> list[Flags]:
+        """Draw for each pair a query of its cells, for each run and at each coverage."""
+        sizes = [self.data.domain.project(pair).size for pair in self.pairs]
+        return [
+            np.stack(
+                [random_queries(size, sigma, replicates, generator) for sigma in self.coverages],
+                axis=1,
+            )
+            for size in sizes
+        ]
 
-    def _errors(
-        self, reports: Sequence[_Reports], pair: tuple[str, str], queries: Floats
-    ) -> Floats:
-        """Return the relative errors of one run, shape (coverages, methods)."""
+    def _errors(self, reports: Sequence[_Reports], pair: tuple[str, str], queries: Flags) -> Floats:
+        """Return the relative errors of one run and pair, shape (coverages, methods)."""
         tables = [each.independent_pair(pair) for each in reports]
         tables += [each.adjusted_pair(pair) for each in reports]
         true = self.counts(pair).reshape(-1).astype(float)
-        answers = queries @ np.stack([table.reshape(-1) for table in tables], axis=1)
-        return relative_errors(true.sum() * answers, (queries @ true)[:, None])
+        asked = queries.astype(float)
+        answers = asked @ np.stack([table.reshape(-1) for table in tables], axis=1)
+        return relative_errors(true.sum() * answers, (asked @ true)[:, None])
 
 
 def _estimate(

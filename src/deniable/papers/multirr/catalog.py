@@ -12,11 +12,12 @@ from deniable.study.catalog import (
     Section,
     Study,
     StudyTable,
-    claims_columns,
 )
+from deniable.study.claim_entries import claims_section, claims_tables
 
 PRINTED_RUNS = 1000  # [multirr], 6.5: medians over 1000 runs
 CLUSTER_QUERY_KEYS = ("dataset", "matrix", "mechanism", "projection", "p", "t_d", "t_v")
+ERRORS = ("absolute_error", "relative_error")
 PRINTED_TABLES = {
     "multirr_table1": ("adult", "Table 1: relative error of RR-Clusters on Adult"),
     "multirr_table2": ("adult6", "Table 2: relative error of RR-Clusters on Adult6"),
@@ -31,7 +32,7 @@ STUDIES = {
     "multirr_tables": PRINTED,
     "multirr_sensitivity": PRINTED,
     "multirr_attributes": Study(".cluster_queries:ClusterQueries", ("coverage", "ordinal")),
-    "multirr_fig2": Study(".pair_queries:PairQueries", ("coverages", "estimators")),
+    "multirr_fig2": Study(".pair_queries:GainQueries", ("coverages", "estimators")),
     "multirr_fig3": Study(
         ".adjusted_queries:AdjustedQueries", ("coverages", "projections", "ordinal")
     ),
@@ -63,13 +64,22 @@ TABLES = (
         "multirr_fig2",
         "Figure 2: what estimation gains over the raw randomized data",
         ("estimator", "sigma", "measure"),
-        where={"projection": "clip"},
+        where={"projection": "clip", "measure": ERRORS},
     ),
     StudyTable(
         "multirr_gains",
         "Figure 2 under each projection",
         ("projection", "estimator", "sigma", "measure"),
         study="multirr_fig2",
+        where={"measure": ERRORS},
+    ),
+    StudyTable(
+        "multirr_gain_ratios",
+        "Ratios of the medians of Figure 2, compared run by run",
+        ("projection", "estimator", "sigma", "measure", "against"),
+        study="multirr_fig2",
+        where={"measure": tuple(f"{error}_ratio" for error in ERRORS)},
+        value="ratio",
     ),
     StudyTable(
         "multirr_fig3",
@@ -83,6 +93,14 @@ TABLES = (
         ("projection", "mechanism", "t_v", "t_d", "p", "sigma", "method"),
         study="multirr_fig3",
         where={"measure": "relative_error"},
+    ),
+    StudyTable(
+        "multirr_methods",
+        "The four methods compared run by run: median errors, one against another",
+        ("projection", "mechanism", "t_v", "t_d", "p", "sigma", "method", "against", "measure"),
+        study="multirr_fig3",
+        where={"measure": ("relative_error_difference", "relative_error_ratio")},
+        value="compared",
     ),
     StudyTable(
         "multirr_adjustment",
@@ -136,12 +154,12 @@ ANALYSES = (
             AnalysisTable(
                 "multirr_clusters",
                 "randomized_response.audit:clusters_table",
-                Columns(("t_v", "t_d", "cluster")),
+                ("t_v", "t_d", "cluster"),
             ),
             AnalysisTable(
                 "multirr_dependences",
                 "randomized_response.dependence:dependences",
-                Columns(("attribute_1", "attribute_2", "measure")),
+                ("attribute_1", "attribute_2", "measure"),
             ),
         ),
         "Measuring dependences of all pairs and forming clusters",
@@ -165,21 +183,19 @@ ANALYSES = (
         "bound_errors",
         ".error_analysis:bounds",
         (
-            AnalysisTable("multirr_fig1", ".error_analysis:figure_1", Columns(("categories",))),
+            AnalysisTable("multirr_fig1", ".error_analysis:figure_1", ("categories",)),
             AnalysisTable(
-                "multirr_accuracy",
-                ".error_analysis:accuracy_table",
-                Columns(("records", "attributes")),
+                "multirr_accuracy", ".error_analysis:accuracy_table", ("records", "attributes")
             ),
             AnalysisTable(
                 "multirr_propagation",
                 ".error_analysis:propagation_table",
-                Columns(("attribute", "reading", "p")),
+                ("attribute", "reading", "p"),
             ),
             AnalysisTable(
                 "multirr_order",
                 ".error_analysis:expected_dependence_order",
-                Columns(("measure", "reading", "p")),
+                ("measure", "reading", "p"),
             ),
         ),
         "Bounding the errors of estimates from n reports",
@@ -236,7 +252,7 @@ ANALYSES = (
             AnalysisTable(
                 "multirr_risk",
                 "randomized_response.assessment_audit:risk_table",
-                Columns(("matrix", "p", "mechanism", "t_v", "assessment")),
+                ("matrix", "p", "mechanism", "t_v", "assessment"),
             ),
             AnalysisTable(
                 "multirr_waiver",
@@ -251,17 +267,11 @@ ANALYSES = (
     Analysis(
         "decide_claims",
         ".claims:decide",
-        (
-            AnalysisTable(
-                "multirr_claims",
-                ".claims:claims",
-                claims_columns("claim", "mechanism", "projection"),
-            ),
-        ),
+        claims_tables("multirr", ".claims:claims", "mechanism", "projection"),
         "Deciding what the paper claims in words",
         needs=(
-            "multirr_gains",
-            "multirr_projections",
+            "multirr_gain_ratios",
+            "multirr_methods",
             *PRINTED_NUMBERS,
             "multirr_attributes",
             "multirr_clusters",
@@ -321,9 +331,9 @@ FIGURES = (
 )
 
 
-def _section(name: str, title: str, link: str, prepare: str, table: str = "") -> Section:
+def _section(name: str, title: str, link: str, table: str = "", of: str = "sections") -> Section:
     """Return a section that is left out without the table of its name, or another's."""
-    return Section(name, title, link, prepare, needs=(f"multirr_{table or name}",))
+    return Section(name, title, link, f".{of}:{name}", needs=(f"multirr_{table or name}",))
 
 
 SECTIONS = (
@@ -332,12 +342,7 @@ SECTIONS = (
     ),
     Section("multirr_fig2", "Figure 2: what estimation gains", "Figure 2", ".sections:figure_2"),
     Section("multirr_fig3", "Figure 3: the four methods", "Figure 3", ".sections:figure_3"),
-    _section(
-        "attributes",
-        "Queries of more than two attributes",
-        "More attributes",
-        ".sections:attributes",
-    ),
+    _section("attributes", "Queries of more than two attributes", "More attributes"),
     *(
         Section(
             name, title, title.partition(":")[0], ".verdicts:printed_table", options={"name": name}
@@ -348,44 +353,25 @@ SECTIONS = (
         "readings",
         "Other readings of the matrix, other projections",
         "Other readings",
-        ".verdicts:readings",
         "agreement",
+        "verdicts",
     ),
-    _section("clusters", "Clusters of attributes", "Clusters", ".verdicts:clusters"),
-    _section("claims", "What the paper says in words", "Claims in words", ".verdicts:claims"),
+    _section("clusters", "Clusters of attributes", "Clusters", of="verdicts"),
+    claims_section("multirr", "papers.multirr.verdicts:in_words"),
     _section(
-        "bounds",
-        "Error bounds, and what randomization does to errors",
-        "Error bounds",
-        ".sections:bounds",
-        "accuracy",
+        "bounds", "Error bounds, and what randomization does to errors", "Error bounds", "accuracy"
     ),
     _section(
         "adjustment",
         "RR-Adjustment: weighting reports to estimated margins",
         "RR-Adjustment",
-        ".sections:adjustment",
         "example1",
     ),
     _section(
-        "assessment",
-        "Dependences without a trusted party",
-        "Without a trusted party",
-        ".sections:assessment",
-        "secure_sum",
+        "assessment", "Dependences without a trusted party", "Without a trusted party", "secure_sum"
     ),
-    _section(
-        "pairs",
-        "Beyond the paper: pairs from RR-Independent data",
-        "Beyond the paper",
-        ".sections:pairs",
-    ),
-    _section(
-        "sweep",
-        "Beyond the paper: thresholds, p and the number of records",
-        "A sweep",
-        ".sections:sweep",
-    ),
+    _section("pairs", "Beyond the paper: pairs from RR-Independent data", "Beyond the paper"),
+    _section("sweep", "Beyond the paper: thresholds, p and the number of records", "A sweep"),
 )
 
 PAPER = Paper(

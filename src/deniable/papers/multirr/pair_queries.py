@@ -5,6 +5,7 @@ randomized, by RR-Independent; all estimators, which have its epsilon, answer th
 the same reports.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -27,7 +28,9 @@ from deniable.estimation import (
 from deniable.papers.multirr.queries import PROJECTIONS, OfTrueRecords, of_random_attributes
 from deniable.randomized_response import rr_channel, shrink
 from deniable.records import Microdata
+from deniable.study import How
 
+HALF = 0.5
 MEASURES = ("absolute_error", "relative_error")
 LIKELIHOOD_TOLERANCE = 1e-3
 """Nats below the maximum at which EM may stop. On Adult, against 1e-6, this moves no median of 1000
@@ -98,6 +101,41 @@ class PairQueries(OfTrueRecords):
         truth = np.asarray(np.broadcast_to((queries @ true)[:, None], estimated.shape), dtype=float)
         errors = (absolute_errors(estimated, truth), relative_errors(estimated, truth))
         return np.stack(errors, axis=-1).reshape(runs, -1)
+
+
+class GainQueries(PairQueries):
+    """The queries of Figure 2, with what section 6.5 compares of them, run by run."""
+
+    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return what names each output of a run; none is ``against`` another."""
+        return [each | {"against": None} for each in super().outputs(cell)]
+
+    def compared(
+        self, cell: Mapping[str, Any]
+    ) -> list[tuple[dict[str, Any], How, tuple[int, int]]]:
+        """Return ratios of the medians of two estimators, and of an estimator's own.
+
+        Its own: at a coverage and the next, or one half, or the rest of the cells.
+        """
+        found: list[tuple[dict[str, Any], How, tuple[int, int]]] = []
+        for (i, one), (j, other) in combinations(enumerate(self.outputs(cell)), 2):
+            if one["measure"] != other["measure"]:
+                continue
+            if one["sigma"] == other["sigma"]:
+                against = other["estimator"]
+            elif one["estimator"] == other["estimator"] and self._told(one, other):
+                against = f"sigma = {other['sigma']:g}"
+            else:
+                continue
+            name = {"measure": f"{one['measure']}_ratio", "against": against}
+            found.append((one | name, "ratio", (i, j)))
+        return found
+
+    def _told(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+        ordered = sorted(self.coverages)
+        a, b = one["sigma"], other["sigma"]
+        neighbours = abs(ordered.index(a) - ordered.index(b)) == 1
+        return neighbours or HALF in (a, b) or math.isclose(a + b, 1)
 
 
 def _randomized(reports: Counts, channel: ProductChannel, projection: str) -> Floats:

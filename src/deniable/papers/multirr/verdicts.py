@@ -1,6 +1,5 @@
-"""What of [multirr] comes out again: printed numbers, claims in words; as the page shows it."""
+"""What of [multirr] comes out again: printed numbers, and clusters; as the page shows it."""
 
-from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any
 
@@ -8,12 +7,12 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from deniable.display import Row, Tables, groups_of, rows_of
+from deniable.display import Tables, groups_of, rows_of
 from deniable.estimation import Z_95
 from deniable.papers.multirr.catalog import CLUSTER_QUERY_KEYS, PRINTED_RUNS
 from deniable.papers.multirr.names import METHODS
 from deniable.papers.multirr.sections import by
-from deniable.study import FALSE_ALARMS, SIMILAR, Given, agreement
+from deniable.study import Given, agreement
 
 # -- which printed numbers hold, and whether they have a trend over T_d ----------------------------
 
@@ -147,28 +146,6 @@ def clusters(tables: Tables) -> dict[str, Any]:
 
 # -- claims in words on the page -------------------------------------------------------------------
 
-OVERALL = {
-    "holds": "{} hold under every reading",
-    "fails": "{} fail under every reading",
-    "depends": "{} depend on the reading",
-    "undecided": "{} the runs cannot decide under any",
-    "surrogate": "{} have no verdict on surrogate data",
-}
-
-
-def overall(verdicts: Iterable[str]) -> str:
-    """Return what the verdicts of a claim under all readings come to.
-
-    Examples
-    --------
-    >>> overall(["holds", "holds"]), overall(["holds", "undecided"]), overall(["surrogate"])
-    ('holds', 'depends', 'surrogate')
-    """
-    found = set(verdicts)
-    if "surrogate" in found:
-        return "surrogate"
-    return found.pop() if len(found) == 1 else "depends"
-
 
 def in_words(figure: str) -> str:
     """Return what is said of a claim with the methods' names as a reader knows them.
@@ -181,59 +158,3 @@ def in_words(figure: str) -> str:
     for name in sorted(METHODS, key=len, reverse=True):  # one name begins another
         figure = figure.replace(name, METHODS[name])
     return figure.replace("sigma", "σ").replace(">=", "≥")
-
-
-def claims(tables: Tables) -> dict[str, Any]:
-    """Arrange the claims of the text: a row a claim, columns by projection and mechanism.
-
-    A claim has section, printed, test (in words), its ``rows``, overall verdict and ``cells``. A
-    cell spans what makes no difference to its claim; it has ``span``, and, unless nothing was
-    decided there, ``verdict``, ``figure``, ``support``, ``contradict``, ``comparisons``. Then how
-    many hold (``said``), and by what rules (``false_alarms``, ``similar``).
-    """
-    table = tables["multirr_claims"]
-    projections, mechanisms = (
-        [name for name in dict.fromkeys(table[column]) if name != "any"]
-        for column in ("projection", "mechanism")
-    )
-    texts = ("section", "printed", "test")
-    shown = table.assign(**{name: table[name].map(in_words) for name in (*texts, "figure")})
-    found = []
-    for claim, part in groups_of(shown, "claim", *texts):
-        cells = by(part, "projection", "mechanism")
-        found.append(
-            claim
-            | {"rows": rows_of(part), "overall": overall(part["verdict"])}
-            | {"cells": list(_spanned(cells, projections, mechanisms))}
-        )
-    return {
-        "projections": projections,
-        "mechanisms": mechanisms,
-        "claims": found,
-        "said": [OVERALL[name].format(n) for name, n in tally(tables).items()],
-        "false_alarms": FALSE_ALARMS,
-        "similar": SIMILAR,
-    }
-
-
-def _spanned(
-    cells: Mapping[tuple[str, str], Row], projections: list[str], mechanisms: list[str]
-) -> Iterator[Row]:
-    wide = max(len(mechanisms), 1)
-    if ("any", "any") in cells:
-        yield cells["any", "any"] | {"span": wide * max(len(projections), 1)}
-        return
-    for projection in projections:
-        if (projection, "any") in cells:
-            yield cells[projection, "any"] | {"span": wide}
-        else:
-            yield from (cells.get((projection, name), {}) | {"span": 1} for name in mechanisms)
-
-
-def tally(tables: Tables) -> dict[str, int]:
-    """Count the claims by what their verdicts come to; nothing without the table."""
-    if not len(tables.get("multirr_claims", ())):
-        return {}
-    verdicts = tables["multirr_claims"].groupby("claim", sort=False)["verdict"]
-    counts = verdicts.agg(overall).value_counts()
-    return {name: int(counts[name]) for name in OVERALL if name in counts}

@@ -10,8 +10,8 @@ from deniable.study.catalog import (
     Section,
     Study,
     StudyTable,
-    claims_columns,
 )
+from deniable.study.claim_entries import claims_section, claims_tables
 
 NETWORKS = ("networks/survey", "networks/alarm", "networks/child")
 LARGER = (
@@ -168,11 +168,7 @@ ANALYSES = (
     Analysis(
         "decide_block_claims",
         ".claims.decided:decide",
-        (
-            AnalysisTable(
-                "rrba_claims", ".claims.decided:decide", claims_columns("claim", "reading")
-            ),
-        ),
+        claims_tables("rrba", ".claims.decided:claims", "reading"),
         "Deciding what [rrba] claims in words",
         needs=(
             *("rrba_table4", "rrba_table5", "rrba_equal", "rrba_fig5", "rrba_fig6"),
@@ -267,9 +263,7 @@ SECTIONS = (
         ".sections.analyses:consistency",
         needs=("rrba_consistency", "rrba_examples"),
     ),
-    Section(
-        "rrba_claims", "What [rrba] says in words", "Claims in words", ".sections.analyses:claims"
-    ),
+    claims_section("rrba"),
 )
 
 PAPER = Paper(

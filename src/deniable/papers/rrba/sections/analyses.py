@@ -25,7 +25,6 @@ from deniable.papers.rrba.sections.tables import (
     ratios,
     tally,
 )
-from deniable.study import FALSE_ALARMS
 
 SHOWN_P, SHOWN_FLOOR = 0.5, 0.1
 MOSTLY = 0.5
@@ -257,29 +256,4 @@ def _gains(rows: pd.DataFrame) -> Row:
         "closer": int((rows["ci_high"] < 0).sum()),
         "farther": int((rows["ci_low"] > 0).sum()),
         "range": ends(rows["distance_after"] / rows["distance_before"]),
-    }
-
-
-# -- claims ----------------------------------------------------------------------------------------
-
-
-def claims(tables: Tables) -> dict[str, Any]:
-    """Prepare the claims of the text: a row a claim, under one reading or several."""
-    found = []
-    for of, part in groups_of(tables["rrba_claims"], "claim"):
-        rows = rows_of(part)
-        readings = {
-            verdict: [row["reading"] for row in rows if row["verdict"] == verdict]
-            for verdict in ("holds", "fails", "undecided", "surrogate")
-        }
-        readings = {verdict: each for verdict, each in readings.items() if each}
-        overall = next(iter(readings)) if len(readings) == 1 else "depends"
-        texts = {name: rows[0][name] for name in ("section", "printed", "test")}
-        found.append(of | texts | {"rows": rows, "overall": overall, "readings": readings})
-    order = ("holds", "fails", "undecided", "depends", "surrogate")
-    counts = tally((claim["overall"] for claim in found), order)
-    return {
-        "claims": found,
-        "tally": {name: count for name, count in counts.items() if count},
-        "false_alarms": FALSE_ALARMS,
     }

@@ -1,0 +1,67 @@
+"""Medians of runs that answer several queries each, and how medians differ: by whole runs.
+
+Answers of one run rise and fall together, and so do methods that answer the same queries. Runs are
+independent, so that runs are resampled, each with all of its answers, and all outputs alike.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from deniable.arrays import Floats
+
+How = Literal["difference", "ratio"]
+RESAMPLES = 400
+"""The percentiles of that many resamples have an error of a tenth of the interval's half-width."""
+
+
+def resampled_medians(
+    values: Floats, generator: np.random.Generator, resamples: int = RESAMPLES
+) -> Floats:
+    """Return the medians of each output in resamples of whole runs.
+
+    Parameters
+    ----------
+    values : array
+        Of each run the answers of each output, shape (runs, outputs, answers).
+
+    Returns
+    -------
+    array of shape (resamples, outputs)
+        Each the smallest answer that at least half of the resample's answers do not exceed.
+    """
+    runs, outputs, answers = values.shape
+    times = generator.multinomial(runs, np.full(runs, 1 / runs), size=resamples)
+    found = np.empty((resamples, outputs))
+    for output in range(outputs):
+        flat = values[:, output].reshape(-1)
+        order = np.argsort(flat, kind="stable")
+        reached = np.cumsum(times[:, order // answers], axis=1)
+        middle = np.argmax(2 * reached >= runs * answers, axis=1)
+        found[:, output] = flat[order[middle]]
+    return found
+
+
+def percentile_interval(resampled: Floats, confidence: float) -> tuple[float, float]:
+    """Return the percentile interval; the whole line if a resample is not a number."""
+    if np.isnan(resampled).any():
+        return -np.inf, np.inf
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(resampled, [tail, 1 - tail], method="inverted_cdf")
+    return float(low), float(high)
+
+
+def compared_medians(
+    medians: Floats, resampled: Floats, pair: tuple[int, int], how: How, confidence: float
+) -> tuple[float, float, float]:
+    """Return how the medians of two outputs differ, with the ends of its percentile interval.
+
+    The first less the second, or over it, with medians of shape (outputs,) and (resamples,
+    outputs). A difference of infinite medians is no number, and may lie anywhere.
+    """
+    first, second = pair
+    of = np.subtract if how == "difference" else np.divide
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = float(of(medians[first], medians[second]))
+        every = np.asarray(of(resampled[:, first], resampled[:, second]))
+    return (value, *percentile_interval(every, confidence))
