@@ -1,8 +1,9 @@
 """Verdicts on claims in words: by hand, at their limits, and how often chance alone decides."""
 
-import itertools
 import math
 import warnings
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,68 +13,93 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from deniable.study.comparisons import (
-    FALSE_ALARMS,
+    LEVEL,
     SIMILAR,
+    Comparison,
+    Kind,
     Outcome,
     alike,
     below,
+    below_one,
+    counted,
+    known,
     listed,
     near,
+    on_average,
+    pooled,
     ratio,
-    z_score,
+    rejected,
+    some,
 )
 from deniable.study.engine import median_summary
 
 SEEDED = settings(deadline=None, max_examples=200, derandomize=True)
 INFINITE = math.inf
-# Of a normal distribution, by tables: the upper 2.5 %, 1.25 % and .25 % points.
-Z_1, Z_2, Z_10 = 1.959964, 2.241403, 2.807034
+# Of a normal distribution, by tables: the upper 2.5 %, 5 % and 2.5 % / 2 points, and 80 % of it.
+Z_1, Z_5, Z_HALF, Z_POWER = 1.959964, 1.644854, 2.241403, 0.841621
+KINDS: tuple[Kind, ...] = ("every", "order", "average", "equality")
+"""Those that hold only if each comparison supports them."""
 
 
 def row(median: float, low: float, high: float) -> dict[str, float]:
     return {"median": median, "ci_low": low, "ci_high": high}
 
 
-def known(median: float, error: float) -> dict[str, float]:
+def estimate(median: float, error: float) -> dict[str, float]:
     """Return a median whose interval says that its standard error is `error`."""
     return row(median, median - Z_1 * error, median + Z_1 * error)
 
 
-def known_factor(median: float, error: float) -> dict[str, float]:
+def factor(median: float, error: float) -> dict[str, float]:
     """Return a median whose logarithm has the standard error `error`."""
     spread = math.exp(Z_1 * error)
     return row(median, median / spread, median * spread)
 
 
 def counts(outcome: Outcome) -> tuple[int, int, int]:
-    return outcome.comparisons, outcome.support, outcome.contradict
+    return len(outcome.comparisons), outcome.support, outcome.contradict
+
+
+def of(*scores: float, kind: Kind = "every") -> Outcome:
+    """Return the outcome of comparisons that are so many standard errors from 0."""
+    return Outcome(tuple(Comparison(score, 1.0) for score in scores), "", kind)
 
 
 @pytest.fixture(autouse=True)
-def _nothing_warns() -> Any:
+def _nothing_warns() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
 
 
-# -- by hand ---------------------------------------------------------------------------------------
+# -- one comparison --------------------------------------------------------------------------------
 
 
-def test_a_z_score_by_hand() -> None:
+def test_a_comparison_by_hand() -> None:
     # Errors 3 and 4 make 5; the medians are 10 apart.
-    assert z_score((known(30, 3), known(20, 4))) == pytest.approx(2)
-    assert z_score((known(20, 4), known(30, 3))) == pytest.approx(-2)
+    (found,) = below([(estimate(20, 4), estimate(30, 3))], "").comparisons
+    assert found.difference == 10
+    assert found.error == pytest.approx(5, rel=1e-6)
+    assert found.p_value(1) == pytest.approx(0.02275013, rel=1e-5)  # 2 standard errors, one side
+    assert found.p_value(-1) == pytest.approx(1 - 0.02275013, rel=1e-5)
+    assert found.interval == (pytest.approx(10 - 5 * Z_1), pytest.approx(10 + 5 * Z_1))
+    assert found.detectable == pytest.approx((Z_5 + Z_POWER) * 5, rel=1e-5)
     # What counts is an interval's width, wherever the median lies in it.
-    assert z_score((row(30, 30, 30 + 6 * Z_1), known(20, 4))) == pytest.approx(2)
-    assert z_score((known(7, 1), known(7, 2))) == 0
+    (skewed,) = below([(estimate(20, 4), row(30, 30, 30 + 6 * Z_1))], "").comparisons
+    assert skewed.error == pytest.approx(5, rel=1e-6)
+
+
+def test_what_was_picked_needs_as_much_as_all_that_it_was_picked_from() -> None:
+    alone, picked = Comparison(2.0, 1.0), Comparison(2.0, 1.0, picked_from=10)
+    assert picked.p_value(1) == pytest.approx(10 * alone.p_value(1))
+    assert picked.p_value(-1) == 1
+    assert picked.detectable > alone.detectable
 
 
 def test_without_any_error_every_difference_is_beyond_chance() -> None:
-    certain = row(0.2, 0.2, 0.2)
-    assert z_score((row(0.1, 0.1, 0.1), certain)) == -INFINITE
-    assert z_score((certain, row(0.1, 0.1, 0.1))) == INFINITE
-    assert z_score((certain, certain)) == 0
-    assert counts(below([(row(0.1, 0.1, 0.1), certain)], "")) == (1, 1, 0)
+    assert counts(below([(known(0.1), known(0.2))], "")) == (1, 1, 0)
+    assert counts(below([(known(0.2), known(0.1))], "")) == (1, 0, 1)
+    assert counts(below([(known(0.2), known(0.2))], "")) == (1, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +114,6 @@ def test_without_any_error_every_difference_is_beyond_chance() -> None:
 def test_an_infinite_interval_decides_nothing(unknown: dict[str, float]) -> None:
     other = row(1e9, 1e9, 1e9)
     for pair in ((unknown, other), (other, unknown), (unknown, unknown)):
-        assert z_score(pair) == 0
         for outcome in (below([pair], ""), alike([pair], ""), near([pair], 1e99, "")):
             assert counts(outcome) == (1, 0, 0)
             assert outcome.verdict == "undecided"
@@ -98,62 +123,147 @@ def test_an_infinite_interval_decides_nothing(unknown: dict[str, float]) -> None
 
 def test_more_than_half_of_the_errors_infinite_is_more_than_a_number() -> None:
     lost = row(INFINITE, INFINITE, INFINITE)
-    assert z_score((known(0.2, 0.1), lost)) == -INFINITE
-    assert z_score((lost, lost)) == 0
-    assert counts(alike([(lost, known(0.2, 0.01)), (lost, lost)], "")) == (2, 1, 1)
+    assert counts(below([(estimate(0.2, 0.1), lost)], "")) == (1, 1, 0)
+    assert counts(below([(lost, lost)], "")) == (1, 0, 0)
+    assert counts(alike([(lost, estimate(0.2, 0.01)), (lost, lost)], "")) == (2, 1, 1)
 
 
-def test_the_limit_of_below_grows_with_the_comparisons() -> None:
-    for comparisons, limit in ((1, Z_1), (2, Z_2), (10, Z_10)):
-        for beyond, expected in ((-1e-5, 0), (1e-5, comparisons)):
-            apart = limit + beyond
-            pairs = [(known(0, 0.6), known(apart, 0.8))] * comparisons
-            assert counts(below(pairs, "")) == (comparisons, expected, 0)
-            turned = [(second, first) for first, second in pairs]
-            assert counts(below(turned, "")) == (comparisons, 0, expected)
+# -- verdicts --------------------------------------------------------------------------------------
 
 
-def test_the_limits_of_near_by_hand() -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_holds_only_if_each_comparison_supports_it(kind: Kind) -> None:
+    assert of(Z_5 + 1e-4, 9, 9, kind=kind).verdict == "holds"
+    assert of(Z_5 - 1e-4, 9, 9, kind=kind).verdict == "undecided"
+    assert of(Z_5 - 1e-4, 9, 9, kind=kind).support == 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_fails_by_the_procedure_of_holm(kind: Kind) -> None:
+    # Of two comparisons the more extreme one has to pass at half the level.
+    assert of(-Z_1 - 1e-4, 9, kind=kind).verdict == "fails"
+    assert of(-Z_1 + 1e-4, 9, kind=kind).verdict == "undecided"
+    assert of(-Z_1 - 1e-4, 9, 9, kind=kind).verdict == "undecided"
+    # The next one passes at the whole level then.
+    assert of(-Z_1 - 1e-4, -Z_5 - 1e-4, kind=kind).contradict == 2
+    assert of(-Z_1 + 1e-4, -Z_5 - 1e-4, kind=kind).contradict == 0
+
+
+def test_some_holds_by_one_and_fails_by_all() -> None:
+    assert of(Z_1 + 1e-4, -9, kind="some").verdict == "holds"
+    assert of(Z_1 - 1e-4, -9, kind="some").verdict == "undecided"
+    assert of(-Z_5 - 1e-4, -9, kind="some").verdict == "fails"
+    assert of(-Z_5 + 1e-4, -9, kind="some").verdict == "undecided"
+    assert (of(9, Z_5 + 1e-4, -9, kind="some").support, of(9, 0, kind="some").contradict) == (1, 0)
+
+
+def test_without_comparisons_nothing_is_decided() -> None:
+    for outcome in (below([], ""), alike([], ""), near([], 1, "")):
+        assert counts(outcome) == (0, 0, 0)
+        assert outcome.verdict == "undecided"
+        assert outcome.worst is None
+        assert outcome.p_values == (1, 1)
+    with pytest.raises(LookupError):
+        counted([], "")
+    with pytest.raises(LookupError):
+        some([])
+
+
+def test_the_worst_comparison_supports_the_least() -> None:
+    assert of(2, 1, 3).worst == Comparison(1.0, 1.0)
+    # Of several that do not at all, the one that is farthest from it.
+    outcome = Outcome((Comparison(1.0), Comparison(-3.0), Comparison(-1.0)), "")
+    assert outcome.worst == Comparison(-3.0)
+
+
+def test_the_procedure_of_holm_by_hand() -> None:
+    # From a textbook: at 5 %, p of .01, .04, .03, .005 against .0125, .0167, .025, .05.
+    assert rejected([0.01, 0.04, 0.03, 0.005]) == 2
+    assert rejected([]) == 0
+    assert rejected([0.05]) == 1
+
+
+@SEEDED
+@given(st.lists(st.floats(0, 1), max_size=6))
+def test_holm_rejects_what_adjusted_p_values_do(p_values: list[float]) -> None:
+    adjusted, largest = [], 0.0
+    for number, p in enumerate(sorted(p_values)):
+        largest = max(largest, (len(p_values) - number) * p)
+        adjusted.append(largest)
+    found = rejected(p_values)
+    assert all(p <= LEVEL * (1 + 1e-12) for p in adjusted[:found])
+    assert all(p > LEVEL * (1 - 1e-12) for p in adjusted[found:])
+
+
+# -- equalities ------------------------------------------------------------------------------------
+
+
+def test_two_one_sided_tests_by_hand() -> None:
     # Together the errors are 1; at most 10 apart.
-    for comparisons, limit in ((1, Z_1), (2, Z_2), (10, Z_10)):
-        for apart, expected in (
-            (10 - limit - 1e-5, (comparisons, 0)),
-            (10 - limit + 1e-5, (0, 0)),
-            (10 + limit - 1e-5, (0, 0)),
-            (10 + limit + 1e-5, (0, comparisons)),
-        ):
-            pairs = [(known(50, 0.6), known(50 + apart, 0.8))] * comparisons
-            assert counts(near(pairs, 10, "")) == (comparisons, *expected)
-            pairs = [(second, first) for first, second in pairs]
-            assert counts(near(pairs, 10, "")) == (comparisons, *expected)
+    for apart, verdict in (
+        (10 - Z_5 - 1e-4, "holds"),
+        (10 - Z_5 + 1e-4, "undecided"),
+        (10 + Z_5 - 1e-4, "undecided"),
+        (10 + Z_5 + 1e-4, "fails"),
+    ):
+        pair = estimate(50, 0.6), estimate(50 + apart, 0.8)
+        for each in (pair, pair[::-1]):
+            assert near([each], 10, "").verdict == verdict
 
 
-def test_the_limits_of_alike_by_hand() -> None:
+def test_alike_is_within_a_factor() -> None:
     # The logarithms' errors are .03 and .04, together .05.
-    for comparisons, limit in ((1, Z_1), (2, Z_2), (10, Z_10)):
-        for apart, expected in (
-            (math.log(SIMILAR) - limit * 0.05 - 1e-6, (comparisons, 0)),
-            (math.log(SIMILAR) - limit * 0.05 + 1e-6, (0, 0)),
-            (math.log(SIMILAR) + limit * 0.05 - 1e-6, (0, 0)),
-            (math.log(SIMILAR) + limit * 0.05 + 1e-6, (0, comparisons)),
-        ):
-            pair = known_factor(0.3, 0.03), known_factor(0.3 * math.exp(apart), 0.04)
-            assert counts(alike([pair] * comparisons, "")) == (comparisons, *expected)
-            assert counts(alike([pair[::-1]] * comparisons, "")) == (comparisons, *expected)
+    for apart, expected in (
+        (math.log(SIMILAR) - Z_5 * 0.05 - 1e-5, (1, 0)),
+        (math.log(SIMILAR) - Z_5 * 0.05 + 1e-5, (0, 0)),
+        (math.log(SIMILAR) + Z_5 * 0.05 - 1e-5, (0, 0)),
+        (math.log(SIMILAR) + Z_5 * 0.05 + 1e-5, (0, 1)),
+    ):
+        pair = factor(0.3, 0.03), factor(0.3 * math.exp(apart), 0.04)
+        for each in (pair, pair[::-1]):
+            assert counts(alike([each], ""))[1:] == expected
 
 
-def test_pairs_that_were_picked_need_as_much_as_all_that_they_were_picked_from() -> None:
-    # One pair picked from ten has the limit of ten pairs.
-    for beyond, expected in ((-1e-5, 0), (1e-5, 1)):
-        pair = known(0, 0.6), known(5 + Z_10 + beyond, 0.8)
-        assert near([pair], 5, "", picked_from=10).contradict == expected
-        apart = math.exp(math.log(SIMILAR) + (Z_10 + beyond) * 0.05)
-        factors = known_factor(1, 0.03), known_factor(apart, 0.04)
-        assert alike([factors], "", picked_from=10).contradict == expected
+def test_a_margin_of_ours_is_moved_by_a_quarter() -> None:
+    for apart, moved in (
+        (0.0, "holds"),
+        (0.74 * 10, "holds"),
+        (0.76 * 10, "depends on the margin"),
+        (1.24 * 10, "depends on the margin"),
+        (1.26 * 10, "fails"),
+    ):
+        printed = near([(known(50), known(50 + apart))], 10, "")
+        assert printed.verdict == ("holds" if apart < 10 else "fails")
+        assert replace(printed, our_margin=True).verdict == moved
+    between = alike([(known(1), known(1.1)), (known(1), known(1.19))], "")
+    assert between.support_by_margin == "1 / 2 / 2 of 2"
+
+
+# -- averages, pools, ratios -----------------------------------------------------------------------
+
+
+def test_an_average_by_hand() -> None:
+    # Logarithms of the ratios: log 2 and log 1/2 + .1, errors .05 each; their mean is .05.
+    pairs = [
+        (factor(1, 0.03), factor(2, 0.04)),
+        (factor(2, 0.03), factor(math.exp(0.1), 0.04)),
+    ]
+    (found,) = on_average(pairs, "").comparisons
+    assert found.difference == pytest.approx(0.05)
+    assert found.error == pytest.approx(0.05 / math.sqrt(2), rel=1e-6)
+
+
+def test_estimates_of_one_quantity_are_pooled() -> None:
+    assert pooled([row(3, 1, 9)]) == row(3, 1, 9)
+    found = pooled([estimate(1, 0.3), estimate(2, 0.4)])
+    assert found["median"] == 1.5
+    assert found["ci_high"] - found["ci_low"] == pytest.approx(2 * Z_1 * 0.25, rel=1e-6)
+    unknown = pooled([estimate(1, 0.3), row(INFINITE, 0, INFINITE)])
+    assert unknown == row(INFINITE, -INFINITE, INFINITE)
 
 
 def test_a_ratio_by_hand() -> None:
-    found = ratio(known_factor(0.6, 0.03), known_factor(0.2, 0.04))
+    found = ratio(factor(0.6, 0.03), factor(0.2, 0.04))
     assert found["median"] == pytest.approx(3)
     assert found["ci_low"] == pytest.approx(3 * math.exp(-Z_1 * 0.05))
     assert found["ci_high"] == pytest.approx(3 * math.exp(Z_1 * 0.05))
@@ -162,7 +272,9 @@ def test_a_ratio_by_hand() -> None:
     assert (skewed["ci_low"], skewed["ci_high"]) == (pytest.approx(1.5), pytest.approx(6))
 
 
-# -- nothing, and intervals that reach it ----------------------------------------------------------
+def test_ratios_below_one() -> None:
+    assert counts(below_one([factor(0.5, 0.1), factor(0.9, 0.1), factor(2, 0.1)], "")) == (3, 1, 1)
+
 
 NOTHING = row(0, 0, 0)
 DOWN_TO_0 = row(0.1, 0, 0.2)
@@ -199,16 +311,6 @@ def test_factors_of_zero(
     assert counts(alike([numbers], "")) == (1, *alike_counts)
 
 
-@pytest.mark.parametrize("zero", [NOTHING, AT_0])
-def test_a_ratio_to_zero_can_be_compared(zero: dict[str, float]) -> None:
-    certain = zero is NOTHING
-    over_zero, of_zero = ratio(SOME, zero), ratio(zero, SOME)
-    assert z_score((over_zero, SOME)) == (INFINITE if certain else 0)
-    assert z_score((of_zero, SOME)) == (-INFINITE if certain else 0)
-    assert z_score((ratio(zero, zero), SOME)) == 0
-    assert z_score((over_zero, over_zero)) == 0
-
-
 ENDS = st.sampled_from([-INFINITE, 0.0, 1e-100, 0.05, 0.3, 2.0, 1e100, INFINITE])
 
 
@@ -222,17 +324,16 @@ def rows(draw: st.DrawFn) -> dict[str, float]:
 @given(st.lists(st.tuples(rows(), rows()), max_size=4))
 def test_any_intervals_are_compared_without_a_warning(pairs: list[Any]) -> None:
     for outcome in (below(pairs, ""), alike(pairs, ""), near(pairs, 0.05, "")):
-        assert outcome.comparisons == len(pairs)
         assert outcome.support + outcome.contradict <= len(pairs)
+        assert all(0 <= p <= 1 for p in outcome.p_values)
+        assert outcome.verdict in ("holds", "fails", "undecided", "depends on the margin")
     turned = [(second, first) for first, second in pairs]
     assert counts(alike(pairs, "")) == counts(alike(turned, ""))
     assert counts(near(pairs, 0.05, "")) == counts(near(turned, 0.05, ""))
-    assert below(pairs, "").support == below(turned, "").contradict
     for pair in pairs:
         found = ratio(*pair)
         assert found["ci_low"] <= found["ci_high"]
         assert not found["median"] < found["ci_low"]
-        assert not math.isnan(z_score((found, found)))
 
 
 @SEEDED
@@ -246,37 +347,11 @@ def test_less_sure_intervals_decide_no_more(
 ) -> None:
     for test in (below, alike):
         sure, less = (
-            test([(known_factor(a, e), known_factor(b, e)) for a, b in medians], "")
+            test([(factor(a, e), factor(b, e)) for a, b in medians], "")
             for e in (error, error * wider)
         )
         assert less.support <= sure.support
         assert less.contradict <= sure.contradict
-
-
-# -- verdicts --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("support", "contradict", "verdict", "as_a_rule"),
-    [
-        (0, 0, "undecided", "undecided"),
-        (1, 0, "holds", "holds"),
-        (5, 0, "holds", "holds"),
-        (0, 1, "fails", "fails"),
-        (5, 1, "fails", "holds"),
-        (1, 5, "fails", "fails"),
-        (2, 2, "fails", "fails"),  # neither number is larger: not so as a rule
-    ],
-)
-def test_the_verdicts(support: int, contradict: int, verdict: str, as_a_rule: str) -> None:
-    assert Outcome(10, support, contradict, "").verdict == verdict
-    assert Outcome(10, support, contradict, "", as_a_rule=True).verdict == as_a_rule
-
-
-def test_without_comparisons_nothing_is_decided() -> None:
-    for outcome in (below([], ""), alike([], ""), near([], 1, "")):
-        assert counts(outcome) == (0, 0, 0)
-        assert outcome.verdict == "undecided"
 
 
 def test_numbers_by_name() -> None:
@@ -288,7 +363,9 @@ def test_numbers_by_name() -> None:
 TRIALS = 2000
 RUNS = 400
 # A test with false alarms at exactly 5 % has more than these once in 10,000 times.
-MOST_ALARMS = int(stats.binom.isf(1e-4, TRIALS, FALSE_ALARMS))
+MOST_ALARMS = int(stats.binom.isf(1e-4, TRIALS, LEVEL))
+BEST, WORST = 0.1, 1.0
+"""Medians that are told from .3 in every trial."""
 
 
 def medians(generator: np.random.Generator, levels: Any) -> np.ndarray:
@@ -307,52 +384,41 @@ def medians(generator: np.random.Generator, levels: Any) -> np.ndarray:
     return found * np.asarray(levels)[None, :, None]
 
 
-def as_rows(found: np.ndarray) -> list[dict[str, float]]:
-    return [row(*map(float, each)) for each in found]
+def verdicts(generator: np.random.Generator, levels: Any, test: Any) -> list[str]:
+    """Return the verdicts of a test on pairs of medians, trial by trial."""
+    found = []
+    for trial in medians(generator, levels):
+        each = [row(*map(float, numbers)) for numbers in trial]
+        found.append(test(list(zip(each[::2], each[1::2], strict=True)), "").verdict)
+    return found
 
 
-@pytest.mark.parametrize("comparisons", [1, 12])
-def test_equal_medians_are_seldom_found_unequal(comparisons: int) -> None:
-    drawn = medians(np.random.default_rng(comparisons), [0.3] * 2 * comparisons)
-    alarms = 0
-    for trial in drawn:
-        each = as_rows(trial)
-        outcome = below(list(zip(each[::2], each[1::2], strict=True)), "")
-        alarms += bool(outcome.support or outcome.contradict)
-    assert alarms <= MOST_ALARMS
+@pytest.mark.parametrize("comparisons", [1, 6])
+def test_what_is_so_at_no_setting_seldom_fails_or_holds(comparisons: int) -> None:
+    found = verdicts(np.random.default_rng(comparisons), [0.3] * 2 * comparisons, below)
+    assert found.count("fails") <= MOST_ALARMS
+    assert found.count("holds") <= MOST_ALARMS
 
 
-@pytest.mark.parametrize("comparisons", [1, 12])
+def test_one_setting_where_it_is_not_so_seldom_lets_it_hold() -> None:
+    # The worst case of an intersection-union test: all others are beyond doubt.
+    found = verdicts(np.random.default_rng(3), [BEST, WORST] * 5 + [0.3, 0.3], below)
+    assert found.count("holds") <= MOST_ALARMS
+    assert found.count("undecided") >= TRIALS - 2 * MOST_ALARMS
+
+
+@pytest.mark.parametrize("comparisons", [1, 6])
 def test_medians_at_the_border_of_alike_are_seldom_decided(comparisons: int) -> None:
-    drawn = medians(np.random.default_rng(comparisons + 50), [0.3, 0.3 * SIMILAR] * comparisons)
-    alarms = 0
-    for trial in drawn:
-        each = as_rows(trial)
-        outcome = alike(list(zip(each[::2], each[1::2], strict=True)), "")
-        alarms += bool(outcome.support or outcome.contradict)
-    assert alarms <= MOST_ALARMS
+    levels = [0.3, 0.3 * SIMILAR] * comparisons
+    found = verdicts(np.random.default_rng(comparisons + 50), levels, alike)
+    assert found.count("fails") <= MOST_ALARMS
+    assert found.count("holds") <= MOST_ALARMS
 
 
-def test_picking_the_extremes_of_four_gives_no_more_false_alarms() -> None:
-    # The worst case: two of the four at each end of what still counts as alike, in 6 settings.
-    levels = [0.3, 0.3, 0.3 * SIMILAR, 0.3 * SIMILAR] * 6
-    drawn = medians(np.random.default_rng(100), levels)
-    alarms = unaware = 0
-    for trial in drawn:
-        each = as_rows(trial)
-        groups = [each[start : start + 4] for start in range(0, len(each), 4)]
-        ordered = [sorted(group, key=lambda r: r["median"]) for group in groups]
-        pairs = [(group[-1], group[0]) for group in ordered]
-        alarms += bool(alike(pairs, "", picked_from=6).contradict)
-        unaware += bool(alike(pairs, "").contradict)
-    assert alarms <= MOST_ALARMS
-    assert unaware > MOST_ALARMS  # the test can tell
-
-
-def test_true_differences_are_found() -> None:
-    drawn = medians(np.random.default_rng(7), [0.3, 0.45])
-    found = sum(z_score(tuple(as_rows(trial))) < -Z_1 for trial in drawn)  # type: ignore[arg-type]
-    # An error of the logarithm of .8 * sqrt(pi / 2 / 400) = .05 each: log(1.5) is 5.7 of them both.
-    assert found > 0.99 * TRIALS
-    below_all = list(itertools.pairwise(as_rows(drawn[0])))
-    assert below(below_all, "").verdict == "holds"
+def test_the_detectable_difference_is_found_with_its_power() -> None:
+    generator = np.random.default_rng(7)
+    comparison = Comparison(0.0, 0.3)
+    drawn = generator.normal(comparison.detectable, comparison.error, 10_000)
+    found = sum(Outcome((Comparison(each, 0.3),), "").verdict == "holds" for each in drawn)
+    # Once in 10,000 times a binomial with .8 is farther away.
+    assert abs(found / 10_000 - 0.8) < 3.9 * 0.004

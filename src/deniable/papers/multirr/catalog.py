@@ -266,8 +266,8 @@ ANALYSES = (
     ),
     Analysis(
         "decide_claims",
-        ".claims:decide",
-        claims_tables("multirr", ".claims:claims", "mechanism", "projection"),
+        ".claims.decided:decide",
+        claims_tables("multirr", ".claims.decided:claims", "mechanism", "projection"),
         "Deciding what the paper claims in words",
         needs=(
             "multirr_gain_ratios",

@@ -1,0 +1,1 @@
+"""What [multirr] claims in words, and the tests that decide it."""
