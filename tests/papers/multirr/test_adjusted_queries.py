@@ -57,10 +57,16 @@ def queries_of(
 
 
 def column(queries: AdjustedQueries, values: np.ndarray, **output: Any) -> np.ndarray:
-    """Return the runs of one output."""
+    """Return the runs of one output, shape (runs, pairs)."""
     names = enumerate(queries.outputs(cell_of()))
     (found,) = [number for number, each in names if output.items() <= each.items()]
     return values[:, found]
+
+
+def of_random_pairs(values: np.ndarray, seed: int) -> np.ndarray:
+    """Return one answer of each run, to one pair drawn at random: these are independent."""
+    pairs = np.random.default_rng(seed).integers(values.shape[1], size=len(values))
+    return np.asarray(values[np.arange(len(values)), pairs])
 
 
 @pytest.fixture
@@ -75,9 +81,9 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Any]]:
         return reports
 
     def asked(self: AdjustedQueries, generator: Any, replicates: int) -> Any:
-        pairs, queries = ask(self, generator, replicates)
-        found["asked"] += zip(pairs, queries, strict=True)
-        return pairs, queries
+        queries = ask(self, generator, replicates)
+        found["asked"] += zip(self.pairs, queries, strict=True)
+        return queries
 
     monkeypatch.setattr(Protocol, "randomize", recorded)
     monkeypatch.setattr(AdjustedQueries, "_ask", asked)
@@ -249,18 +255,20 @@ def test_a_run_is_what_the_text_says(
         protocol = rr_clusters(data.domain, queries.clusters(cell), p, matrix, "kronecker")
         grouped = [(protocol, records) for _, records in alone]
     assert max(map(len, grouped[0][0].clusters)) == 2
-    for run, (pair, asked) in enumerate(drawn["asked"]):
-        errors, work = slow_run(data, [alone[run], grouped[run]], pair, asked)
+    for run in range(runs):
+        nth = run % len(queries.pairs)
+        pair, asked = drawn["asked"][nth]
+        errors, work = slow_run(data, [alone[run], grouped[run]], pair, asked[run])
         for (number, sigma), (place, method) in itertools.product(
             enumerate(SIGMAS), enumerate(METHODS)
         ):
             ours = column(queries, values, measure="relative_error", sigma=sigma, method=method)
-            assert ours[run] == pytest.approx(errors[number, place], rel=1e-8, abs=1e-9)
+            assert ours[run, nth] == pytest.approx(errors[number, place], rel=1e-8, abs=1e-9)
         for (place, method), (number, what) in itertools.product(
             enumerate(METHODS[2:]), enumerate(WORK)
         ):
             ours = column(queries, values, measure=what, method=method)
-            assert ours[run] == pytest.approx(work[place, number], rel=1e-9, abs=1e-12)
+            assert ours[run, nth] == pytest.approx(work[place, number], rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.usefixtures("_only_singular_warns")
@@ -318,7 +326,8 @@ def test_without_adjustment_errors_are_those_of_counts(
         counts = with_clusters(ClusterQueries(small_data, sigma))
         for method, t_v in (("rr_clusters", 8), ("rr_independent", 1)):
             other = cell | {"t_v": t_v, "dataset": "adult", "projection": projection}
-            slow = column(queries, records, projection=projection, sigma=sigma, method=method)
+            output = {"projection": projection, "sigma": sigma, "method": method}
+            slow = of_random_pairs(column(queries, records, against=None, **output), 3)
             fast = counts(other, np.random.default_rng(2), 3 * RUNS)[:, 0]
             assert stats.ks_2samp(slow, fast).pvalue > ERROR_RATE, (projection, sigma, method)
 
@@ -327,7 +336,9 @@ def test_the_comparison_sees_a_small_difference(small_data: Microdata) -> None:
     queries = queries_of(small_data, ("clip",))
     output = {"sigma": 0.2, "method": "rr_clusters"}
     one, other = (
-        column(queries, queries(cell_of(p=p), np.random.default_rng(p > 0.5), 300), **output)
+        of_random_pairs(
+            column(queries, queries(cell_of(p=p), np.random.default_rng(p > 0.5), 300), **output), 3
+        )
         for p in (0.5, 0.7)
     )
     assert stats.ks_2samp(one, other).pvalue < ERROR_RATE
@@ -340,7 +351,13 @@ def test_outputs_are_named_in_the_order_of_the_columns(small_data: Microdata) ->
     queries = queries_of(small_data, ("simplex", "clip"))
     outputs = queries.outputs(cell_of())
     assert outputs == [
-        {"measure": "relative_error", "projection": projection, "sigma": sigma, "method": method}
+        {
+            "measure": "relative_error",
+            "projection": projection,
+            "sigma": sigma,
+            "method": method,
+            "against": None,
+        }
         for projection in ("simplex", "clip")
         for sigma in (0.2, 0.5)
         for method in (
@@ -350,12 +367,31 @@ def test_outputs_are_named_in_the_order_of_the_columns(small_data: Microdata) ->
             "rr_clusters_adjustment",
         )
     ] + [
-        {"measure": measure, "projection": projection, "sigma": None, "method": method}
+        {
+            "measure": measure,
+            "projection": projection,
+            "sigma": None,
+            "method": method,
+            "against": None,
+        }
         for projection in ("simplex", "clip")
         for method in ("rr_independent_adjustment", "rr_clusters_adjustment")
         for measure in ("sweeps", "gap", "left_out")
     ]
-    assert queries(cell_of(), np.random.default_rng(1), 3).shape == (3, len(outputs))
+    assert queries(cell_of(), np.random.default_rng(1), 3).shape == (3, len(outputs), 6)
+
+
+def test_each_method_is_compared_with_those_before_it(small_data: Microdata) -> None:
+    queries = queries_of(small_data, ("simplex", "clip"))
+    outputs, compared = queries.outputs(cell_of()), queries.compared(cell_of())
+    assert len(compared) == 2 * 2 * 6 * 2  # projections, coverages, pairs of methods, hows
+    for name, how, (first, second) in compared:
+        assert name["measure"] == f"relative_error_{how}"
+        one, other = outputs[first], outputs[second]
+        assert (one["method"], other["method"]) == (name["method"], name["against"])
+        for same in ("projection", "sigma"):
+            assert one[same] == other[same] == name[same]
+        assert METHODS.index(one["method"]) > METHODS.index(other["method"])
 
 
 @pytest.mark.parametrize("mechanism", ["joint", "kronecker"])
@@ -402,16 +438,15 @@ def test_attribute_by_attribute_one_randomization_serves_both_protocols(
         assert np.array_equal(one, other) == same
 
 
-def test_all_methods_answer_the_queries_that_were_asked(
-    small_data: Microdata, drawn: dict[str, list[Any]]
-) -> None:
+def test_each_run_asks_about_every_pair(small_data: Microdata, drawn: dict[str, list[Any]]) -> None:
     queries_of(small_data)(cell_of(), np.random.default_rng(1), 60)
-    pairs = {pair for pair, _ in drawn["asked"]}
-    assert pairs == set(itertools.combinations(small_data.domain.names, 2))
+    pairs = [pair for pair, _ in drawn["asked"]]
+    assert pairs == list(itertools.combinations(small_data.domain.names, 2))
     for pair, asked in drawn["asked"]:
         cells = small_data.domain.project(pair).size
-        assert asked.shape == (len(SIGMAS), cells)
-        assert [math.ceil(sigma * cells - 1e-9) for sigma in SIGMAS] == asked.sum(axis=1).tolist()
+        assert asked.shape == (60, len(SIGMAS), cells)
+        expected = [math.ceil(sigma * cells - 1e-9) for sigma in SIGMAS]
+        assert (asked.sum(axis=2) == expected).all()
 
 
 @pytest.mark.parametrize("mechanism", ["joint", "kronecker"])
@@ -422,7 +457,7 @@ def test_nothing_randomized_leaves_only_the_error_of_independence(
     cell = cell_of(mechanism=mechanism, matrix="diagonal", p=1 - 1e-12)
     values = queries(cell, np.random.default_rng(1), 60)
     inside = np.array([set(pair) in TOGETHER for pair, _ in drawn["asked"]])
-    assert 0 < inside.sum() < 60
+    assert 0 < inside.sum() < inside.size
     for projection, sigma in itertools.product(("clip", "simplex"), SIGMAS):
         of = {
             method: column(queries, values, projection=projection, sigma=sigma, method=method)
@@ -433,11 +468,11 @@ def test_nothing_randomized_leaves_only_the_error_of_independence(
             np.testing.assert_allclose(of[method], 0, atol=1e-9)
         # ... and a pair inside a cluster has lost nothing; outside, methods without adjustment
         # take independence for granted, each the same.
-        np.testing.assert_allclose(of["rr_clusters"][inside], 0, atol=1e-9)
+        np.testing.assert_allclose(of["rr_clusters"][:, inside], 0, atol=1e-9)
         np.testing.assert_allclose(
-            of["rr_clusters"][~inside], of["rr_independent"][~inside], atol=1e-9
+            of["rr_clusters"][:, ~inside], of["rr_independent"][:, ~inside], atol=1e-9
         )
-        assert np.median(of["rr_independent"][inside]) > 0.01
+        assert np.median(of["rr_independent"][:, inside]) > 0.01
     for method in METHODS[2:]:
         sweeps = column(queries, values, projection="clip", measure="sweeps", method=method)
         assert np.all(sweeps == 1)
@@ -453,7 +488,7 @@ def test_the_pairs_of_a_cluster_have_its_distribution_after_adjustment(
     assert not left_out.any()
     for sigma in SIGMAS:
         plain, adjusted = (
-            column(queries, values, sigma=sigma, method=method)[inside]
+            column(queries, values, sigma=sigma, method=method)[:, inside]
             for method in ("rr_clusters", "rr_clusters_adjustment")
         )
         np.testing.assert_allclose(plain, adjusted, atol=1e-3)  # 500 records, gaps to 1e-6
@@ -462,7 +497,7 @@ def test_the_pairs_of_a_cluster_have_its_distribution_after_adjustment(
 def test_it_is_a_simulator_of_studies(small_data: Microdata) -> None:
     queries = queries_of(small_data)
     runs = replicate(queries, 1, "multirr_fig3", cell_of(), replicates=12, block=5)
-    assert runs.shape == (12, len(queries.outputs(cell_of())))
+    assert runs.shape == (12, len(queries.outputs(cell_of())), 6)
 
 
 def test_the_clusters_are_those_of_the_true_dependences(small_data: Microdata) -> None:
