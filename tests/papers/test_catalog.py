@@ -31,7 +31,7 @@ from deniable.pipeline.plan import Plan
 from deniable.records.categorical import Microdata
 from deniable.records.numeric import NumericMicrodata
 from deniable.study.catalog import resolve
-from deniable.study.engine import compare, in_order, plotted, simulate_chunk
+from deniable.study.engine import ComparingSimulator, compare, in_order, plotted, simulate_chunk
 from deniable.study.grid import cells_of_grids
 from deniable.study.published import read_published
 
@@ -90,8 +90,14 @@ def rows_of(table: StudyTable, config: Config, data: Any) -> list[dict[str, Any]
     """Return what names each row of a table under a config, without its numbers."""
     settings = config.study(table.study)
     simulator = STUDIES[table.study].on(data, settings.model_dump())
-    rows = [cell | dict(o) for cell in settings.cells() for o in simulator.outputs(cell)]
+    rows = [cell | output for cell in settings.cells() for output in named_by(simulator, cell)]
     return [row for row in rows if table.holds(row)]
+
+
+def named_by(simulator: Any, cell: Any) -> list[dict[str, Any]]:
+    """Return what names each row of a cell: its outputs, and comparisons of them."""
+    compared = simulator.compared(cell) if isinstance(simulator, ComparingSimulator) else ()
+    return [dict(each) for each in (*simulator.outputs(cell), *(name for name, *_ in compared))]
 
 
 def table_of(table: StudyTable, config: Config, data: Any) -> pd.DataFrame:
@@ -232,8 +238,8 @@ def test_no_number_is_simulated_for_no_table(
         simulator = study.on(data_of(name), settings.model_dump())
         tables = [table for table in TABLES.values() if table.study == name]
         for cell in settings.cells():
-            for output in simulator.outputs(cell):
-                row = cell | dict(output)
+            for output in named_by(simulator, cell):
+                row = cell | output
                 assert any(table.holds(row) for table in tables), row
 
 
@@ -350,7 +356,8 @@ def test_what_a_config_leaves_out_is_not_made(
         name for name, figure in FIGURES.items() if left_out & set(figure.tables)
     }
     # Claims are held against all tables, or not at all; what counts cells takes those there are.
-    assert set(COMPUTED_TABLES) - set(plan.computed_tables()) == {"multirr_claims"}
+    claims = {"multirr_claims", "multirr_claim_readings"}
+    assert set(COMPUTED_TABLES) - set(plan.computed_tables()) == claims
     read = plan.read_by(ANALYSES["summarize_agreement"])
     assert {Path(file).stem for file in read} == {
         "multirr_table1",

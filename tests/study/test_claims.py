@@ -169,8 +169,8 @@ def test_verdicts_are_corrected_over_all_claims() -> None:
         "d": "undecided",
         "e": "depends on the margin",
     }
-    p_values = {"a": 0.001, "b": 0.012, "c": 0.03, "d": 0.4, "e": 0.5}
-    # Holm: .001 < .01, .012 < .0125, .03 > .0167.
+    p_values = {"a": 0.001, "b": 0.012, "c": 0.03, "d": 0.4}
+    # Holm: .001 < .0125, .012 < .0167, .03 > .025.
     assert corrected(p_values, verdicts) == verdicts | {"c": "undecided"}
 
 

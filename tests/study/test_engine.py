@@ -11,6 +11,7 @@ from scipy import stats
 from deniable.errors import DeniableError
 from deniable.files import write_table
 from deniable.sampling import generator_for
+from deniable.study.bootstrap import How
 from deniable.study.engine import (
     Summary,
     agreement,
@@ -323,3 +324,37 @@ def test_agreement_where_nothing_is_printed_is_a_table_without_rows(tmp_path: An
     read = pd.read_csv(tmp_path / "t.csv")
     assert len(read) == 0
     assert list(read)[:3] == ["g", "cells", "agrees"]
+
+
+# -- runs with several answers, and comparisons ----------------------------------------------------
+
+
+class Answers:
+    """Two outputs of three answers a run; the second is the first and 1 more."""
+
+    def outputs(self, cell: Any) -> list[dict[str, Any]]:
+        return [{"which": "one", "against": None}, {"which": "two", "against": None}]
+
+    def compared(self, cell: Any) -> list[tuple[dict[str, Any], How, tuple[int, int]]]:
+        return [({"which": "two", "against": "one"}, "difference", (1, 0))]
+
+    def __call__(self, cell: Any, generator: np.random.Generator, replicates: int) -> np.ndarray:
+        first = generator.normal(size=(replicates, 1, 3))
+        return np.concatenate([first, first + 1], axis=1)
+
+
+def test_runs_with_several_answers_are_summed_up_and_compared_by_runs() -> None:
+    simulator = Answers()
+    setting = {"replicates": 40, "block": 10, "root_seed": 1}
+    found = simulate_chunk(simulator, "s", [{"x": [1]}], chunk=0, chunks=1, **setting)
+    assert found["which"].tolist() == ["one", "two", "two"]
+    assert found["against"].fillna("").tolist() == ["", "", "one"]
+    assert found["replicates"].tolist() == [40] * 3
+    values = replicate(simulator, 1, "s", {"x": 1}, replicates=40, block=10)
+    np.testing.assert_allclose(found["regenerated"][:2], np.median(values, axis=(0, 2)))
+    # The same reports, the same resamples: the difference is known exactly.
+    np.testing.assert_allclose(found.loc[2, ["regenerated", "ci_low", "ci_high"]].astype(float), 1)
+    width = found["ci_high"] - found["ci_low"]
+    assert 0.1 < width[0] == pytest.approx(width[1])
+    again = simulate_chunk(simulator, "s", [{"x": [1]}], chunk=0, chunks=1, **setting)
+    pd.testing.assert_frame_equal(found, again)

@@ -130,12 +130,12 @@ class Outcome:
     def verdict(self) -> Decision:
         """Whether the claim holds."""
         if self.our_margin:
-            verdicts = {self.with_margin(factor)._decided for factor in MARGINS}
+            verdicts = {self.with_margin(factor).by_tests for factor in MARGINS}
             return verdicts.pop() if len(verdicts) == 1 else "depends on the margin"
-        return self._decided
+        return self.by_tests
 
     @property
-    def _decided(self) -> Decision:
+    def by_tests(self) -> Decision:
         holds, fails = self.p_values
         if fails <= LEVEL:
             return "fails"

@@ -13,7 +13,7 @@ from tests.slow_variants import slow
 from deniable.channels import ProductChannel
 from deniable.errors import DeniableError
 from deniable.papers.multirr import pair_queries
-from deniable.papers.multirr.pair_queries import ESTIMATORS, PairQueries
+from deniable.papers.multirr.pair_queries import ESTIMATORS, GainQueries, PairQueries
 from deniable.randomized_response.protocols import rr_channel, rr_independent
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
@@ -106,6 +106,25 @@ def test_outputs_are_named_in_the_order_of_the_columns(small_data: Microdata) ->
         for measure in ("absolute_error", "relative_error")
     ]
     assert queries(CELL, np.random.default_rng(1), 7).shape == (7, 8)
+
+
+def test_gains_are_compared_where_the_text_compares_them(small_data: Microdata) -> None:
+    queries = GainQueries(small_data, (0.1, 0.4, 0.5, 0.6))
+    outputs, compared = queries.outputs(CELL), queries.compared(CELL)
+    found = set()
+    for name, how, (first, second) in compared:
+        one, other = outputs[first], outputs[second]
+        assert (how, name["measure"]) == ("ratio", f"{one['measure']}_ratio")
+        assert one["measure"] == other["measure"]
+        assert (name["estimator"], name["sigma"]) == (one["estimator"], one["sigma"])
+        if one["sigma"] == other["sigma"]:
+            assert name["against"] == other["estimator"]
+        else:
+            assert name["against"] == f"sigma = {other['sigma']:g}"
+            found.add((one["sigma"], other["sigma"]))
+    # Neighbours, one half with all others, and .4 with the rest of the cells.
+    assert found == {(0.1, 0.4), (0.4, 0.5), (0.5, 0.6), (0.1, 0.5), (0.4, 0.6)}
+    assert len(compared) == 2 * (4 + 2 * 5)
 
 
 def test_nothing_randomized_leaves_only_the_error_of_independence(

@@ -23,7 +23,7 @@ from deniable.papers.multirr.sections import (
     pairs,
     panels,
 )
-from deniable.papers.multirr.verdicts import claims, overall, printed_table, tally
+from deniable.papers.multirr.verdicts import in_words, printed_table
 from deniable.randomized_response import Assessment, PairEstimator
 
 
@@ -158,62 +158,9 @@ def test_layout_is_that_of_the_paper() -> None:
     assert printed_table({"t": table.drop(index=1)}, "t")["rows"][0]["cells"][0][1] is None
 
 
-def claim(name: str, mechanism: str, projection: str, verdict: str) -> dict[str, Any]:
-    row = {"claim": name, "mechanism": mechanism, "projection": projection, "verdict": verdict}
-    row |= {"section": "6.5", "printed": "raw randomized data", "test": "sigma >= .3"}
-    return row | {"figure": "rr_clusters_adjustment: 0.1, rr_clusters: 0.2"}
-
-
-def test_claims_span_what_makes_no_difference_to_them() -> None:
-    table = pd.DataFrame(
-        [
-            claim("a", "any", "clip", "holds"),
-            claim("a", "any", "simplex", "fails"),
-            claim("b", "joint", "clip", "holds"),
-            claim("b", "kronecker", "simplex", "holds"),
-            claim("c", "any", "any", "undecided"),
-        ]
-    )
-    grid = claims({"multirr_claims": table})
-    assert (grid["projections"], grid["mechanisms"]) == (
-        ["clip", "simplex"],
-        ["joint", "kronecker"],
-    )
-    assert [[(c["span"], c.get("verdict")) for c in row["cells"]] for row in grid["claims"]] == [
-        [(2, "holds"), (2, "fails")],
-        [(1, "holds"), (1, None), (1, None), (1, "holds")],
-        [(4, "undecided")],
-    ]
-    assert [row["overall"] for row in grid["claims"]] == ["depends", "holds", "undecided"]
-    assert tally({"multirr_claims": table}) == {"holds": 1, "depends": 1, "undecided": 1}
-    first = grid["claims"][0]
-    assert first["printed"] == "raw randomized data"
-    assert first["test"] == "σ ≥ .3"
-    assert first["cells"][0]["figure"] == "RR-Clusters + Adjustment: 0.1, RR-Clusters: 0.2"
-
-
-def test_a_claim_about_neither_mechanism_nor_projection_stands_alone() -> None:
-    grid = claims({"multirr_claims": pd.DataFrame([claim("c", "any", "any", "fails")])})
-    assert grid["claims"][0]["cells"][0]["span"] == 1
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "found"),
-    [
-        (["holds", "holds"], "holds"),
-        (["fails"], "fails"),
-        (["undecided", "undecided"], "undecided"),
-        (["holds", "undecided"], "depends"),
-        (["holds", "fails"], "depends"),
-        (["surrogate", "surrogate"], "surrogate"),
-    ],
-)
-def test_what_the_verdicts_of_a_claim_come_to(verdicts: list[str], found: str) -> None:
-    assert overall(verdicts) == found
-
-
-def test_without_claims_there_is_nothing_to_count() -> None:
-    assert tally({}) == {}
+def test_methods_are_called_as_readers_know_them() -> None:
+    found = in_words("rr_clusters_adjustment: 0.1, rr_clusters: 0.2, sigma >= .3")
+    assert found == "RR-Clusters + Adjustment: 0.1, RR-Clusters: 0.2, σ ≥ .3"
 
 
 # -- the example, the analyses ---------------------------------------------------------------------

@@ -130,6 +130,7 @@ TABLES = (
 
 PRINTED_NUMBERS = (*PRINTED_TABLES, "multirr_sensitivity")  # beside simulated ones
 AGREEMENT = ("agrees", "differs", "median_ratio", "typical_factor", "rank_correlation")
+FIT = ("statistic", "p_value")
 of_adult = partial(Analysis, data=("adult",), settings="studies.multirr_tables")
 ANALYSES = (
     Analysis(
@@ -139,7 +140,14 @@ ANALYSES = (
             AnalysisTable(
                 "multirr_agreement",
                 "study.engine:agreement",
-                Columns(("dataset", "matrix", "mechanism", "projection"), by_chance=AGREEMENT),
+                Columns(
+                    ("dataset", "matrix", "mechanism", "projection"), by_chance=AGREEMENT + FIT
+                ),
+            ),
+            AnalysisTable(
+                "multirr_misfit",
+                ".verdicts:misfit",
+                Columns((*CLUSTER_QUERY_KEYS[:5], "t_v"), by_chance=("ratio",)),
             ),
         ),
         "Counting which printed numbers hold",
@@ -171,7 +179,9 @@ ANALYSES = (
             AnalysisTable(
                 "multirr_threshold_trend",
                 ".verdicts:threshold_trend",
-                Columns(("dataset", "mechanism", "p", "t_v"), by_chance=("statistic", "p_value")),
+                Columns(
+                    ("dataset", "mechanism", "p", "t_v"), by_chance=(*FIT, "p_value_without_worst")
+                ),
             ),
         ),
         "Testing whether the printed trend over T_d is more than chance",

@@ -43,7 +43,7 @@ class OfTrueRecords:
 
     @cached_property
     def dependences(self) -> pd.DataFrame:
-        """Dependences on the true data, as the paper's experiments use them."""
+        """Dependences on the true data: an inference, see the report's section on clusters."""
         return dependences(self.data, self.ordinal)
 
     def clusters(self, cell: Mapping[str, Any]) -> Clusters:

@@ -1,6 +1,8 @@
 """What of [multirr] comes out again: printed numbers, and clusters; as the page shows it."""
 
+from collections.abc import Mapping, Sequence
 from itertools import product
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -18,14 +20,65 @@ from deniable.study import Given, agreement
 
 TREND_COLUMNS = (
     *("dataset", "mechanism", "p", "t_v", "clusterings", "printed_low", "printed_high"),
-    *("statistic", "degrees_of_freedom", "p_value"),
+    *("statistic", "degrees_of_freedom", "p_value", "p_value_without_worst"),
 )
+READING = ("dataset", "matrix", "mechanism", "projection")
 
 
 def agreement_by_reading(given: Given) -> dict[str, pd.DataFrame]:
-    """Count which printed numbers hold under each reading, mechanism and projection."""
-    names = ("dataset", "matrix", "mechanism", "projection")
-    return {"multirr_agreement": agreement(pd.concat(given.tables.values()), names)}
+    """Count which printed numbers hold under each reading, and test each reading as a whole."""
+    results = pd.concat(given.tables.values())
+    counted = agreement(results, READING)
+    return {
+        "multirr_agreement": counted.merge(joint_fit(results), on=list(READING)),
+        "multirr_misfit": misfit(results),
+    }
+
+
+def joint_fit(results: pd.DataFrame) -> pd.DataFrame:
+    """Test for each reading that all printed numbers are medians of its experiment.
+
+    The statistic is the sum over cells of the squared differences to ours, in units of their
+    standard errors: that of our median, and that of a printed one over `PRINTED_RUNS` runs, which
+    is taken as ours scaled. By the normal approximation it is chi-squared, a degree of freedom a
+    cell, if the reading is right. Results are as `agreement_by_reading` takes them.
+    """
+    printed = results.dropna(subset=["published"])
+    error = (printed["ci_high"] - printed["ci_low"]) / (2 * Z_95)
+    widened = error * np.sqrt(1 + printed["replicates"] / PRINTED_RUNS)
+    scores = ((printed["published"] - printed["regenerated"]) / widened) ** 2
+    rows = []
+    for reading, squares in scores.groupby([printed[name] for name in READING]):
+        fit = _chi_square(float(squares.sum()), len(squares))
+        rows.append(dict(zip(READING, reading, strict=True)) | fit)
+    columns = [*READING, "statistic", "degrees_of_freedom", "p_value"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def misfit(results: pd.DataFrame) -> pd.DataFrame:
+    """Say where a reading misses the printed numbers: by p and T_v, pooled over T_d.
+
+    Columns: the reading, ``p``, ``t_v``, ``cells``, and ``ratio``, the geometric mean of ours over
+    the printed ones, with ``ci_low`` and ``ci_high`` for the errors of both.
+    """
+    printed = results.dropna(subset=["published"])
+    logs = np.log(printed["regenerated"] / printed["published"])
+    error = np.log(printed["ci_high"] / printed["ci_low"]) / (2 * Z_95)
+    widened = error * np.sqrt(1 + printed["replicates"] / PRINTED_RUNS)
+    keys = [*READING, "p", "t_v"]
+    grouped = pd.DataFrame({"log": logs, "square": widened**2}).groupby(
+        [printed[name] for name in keys]
+    )
+    found = grouped["log"].agg(["size", "mean"]).rename(columns={"size": "cells"})
+    reach = Z_95 * np.sqrt(grouped["square"].sum()) / found["cells"]
+    ends = {
+        "ratio": found["mean"],
+        "ci_low": found["mean"] - reach,
+        "ci_high": found["mean"] + reach,
+    }
+    return (
+        found[["cells"]].assign(**{name: np.exp(end) for name, end in ends.items()}).reset_index()
+    )
 
 
 def trend(given: Given) -> dict[str, pd.DataFrame]:
@@ -52,7 +105,8 @@ def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFra
         ``dataset``, ``mechanism`` (whose error is used), ``p``, ``t_v``, ``clusterings`` (how many
         different ones the T_d give: 1), ``printed_low``, ``printed_high``, ``statistic``,
         ``degrees_of_freedom``, ``p_value``; then a row for each dataset and mechanism with ``p``
-        and ``t_v`` empty: the sum over all.
+        and ``t_v`` empty: the sum over all, and ``p_value_without_worst``, that of the sum without
+        the test of the largest statistic.
     """
     names = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
     clusterings: dict[Any, int] = names.groupby("t_v").nunique().to_dict()
@@ -66,9 +120,9 @@ def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFra
         ]
         if tests:
             whole = which | {"p": None, "t_v": None, "clusterings": 1} | _range(table["published"])
-            statistic = sum(test["statistic"] for test in tests)
-            freedom = sum(test["degrees_of_freedom"] for test in tests)
-            rows += [*tests, whole | _chi_square(statistic, freedom)]
+            others = sorted(tests, key=itemgetter("statistic"))[:-1]
+            rows += [*tests, whole | _sum_of(tests)]
+            rows[-1]["p_value_without_worst"] = _sum_of(others)["p_value"] if others else None
     return pd.DataFrame(rows, columns=list(TREND_COLUMNS)).astype({"p": "Float64", "t_v": "Int64"})
 
 
@@ -84,6 +138,11 @@ def _one_median(cells: pd.DataFrame) -> dict[str, float]:
 
 def _range(printed: "pd.Series[float]") -> dict[str, float]:
     return {"printed_low": printed.min(), "printed_high": printed.max()}
+
+
+def _sum_of(tests: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    freedom = sum(test["degrees_of_freedom"] for test in tests)
+    return _chi_square(sum(test["statistic"] for test in tests), freedom)
 
 
 def _chi_square(statistic: float, freedom: int) -> dict[str, float]:
@@ -123,7 +182,12 @@ def printed_table(tables: Tables, name: str) -> dict[str, Any]:
 def readings(tables: Tables) -> dict[str, Any]:
     """Prepare what agrees under the other readings of the matrix, and other projections."""
     found = tables["multirr_agreement"]
-    return {"rows": found[~is_as_printed(found)], "keys": CLUSTER_QUERY_KEYS}
+    missed = tables.get("multirr_misfit", found.iloc[:0])
+    return {
+        "rows": found[~is_as_printed(found)],
+        "misfit": rows_of(missed[is_as_printed(missed)]),
+        "keys": CLUSTER_QUERY_KEYS,
+    }
 
 
 def is_as_printed(agreement: pd.DataFrame) -> "pd.Series[bool]":
