@@ -128,8 +128,8 @@ class Columns:
 
 def claims_columns(*keys: str) -> Columns:
     """Return what the columns of a table of claims are, of which only verdicts are kept."""
-    said = ("section", "printed", "test", "figure", "support", "contradict")
-    return Columns(keys, by_chance=said, decided_elsewhere=True)
+    said = "section printed test figure support contradict holds fails worst worst_low worst_high"
+    return Columns(keys, by_chance=(*said.split(), "p_value", "detectable"), decided_elsewhere=True)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from jinja2 import BytecodeCache, FileSystemBytecodeCache
+from scipy import stats
 from tests.display.section_page import render_section
 from tests.papers.idp.tables import (
     EPSILONS,
@@ -29,6 +30,7 @@ from deniable.papers.idp import (
     settings as config_idp,
     sse as idp_sse,
 )
+from deniable.papers.idp.audit_section import audit
 from deniable.papers.idp.names import (
     AUDITED,
     CLUSTERED,
@@ -43,7 +45,6 @@ from deniable.papers.idp.names import (
 )
 from deniable.papers.idp.overview import overview
 from deniable.papers.idp.sections import (
-    audit,
     claims,
     forests,
     forests_of,
@@ -146,6 +147,7 @@ SHOWN_IN = {
     **dict.fromkeys(("idp_fig3", "idp_fig4"), ("overview", "sse")),
     **dict.fromkeys(("idp_fig5", "idp_fig6"), ("overview", "forests")),
     "idp_claims": ("claims",),
+    "idp_expected_sse": ("sse",),
 }
 """The sections that show a table, if not the page and the audit."""
 MISSING = [
@@ -293,6 +295,14 @@ def test_what_the_figures_of_errors_say_is_counted(tables: dict[str, pd.DataFram
     turned.loc[turned["method"] == "least_dp", "mean_sse"] = 1e6
     found = sse({"idp_fig3": turned})["datasets"]["census"]
     assert found["below_least"] == (settings, settings)
+
+
+def test_simulation_is_confirmed_over_all_cells(tables: dict[str, pd.DataFrame]) -> None:
+    cells = 2 * len(EPSILONS) * len(FACTORS) * (1 + 3 * len(SIZES))
+    found = sse(tables)["confirmed"]
+    assert (found["cells"], found["sum"]) == (cells, 4 * cells)
+    assert found["p"] == pytest.approx(stats.chi2.sf(4 * cells, cells))
+    assert f"of {cells} cells sum up to {4 * cells}" in words(render("sse", tables))
 
 
 def test_a_trap_is_called_one_only_where_it_is_one(tables: dict[str, pd.DataFrame]) -> None:

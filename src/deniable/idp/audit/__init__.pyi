@@ -16,6 +16,7 @@ from .report import (
     CLAIM_TOLERANCE as CLAIM_TOLERANCE,
     FIXED as FIXED,
     FROZEN as FROZEN,
+    OF_FIXED_CLUSTERS as OF_FIXED_CLUSTERS,
     VARIANTS as VARIANTS,
     AuditedFile as AuditedFile,
     ClusteredFile as ClusteredFile,
