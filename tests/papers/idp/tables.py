@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.papers.idp.names import FOREST_TITLES, MASKED, SSE_TITLES
+from deniable.papers.idp.names import FOREST_TITLES, MASKED, NEAREST, SSE_TITLES
 from deniable.study import claim_columns
 
 EPSILONS, FACTORS, SIZES = (0.01, 0.1, 1.0), (1.5, 10.0), (3, 10)
@@ -38,6 +38,7 @@ PROTECTION_COLUMNS = [
     "microaggregation",
     "less_protection",
     "replicates",
+    "score",
 ]
 CLUSTER_COLUMNS = [
     "dataset",
@@ -207,14 +208,16 @@ def protection_table() -> pd.DataFrame:
     for method, epsilon in itertools.product(CLUSTERED, EPSILONS):
         told = math.inf if method == "idp_cbls" else 0.0
         measure = "loss between clusters with one mean"
-        rows.append(("none", measure, method, 3, epsilon, told, 0.0, told > 0, np.nan))
+        rows.append(("none", measure, method, 3, epsilon, told, 0.0, told > 0, np.nan, np.nan))
     for dataset, k in itertools.product(("census", "wine"), SIZES):
         measure = "values known for certain"
-        rows.append((dataset, measure, "idp_cbls", k, np.nan, 0.037, 0.0195, True, np.nan))
+        of = (dataset, measure, "idp_cbls", k, np.nan)
+        rows.append((*of, 0.037, 0.0195, True, np.nan, np.nan))
         for method, epsilon in itertools.product(MASKED, EPSILONS):
             linked = 0.2 * epsilon if method == "idp_cbls" else 0.001
-            measure = "records linked"
-            rows.append((dataset, measure, method, k, epsilon, linked, 0.998, False, 1000))
+            for measure, share in (("records linked", linked), (NEAREST, linked / 2)):
+                of = (dataset, measure, method, k, epsilon)
+                rows.append((*of, share, 0.998, False, 1000, "squared, likelihood"))
     return pd.DataFrame(rows, columns=list(PROTECTION_COLUMNS)).assign(data_source="original")
 
 

@@ -20,6 +20,7 @@ from deniable.papers.idp.names import (
     FROZEN,
     LINKED,
     MASKED,
+    NEAREST,
     SHUFFLED,
     Shown,
     data_driven,
@@ -200,5 +201,9 @@ def _protection(table: pd.DataFrame | None) -> dict[str, Any] | None:
             row | {"alone": float(next(iter(row["cells"].values()))["microaggregation"])}
             for row in by_method
         ],
+        "nearest": {
+            tuple(row[name] for name in ("dataset", "k", "method", "epsilon")): row["value"]
+            for row in rows_of(where(table, measure=NEAREST))
+        },
         "linked_methods": [name for name in MASKED if name in set(linked["method"])],
     }

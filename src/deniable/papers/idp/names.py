@@ -40,6 +40,7 @@ FROZEN, AS_IT_RUNS = "scale frozen", "as it runs"
 ANEW, ALL = "formed anew", "all attributes"
 CERTIFICATE, SHUFFLED = "released numbers", "random order"
 LINKED, CERTAIN = "records linked", "values known for certain"
+NEAREST = "records linked by the nearest"
 UNITS = {
     "centroid": "one centroid",
     "attribute": "all centroids of an attribute",
