@@ -145,6 +145,23 @@ def test_least_sse_bounds_randomized_exchange_exactly() -> None:
         assert mse >= 0.25 * math.exp(-two_changes) - 1e-12
 
 
+def test_nine_equal_columns_need_not_keep_to_the_least() -> None:
+    # Half of the records have 0 in all columns, half 1. One randomized response of a record with
+    # epsilon = 1, copied to all columns: the best guess has the error p (1 - p), p = 1 / (1 + e).
+    # Nine independent ones have 1/9 of epsilon each, and at least exp(-2 / 9) / 4.
+    values = np.repeat([[0.0], [1.0]], 10, axis=0).repeat(9, axis=1)
+    names = tuple("abcdefghi")
+    data = NumericMicrodata(names, values, "class", ("all",), np.zeros(20, dtype=np.int8))
+    least = least_dp_sse(data, 1.0)
+    variance = 0.25 * 20 / 19
+    assert least == pytest.approx(0.25 * math.exp(-2 / 9) / variance, rel=1e-12)
+    p = 1 / (1 + math.e)
+    assert math.log((1 - p) / p) == pytest.approx(1.0)
+    assert p * (1 - p) / variance < 0.99 * least
+    # Nor need what knows the order: the file as somebody guessed it tells nothing, and is right.
+    assert mean_sse(values, values.copy()) == 0 < least
+
+
 def test_bins_reach_the_maximum() -> None:
     values = np.array([[1.0, 2.0], [4.0, 1.0]])
     assert bins_of_domain(domain_bounds(values, 1.5), values) == 24

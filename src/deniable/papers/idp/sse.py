@@ -6,9 +6,10 @@ Beside the four methods of the text:
   privacy (`deniable.idp.true_dp`);
 - ``dp_synthetic``: every record gets values drawn from noisy histograms of its class;
 - ``no_data``: 0 for every value, which nobody's data have gone into: epsilon is 0;
-- ``least_dp``: not a release but a bound. No release of the attributes one by one, with
-  epsilon-differential privacy for a record, has a smaller expected mean SSE (`least_dp_sse`). What
-  is below it has no such epsilon.
+- ``least_dp``: not a release but a bound. No release of attributes that are drawn independently of
+  each other, each from its own values and classes and blind to the records' order, has a smaller
+  expected mean SSE with epsilon-differential privacy for a record (`least_dp_sse`). Of such
+  releases, as all here are, what is below it has no such epsilon.
 """
 
 from collections.abc import Mapping
@@ -150,7 +151,11 @@ class IdpSse:
 
 
 def least_dp_sse(data: NumericMicrodata, epsilon: float) -> float:
-    """Return the least mean SSE of a release with true epsilon-DP, attribute by attribute.
+    """Return the least mean SSE of independent releases of the attributes with true epsilon-DP.
+
+    It holds under two conditions only: the attributes are released independently, each from its own
+    values (and public classes), and blind to the order of the records. Nine equal binary columns
+    released by one randomized response have less; so has a file that was guessed beforehand.
 
     *Proof.* Deal out an attribute's values among the records of each (public) class at random. To
     exchange the values of two records takes two changes of a record, so what is released is at most
