@@ -22,6 +22,7 @@ from .claims import (
 )
 from .comparisons import (
     LEVEL as LEVEL,
+    MARGINS as MARGINS,
     SIMILAR as SIMILAR,
     Comparison as Comparison,
     Kind as Kind,

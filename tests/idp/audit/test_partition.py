@@ -20,7 +20,6 @@ from deniable.idp.audit.attack import (
     certain_values,
     largest_accuracy,
     likelihood_attack,
-    linked_share,
     partition_attack,
     told_beyond_means,
 )
@@ -266,13 +265,6 @@ def test_certain_values_by_hand() -> None:
     values = np.array([0, 0, 0, 1, 2, 3, 5, 5, 5, 5, 5, 5, 7, 7, 7], dtype=float)
     found = certain_values(Cut(values, 3, 9.0))
     assert (found.microaggregated, found.exact_centroids) == (0.6, 0.8)
-
-
-def test_linked_share() -> None:
-    true = np.array([[1.0, 5.0], [2.0, 9.0], [4.0, 1.0]])
-    assert linked_share(true, true) == 1.0
-    assert linked_share(true, np.ones_like(true)) == pytest.approx(1 / 3)
-    assert linked_share(true, true[[1, 2, 0]]) == 0.0
 
 
 def test_the_audited_mechanism_is_the_one_that_ships() -> None:

@@ -10,7 +10,14 @@ import pytest
 from tests.papers.idp.tables import ATTACK_COLUMNS, CLUSTER_COLUMNS, PROTECTION_COLUMNS
 
 from deniable.display.style import save
-from deniable.idp.audit.report import COLUMNS, AuditedFile, ClusteredFile, audit_file, holds
+from deniable.idp.audit.report import (
+    COLUMNS,
+    OF_FIXED_CLUSTERS,
+    AuditedFile,
+    ClusteredFile,
+    audit_file,
+    holds,
+)
 from deniable.idp.methods import Variant
 from deniable.idp.microaggregation import Ranking
 from deniable.papers.idp import figures
@@ -76,7 +83,9 @@ def test_verdicts_follow_from_the_numbers(audit: pd.DataFrame) -> None:
 
 
 def test_what_holds_and_what_does_not(audit: pd.DataFrame) -> None:
-    public = audit[(audit["domain"] == "public") & (audit["note"] == "")]
+    public = audit[(audit["domain"] == "public") & audit["note"].isin(["", OF_FIXED_CLUSTERS])]
+    conditional = public["note"] == OF_FIXED_CLUSTERS
+    assert (conditional == (public["clusters"] == "fixed")).all()
 
     def verdicts(method: str, unit: str, clusters: str, reading: str) -> set[bool]:
         rows = public[

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from jinja2 import BytecodeCache, FileSystemBytecodeCache
+from scipy import stats
 from tests.display.section_page import render_section
 from tests.papers.idp.tables import (
     EPSILONS,
@@ -29,6 +30,7 @@ from deniable.papers.idp import (
     settings as config_idp,
     sse as idp_sse,
 )
+from deniable.papers.idp.audit_section import audit
 from deniable.papers.idp.names import (
     AUDITED,
     CLUSTERED,
@@ -43,7 +45,6 @@ from deniable.papers.idp.names import (
 )
 from deniable.papers.idp.overview import overview
 from deniable.papers.idp.sections import (
-    audit,
     claims,
     forests,
     forests_of,
@@ -146,6 +147,7 @@ SHOWN_IN = {
     **dict.fromkeys(("idp_fig3", "idp_fig4"), ("overview", "sse")),
     **dict.fromkeys(("idp_fig5", "idp_fig6"), ("overview", "forests")),
     "idp_claims": ("claims",),
+    "idp_expected_sse": ("sse",),
 }
 """The sections that show a table, if not the page and the audit."""
 MISSING = [
@@ -226,15 +228,15 @@ def test_a_promise_that_is_kept_is_not_called_broken(tables: dict[str, pd.DataFr
     broken = words(render("overview", tables))
     assert "no finite ε at all" in broken
     assert "An iDP release is microaggregation with noise" in broken
-    assert "Noise does work against linkage" in broken
+    assert "under iDP-CBLS in at least 2.00 % at ε = 0.1" in broken
+    assert "What one intruder finds is a lower bound" in broken
+    assert "Noise does work" not in broken
     assert "DP-UM keeps its promise for centroids" in broken
     table = tables["idp_audit"].copy()
     kept = {"exact_or_lower_bound": table["claimed_epsilon"], "times_claimed": 1.0, "holds": True}
     page = words(render("overview", tables | {"idp_audit": table.assign(**kept)}))
     for said in ("no finite ε at all", "An iDP release is microaggregation", "guarantees nothing"):
         assert said not in page
-    linked = tables["idp_protection"].assign(value=1.0)
-    assert "Noise does work" not in words(render("overview", tables | {"idp_protection": linked}))
 
 
 def test_values_are_certain_only_where_noise_is_missing(tables: dict[str, pd.DataFrame]) -> None:
@@ -295,6 +297,14 @@ def test_what_the_figures_of_errors_say_is_counted(tables: dict[str, pd.DataFram
     assert found["below_least"] == (settings, settings)
 
 
+def test_simulation_is_confirmed_over_all_cells(tables: dict[str, pd.DataFrame]) -> None:
+    cells = 2 * len(EPSILONS) * len(FACTORS) * (1 + 3 * len(SIZES))
+    found = sse(tables)["confirmed"]
+    assert (found["cells"], found["sum"]) == (cells, 4 * cells)
+    assert found["p"] == pytest.approx(stats.chi2.sf(4 * cells, cells))
+    assert f"of {cells} cells sum up to {4 * cells}" in words(render("sse", tables))
+
+
 def test_a_trap_is_called_one_only_where_it_is_one(tables: dict[str, pd.DataFrame]) -> None:
     page = render("forests", tables)
     trapped, free = page.split("<h3>White wine</h3>")
@@ -346,6 +356,7 @@ def test_the_audit_is_summed_up(tables: dict[str, pd.DataFrame]) -> None:
     assert certified["dp"]["cells"][1.0, "all"]["verdict"] == "undecided"
     assert found["domain"]["endless"] == ["DP-UM", "iDP-LS", "iDP-CBLS"]
     assert found["protection"]["linked"][0]["alone"] == 0.998
+    assert found["protection"]["nearest"]["census", 10, "idp_cbls", 1.0] == 0.1
 
 
 def test_headings_of_the_audit_follow_what_was_found(tables: dict[str, pd.DataFrame]) -> None:

@@ -4,18 +4,20 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
-from scipy import optimize
+from scipy import optimize, stats
 
 from deniable.errors import DeniableError
 from deniable.idp import bins_of_domain
 from deniable.idp.methods import METHODS, domain_bounds, masking
 from deniable.idp.utility import expected_sse, mean_sse, sample_variances
-from deniable.papers.idp.sse import SSE_COMPETITORS, IdpSse, least_dp_sse
+from deniable.papers.idp.sse import SSE_COMPETITORS, IdpSse, expected_table, least_dp_sse
 from deniable.records.numeric import NumericMicrodata
 from deniable.sampling import SeededNoise
 from deniable.study.engine import simulate_chunk
 
+HALF = {"mean_sse": 0.5, "ci_low": 0.5, "ci_high": 0.5}  # without error
 CELL = {"epsilon": 1.0, "domain_factor": 1.5}
 
 
@@ -69,6 +71,44 @@ def test_outputs_and_cells_make_the_columns(records: NumericMicrodata) -> None:
     assert len(table) == 2 * 2 * 2
 
 
+@pytest.fixture(scope="module")
+def simulated(records: NumericMicrodata) -> pd.DataFrame:
+    grid = {"method": [*METHODS, "no_data"], "epsilon": [0.1, 1.0], "domain_factor": [1.5, 10.0]}
+    of = {"chunk": 0, "chunks": 1, "replicates": 200, "block": 200, "root_seed": 3}
+    table = simulate_chunk(IdpSse(records, (3, 10)), "s", [grid], **of, summary="mean")
+    return table.rename(columns={"regenerated": "mean_sse"}).assign(data_source="original")
+
+
+def test_simulated_errors_are_the_expected_ones_jointly(
+    records: NumericMicrodata, simulated: pd.DataFrame
+) -> None:
+    found = expected_table("small", records, simulated)
+    assert len(found) == 4 + 3 * 4 * 2  # dp once, whatever k
+    assert set(found["method"]) == set(METHODS)
+    assert set(found.loc[found["method"] == "dp", "k"]) == {0}
+    p = stats.chi2.sf((found["standardized"] ** 2).sum(), len(found))
+    assert 1e-6 < p < 1 - 1e-6  # by chance 2e-6
+    wrong = expected_table("small", records.select(["b", "a", "c"]), simulated)
+    pd.testing.assert_series_equal(wrong["expected_sse"], found["expected_sse"])
+    wrong = expected_table("small", records.select(["a", "b"]), simulated)
+    assert stats.chi2.sf((wrong["standardized"] ** 2).sum(), len(wrong)) < 1e-12
+
+
+def test_standardized_differences_are_normal_scores() -> None:
+    # Two runs: Student's distribution with one degree of freedom, whose upper quartile is 1.
+    data = NumericMicrodata(("a",), [[0.0], [2.0]], "class", ("x",), [0, 0])
+    row = {"method": "idp_ls", "epsilon": 1.0, "domain_factor": 1.0, "k": 2, "replicates": 2}
+    expected = expected_table("two", data, pd.DataFrame([row | HALF]))["expected_sse"][0]
+    reach = stats.t(1).ppf(0.975)
+    one = {
+        "mean_sse": expected - 1,
+        "ci_low": expected - 1 - reach,
+        "ci_high": expected - 1 + reach,
+    }
+    found = expected_table("two", data, pd.DataFrame([row | one, row | HALF | {"k": 1}]))
+    assert found["standardized"].tolist() == [pytest.approx(stats.norm.ppf(0.25)), 0.0]
+
+
 def test_least_sse_is_the_least() -> None:
     # Variances within classes of unequal share: the budget's best split, found by search.
     generator = np.random.default_rng(5)
@@ -103,6 +143,23 @@ def test_least_sse_bounds_randomized_exchange_exactly() -> None:
             / 2
         )
         assert mse >= 0.25 * math.exp(-two_changes) - 1e-12
+
+
+def test_nine_equal_columns_need_not_keep_to_the_least() -> None:
+    # Half of the records have 0 in all columns, half 1. One randomized response of a record with
+    # epsilon = 1, copied to all columns: the best guess has the error p (1 - p), p = 1 / (1 + e).
+    # Nine independent ones have 1/9 of epsilon each, and at least exp(-2 / 9) / 4.
+    values = np.repeat([[0.0], [1.0]], 10, axis=0).repeat(9, axis=1)
+    names = tuple("abcdefghi")
+    data = NumericMicrodata(names, values, "class", ("all",), np.zeros(20, dtype=np.int8))
+    least = least_dp_sse(data, 1.0)
+    variance = 0.25 * 20 / 19
+    assert least == pytest.approx(0.25 * math.exp(-2 / 9) / variance, rel=1e-12)
+    p = 1 / (1 + math.e)
+    assert math.log((1 - p) / p) == pytest.approx(1.0)
+    assert p * (1 - p) / variance < 0.99 * least
+    # Nor need what knows the order: the file as somebody guessed it tells nothing, and is right.
+    assert mean_sse(values, values.copy()) == 0 < least
 
 
 def test_bins_reach_the_maximum() -> None:

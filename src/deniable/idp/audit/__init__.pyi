@@ -4,11 +4,11 @@ from .attack import (
     certain_values as certain_values,
     largest_accuracy as largest_accuracy,
     likelihood_attack as likelihood_attack,
-    linked_share as linked_share,
     partition_attack as partition_attack,
     told_beyond_means as told_beyond_means,
 )
 from .certificate import certificate as certificate
+from .linkage import Linkage as Linkage, link_records as link_records
 from .report import (
     ALL as ALL,
     ANEW as ANEW,
@@ -16,6 +16,7 @@ from .report import (
     CLAIM_TOLERANCE as CLAIM_TOLERANCE,
     FIXED as FIXED,
     FROZEN as FROZEN,
+    OF_FIXED_CLUSTERS as OF_FIXED_CLUSTERS,
     VARIANTS as VARIANTS,
     AuditedFile as AuditedFile,
     ClusteredFile as ClusteredFile,

@@ -18,7 +18,7 @@ cluster that the microaggregated file does not show, and the preprocessed centro
 cluster's mean. Two clusters with the same mean are one and the same after microaggregation; the
 loss between their releases (`told_beyond_means`) is, with ``idp_cbls``, infinite for (1, 2, 3) and
 (2, 2, 2): the latter is released as exactly 2, and whoever sees a value without noise knows all
-three values. `certain_values` and `linked_share` compare what intruders learn of whole files.
+three values. `certain_values` and `link_records` compare what intruders learn of files.
 """
 
 import math
@@ -38,7 +38,6 @@ from deniable.idp.methods import Variant, masking
 from deniable.idp.microaggregation import Ranking
 
 BLOCK = 200  # releases that are drawn together
-RECORDS_AT_ONCE = 500  # that are looked for
 
 
 @dataclass(frozen=True)
@@ -262,33 +261,3 @@ def certain_values(cut: Cut) -> CertainValues:
     told = at_end | np.append(like_next, False) | np.append(False, like_next)
     microaggregated, exact = (cut.sizes[those].sum() / cut.values.size for those in (told, equal))
     return CertainValues(float(microaggregated), float(exact))
-
-
-def linked_share(
-    true: npt.ArrayLike, released: npt.ArrayLike, targets: npt.ArrayLike | None = None
-) -> float:
-    """Return the share of records that are nearest to their own released values.
-
-    Distances are those of standardized values ([idp], (5)). An intruder who knows the true
-    values of a record looks for it in the file; among equally near records he picks at random.
-
-    Parameters
-    ----------
-    true, released : array, shape (records, attributes)
-    targets : array of int, optional
-        The records that are looked for; by default all of them.
-    """
-    numbers = np.asarray(true, dtype=float)
-    deviations = numbers.std(axis=0, ddof=1)
-    known, shown = numbers / deviations, np.asarray(released, dtype=float) / deviations
-    squares = (shown**2).sum(axis=1)
-    wanted = np.arange(len(known)) if targets is None else np.asarray(targets, dtype=np.intp)
-    linked = 0.0
-    for start in range(0, wanted.size, RECORDS_AT_ONCE):
-        own = wanted[start : start + RECORDS_AT_ONCE]
-        distances = squares - 2 * known[own] @ shown.T
-        nearest = distances.min(axis=1)
-        slack = 1e-9 * (1.0 + np.abs(nearest))
-        near = distances <= (nearest + slack)[:, None]
-        linked += float((near[np.arange(own.size), own] / near.sum(axis=1)).sum())
-    return linked / wanted.size

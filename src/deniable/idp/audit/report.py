@@ -10,7 +10,8 @@ Units, and what is claimed of each when a record has the budget epsilon over m a
 Readings: *scale frozen* (Definition 3 with the scale held fixed at the actual data set) and *as it
 runs* (the algorithm on both data sets, each with its own scales). Clusters are *formed anew* for
 each neighbour, or *fixed*: each record keeps its cluster whatever its value, which is what the
-paper's proofs look at and no ranking does.
+paper's proofs look at and no ranking does. *Scale frozen* and *fixed* is the charitable reading:
+every claim holds under it, conditional on both, and nothing follows for the release.
 
 All bounds are over neighbours of the actual file, in both directions: Definition 3 asks no more.
 """
@@ -40,6 +41,7 @@ VARIANTS: tuple[Variant, ...] = get_args(Variant)
 FROZEN, AS_IT_RUNS = "scale frozen", "as it runs"
 FIXED, ANEW = "fixed", "formed anew"
 ALL = "all attributes"
+OF_FIXED_CLUSTERS = "conditional on scale and partition: no guarantee about the release"
 CLAIM_TOLERANCE = 1e-9
 Kind = Literal["exact", "lower bound"]
 COLUMNS = (
@@ -247,7 +249,8 @@ class Page:
         single = [float(own.of_centroids.max()) * times for own in losses]
         whole = [float(own.of_records.max()) * times for own in losses]
         worst = int(np.argmax(single))
-        yield self.row(reading, "centroid", single[worst], kind, clusters, names[worst])
+        note = OF_FIXED_CLUSTERS if clusters == FIXED and self.method != "dp" else ""
+        yield self.row(reading, "centroid", single[worst], kind, clusters, names[worst], note=note)
         worst = int(np.argmax(whole))
         together = self.clustered.file.of_all_attributes(losses) * times
         found = [("attribute", names[worst], whole[worst], losses[worst].of_records * times)]
@@ -258,7 +261,8 @@ class Page:
         for unit, attribute, largest, of_records in found:
             limit = self.claimed(unit, attribute) * (1 + CLAIM_TOLERANCE)
             beyond = float((of_records > limit).mean())
-            yield self.row(reading, unit, largest, kind, clusters, attribute, beyond=beyond)
+            of = (reading, unit, largest, kind, clusters, attribute)
+            yield self.row(*of, beyond=beyond, note=note)
 
     def of_records(self, reading: str) -> dict[str, Any]:
         """Return the row of released records whose clusters are formed anew."""

@@ -23,11 +23,12 @@ from deniable.idp.audit import (
     Accuracy,
     AuditedFile,
     ClusteredFile,
+    Linkage,
     NoisyCentroids,
     certain_values,
     largest_accuracy,
     likelihood_attack,
-    linked_share,
+    link_records,
     partition_attack,
     told_beyond_means,
 )
@@ -43,6 +44,10 @@ FALSE_ALARM = 1e-4  # of a single attack that is said to refute a claim
 TWIN_CLUSTERS = ((1.0, 2.0, 3.0), (2.0, 2.0, 2.0))
 TWIN_DOMAIN = 4.5  # 1.5 times the largest value
 WHOLE_RECORD = "a record, all attributes"
+PROTECTION_COLUMNS = (
+    *("dataset", "measure", "method", "k", "epsilon", "value", "microaggregation"),
+    *("less_protection", "replicates", "score"),
+)
 
 
 def attack_table(
@@ -212,18 +217,21 @@ def protection_table(
 
     Columns are ``dataset``, ``measure``, ``method``, ``k``, ``epsilon``, ``value`` under the
     method, ``microaggregation`` (the same measure of the microaggregated file), ``less_protection``
-    (whether the first is larger) and ``replicates`` (records looked for). Measures:
+    (whether the first is larger), ``replicates`` (records looked for) and ``score`` (what the
+    intruder went by in each half of them). Measures:
 
     - "loss between clusters with one mean": between (1, 2, 3) and (2, 2, 2), which
       microaggregation does not tell apart (no data set);
     - "values known for certain": share of all values;
-    - "records linked": share of records whose released values are the nearest to their own.
+    - "records linked": share of records that the intruder of `deniable.idp.audit.linkage` links to
+      their own: a lower bound, as all that an attack finds;
+    - "records linked by the nearest": the same, by squared distances alone.
     """
     file = file_of(name, data, domain_factor)
     linked = _linked(file, data.values, k, epsilons, seed)
     table = pd.DataFrame([*_twins(epsilons), *_certain(file, k), *linked])
-    less = table["value"] > table["microaggregation"]
-    table.insert(list(table.columns).index("replicates"), "less_protection", less)
+    table["less_protection"] = table["value"] > table["microaggregation"]
+    table = table[list(PROTECTION_COLUMNS)]
     return table.astype({"k": "Int64", "replicates": "Int64"})
 
 
@@ -262,19 +270,28 @@ def _linked(
 ) -> Iterator[dict[str, Any]]:
     generator = generator_for(seed, {"audit": "linked", "data": file.dataset})
     targets, noise = generator.permutation(len(values))[:LINKED_TARGETS], SeededNoise(generator)
+
+    def found(method: Method, k: int, epsilon: float) -> Linkage:
+        masked = masking(method, file.ranking, k, file.upper, epsilon)
+        return link_records(values, masked.mask(noise)[0], targets, generator)
+
+    plain_noise = {epsilon: found("dp", ks[0], epsilon) for epsilon in epsilons}  # whatever k
     for k in ks:
-        plain = linked_share(values, microaggregate(values, k), targets)
+        alone = link_records(values, microaggregate(values, k), targets, generator)
         for method, epsilon in product(("dp", *ATTACKED), epsilons):
-            masked = masking(method, file.ranking, k, file.upper, epsilon)
-            yield {
-                "dataset": file.dataset,
+            own = plain_noise[epsilon] if method == "dp" else found(method, k, epsilon)
+            of = {"dataset": file.dataset, "method": method, "k": k, "epsilon": epsilon}
+            of |= {"replicates": targets.size}
+            yield of | {
                 "measure": "records linked",
-                "method": method,
-                "k": k,
-                "epsilon": epsilon,
-                "value": linked_share(values, masked.mask(noise)[0], targets),
-                "microaggregation": plain,
-                "replicates": targets.size,
+                "value": own.share,
+                "microaggregation": alone.share,
+                "score": ", ".join(own.scores),
+            }
+            yield of | {
+                "measure": "records linked by the nearest",
+                "value": own.nearest,
+                "microaggregation": alone.nearest,
             }
 
 

@@ -110,10 +110,20 @@ ANALYSES = (
     Analysis(
         "decide_individual_claims",
         ".claims.decided:decide",
-        claims_tables("idp", ".claims.decided:claims"),
+        (
+            *claims_tables("idp", ".claims.decided:claims"),
+            AnalysisTable(
+                "idp_expected_sse",
+                ".sse:expected_table",
+                Columns(
+                    ("dataset", *SSE_KEYS),
+                    by_chance=("mean_sse", "ci_low", "ci_high", "standardized"),
+                ),
+            ),
+        ),
         "Deciding what [idp] claims in words",
         data=tuple(DATASETS),
-        needs=tuple(FIGURES_OF),
+        needs=(*FIGURES_OF, "idp_audit"),
     ),
 )
 FIGURES = (
@@ -171,7 +181,7 @@ SECTIONS = (
         "idp_privacy",
         "The audit: from one centroid to the released records",
         "Audit of iDP",
-        ".sections:audit",
+        ".audit_section:audit",
         template="idp/privacy",
         needs=("idp_audit", "idp_audit_clusters", "idp_attacks", "idp_protection"),
     ),

@@ -23,7 +23,7 @@ SSE_TITLES = _TITLES | {
     "dp_synthetic": "true DP: synthetic records",
     "dp_median": "true DP: median of the class",
     "no_data": "no data: 0 for every value",
-    "least_dp": "least SSE that true DP allows",
+    "least_dp": "least SSE of true DP, attributes independent",
 }
 FOREST_TITLES = {
     "original": "original records (upper bound)",
@@ -40,6 +40,7 @@ FROZEN, AS_IT_RUNS = "scale frozen", "as it runs"
 ANEW, ALL = "formed anew", "all attributes"
 CERTIFICATE, SHUFFLED = "released numbers", "random order"
 LINKED, CERTAIN = "records linked", "values known for certain"
+NEAREST = "records linked by the nearest"
 UNITS = {
     "centroid": "one centroid",
     "attribute": "all centroids of an attribute",

@@ -59,7 +59,6 @@ def overview(tables: Tables) -> dict[str, Any]:
         "endless": sum(math.isinf(row["exact_or_lower_bound"]) for row in delivered),
         # on all data sets, as far as it was audited
         "centroids_keep": all(row and row["verdict"] == "holds" for row in centroids),
-        "helps": _noise_helps(datasets),
         "domain": data_driven(audit, at),
         "other_epsilons": [
             {"dataset": name, "epsilon": e, "cells": {m: page.delivered(m, e) for m in MASKED}}
@@ -67,17 +66,6 @@ def overview(tables: Tables) -> dict[str, Any]:
         ],
         "allowed": None if at.epsilon is None else 1 / (1 + math.exp(-at.epsilon)),
     }
-
-
-def _noise_helps(datasets: Mapping[str, Any]) -> bool:
-    """Return whether iDP-CBLS always leaves fewer records linked than microaggregation alone."""
-    pairs = [
-        (share, page["microaggregation"]["linked"])
-        for page in datasets.values()
-        for share in page["by"]["idp_cbls"]["linked"].values()
-        if share is not None
-    ]
-    return bool(pairs) and all(share < alone for share, alone in pairs)
 
 
 def _deliveries(audit: pd.DataFrame, at: Shown) -> dict[tuple[str, str, float, str], Row]:
@@ -139,7 +127,7 @@ class _Page:
         return where(table, dataset=self.dataset, measure=measure, method=method, k=self.at.k)
 
     def linked(self, method: str, epsilon: float) -> float | None:
-        """Return the share of records that are linked to their own released record."""
+        """Return the share of records that the intruder links to their own released record."""
         part = self.protection(LINKED, method)
         return _first(where(part, epsilon=epsilon), "value") if len(part) else None
 

@@ -7,13 +7,14 @@ import numpy as np
 import pandas as pd
 
 from deniable.idp import f_measures, histograms, majority_f_measures, mean_sse, microaggregate
-from deniable.idp.audit import certificate, linked_share
+from deniable.idp.audit import certificate, link_records
 from deniable.records import NumericMicrodata
 from deniable.release import HistogramRelease, IdpRelease, NumericRelease, marked
 from deniable.release.numeric.design import Domains, chosen, class_codes, protect
 from deniable.release.numeric.estimates import estimate_numbers, statistics
 from deniable.sampling import SeededNoise, generator_for
 
+LINKED_TARGETS = 1000
 ROUNDING = 1e-8  # of numbers written with 9 digits
 UTILITY_COLUMNS = ["measure", "class", "value", "reference", "reference_is"]
 UNPROTECTED = "the true records"
@@ -87,23 +88,25 @@ def measure_utility(
 ) -> pd.DataFrame:
     """Return what a rehearsal keeps of the true records, and what it shows of them.
 
-    `protected` is the protected file of the same records; the seed is that of random forests.
+    `protected` is the protected file of the same records; the seed is that of the intruder and of
+    random forests.
 
     The columns are ``measure``, ``class``, ``value``, and a ``reference``, with what it is: the
-    mean SSE (beside that of microaggregation alone), the share of records that are nearest to their
-    own released values (beside guessing), the epsilon that the released numbers prove (beside the
-    claimed one), and F-measures of a random forest trained on the first 66 % of the protected
-    records and tested on the other true ones (beside one trained on true records).
+    mean SSE (beside that of microaggregation alone), the share of records that the intruder of
+    `deniable.idp.audit.linkage` links to their own released values, a lower bound (beside
+    guessing), the epsilon that the released numbers prove (beside the claimed one), and F-measures
+    of a random forest trained on the first 66 % of the protected records and tested on the other
+    true ones (beside one trained on true records).
     """
     own = chosen(release, data)
-    rows = list(_whole_file(release, own, protected))
+    rows = list(_whole_file(release, own, protected, seed))
     if len(own.classes) > 1:
         rows += _of_forests(own, protected, seed)
     return pd.DataFrame(rows, columns=UTILITY_COLUMNS)
 
 
 def _whole_file(
-    release: NumericRelease, true: NumericMicrodata, protected: NumericMicrodata
+    release: NumericRelease, true: NumericMicrodata, protected: NumericMicrodata, seed: int
 ) -> Iterator[tuple[Any, ...]]:
     varied = np.ptp(true.values, axis=0) > 0
     numbers, released = true.values[:, varied], protected.values[:, varied]
@@ -113,7 +116,9 @@ def _whole_file(
     alone = float(mean_sse(numbers, microaggregate(numbers, k))) if k else np.nan
     basis = f"microaggregation alone, k = {k}" if k else ""
     yield "mean SSE", "", float(mean_sse(numbers, released)), alone, basis
-    linked = linked_share(numbers, released)
+    generator = generator_for(seed, {"check": "linkage"})
+    targets = generator.permutation(len(true))[:LINKED_TARGETS]
+    linked = link_records(numbers, released, targets, generator).share
     yield "share of records linked", "", linked, 1 / len(true), "guessing"
     proven = certificate(numbers, released[None]).largest
     yield "epsilon proved by the numbers", "", proven, release.epsilon, "claimed"

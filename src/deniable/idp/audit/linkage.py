@@ -1,0 +1,161 @@
+"""Linkage: which of the released records is that of a person whose true values are known.
+
+**The intruder** knows every true value of the record that he looks for and the released file; and
+of some other records both the true values and which released ones are theirs. These others tell him
+which of the `SCORES`, fixed beforehand, to go by. How many records he finds is a lower bound on the
+risk: another score, or whoever knows more, may find more.
+
+The nearest record, by squared distances, is a weak choice: the noise of one centroid may be
+thousands of times that of the next, and a single wild value then drowns all that are exact. Scores
+that grow slowly with the distance forgive it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.arrays import Floats, Positions
+
+SQUARED, LIKELIHOOD = "squared", "likelihood"
+WIDTHS = {"log .2": 0.2, "log .02": 0.02, "log .002": 0.002, "log .0002": 0.0002}
+SCORES = (SQUARED, "absolute", *WIDTHS, LIKELIHOOD)
+"""Of distances d = |true - released| in standard deviations, summed over attributes:
+
+- d^2, as [idp], (5), has it; d; log(1 + d / width) for each of `WIDTHS`;
+- the logarithm of how often a distance of this class occurs between records of different people,
+  over how often between a record and its own, learned from the others, in ten classes.
+"""
+TRIED = 100
+"""How many of the others each score is tried on; the likelihood is learned from the rest."""
+PAIRS = 20  # of different people, for each record that is learned from
+CELLS = 1 << 20  # of a table of scores: 8 MB
+
+Score = Callable[[int, Floats], Floats]
+"""Takes an attribute and distances, of any shape; the smaller, the more alike."""
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """What the intruder finds.
+
+    Attributes
+    ----------
+    share : float
+        Of the records looked for, those whose released record he takes for theirs; among equally
+        good ones he picks at random.
+    nearest : float
+        The same by squared distances alone.
+    scores : tuple of str
+        What he went by in each half.
+    """
+
+    share: float
+    nearest: float
+    scores: tuple[str, ...]
+
+
+def link_records(
+    true: npt.ArrayLike,
+    released: npt.ArrayLike,
+    targets: npt.ArrayLike,
+    generator: np.random.Generator,
+) -> Linkage:
+    """Look for records in a release, each half by what the other half has told.
+
+    Parameters
+    ----------
+    true, released : array, shape (records, attributes)
+        In the same order. Attributes without variance are left out.
+    targets : array of int
+        The records that are looked for, in random order.
+    generator : Generator
+        Draws the pairs of different people.
+    """
+    file = _File.of(true, released)
+    own = np.asarray(targets, dtype=np.intp)
+    halves = own[: own.size // 2], own[own.size // 2 :]
+    linked, scores = 0.0, []
+    for sought, others in (halves, halves[::-1]):
+        tried = others[: min(TRIED, others.size // 2)]
+        known = dict(_FIXED)
+        if learned := _likelihood(file, others[tried.size :], generator):
+            known[LIKELIHOOD] = learned
+        scores.append(max(known, key=lambda name: file.linked(known[name], tried)))
+        linked += file.linked(known[scores[-1]], sought)
+    nearest = file.linked(_FIXED[SQUARED], own)
+    return Linkage(linked / own.size, nearest / own.size, tuple(scores))
+
+
+def _log(width: float, _: int, apart: Floats) -> Floats:
+    return np.asarray(np.log1p(apart / width))
+
+
+_FIXED: Mapping[str, Score] = {
+    SQUARED: lambda _, apart: apart * apart,
+    "absolute": lambda _, apart: apart,
+    **{name: partial(_log, width) for name, width in WIDTHS.items()},
+}
+
+
+@dataclass(frozen=True, eq=False)
+class _File:
+    """True and released values in standard deviations, shape (attributes, records)."""
+
+    true: Floats
+    released: Floats
+
+    @classmethod
+    def of(cls, true: npt.ArrayLike, released: npt.ArrayLike) -> "_File":
+        numbers, shown = (np.asarray(each, dtype=float) for each in (true, released))
+        varied = np.ptp(numbers, axis=0) > 0
+        deviations = numbers[:, varied].std(axis=0, ddof=1)
+        return cls(*((each[:, varied] / deviations).T for each in (numbers, shown)))
+
+    @cached_property
+    def distinct(self) -> Sequence[tuple[Floats, Positions]]:
+        """The distinct released values of each attribute, and where each record's is."""
+        return [np.unique(column, return_inverse=True) for column in self.released]
+
+    def linked(self, score: Score, sought: Positions) -> float:
+        """Return how many records are linked to their own, a tie of n counting as 1 / n."""
+        found, at_once = 0.0, max(CELLS // self.true.shape[1], 1)
+        for start in range(0, sought.size, at_once):
+            own = sought[start : start + at_once]
+            scores = np.zeros((own.size, self.true.shape[1]))
+            for j, (values, places) in enumerate(self.distinct):
+                # Records of a cluster share a value: what depends on it is worked out once.
+                scores += score(j, np.abs(self.true[j, own, None] - values))[:, places]
+            best = scores.min(axis=1, keepdims=True)
+            alike = scores <= best + 1e-9 * (1.0 + np.abs(best))
+            found += float((alike[np.arange(own.size), own] / alike.sum(axis=1)).sum())
+        return found
+
+
+def _likelihood(
+    file: _File, learned_from: Positions, generator: np.random.Generator
+) -> Score | None:
+    """Learn how far records are from their own, and from others; None if there are too few."""
+    if learned_from.size < PAIRS:
+        return None
+    people = np.repeat(learned_from, PAIRS)
+    strangers = generator.integers(file.true.shape[1], size=people.size)
+    edges, ratios = [], []
+    for true, released in zip(file.true, file.released, strict=True):
+        own = np.abs(true - released)[learned_from]
+        cuts = np.unique(np.quantile(own, np.linspace(0.1, 0.9, 9)))
+        # What was never seen has the weight of half a record.
+        mine, theirs = (
+            np.bincount(np.searchsorted(cuts, apart), minlength=cuts.size + 1) + 0.5
+            for apart in (own, np.abs(true[people] - released[strangers]))
+        )
+        edges.append(cuts)
+        ratios.append(np.log(theirs / theirs.sum()) - np.log(mine / mine.sum()))
+
+    def score(attribute: int, apart: Floats) -> Floats:
+        classes = np.searchsorted(edges[attribute], apart)
+        return np.asarray(ratios[attribute][classes] + 1e-6 * apart)  # within a class the nearer
+
+    return score

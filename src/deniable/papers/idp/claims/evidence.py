@@ -1,0 +1,176 @@
+"""What the claims of [idp] are held against: expected mean SSE, F-measures, the records."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Literal, TypeVar
+
+import pandas as pd
+
+from deniable.records import NumericMicrodata
+from deniable.study import Decide, Outcome, Pair, Row, known, some, source_of
+
+KEYS = ("method", "epsilon", "domain_factor", "k")
+Key = tuple[str, float, float, int]
+"""Method, epsilon, domain factor, k."""
+Rows = dict[Key, Row]
+Readings = list[tuple[str, Decide]]
+"""What a claim decides under each way to read it, by name."""
+Number = TypeVar("Number", int, float)
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """What the claims on a data set are held against.
+
+    A row to compare is a mapping with ``median`` (the estimate, here a mean), ``ci_low`` and
+    ``ci_high``: what the tests of `deniable.study.comparisons` take.
+
+    Attributes
+    ----------
+    data : NumericMicrodata
+    sse : DataFrame
+        As `deniable.papers.idp.sse.expected_table` returns it.
+    forests : DataFrame
+        idp_fig5 or idp_fig6: method, epsilon, domain_factor, k, class, f_measure, ci_low, ci_high,
+        with 0 for what does not apply.
+    """
+
+    data: NumericMicrodata
+    sse: pd.DataFrame
+    forests: pd.DataFrame
+
+    @property
+    def source(self) -> str:
+        """Where the records come from."""
+        return source_of(self.sse if len(self.sse) else self.forests)
+
+    @cached_property
+    def _errors(self) -> dict[Key, float]:
+        values = (self.sse[name].tolist() for name in (*KEYS, "expected_sse"))
+        return {(m, e, c, int(k)): value for m, e, c, k, value in zip(*values, strict=True)}
+
+    def sse_of(self, method: str, epsilon: float, factor: float, k: int = 0) -> Row:
+        """Return an expected mean SSE; that of ``dp``, a single experiment, is one at every k."""
+        return known(self._errors[method, epsilon, factor, 0 if method == "dp" else k])
+
+    @cached_property
+    def measures(self) -> Rows:
+        """The mean of the F-measures over the classes.
+
+        Errors of the two classes add: their F-measures come from the same forests.
+        """
+        values = ["f_measure", "ci_low", "ci_high"]
+        return _rows(self.forests.groupby(list(KEYS))[values].mean().reset_index())
+
+    def of_class(self, name: str) -> Rows:
+        """Return the F-measures of one class."""
+        return _rows(self.forests[self.forests["class"] == name])
+
+    @cached_property
+    def settings(self) -> list[tuple[float, float]]:
+        """The epsilons and domain factors of the SSE, in order."""
+        return sorted({(epsilon, factor) for _, epsilon, factor, _ in self._errors})
+
+    @property
+    def epsilons(self) -> Sequence[float]:
+        """The epsilons of the SSE, in order; a `LookupError` says that there are none."""
+        return _in_order((epsilon for epsilon, _ in self.settings), "epsilon")
+
+    @property
+    def factors(self) -> Sequence[float]:
+        """The domain factors of the SSE, in order."""
+        return _in_order((factor for _, factor in self.settings), "domain factor")
+
+    @property
+    def k(self) -> Sequence[int]:
+        """The k of the SSE, in order."""
+        return _in_order((k for *_, k in self._errors if k), "k")
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The narrowest and the widest domain factor of the SSE."""
+        return _ends(self.factors, "domain factor")
+
+    @property
+    def epsilon_ends(self) -> tuple[float, float]:
+        """The smallest and the largest epsilon of the SSE."""
+        return _ends(self.epsilons, "epsilon")
+
+    def every(self) -> list[tuple[float, float, int]]:
+        """Return each setting at each k."""
+        return [(*setting, k) for setting in self.settings for k in self.k]
+
+    def pairs(self, first: str, second: str) -> Sequence[Pair]:
+        """Return the mean SSE of two methods in each setting, at each k."""
+        return some([(self.sse_of(first, *at), self.sse_of(second, *at)) for at in self.every()])
+
+    def least(self, epsilon: float, factor: float, among: Iterable[int]) -> tuple[int, Row]:
+        """Return the k at which iDP-CBLS has the least mean SSE, and that."""
+        of = [(k, self.sse_of("idp_cbls", epsilon, factor, k)) for k in among]
+        if not of:
+            raise LookupError("k to choose from")
+        return min(of, key=lambda found: float(found[1]["median"]))
+
+    @property
+    def forest_k(self) -> Sequence[int]:
+        """The k of forests on iDP-CBLS records, in order."""
+        return _in_order(self._of_forests(3), "forests on iDP-CBLS records")
+
+    @property
+    def forest_factors(self) -> Sequence[float]:
+        """The domain factors of forests on iDP-CBLS records, in order."""
+        return _in_order(self._of_forests(2), "forests on iDP-CBLS records")
+
+    @property
+    def forest_ends(self) -> tuple[float, float]:
+        """The narrowest and the widest domain factor of the forests."""
+        return _ends(self.forest_factors, "domain factor")
+
+    def _of_forests(self, place: Literal[2, 3]) -> list[Any]:
+        return [key[place] for key in self.measures if key[0] == "idp_cbls"]
+
+    def bound(self) -> Row:
+        """Return the mean F of forests on the original records."""
+        return self.measures["original", 0.0, 0.0, 0]
+
+    def best(self, methods: Sequence[str], epsilon: float, factor: float) -> Row:
+        """Return the largest mean F of some methods, over k where they have one."""
+        at = [(method, epsilon, factor, k) for method in methods for k in (0, *self.forest_k)]
+        if not (found := [self.measures[key] for key in at if key in self.measures]):
+            raise LookupError(f"{', '.join(methods)} at epsilon {epsilon:g}, factor {factor:g}")
+        return max(found, key=lambda row: float(row["median"]))
+
+
+def _rows(table: pd.DataFrame) -> Rows:
+    values = (table[name].tolist() for name in (*KEYS, "f_measure", "ci_low", "ci_high"))
+    return {
+        (method, epsilon, factor, int(k)): {"median": found, "ci_low": low, "ci_high": high}
+        for method, epsilon, factor, k, found, low, high in zip(*values, strict=True)
+    }
+
+
+def _in_order(values: Iterable[Number], what: str) -> Sequence[Number]:
+    if not (found := sorted(set(values))):
+        raise LookupError(what)
+    return found
+
+
+def _ends(values: Sequence[float], what: str) -> tuple[float, float]:
+    if len(values) < 2:
+        raise LookupError(f"a second {what}")
+    return values[0], values[-1]
+
+
+def readings(decide: Mapping[str, Decide]) -> Readings:
+    """Return what decides a claim by reading, each with the figures of all: they are compared."""
+    found = {name: _found(each) for name, each in decide.items()}
+    said = "; ".join(f"{name}: {outcome.figure}" for name, outcome in found.items())
+    return [(name, partial(replace, outcome, figure=said)) for name, outcome in found.items()]
+
+
+def _found(decide: Decide) -> Outcome:
+    try:
+        return decide()
+    except LookupError as lacking:
+        return Outcome((), f"the tables lack {lacking}")
