@@ -122,9 +122,10 @@ def printed_table(tables: Tables, name: str) -> dict[str, Any]:
 
 
 def readings(tables: Tables) -> dict[str, Any]:
-    """Prepare what agrees under the other readings of the matrix, and other projections."""
+    """Prepare what agrees as printed, under other readings of the matrix, other projections."""
     found = tables["multirr_agreement"]
-    return {"rows": found[~is_as_printed(found)], "keys": CLUSTER_QUERY_KEYS}
+    printed = is_as_printed(found)
+    return {"rows": pd.concat([found[printed], found[~printed]]), "keys": CLUSTER_QUERY_KEYS}
 
 
 def is_as_printed(agreement: pd.DataFrame) -> "pd.Series[bool]":
