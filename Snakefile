@@ -13,7 +13,7 @@ include: "workflow/rules/plan.smk"
 rule all:
     default_target: True
     input:
-        "results/report.html",
+        "results/report",
         expand("results/tables/{table}.csv", table=plan.tables() + plan.computed_tables()),
         expand(
             "results/figures/{figure}.{format}",

@@ -11,10 +11,13 @@ from typing import get_args
 
 import check_findings
 import check_provenance
-from deniable.papers import COMPUTED_TABLES, FIGURES, TABLES
+from deniable.papers import COMPUTED_TABLES, FIGURES, PAGES, TABLES
 from deniable.study import RESULT_COLUMNS, Verdict
 
 RESULTS = Path("results")
+REPORT = RESULTS / "report"
+LARGEST_FIRST, LARGEST = 500_000, 2_000_000
+"""Bytes of the report's first page, and of any other."""
 COMPARED = set(RESULT_COLUMNS)
 DRAWN = {"ci_low", "ci_high", "replicates", "data_source"}
 VERDICTS = set(get_args(Verdict))
@@ -45,6 +48,17 @@ def faults_of_table(path: Path, columns: set[str]) -> list[str]:
     return [f"{path}: unknown verdict {verdict!r}" for verdict in sorted(strange)]
 
 
+def faults_of_report(folder: Path) -> list[str]:
+    """Return which pages are missing, empty, or too large to open at once."""
+    faults = []
+    for page in PAGES:
+        path = folder / f"{page.id}.html"
+        size = path.stat().st_size if path.is_file() else 0
+        if not 0 < size < (LARGEST_FIRST if page is PAGES[0] else LARGEST):
+            faults.append(f"{path}: missing, empty or too large ({size:,} bytes)")
+    return faults
+
+
 def main() -> int:
     """Check everything, print the faults or what was found."""
     faults = []
@@ -56,7 +70,6 @@ def main() -> int:
     for name in COMPUTED_TABLES:
         faults += faults_of_table(table_path(name), set())
     files = [RESULTS / "figures" / f"{name}.{kind}" for name in drawn for kind in ("svg", "png")]
-    files.append(RESULTS / "report.html")
     for path in files:
         if not path.is_file() or path.stat().st_size == 0:
             faults.append(f"{path}: missing or empty")
@@ -64,7 +77,9 @@ def main() -> int:
     if not rows(audit):
         faults.append(f"{audit}: missing or empty")
     damaged, results = check_provenance.faults_of_files(RESULTS)
-    wanted = [str(path) for path in (*map(table_path, (*asked, *COMPUTED_TABLES)), *files, audit)]
+    faults += faults_of_report(REPORT)
+    tables = map(table_path, (*asked, *COMPUTED_TABLES))
+    wanted = [str(path) for path in (*tables, *files, audit, REPORT)]
     faults += damaged + check_provenance.faults_of_ancestry(wanted, results)
     if faults:
         print("\n".join(faults), file=sys.stderr)

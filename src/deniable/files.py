@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,8 +40,23 @@ def written_whole(path: Path | str) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+@contextmanager
+def folder_written_whole(path: Path | str) -> Iterator[Path]:
+    """Give a temporary folder beside `path` that takes its place if the block ends well."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        yield temporary
+        temporary.chmod(0o777 & ~_umask())
+        shutil.rmtree(target, ignore_errors=True)
+        temporary.replace(target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
 def remove_leftovers(path: Path | str) -> None:
-    """Remove temporary files that `written_whole` left beside `path` when it was killed.
+    """Remove what `written_whole` and `folder_written_whole` left beside `path` when killed.
 
     For whoever alone writes `path`: what another process is writing goes too.
     """
@@ -49,7 +65,10 @@ def remove_leftovers(path: Path | str) -> None:
         ours = re.compile(rf"\.{re.escape(target.name)}\.[a-z0-9_]{{8}}")
         for file in target.parent.iterdir():
             if ours.fullmatch(file.name):
-                file.unlink(missing_ok=True)
+                if file.is_dir():
+                    shutil.rmtree(file, ignore_errors=True)
+                else:
+                    file.unlink(missing_ok=True)
 
 
 def _umask() -> int:

@@ -23,7 +23,7 @@ def render_section(
     templates = environment(compiled)
     templates.globals.update(
         tables=tables,
-        svg={},
+        drawings={},
         made_by=dict.fromkeys(tables, origin),
         folders={},
         printed=(),

@@ -20,7 +20,7 @@ from deniable.papers.catalog import (
     DRAWN_BY,
     FIGURES,
     MADE_BY,
-    PARTS,
+    PAGES,
     STUDIES,
     TABLES,
     StudyTable,
@@ -155,7 +155,7 @@ def test_every_figure_is_drawn_from_tables_that_are_made() -> None:
 
 
 def test_every_section_is_prepared_from_tables_that_are_made() -> None:
-    sections = [section for part in PARTS.values() for section in part]
+    sections = [section for page in PAGES for section in page.sections]
     assert len({section.id for section in sections}) == len(sections)
     for section in sections:
         assert set(section.needs) <= {*TABLES, *COMPUTED_TABLES, *AUDITS}, section.id

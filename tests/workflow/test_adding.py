@@ -19,16 +19,17 @@ STEP = re.compile(
 TABLE = """
 import sys
 import pandas as pd
-from deniable.papers import PARTS
+from deniable.papers import PAGES
 from deniable.papers.multirr.claims import CLAIMS
 from deniable.report.render import environment
 from deniable.study.origin import Origin
 
-(section,) = [each for part in PARTS.values() for each in part if each.id == "pram_ordered"]
+(section,) = [each for page in PAGES for each in page.sections if each.id == "pram_ordered"]
 tables = {"pram_ordered": pd.read_csv("results/tables/pram_ordered.csv")}
 made = environment()
 origin = Origin("papers.pram.ordered:cost_table", "order_categories")
-made.globals.update(tables=tables, svg={}, folders={}, printed=(), made_by={"pram_ordered": origin})
+made.globals.update(tables=tables, drawings={}, folders={}, printed=())
+made.globals.update(made_by={"pram_ordered": origin})
 page = made.get_template(f"{section.template}.html.j2").render(section.content(tables))
 assert "src/deniable/papers/pram/ordered.py:" in page, page
 assert page.count("<tr>") == 6, page

@@ -50,7 +50,7 @@ def test_records_name_no_machine_and_say_what_data_they_rest_on(finished: Any) -
         record = json.loads(content)
         assert all(not name.startswith("/") for name in record["inputs"]), path
     found = records(finished[0])
-    report = found["results/report.html"]
+    report = found["results/report"]
     assert {entry["kind"] for entry in report["data"].values()} == {"surrogate", "network"}
     assert set(found["results/tables/multirr_table1.csv"]["data"]) == {
         "resources/surrogates/adult.json"
@@ -61,7 +61,7 @@ def test_records_name_no_machine_and_say_what_data_they_rest_on(finished: Any) -
 
 def test_no_release_that_is_no_rehearsal_tells_a_hash_of_its_records(finished: Any) -> None:
     found = records(finished[0])
-    true = {entry["sha256"] for entry in found["results/report.html"]["data"].values()}
+    true = {entry["sha256"] for entry in found["results/report"]["data"].values()}
     prepared = finished[0].results("data/*.parquet", "data/networks/*.parquet")
     true |= {found[path]["sha256"] for path in prepared}
     assert len(true) > 5

@@ -75,7 +75,7 @@ def test_a_bare_call_makes_every_target(finished: Any) -> None:
 
 def test_no_result_names_the_machine(finished: Any) -> None:
     project, _ = finished
-    for pattern in ("tables/*", "audit/*", "releases/*/*", "report.html", "data/raw/*.json"):
+    for pattern in ("tables/*", "audit/*", "releases/*/*", "report/**/*", "data/raw/*.json"):
         for path, content in project.results(pattern).items():
             assert str(project.folder).encode() not in content, path
 
@@ -146,7 +146,8 @@ def test_every_result_says_that_the_data_are_surrogates(finished: Any) -> None:
         for row in rows(tables / f"{name}.csv"):
             assert row["data_source"] == "surrogate"
             assert row.get("verdict", "surrogate") == "surrogate"
-    assert "SURROGATE DATA" in (finished[0].folder / "results/report.html").read_text("utf-8")
+    for page in (finished[0].folder / "results" / "report").glob("*.html"):
+        assert "SURROGATE DATA" in page.read_text("utf-8"), page
     for figure in (finished[0].folder / "results" / "figures").glob("*.svg"):
         # Formulas, of no data, and files drawn from published networks.
         if figure.stem in ("multirr_fig1", "pram_breaches") or figure.stem.startswith("rrba_"):
@@ -221,6 +222,6 @@ def test_a_pram_release_leaves_the_matrix_of_every_stratum_and_block(finished: A
         for path in ("data/adult.parquet", "releases/blurred/protected.parquet")
     )
     assert (true.column("sex") == reported.column("sex")).all()
-    page = (finished[0].folder / "results" / "report.html").read_text("utf-8")
+    page = b"".join(finished[0].results("report/*.html", "report/tables/*").values()).decode()
     assert "releases/blurred/matrices.csv" in page
     assert "the stratum attribute sex, released unchanged" in page

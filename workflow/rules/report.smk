@@ -1,4 +1,4 @@
-# The page that people read.
+# What people read: pages in a folder, and the same in one file, for mailing.
 from pathlib import Path
 
 TEMPLATES = Path("src/deniable")
@@ -14,15 +14,26 @@ rule report:
         findings="docs/findings.md",
         templates=sorted(map(str, TEMPLATES.rglob("templates/**/*.*"))),
     output:
-        "results/report.html",
+        directory("results/report"),
     log:
         "results/logs/report.log",
     benchmark:
         "results/benchmarks/report.tsv"
     params:
         config=plan.config.model_dump(exclude={"data"}),
-        code=lambda wildcards: plan.code("report.py", PARTS),
+        code=lambda wildcards: plan.code("report.py", PAGES),
     message:
         "Writing the report"
     script:
         "../scripts/report.py"
+
+
+use rule report as report_in_one_file with:
+    output:
+        "results/report.html",
+    log:
+        "results/logs/report_in_one_file.log",
+    benchmark:
+        "results/benchmarks/report_in_one_file.tsv"
+    message:
+        "Writing the report in one file"

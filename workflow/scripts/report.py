@@ -1,11 +1,9 @@
-"""Write the report: one page that opens without a network."""
+"""Write the report: pages in a folder, or one file; both open without a network."""
 
-from deniable.files import write_text
-from deniable.report import render as report
+from deniable.report.contents import gather
+from deniable.report.render import write
 
 from job import job
 
 with job(snakemake):
-    write_text(
-        snakemake.output[0], report.render(report.gather(snakemake.input, snakemake.params.config))
-    )
+    write(snakemake.output[0], gather(snakemake.input, snakemake.params.config))

@@ -8,6 +8,7 @@ from .page import (
     groups_of as groups_of,
     inline_svg as inline_svg,
     joined as joined,
+    linked_svg as linked_svg,
     living_links as living_links,
     markdown as markdown,
     nearest as nearest,

@@ -3,7 +3,7 @@
 import html
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -196,17 +196,17 @@ def markdown(text: str, folder: str) -> str:
     return found
 
 
-def living_links(page: str, ids: Collection[str]) -> str:
-    """Return HTML with links to sections that are not on the page as plain text.
+def living_links(page: str, places: Mapping[str, str]) -> str:
+    """Return HTML whose links to sections lead to their places; others become plain text.
 
     Examples
     --------
-    >>> living_links('<a href="#a">this</a> and <a href="#b">that</a>', ["a"])
-    '<a href="#a">this</a> and that'
+    >>> living_links('<a href="#a">this</a> and <a href="#b">that</a>', {"a": "other.html#a"})
+    '<a href="other.html#a">this</a> and that'
     """
 
     def kept(link: re.Match[str]) -> str:
-        return link[0] if link[1] in ids else link[2]
+        return f'<a href="{places[link[1]]}">{link[2]}</a>' if link[1] in places else link[2]
 
     return re.sub(r'<a href="#([^"]+)">(.*?)</a>', kept, page, flags=re.DOTALL)
 
@@ -220,12 +220,25 @@ def inline_svg(svg: str, name: str, label: str) -> str:
     """
     inside = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     inside = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", inside)
-    width = re.search(r'<svg[^>]*\bwidth="([\d.]+)pt"', inside)
-    size = _sizes(float(width[1]) / POINTS_AN_INCH) if width else ""
-    return inside.replace("<svg", f'<svg role="img" aria-label="{html.escape(label)}"{size}', 1)
+    said = f'<svg role="img" aria-label="{html.escape(label)}"{_sizes(svg)}'
+    return inside.replace("<svg", said, 1)
 
 
-def _sizes(inches: float) -> str:
+def linked_svg(svg: str, address: str, label: str) -> str:
+    """Return a picture that a page loads from beside it, as large as `inline_svg` would be.
+
+    It is loaded when it comes near the screen; its place is kept free until then.
+    """
+    size = re.search(r'<svg[^>]*\bviewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    room = f' width="{float(size[1]):.0f}" height="{float(size[2]):.0f}"' if size else ""
+    said = f'src="{address}" alt="{html.escape(label)}"'
+    return f'<img {said}{room}{_sizes(svg)} loading="lazy" decoding="async">'
+
+
+def _sizes(svg: str) -> str:
     # With the same limits an inch, letters are as large in a small picture as in a large one.
-    low, high = (round(inches * pixels) for pixels in PIXELS_AN_INCH)
+    width = re.search(r'<svg[^>]*\bwidth="([\d.]+)pt"', svg)
+    if not width:
+        return ""
+    low, high = (round(float(width[1]) / POINTS_AN_INCH * pixels) for pixels in PIXELS_AN_INCH)
     return f' style="min-width: {low}px; max-width: {high}px"'

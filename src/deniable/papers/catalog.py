@@ -13,11 +13,13 @@ from deniable.study.catalog import (
     AnalysisTable,
     Columns,
     Figure,
+    Paper,
     Section,
     Study,
     StudyTable,
 )
 from deniable.study.origin import Origin
+from deniable.study.pages import Page
 
 PAPERS = (multirr.PAPER, pram.PAPER, idp.PAPER, rrba.PAPER)
 STUDIES: Mapping[str, Study] = {k: v for paper in PAPERS for k, v in paper.studies.items()}
@@ -48,52 +50,86 @@ AUDITS = {
 }
 """The audit's own tables, which the rules audit_privacy and audit_samplers make."""
 
-PARTS: Mapping[str, tuple[Section, ...]] = {
-    "In short": (
-        Section(
-            "about",
-            "What this is about",
-            "In plain words",
-            "papers.multirr.sections:about",
-            template="multirr/about",
-            needs=(),
-        ),
-        Section("glance", "At a glance", "At a glance", template="glance", needs=()),
+
+def _of_paper(paper: Paper, link: str) -> Page:
+    verdicts = f"papers.{paper.key}.in_short:in_short"
+    return Page(paper.key, paper.heading, link, paper.sections, verdicts)
+
+
+PAGES = (
+    Page(
+        "index",
+        "Deniable: what four papers claim, and what holds",
+        "In short",
+        (Section("glance", "In short", "In short", template="glance", needs=()),),
     ),
-    **{paper.heading: paper.sections for paper in PAPERS},
-    "Privacy": (
-        Section(
-            "audit",
-            "Privacy: claimed and exact",
-            "Audit",
-            "papers.privacy_sections:audit",
-            template="privacy/audit",
-            needs=("privacy",),
-        ),
-        Section(
-            "risk",
-            "“Equal risk”, confronted with all that is spent",
-            "“Equal risk”",
-            "papers.privacy_sections:risk",
-            template="privacy/risk",
-            needs=("multirr_risk",),
-        ),
-        Section(
-            "waiver",
-            "A waiver of sequential composition, held to its word",
-            "The waiver of 4.3",
-            "papers.privacy_sections:waiver",
-            template="privacy/waiver",
-            needs=("multirr_waiver",),
+    Page(
+        "words",
+        "In plain words",
+        "In plain words",
+        (
+            Section(
+                "about",
+                "What this is about",
+                "Methods, words and signs",
+                "papers.multirr.sections:about",
+                template="multirr/about",
+                needs=(),
+            ),
         ),
     ),
-    "This project": (
-        Section("releases", "Releases", "Releases", template="releases", needs=()),
-        Section("findings", "Findings", "Findings", template="findings", needs=()),
-        Section("run", "This run", "This run", template="run", needs=()),
+    _of_paper(multirr.PAPER, "Multi-dimensional RR"),
+    _of_paper(pram.PAPER, "PRAM"),
+    _of_paper(idp.PAPER, "Individual DP"),
+    _of_paper(rrba.PAPER, "RRBA"),
+    Page(
+        "privacy",
+        "Privacy",
+        "Privacy",
+        (
+            Section(
+                "audit",
+                "Privacy: claimed and exact",
+                "Audit",
+                "papers.privacy_sections:audit",
+                template="privacy/audit",
+                needs=("privacy",),
+            ),
+            Section(
+                "risk",
+                "“Equal risk”, confronted with all that is spent",
+                "“Equal risk”",
+                "papers.privacy_sections:risk",
+                template="privacy/risk",
+                needs=("multirr_risk",),
+            ),
+            Section(
+                "waiver",
+                "A waiver of sequential composition, held to its word",
+                "The waiver of 4.3",
+                "papers.privacy_sections:waiver",
+                template="privacy/waiver",
+                needs=("multirr_waiver",),
+            ),
+        ),
     ),
-}
-"""The sections of the page, in order, under the headings of the list of contents."""
+    Page(
+        "releases",
+        "Releases",
+        "Releases",
+        (Section("releases", "Releases", "Releases", template="releases", needs=()),),
+    ),
+    Page(
+        "findings",
+        "Findings and the run",
+        "Findings, run",
+        (
+            Section("findings", "Findings", "Findings", template="findings", needs=()),
+            Section("run", "This run", "This run", template="run", needs=()),
+        ),
+    ),
+)
+"""The pages of the report with their sections, in order; the first one has the verdicts of all."""
 
 COMPARED_BY = Origin("study.engine:compare", "collect")
 """Sets regenerated numbers beside printed ones."""

@@ -1,16 +1,14 @@
-"""The page that people read: every table and figure beside the printed numbers.
+"""The report as pages in a folder, and as one file for mailing; both open without a network.
 
-Its sections are listed in the catalogs of the papers; here they are filled and put together.
+Their sections are listed in the catalogs of the papers; here they are filled and put together.
 """
 
+import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import pandas as pd
-import yaml
 from jinja2 import (
     BytecodeCache,
     ChoiceLoader,
@@ -22,14 +20,12 @@ from jinja2 import (
 )
 from markupsafe import Markup
 
-from deniable.datasets import Source, read_source
 from deniable.display import (
     SIGN,
-    Row,
-    Tables,
     between,
     inline_svg,
     joined,
+    linked_svg,
     living_links,
     markdown,
     percent,
@@ -38,77 +34,126 @@ from deniable.display import (
     thousands,
     typeset,
 )
-from deniable.files import read_table
+from deniable.files import folder_written_whole, write_text
 from deniable.papers import (
     AUDITS,
     COMPARED_BY,
     DRAWN_BY,
     FIGURES,
     MADE_BY,
+    PAGES,
     PAPERS,
-    PARTS,
     TABLES,
-    by_kind,
 )
-from deniable.papers.claims_section import counted
-from deniable.papers.multirr.verdicts import is_as_printed
-from deniable.pipeline import run_facts
-from deniable.report.releases import ReleaseFiles, read_releases, releases
+from deniable.report.contents import Contents
+from deniable.report.own_sections import OWN
+from deniable.study import Page, Section
 
 # Cells of other tables are counted in their own sections.
 PRINTED = [name for name, table in TABLES.items() if table.compared]
 """The tables that have printed numbers beside ours."""
-SUMMED_UP = ("pram_results", "pram_coverage", "pram_variance", "pram_design")
-"""The sections of PRAM that have a card at a glance."""
+LONG = 8_000
+"""Characters of what opens on request, beyond which a page leaves it to a file of its own."""
+OPENING = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Contents:
-    """What the page is made of."""
-
-    tables: Tables  # that the run made; a section without its tables is left out
-    figures: Mapping[str, str]  # as SVG
-    releases: Sequence[ReleaseFiles]
-    sources: Sequence[Source]
-    findings: str  # as Markdown
-    facts: Mapping[str, str]  # versions
-    seed: int
-    config: str
-
-
-def gather(files: Any, config: Mapping[str, Any]) -> Contents:
-    """Read everything that the page shows, from the inputs of the report's rule by name.
-
-    The config is without its data section: that may name a folder of the machine.
-    """
-    return Contents(
-        tables={Path(path).stem: read_table(path) for path in [*files.tables, *files.audits]},
-        figures={Path(path).stem: Path(path).read_text(encoding="utf-8") for path in files.figures},
-        releases=read_releases(files.releases),
-        sources=[read_source(path) for path in files.sources],
-        findings=Path(files.findings).read_text(encoding="utf-8"),
-        facts=run_facts(),
-        seed=config["seed"],
-        config=yaml.safe_dump(dict(config), sort_keys=False, default_flow_style=None, width=100),
-    )
+def write(output: Path | str, contents: Contents) -> None:
+    """Write the report: as one file if its name ends in ".html", else as a folder of pages."""
+    if str(output).endswith(".html"):
+        write_text(output, render(contents))
+        return
+    with folder_written_whole(output) as folder:
+        for name, text in render_pages(contents):
+            write_text(folder / name, text)
 
 
 def render(contents: Contents) -> str:
-    """Return the page as HTML that opens without a network."""
-    templates = _environment(contents)
-    parts = {
-        heading: possible
-        for heading, sections in PARTS.items()
-        if (possible := [each for each in sections if each.possible(contents.tables)])
+    """Return the whole report as one page of HTML, with its figures and tables."""
+    templates = _environment(contents, "")
+    templates.globals.update(
+        drawings={
+            name: Markup(inline_svg(picture, name, FIGURES[name].shows))
+            for name, picture in contents.figures.items()
+        }
+    )
+    shown = _possible(contents)
+    ids = {section.id: f"#{section.id}" for page in shown for section in page.sections}
+    ids |= {f"page-{page.id}": f"#{page.sections[0].id}" for page in shown if page.sections}
+    bodies = {
+        section.id: Markup(living_links(_body(templates, section, contents), ids))
+        for page in shown
+        for section in page.sections
     }
-    own = {"glance": glance, "releases": _releases, "findings": findings, "run": run}
-    shown = {each.id: each for sections in parts.values() for each in sections}
-    bodies = {}
-    for name, section in shown.items():
-        values = own[name](contents) if name in own else section.content(contents.tables)
-        body = templates.get_template(f"{section.template}.html.j2").render(values)
-        bodies[name] = Markup(living_links(body, shown))
-    return templates.get_template("report.html.j2").render(parts=parts, bodies=bodies)
+    template = templates.get_template("one_file.html.j2")
+    return template.render(title=PAGES[0].title, pages=shown, bodies=bodies)
+
+
+def render_pages(contents: Contents) -> Iterator[tuple[str, str]]:
+    """Yield the files of the report by name: pages, and what they load from their folder."""
+    templates = _environment(contents, "../")
+    templates.globals.update(
+        drawings={
+            name: Markup(linked_svg(picture, f"figures/{name}.svg", FIGURES[name].shows))
+            for name, picture in contents.figures.items()
+        }
+    )
+    shown = _possible(contents)
+    places = {section.id: page.id for page in shown for section in page.sections}
+    for page in shown:
+        ids = {id: f"#{id}" if at == page.id else f"{at}.html#{id}" for id, at in places.items()}
+        ids |= {f"page-{each.id}": f"{each.id}.html" for each in shown}
+        bodies = {}
+        for section in page.sections:
+            body, tables = without_long_tables(_body(templates, section, contents), section.id)
+            bodies[section.id] = Markup(living_links(body, ids))
+            for name, table in tables.items():
+                arguments = json.dumps([name, living_links(table, ids)], ensure_ascii=False)
+                yield f"tables/{name}.js", f"showTable(...{arguments});\n"
+        template = templates.get_template("page.html.j2")
+        yield f"{page.id}.html", template.render(page=page, pages=shown, bodies=bodies)
+    for name, picture in contents.figures.items():
+        yield f"figures/{name}.svg", picture
+    for name in ("style.css", "tables.js"):
+        yield name, templates.get_template(name).render()
+
+
+def without_long_tables(body: str, section: str) -> tuple[str, dict[str, str]]:
+    """Return HTML without what is long and opens on request, and that by names.
+
+    Examples
+    --------
+    >>> without_long_tables("<details><summary>a</summary>b</details>", "s")
+    ('<details><summary>a</summary>b</details>', {})
+    """
+    found: dict[str, str] = {}
+
+    def left(opening: re.Match[str]) -> str:
+        summary, inside = opening.groups()
+        if len(inside) <= LONG:
+            return opening[0]
+        name = f"{section}-{len(found) + 1}"
+        found[name] = inside
+        return (
+            f'<details data-table="{name}"><summary>{summary}</summary><div class="later">'
+            '<p class="note">Loaded when it is opened.</p></div></details>'
+        )
+
+    return OPENING.sub(left, body), found
+
+
+def _possible(contents: Contents) -> list[Page]:
+    """Return the pages with the sections that there are tables for; none without sections."""
+    pages = [
+        replace(page, sections=tuple(s for s in page.sections if s.possible(contents.tables)))
+        for page in PAGES
+    ]
+    return [page for page in pages if page.sections]
+
+
+def _body(templates: Environment, section: Section, contents: Contents) -> str:
+    own = OWN.get(section.id)
+    values = own(contents) if own else section.content(contents.tables)
+    return templates.get_template(f"{section.template}.html.j2").render(values)
 
 
 def environment(compiled: BytecodeCache | None = None) -> Environment:
@@ -128,98 +173,27 @@ def environment(compiled: BytecodeCache | None = None) -> Environment:
     )
     filters = (short, percent, thousands, plain, between, joined, typeset)
     made.filters.update({each.__name__: each for each in filters})
-    made.globals.update(short=short, percent=percent, plain=plain, sign=SIGN)
+    made.filters["markdown"] = lambda text, folder: Markup(markdown(text, folder))
+    made.globals.update(short=short, percent=percent, plain=plain, sign=SIGN, results="")
     return made
 
 
-def _environment(contents: Contents) -> Environment:
-    """Return what all templates of a page share: tables, pictures, where numbers come from."""
+def _environment(contents: Contents, results: str) -> Environment:
+    """Return what all templates share: tables, and where numbers come from.
+
+    ``results`` leads from a page to the folder of the results.
+    """
     shared = environment()
     shared.globals.update(
         tables=contents.tables,
         titles={name: table.title for name, table in TABLES.items()},
-        svg={
-            name: Markup(inline_svg(picture, name, FIGURES[name].shows))
-            for name, picture in contents.figures.items()
-        },
         pictures={name: figure.shows for name, figure in FIGURES.items()},
         made_by=MADE_BY,
         drawn_by=DRAWN_BY,
         compared_by=COMPARED_BY,
         printed=PRINTED,
         folders={name: audit.folder for name, audit in AUDITS.items()},
-        surrogate=_is_surrogate(contents),
+        surrogate=contents.surrogate,
+        results=results,
     )
     return shared
-
-
-def _is_surrogate(contents: Contents) -> bool:
-    return any(source.kind == "surrogate" for source in contents.sources)
-
-
-# -- sections that show more than tables -----------------------------------------------------------
-
-
-def glance(contents: Contents) -> Row:
-    """Prepare how much of what is printed comes out again, and of what is claimed holds."""
-    tables = contents.tables
-    agreement = tables.get("multirr_agreement", pd.DataFrame())
-    if len(agreement):
-        agreement = agreement[is_as_printed(agreement)]
-    return {
-        "agreement": agreement,
-        "claims": {f"[{paper.key}]": counted(tables, paper.key) for paper in PAPERS},
-        "audited": by_kind(tables["privacy"]) if "privacy" in tables else None,
-        "samplers": tables.get("samplers", pd.DataFrame()),
-        "example": tables.get("multirr_example1"),
-        "runs": _runs({name: tables[name] for name in PRINTED if name in tables}),
-        "pram": {
-            section.id: section.content(tables)
-            for sections in PARTS.values()
-            for section in sections
-            if section.id in SUMMED_UP and section.possible(tables)
-        },
-    }
-
-
-def _runs(tables: Tables) -> list[int]:
-    """Return how many runs stand behind a number, over all studies."""
-    simulated = [tables[name]["replicates"].dropna() for name in TABLES if name in tables]
-    return sorted({int(n) for replicates in simulated for n in replicates.unique()})
-
-
-def _releases(contents: Contents) -> Row:
-    return releases(contents.releases)
-
-
-def findings(contents: Contents) -> Row:
-    """Prepare the findings, and whether they are about this run."""
-    return {
-        "findings": Markup(markdown(contents.findings, "../docs")),
-        "as_written": is_run_of_findings(contents),
-    }
-
-
-def is_run_of_findings(contents: Contents) -> bool:
-    """Return whether this run has the seed, the size and the data that the findings name.
-
-    Their "seed 5, 1,000 runs" gives the seed and the largest number of runs of any study; every
-    other number of runs must stand in them too ("200 runs").
-    """
-    headline = re.search(r"seed (\d+), ([\d,]+) runs", contents.findings)
-    named = {int(n.replace(",", "")) for n in re.findall(r"(\d[\d,]*) runs", contents.findings)}
-    runs = _runs(contents.tables)
-    return (
-        headline is not None
-        and bool(runs)
-        and int(headline[1]) == contents.seed
-        and runs[-1] == int(headline[2].replace(",", ""))
-        and set(runs) <= named
-        and not _is_surrogate(contents)
-    )
-
-
-def run(contents: Contents) -> Row:
-    """Prepare what the run was made from."""
-    shown = ("sources", "seed", "facts", "config")
-    return {"papers": PAPERS} | {name: getattr(contents, name) for name in shown}

@@ -60,6 +60,13 @@ from .engine import (
 )
 from .grid import cells_of_grids as cells_of_grids, chunk_of as chunk_of, values_of as values_of
 from .origin import Origin as Origin
+from .pages import (
+    Agreement as Agreement,
+    Page as Page,
+    PrivacyVerdict as PrivacyVerdict,
+    Verdicts as Verdicts,
+    agreement_of as agreement_of,
+)
 from .published import read_published as read_published
 from .settings import (
     Coverage as Coverage,

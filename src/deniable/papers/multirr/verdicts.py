@@ -180,11 +180,12 @@ def printed_table(tables: Tables, name: str) -> dict[str, Any]:
 
 
 def readings(tables: Tables) -> dict[str, Any]:
-    """Prepare what agrees under the other readings of the matrix, and other projections."""
+    """Prepare what agrees as printed, under other readings of the matrix, other projections."""
     found = tables["multirr_agreement"]
     missed = tables.get("multirr_misfit", found.iloc[:0])
+    printed = is_as_printed(found)
     return {
-        "rows": found[~is_as_printed(found)],
+        "rows": pd.concat([found[printed], found[~printed]]),
         "misfit": rows_of(missed[is_as_printed(missed)]),
         "keys": CLUSTER_QUERY_KEYS,
     }

@@ -1,0 +1,69 @@
+"""What the report's first page says of [pram]."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from deniable.display import Tables, short
+from deniable.papers.pram.sections import design, results, variance
+from deniable.study import Agreement, PrivacyVerdict, Verdicts
+
+PRIVACY = "3"
+"""The section of the census report on privacy."""
+
+
+def in_short(tables: Tables) -> Verdicts:
+    """Return what becomes of breach bounds and of invariant matrices, and how many results hold."""
+    numbers = []
+    if "pram_results" in tables:
+        found = results(tables)
+        numbers = [
+            Agreement("numbered results", found["holds"], found["count"], "pram_results"),
+        ]
+    return Verdicts(privacy=[*_invariant(tables), *_breaches(tables)], numbers=numbers)
+
+
+def _invariant(tables: Tables) -> Iterator[PrivacyVerdict]:
+    if not {"pram_variance", "pram_whole_file"} <= set(tables):
+        return
+    found = variance(tables)
+    whole, cost = found["whole"], found["ranges"]["randomized_response"]
+    yield PrivacyVerdict(
+        "depends on the reading",
+        "An invariant matrix hides a report, not the file",
+        "Its ε takes the matrix as given, which is made of the file. Published, it gives the true "
+        f"shares away: no finite ε. Kept secret, the file's ε is {short(whole['low'])} to "
+        f"{short(whole['high'])}, above the matrix's in {whole['beyond']} of {whole['cases']} "
+        "cases.",
+        "pram_variance",
+        f"A matrix made without the file, at {short(cost[0])} to {short(cost[1])} times the "
+        f"variance of sampling{_designed(tables)}.",
+        float("inf"),
+    )
+
+
+def _designed(tables: Tables) -> str:
+    """Return how channels designed by optimization compare with those in closed form."""
+    if not {"pram_design", "pram_channels"} <= set(tables):
+        return ""
+    found = design(tables)
+    compared = sum(found["compared"].values())
+    return (
+        "; designed by optimization it is no worse than in closed form in "
+        f"{compared - len(found['worse'])} of {compared} comparisons"
+    )
+
+
+def _breaches(tables: Tables) -> Iterator[PrivacyVerdict]:
+    if "pram_results" not in tables:
+        return
+    table: pd.DataFrame = tables["pram_results"]
+    own = table[table["section"].astype(str) == PRIVACY]
+    kept = int((own["verdict"] == "holds").sum())
+    yield PrivacyVerdict(
+        "holds" if kept == len(own) else "fails",
+        "Bounds on breaches " + ("are true" if kept == len(own) else "are not all true"),
+        f"{kept} of {len(own)} results on parity, breaches and β-factor privacy hold, for all sets "
+        "of categories and grids of priors.",
+        "pram_results",
+    )

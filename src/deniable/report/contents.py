@@ -1,0 +1,55 @@
+"""What the report is made of: the results of a run, read from its files."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from deniable.datasets import Source, read_source
+from deniable.display import Tables
+from deniable.files import read_table
+from deniable.pipeline import run_facts
+from deniable.report.releases import ReleaseFiles, read_releases
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What the report is made of."""
+
+    tables: Tables  # that the run made; a section without its tables is left out
+    figures: Mapping[str, str]  # as SVG
+    releases: Sequence[ReleaseFiles]
+    sources: Sequence[Source]
+    findings: str  # as Markdown
+    facts: Mapping[str, str]  # versions
+    seed: int
+    config: str
+
+    @property
+    def surrogate(self) -> bool:
+        """Whether some of the data are surrogates."""
+        return any(source.kind == "surrogate" for source in self.sources)
+
+    def runs(self, tables: Iterable[str]) -> list[int]:
+        """Return how many runs stand behind a number of some tables that studies fill."""
+        asked = (self.tables[name]["replicates"] for name in tables if name in self.tables)
+        return sorted({int(n) for replicates in asked for n in replicates.dropna().unique()})
+
+
+def gather(files: Any, config: Mapping[str, Any]) -> Contents:
+    """Read everything that the report shows, from the inputs of its rule by name.
+
+    The config is without its data section: that may name a folder of the machine.
+    """
+    return Contents(
+        tables={Path(path).stem: read_table(path) for path in [*files.tables, *files.audits]},
+        figures={Path(path).stem: Path(path).read_text(encoding="utf-8") for path in files.figures},
+        releases=read_releases(files.releases),
+        sources=[read_source(path) for path in files.sources],
+        findings=Path(files.findings).read_text(encoding="utf-8"),
+        facts=run_facts(),
+        seed=config["seed"],
+        config=yaml.safe_dump(dict(config), sort_keys=False, default_flow_style=None, width=100),
+    )

@@ -1,0 +1,42 @@
+"""What the report's first page says of [idp]."""
+
+import math
+
+import numpy as np
+from tests.papers.idp.tables import all_tables
+
+from deniable.papers.idp.in_short import in_short
+
+TABLES = all_tables()
+
+
+def test_records_have_no_finite_epsilon_where_the_audit_finds_none() -> None:
+    (records,) = in_short(TABLES).privacy
+    assert records.verdict == "fails"
+    assert records.says == "iDP's released records have no finite ε"
+    assert math.isinf(records.times)
+    assert "mean F" in records.instead
+
+
+def test_records_keep_their_epsilon_where_the_audit_says_so() -> None:
+    audit = TABLES["idp_audit"]
+    of_records = audit["unit"] == "record"
+    kept = audit.assign(
+        exact_or_lower_bound=np.where(of_records, 0.5, audit["exact_or_lower_bound"]),
+        holds=audit["holds"].where(~of_records, True),
+    )
+    (records,) = in_short(TABLES | {"idp_audit": kept}).privacy
+    assert (records.verdict, records.instead, records.times) == ("holds", "", 1.0)
+
+
+def test_a_claim_on_which_data_sets_disagree_depends() -> None:
+    table = TABLES["idp_claims"]
+    counted = in_short(TABLES).claims
+    verdicts = table.groupby("claim")["verdict"].nunique()
+    assert counted.get("depends", 0) == int((verdicts > 1).sum())
+    assert sum(counted.values()) == table["claim"].nunique()
+
+
+def test_nothing_is_said_without_tables() -> None:
+    assert not in_short({}).privacy
+    assert not in_short({}).claims

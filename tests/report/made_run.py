@@ -1,0 +1,455 @@
+"""The results of a run: by the library's own functions, or by hand where they simulate."""
+
+import dataclasses
+import itertools
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from tests.papers.idp import tables as idp_tables
+from tests.papers.rrba import tables as rrba_tables
+
+from deniable.datasets.resolve import Source
+from deniable.display.style import STYLE, canvas
+from deniable.files import write_json, write_table, write_text
+from deniable.papers.catalog import (
+    FIGURES,
+    PAPERS,
+)
+from deniable.papers.multirr import error_analysis, secure_sum as secure_sum_trials
+from deniable.papers.multirr.catalog import CLUSTER_QUERY_KEYS
+from deniable.papers.multirr.dependence_assessment import secure_assessments
+from deniable.papers.multirr.example_1 import example_1
+from deniable.papers.multirr.verdicts import threshold_trend
+from deniable.papers.pram import breaches as pram_breaches, variance as pram_variance
+from deniable.papers.pram.numbered_results import numbered_results
+from deniable.pipeline.config import release_from
+from deniable.randomized_response.assessment_audit import audit_assessments, risk_table
+from deniable.randomized_response.audit import (
+    audit_multirr,
+    audit_release,
+    clusters_table,
+)
+from deniable.randomized_response.dependence import cluster_attributes, dependences
+from deniable.randomized_response.waiver import waiver_table
+from deniable.records.categorical import Microdata
+from deniable.records.numeric import NumericMicrodata
+from deniable.release.categorical.check import (
+    audit_release_samplers,
+    check_against_truth,
+    coverage_of_redraws,
+    distances_from_truth,
+)
+from deniable.release.categorical.design import describe, design, protect
+from deniable.release.categorical.estimates import (
+    adjust_reports,
+    describe_adjustment,
+    estimate,
+    synthesize_release,
+)
+from deniable.release.collection import design as release_rrba
+from deniable.release.collection.check import check_collection
+from deniable.release.collection.estimates import estimate_tables, fit_in_two_steps, make_consistent
+from deniable.release.collection.independence import independence_tests
+from deniable.release.lane import source_for
+from deniable.release.numeric import design as release_numeric
+from deniable.release.numeric.check import check_numbers, measure_utility
+from deniable.release.numeric.estimates import estimate_numbers
+from deniable.release.numeric.promises import (
+    audit_numeric_release,
+    describe as describe_numbers,
+    with_figures,
+)
+from deniable.study.catalog import resolve
+from deniable.study.claims import CLAIM_COLUMNS
+from deniable.study.engine import agreement
+
+GRID = [(0.1, 0.3, 0.5, 0.7), (0.1, 0.2, 0.3), (50, 100, 300), ("joint", "kronecker")]
+PROBABILITIES = [0.1, 0.7]
+SIGMAS = [0.1, 0.5, 0.9]
+METHODS = [
+    *("rr_independent", "rr_clusters"),
+    *("rr_independent_adjustment", "rr_clusters_adjustment"),
+]
+FINDINGS = "# Findings\n\n## On\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n**bold** finding"
+DRAWN = [paper.figures[0].id for paper in PAPERS]
+
+
+def results(dataset: str, surrogate: bool = False) -> pd.DataFrame:
+    """Return a table of all 72 cells; every value is one of its own."""
+    rows = []
+    for number, (p, t_d, t_v, mechanism) in enumerate(itertools.product(*GRID)):
+        value = 0.1 + number / 1000
+        verdict = "agrees" if number % 3 else "differs"
+        key = (dataset, "printed", mechanism, "clip", p, t_d, t_v)
+        row = (0.5 + number // 2 / 1000, value, value - 0.01, value + 0.01, 50)
+        rows.append((*key, *row, *(("surrogate",) * 2 if surrogate else ("original", verdict))))
+    columns = [*CLUSTER_QUERY_KEYS, "published", "regenerated", "ci_low", "ci_high", "replicates"]
+    return pd.DataFrame(rows, columns=[*columns, "data_source", "verdict"])
+
+
+def simulated(summary: str = "median", **grid: Any) -> pd.DataFrame:
+    """Return a table of a grid's cells; every value is one of its own."""
+    rows = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+    table = pd.DataFrame(rows)
+    value = 0.05 + np.arange(len(table)) / 1000
+    return table.assign(
+        **{summary: value, "ci_low": value - 0.01, "ci_high": value + 0.01},
+        replicates=50,
+        data_source="original",
+    )
+
+
+def studies() -> dict[str, pd.DataFrame]:
+    """Return what the studies would leave."""
+    projections = ["clip", "simplex", "likelihood"]
+    panel = {"mechanism": ["joint", "kronecker"], "t_v": [50], "t_d": [0.1], "p": PROBABILITIES}
+    panel |= {"matrix": ["printed"], "best": ["paper", "ours"]}
+    errors = {"measure": ["absolute_error", "relative_error"], "matrix": ["printed"]}
+    gains = simulated(
+        **errors,
+        projection=projections,
+        estimator=["randomized", "randomized_joint", "rr_independent"],
+        sigma=SIGMAS,
+        p=[0.7],
+    )
+    methods = simulated(**panel, projection=projections, sigma=SIGMAS, method=METHODS)
+    work = {"measure": ["sweeps", "gap", "left_out"], "method": METHODS[2:]}
+    named = ["randomized_joint", "rr_independent", "pair_unbiased", "pair_shrunk"]
+    assessed = {"method": ["attributes", "pairs_joint"], "matrix": ["printed"], "p": PROBABILITIES}
+    return {
+        "multirr_fig2": gains[gains["projection"] == "clip"],
+        "multirr_gains": gains,
+        "multirr_fig3": methods[methods["projection"] == "clip"],
+        "multirr_projections": methods,
+        "multirr_adjustment": simulated(**panel, projection=projections, **work),
+        "multirr_pairs": simulated(**errors, p=PROBABILITIES, estimator=named, sigma=SIGMAS),
+        "multirr_assessment": pd.concat(
+            simulated("mean", **assessed, measure=[measure], t_v=sizes, t_d=least)
+            for measure, sizes, least in (
+                ("spearman", [None], [None]),
+                ("adjusted_rand", [50, 100], [0.1]),
+            )
+        ).assign(epsilon=5.0, epsilon_claimed=np.inf),
+        "multirr_attributes": simulated(
+            attributes=[2, 3],
+            dataset=["adult"],
+            matrix=["printed"],
+            mechanism=["joint", "kronecker"],
+            projection=["clip"],
+            p=PROBABILITIES,
+            t_d=[0.1],
+            t_v=[1, 50],
+        ),
+        "multirr_sweep": simulated(
+            "median_relative_error",
+            records=[1000, 5000],
+            matrix=["keep"],
+            mechanism=["kronecker"],
+            projection=["clip"],
+            p=PROBABILITIES,
+            t_v=[1, 50],
+            t_d=[0.1, 0.3],
+        ),
+    }
+
+
+def pram_studies() -> dict[str, pd.DataFrame]:
+    """Return what the studies of PRAM would leave."""
+    truth = {"target": ["population", "file"]}
+    covered = {"channel": ["warner", "neighbours"], "records": [5000], **truth}
+    covered |= {"method": ["score", "wald"]}
+    categories = ["<=50K", ">50K", "every category"]
+    weighted = {"design": ["pps", "stratified"], "channel": ["warner"], "records": [5000]}
+    estimators = ["hajek", "horvitz_thompson", "unweighted"]
+    made = {"attribute": ["colour", "smokes"], "records": [1000, 5000], "p": [0.5, 0.7]}
+    made |= {"method": ["two_step", "lazy", "resampling", "two_step_fixed"]}
+    claims = ["multinomial", "fixed_matrix", "conditional", "bound"]
+    lost = {"first": ["colour"], "second": ["smokes"], "epsilon": [1.0, 4.0]}
+    distances = ["distance", "expected_distance", "margin_distance", "cramers_v", "query_error"]
+
+    def mean(**grid: Any) -> pd.DataFrame:
+        return simulated("mean", **grid)
+
+    found = {
+        "pram_coverage": [
+            mean(**covered, intervals=["none"], category=categories, measure=["coverage"]),
+            mean(
+                **covered,
+                intervals=["bonferroni", "scheffe"],
+                category=categories[-1:],
+                measure=["coverage"],
+            ),
+            mean(
+                **covered | {"method": [None]},
+                intervals=[None],
+                category=categories[-1:],
+                measure=["bias", "variance_ratio"],
+            ),
+        ],
+        "pram_weights": [
+            mean(
+                **weighted,
+                **truth,
+                estimator=estimators,
+                category=categories[-1:],
+                measure=["coverage"],
+            ),
+            mean(
+                **weighted,
+                target=["population"],
+                estimator=estimators,
+                category=categories[:2],
+                measure=["bias", "variance_ratio"],
+            ),
+        ],
+        "pram_item_sets": [
+            mean(
+                epsilon=[1.0, 2.0],
+                size=[1, 2],
+                records=[20000],
+                measure=[
+                    "support",
+                    "relative_error",
+                    "standard_error",
+                    "coverage_score",
+                    "coverage_wald",
+                    "coverage_bonferroni",
+                    "told_from_zero",
+                ],
+            ),
+        ],
+        "pram_invariant": [
+            mean(**made, estimator=["shares", "inverted"], claim=["none"], measure=["inflation"]),
+            mean(
+                **made,
+                estimator=["shares", "inverted"],
+                claim=claims,
+                measure=[
+                    "claimed_to_true",
+                    "coverage",
+                    "coverage_rarest",
+                ],
+            ),
+        ],
+        "pram_joint_loss": [
+            mean(**lost, estimator=["true"], measure=["cramers_v"]),
+            mean(**lost, estimator=["separate", "separate_inverted", "joint"], measure=distances),
+        ],
+    }
+    return {name: pd.concat(tables) for name, tables in found.items()}
+
+
+def pram_analyses(data: Microdata) -> dict[str, pd.DataFrame]:
+    """Return what the analyses of PRAM leave."""
+    names = ["colour", "smokes"]
+    data = data.project(names)
+    return {
+        "pram_results": numbered_results(),
+        "pram_variance": pram_variance.variance_inflation(data, [1.0, 6.0]),
+        "pram_whole_file": pram_variance.whole_file_epsilons(data, [1.0, 6.0]),
+        "pram_breach_bounds": pram_breaches.bound_table(),
+        "pram_breach_thresholds": pram_breaches.threshold_table(),
+        "pram_approach": pram_breaches.approach_table(),
+        "pram_intruder": pram_breaches.intruder_table(data, names),
+        "pram_worst_sets": pram_breaches.worst_set_table(data, names),
+        "pram_design": designs(),
+        "pram_channels": pd.DataFrame(
+            [
+                ("smokes <b>", u, v, 0.7 if u == v else 0.3)
+                for u in data.domain["smokes"].categories
+                for v in data.domain["smokes"].categories
+            ],
+            columns=["design", "true", "reported", "probability"],
+        ),
+    }
+
+
+def designs() -> pd.DataFrame:
+    """Return a table of designs: one without a rival, one that saves, one that loses."""
+    rows = [
+        ("colour", 3, 1.0, "trace", "invariant", 1.0, np.nan, 2.0, 0.9, "best of 5 starts (local)"),
+        ("colour", 3, 4.0, "trace", "none", 3.0, 4.0, np.nan, 3.0, "global"),
+        ("smokes", 2, 1.0, "worst_cell", "none", 5.0, 4.0, np.nan, 3.0, "global"),
+        ("smokes", 2, 4.0, "worst_cell", "none", 5.0, np.nan, np.nan, np.nan, "global"),
+    ]
+    columns = ["attribute", "categories", "epsilon", "loss", "requirements", "designed"]
+    columns += ["generalized_rr", "two_step", "lower_bound", "optimality"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def claims_table(surrogate: bool = False) -> pd.DataFrame:
+    """Return three claims: about projections only, about both readings, and about neither."""
+    rows = [
+        ("gain", "any", "clip", "holds"),
+        ("gain", "any", "simplex", "holds"),
+        ("best", "joint", "clip", "fails"),
+        ("best", "kronecker", "clip", "undecided"),
+        ("best", "joint", "simplex", "holds"),
+        ("trend", "any", "any", "fails"),
+    ]
+    table = pd.DataFrame(rows, columns=["claim", "mechanism", "projection", "verdict"])
+    table = table.assign(section="6.5, Table 1", printed=table["claim"] + " grows with T_v <b>")
+    table = table.assign(test="rr_clusters below rr_independent at sigma = .1")
+    table = table.assign(figure=[f"rr_clusters: 0.{n}" for n in range(len(table))])
+    table = table.assign(comparisons=27, support=18, contradict=0, data_source="original")
+    if surrogate:
+        table = table.assign(verdict="surrogate", data_source="surrogate")
+    return table[list(CLAIM_COLUMNS)]
+
+
+def analyses(data: Microdata) -> dict[str, pd.DataFrame]:
+    """Return what the analyses leave that rest on the records alone."""
+    domain, measured = data.domain, dependences(data)
+    formed = {t_v: cluster_attributes(domain, measured, t_v, 0.05) for t_v in (6, 12)}
+    return {
+        "multirr_fig1": error_analysis.figure_1(domain.shape),
+        "multirr_accuracy": error_analysis.accuracy_table(domain, [500, 3000]),
+        "multirr_propagation": error_analysis.propagation_table(domain, PROBABILITIES),
+        "multirr_order": error_analysis.expected_dependence_order(data, PROBABILITIES),
+        "multirr_example1": example_1(20),
+        "multirr_secure_sum": secure_sum_trials.trials(data, 1, ("colour", "region"), 20, 6),
+        "multirr_secure_sum_faults": secure_sum_trials.fault_trials(1, count=2),
+        "multirr_secure_assessment": secure_assessments(data, 1, 6),
+        "multirr_linkage": secure_sum_trials.linkage_example(data, 1, parties=20, samples=3),
+        "multirr_risk": risk_table(domain, formed, PROBABILITIES),
+        "multirr_waiver": waiver_table(PROBABILITIES, (1, 3)),
+        "multirr_clusters": clusters_table(domain, measured, [50, 100, 300], [0.1, 0.2, 0.3]),
+        "multirr_dependences": measured,
+    }
+
+
+def write_release(folder: Path, data: Microdata, kind: str) -> dict[str, Any]:
+    """Write the files of a release that the page shows; return what it says of itself."""
+    release = release_from(
+        {"name": "tried", "data": "adult", "mechanism": "rr_clusters", "matrix": "keep", "p": 0.6}
+        | {"cluster_mechanism": "joint", "t_v": 12, "t_d": 0.05, "rehearsal": True}
+    )
+    protocol = design(release, data)
+    reports = protect(release, protocol, data, source_for(release, 1))
+    estimates = estimate(protocol, reports)
+    generator = np.random.default_rng(1)
+    described = describe(release, protocol, kind)
+    adjusted = adjust_reports(protocol, reports, estimates)
+    synthetic = synthesize_release(
+        "clusters", protocol, reports, estimates, adjusted.weights, generator
+    )
+    checked = distances_from_truth(protocol, data, reports, synthetic, adjusted.weights)
+    coverage = coverage_of_redraws(protocol, data, generator, redraws=20)
+    write_json(folder / "channels.json", described)
+    write_table(folder / "estimates.csv", estimates)
+    write_json(folder / "adjustment.json", describe_adjustment(described, protocol, adjusted))
+    write_table(folder / "check.csv", check_against_truth(estimates, coverage))
+    write_table(folder / "synthetic_check.csv", checked.assign(synthetic_from="clusters"))
+    return described
+
+
+def write_numeric_release(folder: Path, **settings: Any) -> list[str]:
+    """Write the files of a rehearsal of a release of numbers; return their paths."""
+    place = folder / "releases" / f"numbers_{settings['mechanism']}"
+    given = {"name": place.name, "data": "made", "epsilon": 1.0, "rehearsal": True}
+    chosen = release_from(given | settings)
+    drawn = np.random.default_rng(3)
+    values = drawn.gamma(3, 1, (200, 2)).round(1)
+    labels = (values[:, 0] > 2.5).astype(int)
+    data = NumericMicrodata(("width", "height"), values, "size", ("small", "large"), labels)
+    stated = release_numeric.domains(chosen, data, {"width": (0, 20), "height": (0, 20)})
+    protected = release_numeric.protect(
+        chosen, stated, data, release_numeric.noise_for(chosen, 1), 1
+    )
+    audit = audit_numeric_release(chosen, stated, data)
+    estimates = estimate_numbers(chosen, stated, protected)
+    described = describe_numbers(chosen, stated, data, "original")
+    write_json(place / "release.json", with_figures(described, audit.to_dict("records")))
+    tables = {
+        "audit": audit,
+        "estimates": estimates,
+        "check": check_numbers(chosen, stated, data, estimates, drawn, redraws=2),
+        "utility": measure_utility(chosen, data, protected, 1),
+    }
+    for name, table in tables.items():
+        write_table(place / f"{name}.csv", table)
+    return [str(place / name) for name in ("release.json", *(f"{each}.csv" for each in tables))]
+
+
+def write_collection(folder: Path, data: Microdata) -> list[str]:
+    """Write the files of a rehearsal of a collection that the page shows; return their paths."""
+    place = folder / "releases" / "collected"
+    given = {"name": "collected", "data": "made", "mechanism": "rrba", "p": 0.5}
+    chosen = release_from(given | {"block": 200, "rehearsal": True})
+    asked = release_rrba.design_collection(chosen, data.domain)
+    answers, _ = release_rrba.collect_answers(chosen, asked, data, source_for(chosen, 1))
+    tables = estimate_tables(asked, answers, len(data))
+    consistent, margins = make_consistent(asked, tables)
+    tests = independence_tests(asked, answers, np.random.default_rng(1), 19)
+    fitted = fit_in_two_steps(asked, tables)
+    checked = check_collection(asked, data, tables, consistent, fitted, tests)
+    # As of a network in which every other table is independent.
+    checked["dependent"] = np.arange(len(checked)) % 2 == 0
+    write_json(place / "release.json", release_rrba.describe(chosen, asked, data))
+    written = {"margins": margins, "independence": tests, "check": checked}
+    for name, table in written.items():
+        write_table(place / f"{name}.csv", table)
+    return [str(place / name) for name in ("release.json", *(f"{each}.csv" for each in written))]
+
+
+def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
+    """Write all results of a run; return the inputs of the report's rule."""
+    tables = studies() | pram_studies() | analyses(data) | {"multirr_claims": claims_table()}
+    tables |= {
+        name: table.assign(data_source="original") for name, table in pram_analyses(data).items()
+    }
+    tables |= idp_tables.all_tables() | rrba_tables.all_tables()
+    tables["multirr_table1"], tables["multirr_table2"] = results("adult"), results("adult6")
+    tables["multirr_sensitivity"] = results("adult").assign(matrix="keep").iloc[:6]
+    printed = [tables[f"multirr_{name}"] for name in ("table1", "table2", "sensitivity")]
+    tables["multirr_agreement"] = agreement(
+        pd.concat(printed), ["dataset", "matrix", "mechanism", "projection"]
+    )
+    tables["multirr_threshold_trend"] = threshold_trend(
+        pd.concat(printed[:2]), tables["multirr_clusters"]
+    )
+    described = write_release(folder / "releases" / "tried", data, "original")
+    measured = tables["multirr_dependences"]
+    audits = {
+        "privacy": pd.concat(
+            [
+                audit_multirr(data.domain, measured, PROBABILITIES, [12], [0.05]),
+                audit_assessments(data.domain, PROBABILITIES),
+                audit_release(described),
+            ]
+        ),
+        "samplers": audit_release_samplers(described, 1, draws=2000),
+    }
+    for name, table in tables.items():
+        write_table(folder / "tables" / f"{name}.csv", table)
+    for name, table in audits.items():
+        write_table(folder / "audit" / f"{name}.csv", table)
+    (folder / "figures").mkdir()
+    for name, of in FIGURES.items():
+        given = [pd.read_csv(folder / "tables" / f"{table}.csv") for table in of.tables]
+        # Each of them is drawn by the tests of its paper; here one a paper is as it is.
+        drawn = resolve(of.draw)(*given, **of.options) if name in DRAWN else canvas(9.4, 2)
+        with mpl.rc_context(STYLE):
+            drawn.savefig(folder / "figures" / f"{name}.svg", metadata={"Date": None})
+    source = Source("adult", "original", "0" * 64, "mirror", "")
+    write_json(folder / "adult.source.json", dataclasses.asdict(source))
+    write_text(folder / "findings.md", FINDINGS)
+    release = folder / "releases" / "tried"
+    return SimpleNamespace(
+        tables=[str(folder / "tables" / f"{name}.csv") for name in tables],
+        audits=[str(folder / "audit" / f"{name}.csv") for name in audits],
+        figures=[str(folder / "figures" / f"{name}.svg") for name in FIGURES],
+        releases=[
+            *(str(release / name) for name in ("channels.json", "adjustment.json")),
+            *(str(release / f"{name}.csv") for name in ("estimates", "check", "synthetic_check")),
+            *write_numeric_release(folder, mechanism="idp", method="idp_cbls", k=10),
+            *write_numeric_release(folder, mechanism="numeric_dp", bins=5),
+            *write_collection(folder, data),
+        ],
+        sources=[str(folder / "adult.source.json")],
+        findings=str(folder / "findings.md"),
+    )
