@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from jinja2 import FileSystemBytecodeCache
-from tests.report.made_run import claims_table, results, write_run
+from tests.report.made_run import claims_tables, results, write_run
 
 from deniable.datasets.resolve import Source
 from deniable.records.categorical import Microdata
@@ -45,7 +45,7 @@ def of_surrogate(contents: Contents) -> Contents:
         "multirr_table1": results("adult", surrogate=True),
         "multirr_table2": results("adult6", surrogate=True),
         "multirr_sensitivity": tables["multirr_sensitivity"].assign(verdict="surrogate"),
-        "multirr_claims": claims_table(surrogate=True),
+        **claims_tables(surrogate=True),
     }
     counted = tables["multirr_agreement"]
     changed["multirr_agreement"] = counted.assign(surrogate=counted["cells"], agrees=0, differs=0)

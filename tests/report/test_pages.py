@@ -145,7 +145,7 @@ def test_what_fails_comes_first_the_worst_before_the_others(
 ) -> None:
     rows = in_short(contents)["privacy"]
     verdicts = [each.verdict for _, each in rows]
-    assert verdicts == sorted(verdicts, key=("fails", "depends", "holds").index)
+    assert verdicts == sorted(verdicts, key=("fails", "depends on the reading", "holds").index)
     failing = [each.times for _, each in rows if each.verdict == "fails"]
     assert failing == sorted(failing, reverse=True)
     assert {page.id for page, _ in rows} == {"multirr", "pram", "idp", "rrba"}

@@ -368,9 +368,9 @@ def test_a_run_without_tables_has_a_page(contents: Contents) -> None:
 
 def test_without_the_table_of_claims_nothing_is_said_of_them(contents: Contents, page: str) -> None:
     without_them = render(without(contents, "multirr_claims"))
-    assert '<h2 id="claims">' not in without_them
-    assert 'href="#claims"' not in section(without_them, "glance")
-    assert 'href="#claims"' in section(page, "glance")
+    assert '<h2 id="multirr_claims">' not in without_them
+    assert 'href="#multirr_claims"' not in section(without_them, "glance")
+    assert 'href="#multirr_claims"' in section(page, "glance")
 
 
 def test_a_run_without_releases_and_printed_numbers_has_a_page(contents: Contents) -> None:
@@ -413,7 +413,8 @@ def test_every_verdict_has_a_sign(verdict: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [("agrees", "differs", "surrogate"), ("holds", "fails", "undecided", "depends")]
+    "kind",
+    [("agrees", "differs", "surrogate"), ("holds", "fails", "undecided", "depends on the reading")],
 )
 def test_verdicts_are_told_apart_without_colours(page: str, kind: tuple[str, ...]) -> None:
     assert len({SIGN[verdict] for verdict in kind}) == len(kind)
@@ -423,7 +424,7 @@ def test_verdicts_are_told_apart_without_colours(page: str, kind: tuple[str, ...
 
 
 def test_what_is_said_on_hovering_can_also_be_read(page: str) -> None:
-    for name in ("multirr_table1", "multirr_fig3", "claims"):
+    for name in ("multirr_table1", "multirr_fig3"):
         part = section(page, name)
         titles = re.findall(r'title="([^"]*)"', part)
         below = words(part.split("<details>", maxsplit=1)[1])
@@ -436,30 +437,30 @@ def test_what_is_said_on_hovering_can_also_be_read(page: str) -> None:
 # -- claims in words -------------------------------------------------------------------------------
 
 
-def test_claims_are_a_grid_of_readings(page: str) -> None:
-    grid = section(page, "claims").split("<details>", maxsplit=1)[0]
-    rows = [re.findall(r"<td.*?</td>", row) for row in grid.split("<tr>")[3:]]
-    seen = [
-        [(int(re.search(r'colspan="(\d)"', c)[1]), words(c).strip()) for c in row[1:-1]]  # type: ignore[index]
-        for row in rows
-    ]
-    assert seen == [
-        [(2, "✓ 18 : 0"), (2, "✓ 18 : 0")],
-        [(1, "✗ 18 : 0"), (1, "? 18 : 0"), (1, "✓ 18 : 0"), (1, "–")],
-        [(4, "✗ 18 : 0")],
-    ]
-    assert [words(row[-1]).strip() for row in rows] == ["✓ holds", "≠ depends", "✗ fails"]
+def test_claims_are_a_row_a_sentence_with_their_readings_below(page: str) -> None:
+    said, details = section(page, "multirr_claims").split("<details>", maxsplit=1)
+    rows = [re.findall(r"<td.*?</td>", row, re.DOTALL) for row in said.split("<tr")[2:]]
     assert [words(row[0]).strip() for row in rows] == [
-        f"{claim} grows with Tv &lt;b&gt; 6.5, Table 1" for claim in ("gain", "best", "trend")
+        f"{claim} grows with Tv &lt;b&gt; section 6.5, Table 1"
+        for claim in ("gain", "best", "trend")
     ]
+    assert [" ".join(words(row[2]).split()) for row in rows] == [
+        "✓ holds (2 : 0 of 2 readings)",
+        "≠ depends on the reading (1 : 1 of 3 readings)",
+        "✗ fails",
+    ]
+    below = [re.findall(r"<td.*?</td>", row, re.DOTALL) for row in details.split("<tr")[2:]]
+    verdicts = [" ".join(words(row[-5]).split()) for row in below]
+    assert verdicts[0] == verdicts[1] == "✓ holds"
+    assert "? undecided least supported: 0.5" in verdicts[3]
+    assert "RR-Clusters below RR-Independent at σ = .1" in words(details)
 
 
 def test_claims_are_summed_up(page: str) -> None:
     row = words(section(page, "glance")).split("Multi-dimensional RR [multirr]")[1]
-    assert "✓ 1 hold ✗ 1 fail ≠ 1 depend" in row.split("PRAM [pram]")[0]
-    said = words(section(page, "claims"))
-    assert "Of 3 claims 1 hold under every reading, 1 fail under every reading and 1 depend" in said
-    assert "RR-Clusters below RR-Independent at σ = .1" in said
+    assert "✓ 1 holds ✗ 1 fails ≠ 1 depends" in row.split("PRAM [pram]")[0]
+    said = " ".join(words(section(page, "multirr_claims")).split())
+    assert "Of 3 sentences 1 holds, 1 fails and 1 depends on the reading" in said
 
 
 # -- surrogate data --------------------------------------------------------------------------------
@@ -478,7 +479,7 @@ def test_no_verdict_is_given_on_surrogate_data(surrogate_page: str) -> None:
     for name in ("multirr_table1", "multirr_table2", "readings"):
         part = section(page, name)
         assert not re.search(r'<td class="[^"]*(agrees|differs)', part), name
-    claims = section(page, "claims").split("<thead>", maxsplit=1)[1]
+    claims = section(page, "multirr_claims").split("<thead>", maxsplit=1)[1]
     assert not re.search(r'class="[^"]*(holds|fails|undecided|depends)', claims)
     assert "s no verdict" in words(claims)
     assert words(section(page, "glance")).count("no verdict") == 5

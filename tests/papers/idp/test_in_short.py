@@ -29,14 +29,5 @@ def test_records_keep_their_epsilon_where_the_audit_says_so() -> None:
     assert (records.verdict, records.instead, records.times) == ("holds", "", 1.0)
 
 
-def test_a_claim_on_which_data_sets_disagree_depends() -> None:
-    table = TABLES["idp_claims"]
-    counted = in_short(TABLES).claims
-    verdicts = table.groupby("claim")["verdict"].nunique()
-    assert counted.get("depends", 0) == int((verdicts > 1).sum())
-    assert sum(counted.values()) == table["claim"].nunique()
-
-
 def test_nothing_is_said_without_tables() -> None:
     assert not in_short({}).privacy
-    assert not in_short({}).claims

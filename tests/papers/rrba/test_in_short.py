@@ -1,6 +1,5 @@
 """What the report's first page says of [rrba]."""
 
-import pandas as pd
 import pytest
 from tests.papers.rrba.tables import all_tables
 
@@ -53,5 +52,3 @@ def test_nothing_is_said_without_tables() -> None:
     said = in_short({})
     assert not said.privacy
     assert not said.numbers
-    assert not said.claims
-    assert in_short({"rrba_claims": pd.DataFrame({"claim": ["a"], "verdict": ["holds"]})}).claims
