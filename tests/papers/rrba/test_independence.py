@@ -4,11 +4,13 @@ import csv
 import math
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.transforms import Bbox
+from scipy import stats
 from tests.display.figure_checks import BANNER, cut_off, extents
 
 from deniable.channels import KeepOrReplace
@@ -210,6 +212,38 @@ def test_power_is_not_below_rrbas_by_two_errors(changes: dict[str, object]) -> N
     )
     difference = runs[:, METHODS.index("channel_aware")] - runs[:, METHODS.index("rrba")]
     assert difference.mean() >= -2 * max(difference.std() / 300**0.5, 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("simulator", "cell", "column"),
+    [
+        (IndependencePower(), power_cell(n=1400, effect=0.15, sampled_tables=20), "rejected"),
+        (
+            Table3(),
+            {"k": 2, "n": 140, "effect": 0.48, "sampled_tables": 20, "small_cells": "ignore"},
+            "H1",
+        ),
+    ],
+)
+def test_all_of_n_is_drawn(simulator: Any, cell: dict[str, Any], column: str) -> None:
+    # Reports of the cells (1 +- rho) / 4 have (1 +- p rho) / 4, so that X^2 is noncentral
+    # chi-squared with n (p rho)^2. Half of n would leave half of that: far less power.
+    keep = keep_for(2.0, 4) if column == "rejected" else 0.5
+    expected, half = (
+        stats.ncx2.sf(stats.chi2.isf(0.05, 1), 1, n * (keep * cell["effect"]) ** 2)
+        for n in (cell["n"], cell["n"] / 2)
+    )
+    runs = replicate(simulator, 1, "of_n", cell, replicates=1000, block=1000)
+    places = [
+        place
+        for place, output in enumerate(simulator.outputs(cell))
+        if output["method"] == "channel_aware" and column in output.values()
+    ]
+    (place,) = places
+    reach = 4.9 * (expected * (1 - expected) / 1000) ** 0.5  # an error rate of 1e-6
+    # The limit itself is good to a point or two.
+    assert runs[:, place].mean() / 100 == pytest.approx(expected, abs=reach + 0.02)
+    assert expected - half > 2 * (reach + 0.02)
 
 
 def test_measures_of_validity() -> None:
