@@ -227,6 +227,26 @@ def test_a_share_close_to_zero_alone_fails_the_rule(records: int, valid: bool) -
     assert found.valid == valid
 
 
+@pytest.mark.parametrize(
+    ("reports", "keep", "expected", "effective"),
+    [
+        ([65, 15, 15, 5], 0.9, 5, 81),  # pi = (25, 5, 5, 1) / 36 leads to expect just these
+        ([30, 30, 30, 30], 0.5, 30, 30),
+        ([750, 750, 750, 750], 0.1, 750, 30),
+    ],
+)
+def test_what_reaches_a_limit_exactly_is_valid(
+    reports: list[int], keep: float, expected: int, effective: int
+) -> None:
+    channel = KeepOrReplace.uniform(4, keep)
+    found = channel_test(reports, channel, INDEPENDENT)
+    assert found.expected_counts == pytest.approx(expected)
+    assert found.effective_records == pytest.approx(effective)
+    assert found.valid
+    one_less = np.array(reports) - [0, 0, 0, 1]
+    assert not channel_test(one_less, channel, INDEPENDENT).valid
+
+
 def test_the_rule_in_words_names_its_numbers() -> None:
     for number in (LEAST_EXPECTED, LEAST_RECORDS, LEAST_DISTANCE):
         assert f"at least {number:g}" in VALIDITY_RULE

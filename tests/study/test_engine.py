@@ -107,6 +107,16 @@ def test_the_border_of_a_verdict(printed: float | None, expected: str) -> None:
     assert verdict(OURS, printed, 0.0005, 1000) == expected
 
 
+@pytest.mark.parametrize("last", range(10))
+def test_rounding_does_not_decide_a_verdict(last: int) -> None:
+    # Known without error and exactly half a unit away: .3105 is printed as .310 or .311.
+    ours = 0.3005 + last / 1000
+    exact = Summary(ours, ours, ours, 100)
+    for printed in (0.3 + last / 1000, 0.301 + last / 1000):
+        assert verdict(exact, printed, 0.0005, None) == "agrees"
+    assert verdict(exact, 0.302 + last / 1000, 0.0005, None) == "differs"
+
+
 @pytest.mark.parametrize(
     ("runs", "published_runs", "widening"),
     [(1000, 1000, 2**0.5), (3000, 1000, 2.0), (50, 1000, 1.05**0.5), (1000, None, 1.0)],
@@ -116,11 +126,11 @@ def test_the_widening_follows_from_both_counts(
 ) -> None:
     ours = Summary(1.0, 0.9, 1.2, runs)
     edge = 1.0 + widening * 0.2
-    assert verdict(ours, edge - 1e-9, 0.0, published_runs) == "agrees"
-    assert verdict(ours, edge + 1e-9, 0.0, published_runs) == "differs"
+    assert verdict(ours, edge - 1e-8, 0.0, published_runs) == "agrees"
+    assert verdict(ours, edge + 1e-8, 0.0, published_runs) == "differs"
     edge = 1.0 - widening * 0.1
-    assert verdict(ours, edge + 1e-9, 0.0, published_runs) == "agrees"
-    assert verdict(ours, edge - 1e-9, 0.0, published_runs) == "differs"
+    assert verdict(ours, edge + 1e-8, 0.0, published_runs) == "agrees"
+    assert verdict(ours, edge - 1e-8, 0.0, published_runs) == "differs"
 
 
 def test_surrogate_data_give_no_verdict() -> None:

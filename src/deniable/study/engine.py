@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import special
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, at_least
 from deniable.errors import DeniableError
 from deniable.files import SIGNIFICANT_DIGITS
 from deniable.sampling import generator_for
@@ -134,7 +134,8 @@ def verdict(
         widening = float(np.sqrt(1 + summary.replicates / published_replicates))
     low = summary.value - widening * (summary.value - summary.low)
     high = summary.value + widening * (summary.high - summary.value)
-    return "agrees" if low - half_unit <= published <= high + half_unit else "differs"
+    reached = at_least(published, low - half_unit) and at_least(high + half_unit, published)
+    return "agrees" if reached else "differs"
 
 
 def compare(
