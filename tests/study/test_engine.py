@@ -23,7 +23,7 @@ from deniable.study.engine import (
     simulate_chunk,
     verdict,
 )
-from deniable.study.grid import cells_of
+from deniable.study.grid import Cell, cells_of
 
 # -- medians ---------------------------------------------------------------------------------------
 
@@ -105,6 +105,33 @@ HIGH = 0.300 + math.sqrt(2) * 0.020 + 0.0005
 )
 def test_the_border_of_a_verdict(printed: float | None, expected: str) -> None:
     assert verdict(OURS, printed, 0.0005, 1000) == expected
+
+
+class Growing:
+    """Draws uniform numbers, and wants as many runs as it is told, one look after another."""
+
+    def __init__(self, *looks: int) -> None:
+        self.looks, self.seen = looks, list[int]()
+
+    def outputs(self, cell: Cell) -> list[dict[str, object]]:
+        return [{}]
+
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> np.ndarray:
+        return generator.random((replicates, 1))
+
+    def wanted(self, cell: Cell, values: np.ndarray) -> int:
+        self.seen.append(len(values))
+        return next((look for look in self.looks if look > len(values)), len(values))
+
+
+@pytest.mark.parametrize("block", [5, 7, 10, 100])
+def test_runs_that_are_wanted_later_are_those_of_one_long_run(block: int) -> None:
+    growing = Growing(20, 40)
+    grown = replicate(growing, 1, "s", {"x": 1}, replicates=10, block=block)
+    assert growing.seen == [10, 20, 40]
+    long = replicate(Growing(), 1, "s", {"x": 1}, replicates=40, block=block)
+    np.testing.assert_array_equal(grown, long)
+    assert len(np.unique(grown)) == 40
 
 
 @pytest.mark.parametrize("last", range(10))
