@@ -22,3 +22,21 @@ Positions = npt.NDArray[np.intp]
 
 Sparse = Any
 """A sparse matrix of SciPy, which brings no types: ``scipy.sparse.csr_array``, mostly."""
+
+ROUNDING = 1e-9
+"""By which share of a threshold floats that come from arithmetic may miss it."""
+
+
+def at_least(values: npt.ArrayLike, threshold: npt.ArrayLike) -> Flags:
+    """Return where numbers are at least a threshold, those that miss it by rounding alone included.
+
+    Sums and ratios of floats are off by far less than `ROUNDING`, and exact values that differ by
+    less, but for rounding, decide nothing here. Not a number is at least nothing.
+
+    Examples
+    --------
+    >>> bool(at_least(3 * (0.1 + 0.2) / 0.3, 3.0)), bool(at_least(2.99999, 3.0))
+    (True, False)
+    """
+    least = np.asarray(threshold, dtype=float)
+    return np.asarray(np.asarray(values) >= least * (1 - ROUNDING * np.sign(least)))

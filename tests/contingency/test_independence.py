@@ -212,6 +212,41 @@ def test_one_valid_and_one_invalid_table_side_by_side() -> None:
     assert found.p_value[0] == pytest.approx(stats.chi2.sf(found.statistic[0], 1))
 
 
+@pytest.mark.parametrize(("records", "valid"), [(2000, False), (200_000, True)])
+def test_a_share_close_to_zero_alone_fails_the_rule(records: int, valid: bool) -> None:
+    # p = 1/2, shares 1/50 of a and 1/2 of b: reports of .37, .37, .13, .13 fit exactly. The share
+    # of a is known no better than from its own reports, to sqrt(.26 * .74 / n) / p.
+    reports = np.array([0.37, 0.37, 0.13, 0.13]) * records
+    found = channel_test(reports, KeepOrReplace.uniform(4, 0.5), INDEPENDENT)
+    assert found.statistic == pytest.approx(0, abs=1e-9)
+    assert found.expected_counts == pytest.approx(0.13 * records)
+    assert found.effective_records == pytest.approx(records / 4)
+    reach = 2 * (0.26 * 0.74 / records) ** 0.5
+    assert found.distance_from_zero == pytest.approx(0.02 / reach, rel=0.01)
+    assert (found.distance_from_zero >= LEAST_DISTANCE) == valid
+    assert found.valid == valid
+
+
+@pytest.mark.parametrize(
+    ("reports", "keep", "expected", "effective"),
+    [
+        ([65, 15, 15, 5], 0.9, 5, 81),  # pi = (25, 5, 5, 1) / 36 leads to expect just these
+        ([30, 30, 30, 30], 0.5, 30, 30),
+        ([750, 750, 750, 750], 0.1, 750, 30),
+    ],
+)
+def test_what_reaches_a_limit_exactly_is_valid(
+    reports: list[int], keep: float, expected: int, effective: int
+) -> None:
+    channel = KeepOrReplace.uniform(4, keep)
+    found = channel_test(reports, channel, INDEPENDENT)
+    assert found.expected_counts == pytest.approx(expected)
+    assert found.effective_records == pytest.approx(effective)
+    assert found.valid
+    one_less = np.array(reports) - [0, 0, 0, 1]
+    assert not channel_test(one_less, channel, INDEPENDENT).valid
+
+
 def test_the_rule_in_words_names_its_numbers() -> None:
     for number in (LEAST_EXPECTED, LEAST_RECORDS, LEAST_DISTANCE):
         assert f"at least {number:g}" in VALIDITY_RULE

@@ -1,6 +1,9 @@
 """Simulated tests of independence against plain loops, and what they assume."""
 
 import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -76,7 +79,7 @@ def test_decisions_are_those_of_a_plain_loop(kind: str, small_cells: str) -> Non
     looked_at = {"table": estimate.tables, "fitted": estimate.fitted}
     small = np.zeros(30, dtype=bool)
     if small_cells != "ignore":
-        small = (looked_at[small_cells] < 5).any(axis=1)
+        small = (looked_at[small_cells] < 5 - 1e-8).any(axis=1)
     open_tests = np.flatnonzero(~small)
     null = estimate.fitted[open_tests] / 220
     drawn = release.sample(null, np.full(len(open_tests), 220.0), 99, again)
@@ -86,7 +89,7 @@ def test_decisions_are_those_of_a_plain_loop(kind: str, small_cells: str) -> Non
             step = two_step_estimate(table, 220, MODEL)
             statistics.append(((table - step.fitted) ** 2 / step.fitted).sum())
             cells = {"table": step.tables, "fitted": step.fitted}.get(small_cells)
-            small[test] |= cells is not None and bool((cells < 5).any())
+            small[test] |= cells is not None and bool((cells < 5 - 1e-8).any())
         own = ((noisy[test] - estimate.fitted[test]) ** 2 / estimate.fitted[test]).sum()
         threshold = sorted(statistics)[94]
         assert found.statistic[test] == pytest.approx(own)
@@ -139,6 +142,52 @@ def test_the_rule_of_five_as_printed_turns_the_test_off() -> None:
     assert on.too_small.all()
     assert not on.rejected.any()
     assert off.rejected.mean() > 0.8
+
+
+@dataclass(frozen=True)
+class Given:
+    """A release that draws nothing: the sampled tables are given ones, one for each test."""
+
+    noisy: np.ndarray
+    epsilon: float = 1.0
+
+    def release(self, tables: Any, generator: np.random.Generator) -> np.ndarray:
+        raise NotImplementedError
+
+    def sample(self, proportions: Any, records: Any, tables: int, generator: Any) -> np.ndarray:
+        shape = (len(proportions), tables, self.noisy.shape[-1])
+        return np.broadcast_to(self.noisy[..., None, :], shape)
+
+
+@pytest.mark.parametrize(("n", "p"), [(172, Fraction(1, 2)), (100, Fraction(2, 5))])
+def test_rounding_does_not_decide_the_rule_of_five(n: int, p: Fraction) -> None:
+    # Estimated counts (o - n (1 - p) / 4) / p in fractions, of all reports near the limit.
+    rng = np.random.default_rng(1)
+    channel = RandomizedRelease(KeepOrReplace.uniform(4, float(p)))
+    fake = n * (1 - p) / 4
+    five = int(5 * p + fake)
+    least = rng.integers(five - 1, five + 2, 300)
+    first = rng.integers(five + 2, n // 3, 300)
+    second = rng.integers(five + 2, n // 3, 300)
+    reports = np.column_stack([first, least, second, n - first - least - second])
+    exact = [min((int(o) - fake) / p for o in row) for row in reports]
+    assert exact.count(Fraction(5)) > 50
+    noisy = channel.estimated(reports)
+    found = monte_carlo_test(noisy, n, Given(np.full(4, n / 4)), MODEL, rng, tables=20)
+    assert found.too_small.tolist() == [count < 5 for count in exact]
+
+
+def test_rounding_does_not_tell_equal_statistics_apart() -> None:
+    # The sampled tables are the noisy one with its cells in another order: no statistic exceeds.
+    noisy = np.random.default_rng(2).uniform(20, 90, (200, 4))
+    noisy *= 220 / noisy.sum(axis=1, keepdims=True)
+    mirrored = Given(noisy[:, ::-1])
+    rng = np.random.default_rng(1)
+    found = monte_carlo_test(noisy, 220, mirrored, MODEL, rng, small_cells="ignore")
+    assert (found.statistic > found.threshold).any()
+    assert not found.rejected.any()
+    even = Given(np.full(4, 55.0))
+    assert monte_carlo_test(noisy, 220, even, MODEL, rng, small_cells="ignore").rejected.all()
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,7 @@ def test_how_many_records_are_enough():
     assert enough_records(100, 1000)
     assert not enough_records(100, 999)
     assert enough_records(100, 100, factor=1)
+    assert enough_records(30, 33, factor=1.1)  # 29.999999999999996 records a cell in floats
     assert not enough_records(10**400, 10**9)
     # The text, 3.2: with a record a cell the relative error is about sqrt(B), over 200 %.
     for cells in (10, 1000, 10**6):

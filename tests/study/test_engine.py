@@ -24,7 +24,7 @@ from deniable.study.engine import (
     simulate_chunk,
     verdict,
 )
-from deniable.study.grid import cells_of
+from deniable.study.grid import Cell, cells_of
 
 # -- medians ---------------------------------------------------------------------------------------
 
@@ -108,6 +108,43 @@ def test_the_border_of_a_verdict(printed: float | None, expected: str) -> None:
     assert verdict(OURS, printed, 0.0005, 1000) == expected
 
 
+class Growing:
+    """Draws uniform numbers, and wants as many runs as it is told, one look after another."""
+
+    def __init__(self, *looks: int) -> None:
+        self.looks, self.seen = looks, list[int]()
+
+    def outputs(self, cell: Cell) -> list[dict[str, object]]:
+        return [{}]
+
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> np.ndarray:
+        return generator.random((replicates, 1))
+
+    def wanted(self, cell: Cell, values: np.ndarray) -> int:
+        self.seen.append(len(values))
+        return next((look for look in self.looks if look > len(values)), len(values))
+
+
+@pytest.mark.parametrize("block", [5, 7, 10, 100])
+def test_runs_that_are_wanted_later_are_those_of_one_long_run(block: int) -> None:
+    growing = Growing(20, 40)
+    grown = replicate(growing, 1, "s", {"x": 1}, replicates=10, block=block)
+    assert growing.seen == [10, 20, 40]
+    long = replicate(Growing(), 1, "s", {"x": 1}, replicates=40, block=block)
+    np.testing.assert_array_equal(grown, long)
+    assert len(np.unique(grown)) == 40
+
+
+@pytest.mark.parametrize("last", range(10))
+def test_rounding_does_not_decide_a_verdict(last: int) -> None:
+    # Known without error and exactly half a unit away: .3105 is printed as .310 or .311.
+    ours = 0.3005 + last / 1000
+    exact = Summary(ours, ours, ours, 100)
+    for printed in (0.3 + last / 1000, 0.301 + last / 1000):
+        assert verdict(exact, printed, 0.0005, None) == "agrees"
+    assert verdict(exact, 0.302 + last / 1000, 0.0005, None) == "differs"
+
+
 @pytest.mark.parametrize(
     ("runs", "published_runs", "widening"),
     [(1000, 1000, 2**0.5), (3000, 1000, 2.0), (50, 1000, 1.05**0.5), (1000, None, 1.0)],
@@ -117,11 +154,11 @@ def test_the_widening_follows_from_both_counts(
 ) -> None:
     ours = Summary(1.0, 0.9, 1.2, runs)
     edge = 1.0 + widening * 0.2
-    assert verdict(ours, edge - 1e-9, 0.0, published_runs) == "agrees"
-    assert verdict(ours, edge + 1e-9, 0.0, published_runs) == "differs"
+    assert verdict(ours, edge - 1e-8, 0.0, published_runs) == "agrees"
+    assert verdict(ours, edge + 1e-8, 0.0, published_runs) == "differs"
     edge = 1.0 - widening * 0.1
-    assert verdict(ours, edge + 1e-9, 0.0, published_runs) == "agrees"
-    assert verdict(ours, edge - 1e-9, 0.0, published_runs) == "differs"
+    assert verdict(ours, edge + 1e-8, 0.0, published_runs) == "agrees"
+    assert verdict(ours, edge - 1e-8, 0.0, published_runs) == "differs"
 
 
 def test_surrogate_data_give_no_verdict() -> None:

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from deniable.arrays import Counts, Flags, Floats
+from deniable.arrays import ROUNDING, Counts, Flags, Floats, at_least
 from deniable.channels import Channel
 from deniable.contingency.likelihood import ModelFit, fit_of, fit_through_channel
 from deniable.contingency.log_linear import LogLinearModel
@@ -129,8 +129,8 @@ def channel_test(
     expected = (records[..., None] * fit.reported).min(axis=-1)
     effective = _effective_records(records, channel, model)
     distance = fit.distance_from_zero(model)
-    valid = fit.converged & (expected >= LEAST_EXPECTED)
-    valid &= (effective >= LEAST_RECORDS) & (distance >= LEAST_DISTANCE)
+    valid = fit.converged & at_least(expected, LEAST_EXPECTED)
+    valid &= at_least(effective, LEAST_RECORDS) & at_least(distance, LEAST_DISTANCE)
     p_value = np.array(special.chdtrc(model.degrees_of_freedom, statistic))
     p_value[~valid] = np.nan
     drawn = 0
@@ -176,7 +176,7 @@ def _monte_carlo_p_values(
         drawn = draw_tables(reported[part], records[part], tables, generator)
         again = score_statistic(drawn, fit_through_channel(drawn, channel, model))
         # Equal tables may differ in the last digits of their statistics.
-        as_large = again >= statistic[part][:, None] * (1 - 1e-9)
+        as_large = at_least(again + ROUNDING, statistic[part][:, None])
         found[part] = (1 + as_large.sum(axis=1)) / (1 + tables)
     return found
 

@@ -16,6 +16,7 @@ other.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import sqrt
 
 import numpy as np
@@ -124,7 +125,7 @@ def enough_records(cells: int, records: int, factor: float = 10.0) -> bool:
             f"cells must be at least 1 and the factor positive and finite, not {cells} and {factor}"
         )
     refuse_no_records(records)
-    return records / factor >= cells
+    return records >= Fraction(str(factor)) * cells  # 33 / 1.1 is below 30 in floats
 
 
 @dataclass(frozen=True)

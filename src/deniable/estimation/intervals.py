@@ -281,7 +281,7 @@ def _critical_square(
 
 
 def clopper_pearson(
-    events: npt.ArrayLike, trials: npt.ArrayLike, confidence: float = 0.95
+    events: npt.ArrayLike, trials: npt.ArrayLike, confidence: float | Floats = 0.95
 ) -> tuple[Floats, Floats]:
     """Return the lower and upper limits of Clopper and Pearson's interval of a probability.
 

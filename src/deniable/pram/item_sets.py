@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, at_least
 from deniable.channels import Target
 from deniable.errors import DataError, DeniableError
 from deniable.estimation import confidence_intervals, refuse_bad_confidence
@@ -226,10 +226,10 @@ def frequent_item_sets(
             "standard_error": error,
             "lower": low,
             "upper": high,
-            "verdict": np.where(low >= minimum_support, "frequent", "undecided"),
+            "verdict": np.where(at_least(low, minimum_support), "frequent", "undecided"),
             "tested": len(candidates),
         }
-        kept = high >= minimum_support
+        kept = at_least(high, minimum_support)
         tables.append(pd.DataFrame(columns)[kept])
         candidates = _joined([place for place, keep in zip(places, kept, strict=True) if keep])
     return pd.concat(tables, ignore_index=True)

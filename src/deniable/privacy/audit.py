@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from deniable.arrays import Codes, Counts, Floats
+from deniable.arrays import Codes, Counts, Floats, at_least
 from deniable.errors import DeniableError
 
 Matrix = npt.NDArray[np.object_]
@@ -171,7 +171,7 @@ def audit_sampler(
         observed = np.bincount(drawn, minlength=size).astype(float)
         impossible += int(observed[row == 0].sum())
         expected = draws_a_row * row
-        rare = (expected < LEAST_EXPECTED) & (row > 0)
+        rare = ~at_least(expected, LEAST_EXPECTED) & (row > 0)
         rare_observed[rare] += observed[rare]
         rare_expected[rare] += expected[rare]
         own, more = _pearson(observed, expected)
@@ -192,7 +192,7 @@ def _rare_p_value(observed: np.ndarray, expected: np.ndarray) -> float:
 
 def _pearson(observed: np.ndarray, expected: np.ndarray) -> tuple[float, int]:
     """Return Pearson's chi-square and its degrees of freedom, cells expected below 5 pooled."""
-    rare = expected < LEAST_EXPECTED
+    rare = ~at_least(expected, LEAST_EXPECTED)
     if rare.any():
         observed = np.append(observed[~rare], observed[rare].sum())
         expected = np.append(expected[~rare], expected[rare].sum())

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, at_least
 from deniable.channels import ProductChannel
 from deniable.errors import DeniableError
 from deniable.estimation import unbiased_or_uniform
@@ -280,7 +280,7 @@ def _next_merge(
 
     pairs = sorted(combinations(range(len(clusters)), 2), key=lambda pair: -dependence(pair))
     for pair in pairs:
-        if dependence(pair) < least_dependence:
+        if not at_least(dependence(pair), least_dependence):
             return None
         if prod(sizes[name] for name in clusters[pair[0]] + clusters[pair[1]]) <= largest_cells:
             return pair

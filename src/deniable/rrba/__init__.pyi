@@ -35,6 +35,7 @@ from .tables import (
     PRINTED_FIRST_VERSION as PRINTED_FIRST_VERSION,
     Rule as Rule,
     TableState as TableState,
+    checked_counts as checked_counts,
     floored_projection as floored_projection,
     printed_estimate as printed_estimate,
     table_channel as table_channel,

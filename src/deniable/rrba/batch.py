@@ -17,6 +17,7 @@ from deniable.rrba.tables import (
     POOLED,
     Rule,
     TableState,
+    checked_counts,
     drawn_distribution,
     pooled_estimate,
     refuse_bad_keep,
@@ -154,7 +155,8 @@ def sampled_blocks(
     -------
     array of int64, shape (runs, blocks, cells)
     """
-    totals = np.broadcast_to(np.asarray(sizes, dtype=np.int64), (runs, len(sizes)))
+    each = checked_counts(np.asarray(sizes, dtype=np.int64), len(sizes))
+    totals = np.broadcast_to(each, (runs, len(sizes)))
     return multinomial(generator, totals, np.asarray(truth, dtype=float))
 
 
@@ -174,7 +176,7 @@ def split_blocks(
     -------
     array of int64, shape (runs, blocks, cells)
     """
-    file = np.asarray(counts)
+    file = checked_counts(counts, np.size(counts))
     if sum(sizes) != file.sum():
         raise DeniableError(
             f"the blocks have {sum(sizes):,} clients, the file {file.sum():,} records; make them "

@@ -1,9 +1,11 @@
 """What is sent in RRBA ([rrba], Figure 2), and a client: who alone knows its values."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -22,13 +24,18 @@ class Question:
     Attributes
     ----------
     number : int
-        No two questions have the same. A question sent again keeps its own.
+        No two questions of an aggregator have the same. A question sent again keeps its own.
     keep : float
         p, the probability of a true answer.
     view : tuple of combinations
         The combinations of attributes that are asked.
     tables : tuple of tuple of float
         For each combination the distribution over its cells that fake answers are drawn from.
+
+    Raises
+    ------
+    DeniableError
+        If a field is not of its kind. What a question asks is for the client to judge.
     """
 
     number: int
@@ -36,6 +43,25 @@ class Question:
     keep: float
     view: View
     tables: tuple[tuple[float, ...], ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what no client could read."""
+        single = ((self.number, int), (self.client, str), (self.keep, float))
+        rows = ((self.view, str), (self.tables, float))
+        if not (
+            all(isinstance(value, kind) for value, kind in single)
+            and all(_are_rows(value, kind) for value, kind in rows)
+        ):
+            raise DeniableError(
+                f"a malformed question: {self!r}; give a whole number, a name, a probability, "
+                "tuples of names and tuples of probabilities"
+            )
+
+
+def _are_rows(value: Any, kind: type) -> bool:
+    return isinstance(value, tuple) and all(
+        isinstance(row, tuple) and all(isinstance(each, kind) for each in row) for row in value
+    )
 
 
 @dataclass(frozen=True)
@@ -58,21 +84,59 @@ class Refusal:
 
 @dataclass(frozen=True)
 class BlockReport:
-    """From the aggregator to the server: what one block's answers say of one combination.
+    """From an aggregator to the server: what one block's answers say of one combination.
 
     Attributes
     ----------
+    block : int
+        By the aggregator's count: others count their own.
     keep : float
         p.
-    table, counts : tuple
-        What the clients were sent, and their answers, a cell each.
+    table : tuple of float
+        What the clients were sent: a distribution, a cell each.
+    answers : tuple of (str, int)
+        The clients that answered, each once, with the cells that they reported.
+
+    Raises
+    ------
+    DeniableError
+        If p and the table make no channel, or the answers are not such pairs.
     """
 
     block: int
     combination: Combination
     keep: float
     table: tuple[float, ...]
-    counts: tuple[int, ...]
+    answers: tuple[tuple[str, int], ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what would be counted wrongly."""
+        table_channel(self.table, self.keep)
+        for each in self.answers:
+            pair = isinstance(each, tuple) and len(each) == 2 and type(each[1]) is int
+            if not (pair and 0 <= each[1] < len(self.table)):
+                raise DeniableError(
+                    f"{self._named} holds the answer {each!r}; give pairs of a client and a cell, "
+                    f"0 .. {len(self.table) - 1}"
+                )
+        refuse_repeated([client for client, _ in self.answers], self._named)
+
+    @property
+    def _named(self) -> str:
+        return f"the report of block {self.block} on {', '.join(self.combination)}"
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The number of answers in each cell."""
+        found = Counter(cell for _, cell in self.answers)
+        return tuple(found[cell] for cell in range(len(self.table)))
+
+
+def refuse_repeated(clients: Sequence[str], where: str) -> None:
+    """Raise if a client is named twice: it would count twice."""
+    if len(set(clients)) < len(clients):
+        twice = next(name for name in clients if clients.count(name) > 1)
+        raise DeniableError(f"{where} names the client {twice!r} twice; name each once")
 
 
 class Client:
@@ -81,7 +145,8 @@ class Client:
     It trusts nobody. It computes the exact epsilon of what it is asked from the tables it was sent,
     and refuses what its budget does not cover: a table with a zero cell, for one, which would give
     the truth away. A question that it has answered gets the same answer again, so that a lost
-    message costs no privacy.
+    message costs no privacy. Several aggregators may ask, each with numbers of its own: questions
+    that differ in anything are two, and both are paid.
 
     Epsilon is spent by sequential composition: that of a view is the sum over its combinations,
     exactly so, because their answers are independent; that of several questions is at most their
@@ -119,7 +184,7 @@ class Client:
         self.__values = dict(zip(domain.names, map(int, values), strict=True))
         self._source = source
         self._spent = 0.0
-        self._answered: dict[int, tuple[Question, Answer]] = {}
+        self._answered: dict[Question, Answer] = {}
 
     def __repr__(self) -> str:
         return f"Client({self.name!r}, spent={self.spent:.6g}, budget={self.budget:.6g})"
@@ -131,19 +196,16 @@ class Client:
 
     def answer(self, question: Question) -> Answer | Refusal:
         """Answer a question, or refuse it."""
-        before = self._answered.get(question.number)
-        if before is not None and before[0] == question:
-            return before[1]
+        if question in self._answered:
+            return self._answered[question]
         try:
-            if before is not None:
-                raise DeniableError("another question of that number was answered")
             channels = self._channels(question)
             spent = self._spent_after(channels)
         except DeniableError as reason:
             return Refusal(question.number, self.name, str(reason))
         given = Answer(question.number, self.name, self._through(channels, question))
         self._spent = spent
-        self._answered[question.number] = question, given
+        self._answered[question] = given
         return given
 
     def _through(self, channels: tuple[KeepOrReplace, ...], question: Question) -> tuple[int, ...]:

@@ -1,18 +1,27 @@
 """The protocol of RRBA: an aggregator, a server, and rounds of messages ([rrba], Algorithm 1).
 
-Neither the aggregator nor the server is trusted: what they hold are answers that went through the
-clients' channels. Messages may be lost, doubled, late or malformed.
+Neither aggregators nor the server are trusted: what they hold are answers that went through the
+clients' channels. There may be several aggregators, each with blocks and tables of its own, and
+clients may answer more than one. Messages may be lost, doubled, late or malformed.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from deniable.arrays import Counts, Floats
+from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.records import Domain
-from deniable.rrba.client import Answer, BlockReport, Client, Question, Refusal
+from deniable.rrba.client import (
+    Answer,
+    BlockReport,
+    Client,
+    Question,
+    Refusal,
+    refuse_repeated,
+)
 from deniable.rrba.tables import POOLED, Rule, TableState, drawn_distribution, refuse_bad_keep
 from deniable.rrba.views import Combination, View
 
@@ -56,7 +65,7 @@ class Aggregator:
         self._block = -1
         self._questions = 0
         self._open: dict[int, Question] = {}
-        self._counts: dict[Combination, Counts] = {}
+        self._answers: dict[Combination, dict[str, int]] = {}
         self.passed_over: Counter[str] = Counter()
         """Messages that were not counted, by reason."""
 
@@ -65,11 +74,14 @@ class Aggregator:
         return self._states[combination].table
 
     def open_block(self, clients: Sequence[str]) -> list[Question]:
-        """Start a block; return a question for each client, none if there are none."""
+        """Start a block; return a question for each client, none if there are none.
+
+        Raises `DeniableError` if the block before is open, or a client is named twice.
+        """
         if self._open:
             raise DeniableError(f"block {self._block} is still open; close it first")
+        refuse_repeated(clients, f"block {self._block + 1}")
         self._block += 1
-        self._counts = {}
         drawn = self._generator.integers(len(self.views), size=len(clients))
         for client, view in zip(clients, drawn.tolist(), strict=True):
             question = self._question(client, self.views[view])
@@ -84,9 +96,10 @@ class Aggregator:
 
     def receive(self, message: Answer | Refusal) -> None:
         """Count an answer: the first to each open question, from the client that was asked."""
-        question = self._open.get(message.question)
+        number = message.question if type(message.question) is int else 0
+        question = self._open.get(number)
         if question is None:
-            known = 1 <= message.question <= self._questions
+            known = 1 <= number <= self._questions
             self.passed_over["late or doubled" if known else "to no question"] += 1
         elif question.client != message.client:
             self.passed_over["from another client"] += 1
@@ -98,13 +111,12 @@ class Aggregator:
         else:
             del self._open[message.question]
             for combination, cell in zip(question.view, message.cells, strict=True):
-                size = self._states[combination].table.size
-                counts = self._counts.setdefault(combination, np.zeros(size, dtype=np.int64))
-                counts[cell] += 1
+                self._answers.setdefault(combination, {})[message.client] = cell
 
     def _fits(self, answer: Answer, question: Question) -> bool:
         sizes = [self._states[combination].table.size for combination in question.view]
-        return len(answer.cells) == len(sizes) and all(
+        right_number = isinstance(answer.cells, tuple) and len(answer.cells) == len(sizes)
+        return right_number and all(
             type(cell) is int and 0 <= cell < size
             for cell, size in zip(answer.cells, sizes, strict=True)
         )
@@ -114,31 +126,49 @@ class Aggregator:
         self.passed_over["no answer"] += len(self._open)
         self._open.clear()
         reports = []
-        for combination, counts in self._counts.items():
+        for combination, answers in self._answers.items():
             state = self._states[combination]
             sent = tuple(drawn_distribution(state.table).tolist())
-            reports.append(
-                BlockReport(self._block, combination, self.keep, sent, tuple(counts.tolist()))
-            )
-            self._states[combination] = state.updated(counts, self.keep, self.rule)
-        self._counts = {}
+            pairs = tuple(answers.items())
+            reports.append(BlockReport(self._block, combination, self.keep, sent, pairs))
+            self._states[combination] = state.updated(reports[-1].counts, self.keep, self.rule)
+        self._answers = {}
         return reports
 
 
 class Server:
-    """Pools the reports of all blocks; a report that comes twice counts once."""
+    """Pools the reports of all blocks, of one aggregator or several.
+
+    On a combination each client counts once, by its answer that came first: in whatever blocks and
+    by whichever aggregators it was asked, and if a report comes twice.
+    """
 
     def __init__(self) -> None:
-        self._reports: dict[tuple[int, Combination], BlockReport] = {}
+        self._reports: dict[Combination, list[BlockReport]] = {}
+        self._counted: dict[Combination, set[str]] = defaultdict(set)
 
     def receive(self, report: BlockReport) -> None:
-        """Keep a report."""
-        self._reports.setdefault((report.block, report.combination), report)
+        """Keep the answers of clients that have not been counted.
+
+        Raises `DeniableError` if the table has not the cells that it had before.
+        """
+        combination, counted = report.combination, self._counted[report.combination]
+        new = tuple(pair for pair in report.answers if pair[0] not in counted)
+        if not new:
+            return
+        kept = self._reports.setdefault(combination, [])
+        if kept and len(kept[0].table) != len(report.table):
+            raise DeniableError(
+                f"reports on {', '.join(combination)} have tables of {len(kept[0].table)} and of "
+                f"{len(report.table)} cells; aggregators must share one domain"
+            )
+        kept.append(replace(report, answers=new))
+        counted.update(client for client, _ in new)
 
     @property
     def combinations(self) -> list[Combination]:
         """The combinations that answers came for."""
-        return list(dict.fromkeys(combination for _, combination in self._reports))
+        return list(self._reports)
 
     def answers(self, combination: Combination) -> int:
         """Return the number of answers."""
@@ -169,7 +199,7 @@ class Server:
         return np.asarray(np.sum(true, axis=0) / kept)
 
     def _of(self, combination: Combination) -> list[BlockReport]:
-        return [r for (_, of), r in sorted(self._reports.items()) if of == combination]
+        return self._reports.get(combination, [])
 
 
 def run_block(
@@ -188,7 +218,14 @@ def run_block(
     deliver, deliver_back : callable, optional
         The network, to the clients and back: which of the messages arrive, how often and in which
         order.
+
+    Raises
+    ------
+    DeniableError
+        If there is no client of a name that is asked, or a name is asked twice.
     """
+    if unknown := [name for name in asked if name not in clients]:
+        raise DeniableError(f"there is no client {unknown[0]!r} to ask; name those that there are")
     questions = deliver(aggregator.open_block(asked))
     answers = [clients[question.client].answer(question) for question in questions]
     for answer in deliver_back(answers):

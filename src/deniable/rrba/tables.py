@@ -114,9 +114,9 @@ class TableState:
     def updated(self, reported: npt.ArrayLike, keep: float, rule: Rule) -> "TableState":
         """Return the state after a block with counts of the shape (..., cells); p is ``keep``.
 
-        A run without reports stays as it is.
+        A run without reports stays as it is. Raises `DeniableError` if these are no counts.
         """
-        block = np.asarray(reported)
+        block = checked_counts(reported, self.table.shape[-1])
         drawn_from = drawn_distribution(self.table)
         size = block.sum(axis=-1, keepdims=True)
         after = replace(
@@ -153,13 +153,15 @@ def printed_estimate(reported: npt.ArrayLike, table: npt.ArrayLike, keep: float)
 
     It sums to 1 if T does, and may leave [0, 1]. Without reports it is T. Non-negative counts and
     the tables T that clients were sent have the shape (..., cells); p, ``keep``, is in (0, 1).
+    Raises `DeniableError` if these are no counts.
 
     Examples
     --------
     >>> printed_estimate([3, 1], [0.5, 0.5], 0.5)
     array([1., 0.])
     """
-    counts, T = np.asarray(reported, dtype=float), np.asarray(table, dtype=float)
+    T = np.asarray(table, dtype=float)
+    counts = checked_counts(reported, T.shape[-1])
     n = counts.sum(axis=-1, keepdims=True)
     solved = (counts / np.maximum(n, 1) - (1 - keep) * T) / keep
     return np.asarray(np.where(n > 0, solved, T))
@@ -233,6 +235,27 @@ def table_channel(table: npt.ArrayLike, keep: float) -> KeepOrReplace:
     """
     refuse_bad_keep(keep)
     return KeepOrReplace(keep, (1 - keep) * np.asarray(table, dtype=float))
+
+
+def checked_counts(reported: npt.ArrayLike, cells: int) -> Counts:
+    """Return counts of reports, shape (..., cells), as an array.
+
+    Expected counts need not be whole.
+
+    Raises
+    ------
+    DeniableError
+        If they have not so many cells, or are not finite numbers from 0 on.
+    """
+    counts = np.asarray(reported)
+    if counts.dtype.kind not in "iuf" or counts.shape[-1:] != (cells,):
+        raise DeniableError(
+            f"counts of reports are {counts.dtype} of shape {counts.shape}; give numbers, one for "
+            f"each of {cells} cells on the last axis"
+        )
+    if wrong := counts[~((counts >= 0) & (counts < np.inf))].tolist():
+        raise DeniableError(f"there are {wrong[0]} reports of a cell; counts are finite and from 0")
+    return counts
 
 
 def refuse_bad_keep(keep: float) -> None:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import special
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, at_least
 from deniable.errors import DeniableError
 from deniable.files import SIGNIFICANT_DIGITS
 from deniable.sampling import generator_for
@@ -39,7 +39,11 @@ RESULT_COLUMNS = (
 
 
 class Simulator(Protocol):
-    """Simulates the cells of a study. One run of a cell may have several outputs."""
+    """Simulates the cells of a study. One run of a cell may have several outputs.
+
+    One that has a method ``wanted`` decides from the runs of a cell, (cell, values), how many it is
+    to have in all: so many as it has ends it.
+    """
 
     def outputs(self, cell: Cell) -> Sequence[Output]:
         """Return what names each output of a cell; a single output needs no name: ({},)."""
@@ -65,10 +69,29 @@ def replicate(
     """Simulate the replicates of a cell, so many together; return an array (replicates, outputs).
 
     Each block has a stream of its own, from the root seed, the study, the cell and the block's
-    number: what else runs, and where, changes nothing, and more replicates only add blocks.
+    number: what else runs, and where, changes nothing, and more replicates only add blocks. So do
+    those that a simulator wants after a look at the first.
     """
-    parts = []
-    for number, start in enumerate(range(0, replicates, block)):
+    values = _blocks(simulator, root_seed, study, cell, [], replicates, block)
+    wanted = getattr(simulator, "wanted", None)
+    while wanted and (more := wanted(cell, values)) > len(values):
+        whole = values[: len(values) // block * block]
+        values = _blocks(simulator, root_seed, study, cell, [whole], more, block)
+    return values
+
+
+def _blocks(
+    simulator: Simulator,
+    root_seed: int,
+    study: str,
+    cell: Cell,
+    parts: list[Floats],
+    replicates: int,
+    block: int,
+) -> Floats:
+    """Return parts of whole blocks with the blocks that they lack."""
+    for start in range(sum(map(len, parts)), replicates, block):
+        number = start // block
         generator = generator_for(root_seed, {"study": study, "cell": dict(cell), "block": number})
         parts.append(simulator(cell, generator, min(block, replicates - start)))
     return np.concatenate(parts)
@@ -151,7 +174,8 @@ def verdict(
         widening = float(np.sqrt(1 + summary.replicates / published_replicates))
     low = summary.value - widening * (summary.value - summary.low)
     high = summary.value + widening * (summary.high - summary.value)
-    return "agrees" if low - half_unit <= published <= high + half_unit else "differs"
+    reached = at_least(published, low - half_unit) and at_least(high + half_unit, published)
+    return "agrees" if reached else "differs"
 
 
 def compare(

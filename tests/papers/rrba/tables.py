@@ -246,6 +246,9 @@ def power_table() -> pd.DataFrame:
         rows.append(aware | {"measure": "valid_and_rejected", "regenerated": both})
     table = pd.DataFrame(rows).assign(epsilon_exact=lambda t: t["epsilon"], trials=5000)
     table["rejected"] = table["regenerated"] * 50
+    is_size = (table["measure"] == "rejected") & (table["effect"] == 0)
+    decided = np.where(table["method"] == "laplace", "too large", "held")
+    table["size"] = np.where(is_size, decided, "")
     table["ci_low"] = (table["regenerated"] - 0.6).clip(lower=0)
     table["ci_high"] = (table["regenerated"] + 0.6).clip(upper=100)
     return table.assign(replicates=5000, data_source="model")

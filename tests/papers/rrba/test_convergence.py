@@ -17,6 +17,7 @@ from deniable.papers.rrba.convergence import (
 )
 from deniable.records.categorical import Microdata
 from deniable.rrba.privacy import answer_epsilon, claimed_epsilon, variance_inflation, view_epsilon
+from deniable.rrba.tables import printed_estimate
 from deniable.rrba.views import make_views
 from deniable.study.engine import replicate
 
@@ -48,6 +49,10 @@ def test_intervals_by_hand() -> None:
     reach = Z_95 / math.sqrt(n * v * (1 - v))
     low, high = (1 / (1 + math.exp(-math.log(v / (1 - v)) - s * reach)) for s in (-1, 1))
     assert interval_width(v, n) == pytest.approx(high - low, rel=1e-12)
+    # A count of 5 in 50 by way of equation (4), which floats make a little more, is at most 5.
+    tenth = float(printed_estimate([7, 43], [0.18, 0.82], 0.5)[0])
+    assert tenth * 50 > 5
+    assert interval_width(tenth, 50) == pytest.approx(float(interval_width(0.1, 50)), rel=1e-9)
     outside = interval_width([-3.0, 0.0, 7.0], 18)
     assert np.all(np.isfinite(outside))
     assert np.all((outside > 0) & (outside < 1))

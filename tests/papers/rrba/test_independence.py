@@ -4,11 +4,13 @@ import csv
 import math
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.transforms import Bbox
+from scipy import stats
 from tests.display.figure_checks import BANNER, cut_off, extents
 
 from deniable.channels import KeepOrReplace
@@ -23,6 +25,8 @@ from deniable.papers.rrba.independence import (
     IndependencePower,
     Table3,
     counted,
+    decided_sizes,
+    judged,
     keep_for,
     proportions,
 )
@@ -210,6 +214,117 @@ def test_power_is_not_below_rrbas_by_two_errors(changes: dict[str, object]) -> N
     )
     difference = runs[:, METHODS.index("channel_aware")] - runs[:, METHODS.index("rrba")]
     assert difference.mean() >= -2 * max(difference.std() / 300**0.5, 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("simulator", "cell", "column"),
+    [
+        (IndependencePower(), power_cell(n=1400, effect=0.15, sampled_tables=20), "rejected"),
+        (
+            Table3(),
+            {"k": 2, "n": 140, "effect": 0.48, "sampled_tables": 20, "small_cells": "ignore"},
+            "H1",
+        ),
+    ],
+)
+def test_all_of_n_is_drawn(simulator: Any, cell: dict[str, Any], column: str) -> None:
+    # Reports of the cells (1 +- rho) / 4 have (1 +- p rho) / 4, so that X^2 is noncentral
+    # chi-squared with n (p rho)^2. Half of n would leave half of that: far less power.
+    keep = keep_for(2.0, 4) if column == "rejected" else 0.5
+    expected, half = (
+        stats.ncx2.sf(stats.chi2.isf(0.05, 1), 1, n * (keep * cell["effect"]) ** 2)
+        for n in (cell["n"], cell["n"] / 2)
+    )
+    runs = replicate(simulator, 1, "of_n", cell, replicates=1000, block=1000)
+    places = [
+        place
+        for place, output in enumerate(simulator.outputs(cell))
+        if output["method"] == "channel_aware" and column in output.values()
+    ]
+    (place,) = places
+    reach = 4.9 * (expected * (1 - expected) / 1000) ** 0.5  # an error rate of 1e-6
+    # The limit itself is good to a point or two.
+    assert runs[:, place].mean() / 100 == pytest.approx(expected, abs=reach + 0.02)
+    assert expected - half > 2 * (reach + 0.02)
+
+
+# -- sizes, one look after another -----------------------------------------------------------------
+
+LOOKS = (500, 1000, 2000, 4000, 8000)
+
+
+def test_what_is_decided_of_sizes() -> None:
+    # 7.0 % of 500 is between .047 and .100: nothing is decided, with one look or with five.
+    assert decided_sizes(35, 500, [1, 5]).tolist() == ["undecided"] * 2
+    assert decided_sizes([0, 60, 85, 86, 95], 2000, 1).tolist() == [
+        *("held, conservative", "held, conservative", "held", "held", "held"),
+    ]
+    # The upper limit of 98 in 2,000 is .0594 for one look, .0625 for five.
+    assert decided_sizes(98, 2000, [1, 5]).tolist() == ["held", "undecided"]
+    assert decided_sizes([30, 50], 500, 1).tolist() == ["undecided", "too large"]
+
+
+@pytest.mark.parametrize(
+    ("size", "wrong", "most"),
+    [
+        (0.0601, ("held", "held, conservative"), 0.05),
+        (0.0599, ("too large",), 0.05),
+        (0.0401, ("held, conservative",), 0.05),
+        (0.05, ("undecided", "too large"), 0.1),
+    ],
+)
+def test_decisions_are_wrong_at_most_as_often_as_stated(
+    size: float, wrong: tuple[str, ...], most: float
+) -> None:
+    # 20,000 runs of the five looks, each stopped where it is decided; an error rate of 1e-6.
+    rng = np.random.default_rng(3)
+    steps = np.diff((0, *LOOKS))
+    rejected = np.cumsum(rng.binomial(steps, size, (20_000, len(LOOKS))), axis=1)
+    found = decided_sizes(rejected, LOOKS, len(LOOKS))
+    open_ = found == "undecided"
+    stops = np.where(open_.all(axis=1), len(LOOKS) - 1, open_.argmin(axis=1))
+    final = found[np.arange(len(found)), stops]
+    assert np.isin(final, wrong).mean() <= most + 4.9 * (most * (1 - most) / 20_000) ** 0.5
+
+
+def test_sizes_grow_until_they_are_decided_and_powers_do_not() -> None:
+    simulator = IndependencePower(500, 8000)
+    assert simulator.looks == [500, 1000, 2000, 4000, 8000]
+    assert IndependencePower(60, 60).looks == IndependencePower(60).looks == [60]
+    assert IndependencePower(60, 130).looks == [60, 120]
+    high, low, open_ = (
+        np.repeat([100.0, 0.0], [times, 500 - times])[:, None] for times in (200, 3, 25)
+    )
+    decided, not_yet = (np.hstack([high, low, high, each, low, low]) for each in (low, open_))
+    null, other = power_cell(), power_cell(effect=0.1)
+    assert simulator.wanted(null, decided) == 500
+    assert simulator.wanted(null, not_yet) == 1000
+    assert simulator.wanted(other, not_yet) == 500
+    assert simulator.wanted(null, np.tile(not_yet, (3, 1))) == 2000
+    assert simulator.wanted(null, np.zeros((8000, 6)) + 5) == 8000
+
+
+def test_sizes_are_the_same_whatever_the_chunks() -> None:
+    grid = {key: [value] for key, value in power_cell(sampled_tables=20).items()}
+    grid |= {"n": [100, 2000, 4000], "effect": [0.0, 0.2]}
+    common: dict[str, Any] = {"replicates": 20, "block": 12, "root_seed": 1, "summary": "mean"}
+    parts = [
+        judged(
+            pd.concat(
+                simulate_chunk(
+                    IndependencePower(20, 80), "s", [grid], chunk=chunk, chunks=chunks, **common
+                )
+                for chunk in range(chunks)
+            )
+        ).sort_values(["n", "effect", "method", "measure"], ignore_index=True)
+        for chunks in (1, 4)
+    ]
+    pd.testing.assert_frame_equal(*parts)
+    trials = parts[0].groupby("effect")["trials"].agg(["min", "max"])
+    assert trials.loc[0.2].tolist() == [20, 20]
+    assert trials.loc[0.0, "max"] == 80
+    is_size = (parts[0]["effect"] == 0) & (parts[0]["measure"] == "rejected")
+    assert ((parts[0]["size"] != "") == is_size).all()
 
 
 def test_measures_of_validity() -> None:

@@ -22,6 +22,7 @@ from deniable.files import write_table
 from deniable.pipeline.config import release_from
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
+from deniable.release.collection import independence
 from deniable.release.collection.check import check_collection, depends, margins_of_network
 from deniable.release.collection.design import (
     CollectionDesign,
@@ -41,6 +42,7 @@ from deniable.release.collection.estimates import (
     margins_apart,
 )
 from deniable.release.collection.independence import (
+    LEVEL,
     MONTE_CARLO,
     NOTHING,
     benjamini_hochberg,
@@ -378,6 +380,16 @@ def test_holm_worked_by_hand() -> None:
     np.testing.assert_allclose(
         holm([0.01, 0.02, 0.02, 0.9]), [0.04, 0.06, 0.06, 0.9], rtol=0, atol=1e-12
     )
+
+
+def test_rounding_does_not_decide_after_an_adjustment(monkeypatch: pytest.MonkeyPatch) -> None:
+    # 17 of 25 p-values are 34/1000: 25/17 of that is 1/20, in floats a little more.
+    adjusted = benjamini_hochberg([34 / 1000] * 17 + [0.9] * 8)[0]
+    assert LEVEL < adjusted < LEVEL + 1e-15
+    monkeypatch.setattr(independence, "holm", lambda p_values: np.full(len(p_values), adjusted))
+    design, collection, _ = collected(made())
+    found = independence_tests(design, collection, np.random.default_rng(1), 19)
+    assert found["rejected_holm"].all()
 
 
 def test_each_table_is_tested_with_its_channel() -> None:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, at_least
 from deniable.randomized_response import (
     Clusters,
     Measure,
@@ -117,7 +117,7 @@ class DependenceAssessment:
         They depend on dependences only by their order, down to T_d; the clusters of an order are
         formed once.
         """
-        above = dependences >= t_d
+        above = at_least(dependences, t_d)
         ranks = np.where(above, stats.rankdata(-dependences, "dense"), 0).astype(int)
         key = (t_v, tuple(ranks.tolist()))
         if key not in self._formed:

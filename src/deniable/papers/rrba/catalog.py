@@ -37,7 +37,12 @@ STUDIES = {
         published_replicates=PRINTED_TRIALS,
         datasets=(),
     ),
-    "rrba_power": Study(".independence:IndependencePower", summary="mean", datasets=()),
+    "rrba_power": Study(
+        ".independence:IndependencePower",
+        ("replicates", "most_replicates"),
+        summary="mean",
+        datasets=(),
+    ),
     "rrba_tables": Study(
         ".released_tables:PrintedTables",
         ("subsets", "subset_seed", "block_size"),
@@ -77,8 +82,8 @@ TABLES = (
             *("measure", "rejected", "trials", "sampled_tables", "small_cells"),
         ),
         value="regenerated",
-        reshape=".independence:counted",
-        by_chance=("rejected",),
+        reshape=".independence:judged",
+        by_chance=("rejected", "trials", "size"),
     ),
     *(
         StudyTable(

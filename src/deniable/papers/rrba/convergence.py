@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, at_least
 from deniable.errors import DeniableError
 from deniable.estimation import Z_95
 from deniable.records import Microdata
@@ -147,7 +147,7 @@ class Convergence:
         met &= np.abs(later).max(axis=-1) < LOST
         lasting = np.logical_and.accumulate(met[:, ::-1], axis=1)[:, ::-1]
         errors = runs.running_standard_errors()[..., at]
-        precise = errors <= self._reference_error(pooled)
+        precise = at_least(self._reference_error(pooled), errors)
         reach = Z_95 * float(self._reference_error(np.array(truth)))
         for reached, returned in ((met, averages), (lasting, averages), (precise, pooled)):
             block = np.where(reached.any(axis=1), reached.argmax(axis=1), self.blocks - 1)
@@ -200,4 +200,4 @@ def interval_width(estimate: npt.ArrayLike, size: int) -> Floats:
     reach = Z_95 / np.sqrt(size * inside * (1 - inside))
     centre = special.logit(inside)
     by_odds = special.expit(centre + reach) - special.expit(centre - reach)
-    return np.asarray(np.where(v * size > 5, normal, by_odds))
+    return np.asarray(np.where(at_least(5.0, v * size), by_odds, normal))

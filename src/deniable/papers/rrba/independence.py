@@ -22,6 +22,14 @@ Methods: ``laplace`` (noise of scale 2 / epsilon, critical value of the chi-squa
 ``laplace_printed_scale`` (scale 2 |T| / epsilon, as [rrba], 7.4, prints), ``mcindep``, ``rrba``
 (7.3 as printed) and ``channel_aware`` (`deniable.contingency.independence`). Those of one trust
 model test the same tables: differences between methods have less error than their intervals say.
+
+Sizes are decided one look after another. After so many trials, twice and four times as many and so
+on, up to the most that are allowed, the interval of Clopper and Pearson with the confidence
+1 - .05 / looks says of each method whether its size is at most .06 (*held*; *held, conservative* if
+it is below .04), or above (*too large*). Once all methods are decided no further trials are drawn;
+what the last look leaves open is *undecided*. The intervals of all looks hold together with
+probability .95 at least (Bonferroni), so that whenever one stops, a wrong decision on a size has a
+probability of at most .05.
 """
 
 import math
@@ -30,6 +38,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from deniable.arrays import Counts, Flags, Floats
@@ -44,6 +53,7 @@ from deniable.contingency import (
 )
 from deniable.errors import DeniableError
 from deniable.estimation import clopper_pearson
+from deniable.papers.rrba.names import SIZES, UNDECIDED
 
 STATED_KEEP = 0.5  # [rrba], Table 3
 STATED_EPSILON = 0.25
@@ -59,6 +69,7 @@ SHARES: Mapping[str, tuple[float, ...]] = {
 """Of the second category of each attribute."""
 FALLBACK_TABLES = 199
 PERCENT = 100.0
+MOST_HELD, CONSERVATIVE, WRONGLY = 0.06, 0.04, 0.05
 
 
 def proportions(k: int, margins: str, effect: float, pattern: str = "all") -> Floats:
@@ -147,11 +158,32 @@ class IndependencePower:
 
     A trial is 100 for a rejected null, else 0: means are per cent, the size where the effect is 0.
     A cell has k, margins ("uniform" or "skewed"), pattern ("all" or "pair"), n, effect, epsilon,
-    sampled_tables, small_cells.
+    sampled_tables, small_cells. Sizes are simulated until they are decided.
+
+    Parameters
+    ----------
+    replicates : int
+        Trials up to the first look at a size.
+    most_replicates : int, optional
+        Trials of a size at most; by default, and below twice `replicates`, there is one look.
     """
 
+    def __init__(self, replicates: int = 1, most_replicates: int | None = None) -> None:
+        self.looks = [replicates]
+        while 2 * self.looks[-1] <= (most_replicates or 0):
+            self.looks.append(2 * self.looks[-1])
+
+    def wanted(self, cell: Mapping[str, Any], values: Floats) -> int:
+        """Return how many trials to have in all, given the first ones, (trials, outputs)."""
+        later = [look for look in self.looks if look > len(values)]
+        if cell["effect"] or not later:
+            return len(values)
+        rejected = np.count_nonzero(values[:, : len(METHODS)], axis=0)
+        sizes = decided_sizes(rejected, len(values), len(self.looks))
+        return later[0] if UNDECIDED in sizes else len(values)
+
     def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return what names each output of a trial: method, epsilon_exact, measure.
+        """Return what names each output of a trial: method, epsilon_exact, measure, looks.
 
         - ``rejected``: whether the method rejects;
         - ``valid`` (channel-aware): whether its rule of validity holds;
@@ -163,6 +195,7 @@ class IndependencePower:
         measured += [("channel_aware", "valid"), ("channel_aware", "valid_and_rejected")]
         return [
             {"method": method, "epsilon_exact": releases[method].epsilon, "measure": measure}
+            | {"looks": len(self.looks)}
             for method, measure in measured
         ]
 
@@ -235,3 +268,30 @@ def counted(results: pd.DataFrame) -> pd.DataFrame:
     table.insert(place, "rejected", rejected)
     table.insert(place + 1, "trials", trials)
     return table
+
+
+def judged(results: pd.DataFrame) -> pd.DataFrame:
+    """Add to sizes, beside what `counted` adds, whether they are held: `SIZES`.
+
+    ``size`` is empty for what is no size.
+    """
+    table = counted(results)
+    is_size = (table["measure"] == "rejected") & (table["effect"] == 0)
+    found = decided_sizes(table["rejected"], table["trials"], table["looks"])
+    return table.assign(size=np.where(is_size, found, ""))
+
+
+def decided_sizes(
+    rejected: npt.ArrayLike, trials: npt.ArrayLike, looks: npt.ArrayLike
+) -> npt.NDArray[np.str_]:
+    """Return what is decided of sizes, `SIZES`: see the module; all shapes broadcast.
+
+    Examples
+    --------
+    >>> decided_sizes([35, 70, 410, 100], [500, 2000, 8000, 1000], 5).tolist()
+    ['undecided', 'held', 'held', 'too large']
+    """
+    low, high = clopper_pearson(rejected, trials, 1 - WRONGLY / np.asarray(looks))
+    cases = [high < CONSERVATIVE, high <= MOST_HELD, low > MOST_HELD]  # the first that is true
+    held, conservative, too_large, _ = SIZES
+    return np.select(cases, [conservative, held, too_large], UNDECIDED)

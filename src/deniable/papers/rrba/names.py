@@ -47,6 +47,9 @@ TESTS = {
     "laplace_printed_scale": "Laplace, scale as printed",
 }
 HYPOTHESES = {"H0": "independent, rejected", "H1": "dependent, rejected"}
+UNDECIDED = "undecided"
+SIZES = ("held", "held, conservative", "too large", UNDECIDED)
+"""What may be decided of the size of a test."""
 RULES = {
     "table": "accepted if a cell of the table is below 5",
     "fitted": "accepted if an expected cell is below 5",

@@ -118,3 +118,6 @@ class PowerGrid(Strict):
 
 class PowerStudy(StudySettings[PowerGrid]):
     """A study of sizes and powers of tests of independence."""
+
+    # Of a size that fewer leave undecided: replicates, twice as many, four times ... up to these.
+    most_replicates: Annotated[int, Field(ge=6, le=10_000_000)] | None = None

@@ -22,7 +22,7 @@ from deniable.contingency import (
 from deniable.errors import DeniableError
 from deniable.release import CollectionRelease, marked_as
 from deniable.release.collection.design import BETWEEN, CollectionDesign
-from deniable.rrba import Combination, printed_estimate
+from deniable.rrba import Combination, checked_counts, printed_estimate
 
 AGREEMENT = 1e-9
 """Largest difference of shared margins that counts as agreement."""
@@ -33,12 +33,16 @@ class Answers:
     """All answers about one table, block by block.
 
     `keep` is p; `reports` and `fake`, q, the distribution of fake answers, have the shape
-    (blocks, cells).
+    (blocks, cells). Reports that are no counts are a `DeniableError`.
     """
 
     keep: float
     reports: Counts
     fake: Floats
+
+    def __post_init__(self) -> None:
+        """Refuse reports that would be pooled wrongly."""
+        checked_counts(self.reports, self.fake.shape[-1])
 
     @property
     def number(self) -> int:

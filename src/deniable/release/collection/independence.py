@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, at_least
 from deniable.contingency import MONTE_CARLO_TABLES, LogLinearModel, channel_test
 from deniable.release.collection.design import BETWEEN, CollectionDesign
 from deniable.release.collection.estimates import Answers, answers_of
@@ -74,7 +74,7 @@ def independence_tests(
     table["p_value_holm"] = holm(p_values)
     table["p_value_benjamini_hochberg"] = benjamini_hochberg(p_values)
     for suffix in ("", "_holm", "_benjamini_hochberg"):
-        table[f"rejected{suffix}"] = table[f"p_value{suffix}"] <= LEVEL
+        table[f"rejected{suffix}"] = at_least(LEVEL, table[f"p_value{suffix}"])
     return table
 
 
@@ -101,7 +101,7 @@ def _tested(
 
 def _is_least(row: Mapping[str, Any], monte_carlo_tables: int) -> bool:
     least = 1 / (1 + monte_carlo_tables)
-    return str(row["method"]).startswith(MONTE_CARLO) and row["p_value"] <= least * (1 + 1e-9)
+    return str(row["method"]).startswith(MONTE_CARLO) and bool(at_least(least, row["p_value"]))
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:

@@ -172,7 +172,7 @@ def power(table: pd.DataFrame) -> Figure:
     heading(
         figure,
         f"Tests of independence at equal exact epsilon, {shown['epsilon'].max():g}",
-        f"size, and power against an effect of {largest:g}; {shown['trials'].max():,} trials "
+        f"size, and power against an effect of {largest:g}; up to {shown['trials'].max():,} trials "
         "with 95 % intervals; central methods trust a curator with the true table",
     )
     return figure

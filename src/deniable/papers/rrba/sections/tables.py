@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from deniable.display import Row, Tables, groups_of, rows_of
@@ -18,6 +17,7 @@ from deniable.papers.rrba.names import (
     METRICS,
     PRINTED_TABLES,
     RULES,
+    SIZES,
     TESTS,
 )
 
@@ -31,7 +31,6 @@ SETTING = ("small_cells", "sampled_tables", "k", "n", "effect")
 POPULATION = ("k", "margins", "pattern", "n")
 SHOWN_RULE = "ignore"
 PERCENT = 100.0
-SIZE_HELD = (4.0, 6.0)
 ERRORS = 2.0
 """Powers differ if they do by more than so many Monte Carlo errors."""
 
@@ -230,7 +229,6 @@ def independence(tables: Tables) -> dict[str, Any]:
         "tests": TESTS,
         "hypotheses": HYPOTHESES,
         "rules": RULES,
-        "held": SIZE_HELD,
     }
 
 
@@ -294,11 +292,7 @@ def _agreements(printed: pd.DataFrame) -> dict[str, Any]:
 
 def power(table: pd.DataFrame) -> dict[str, Any]:
     """Arrange sizes and powers at the largest epsilon, and count what holds over all of them."""
-    rejected = table[table["measure"] == "rejected"]
-    # Whether a size is proved to be outside 4 to 6 per cent.
-    too_large, too_small = rejected["ci_low"] > SIZE_HELD[1], rejected["ci_high"] < SIZE_HELD[0]
-    judged = [rejected["effect"] != 0, too_large, too_small]
-    rejected = rejected.assign(size=np.select(judged, ["", "too large", "too small"], "held"))
+    rejected = table[table["measure"] == "rejected"].fillna({"size": ""})
     epsilon = rejected["epsilon"].max()
     shown = rejected[rejected["epsilon"] == epsilon]
     valid = table[(table["measure"] == "valid") & (table["epsilon"] == epsilon)]
@@ -327,9 +321,9 @@ def power(table: pd.DataFrame) -> dict[str, Any]:
 
 
 def _sizes(rows: pd.DataFrame) -> Row:
-    """Count the sizes of a method by whether they are outside 4 to 6 per cent."""
+    """Count the sizes of a method by what was decided of them."""
     sizes = rows.loc[rows["effect"] == 0, "size"]
-    return tally(sizes, ("held", "too small", "too large")) | {"of": len(sizes)}
+    return tally(sizes, SIZES) | {"of": len(sizes)}
 
 
 def _compared(table: pd.DataFrame, one: str, other: str) -> Row | None:
