@@ -21,6 +21,10 @@ LARGER = (
     "networks/child_8000",
 )
 PRINTED_TRIALS = 100  # [rrba], 7.3 and 7.4
+TABLE_3_KEYS = (
+    *("method", "k", "n", "effect", "epsilon_exact", "hypothesis", "rejected"),
+    *("trials", "sampled_tables", "small_cells"),
+)
 CONVERGENCE_KEYS = ("dataset", "probability", "block_size", "p", "update", "criterion", "measure")
 CHANCE_OF_SUBSETS = ("subset_min", "subset_max", "subsets_agreeing", "subsets_lowest", "printed_is")
 
@@ -61,13 +65,12 @@ TABLES = (
     StudyTable(
         "rrba_table3",
         "Table 3 of [rrba]: decisions of tests of independence",
-        (
-            *("method", "k", "n", "effect", "epsilon_exact", "hypothesis", "rejected"),
-            *("trials", "sampled_tables", "small_cells"),
-        ),
+        TABLE_3_KEYS,
         published=("rrba_table3",),
         reshape=".independence:counted",
+        finish=".table_results:table_3",
         by_chance=("rejected",),
+        decided_elsewhere=True,
     ),
     StudyTable(
         "rrba_power",
@@ -169,8 +172,9 @@ ANALYSES = (
         "decide_block_claims",
         ".claims.decided:decide",
         (
+            AnalysisTable("rrba_claims", ".claims.decided:decide", claims_columns("claim")),
             AnalysisTable(
-                "rrba_claims", ".claims.decided:decide", claims_columns("claim", "reading")
+                "rrba_claim_readings", ".claims.decided:decide", claims_columns("claim", "reading")
             ),
         ),
         "Deciding what [rrba] claims in words",
@@ -268,7 +272,11 @@ SECTIONS = (
         needs=("rrba_consistency", "rrba_examples"),
     ),
     Section(
-        "rrba_claims", "What [rrba] says in words", "Claims in words", ".sections.analyses:claims"
+        "rrba_claims",
+        "What [rrba] says in words",
+        "Claims in words",
+        ".sections.analyses:claims",
+        needs=("rrba_claims", "rrba_claim_readings"),
     ),
 )
 
