@@ -17,6 +17,7 @@ from deniable.contingency.monte_carlo import (
     asymptotic_test,
     critical_rank,
     monte_carlo_test,
+    true_limit_test,
 )
 from deniable.contingency.two_step import two_step_estimate
 from deniable.errors import DeniableError
@@ -131,6 +132,23 @@ def test_borrowed_critical_values_do_not() -> None:
     # Without noise they do.
     tables = rng.multinomial(172, EVEN, 4000)
     assert asymptotic_test(tables, 172, MODEL).mean() == pytest.approx(0.05, abs=0.017)
+
+
+def test_the_limit_of_the_true_table_by_hand() -> None:
+    # X^2 of a 2 x 2 table with even margins and cells 25 + d, 25 - d: 4 d^2 / 25.
+    tables = np.array([[25.0 + d, 25 - d, 25 - d, 25 + d] for d in (0, 5, -6, 10)])
+    found = true_limit_test(tables[:, None], tables, 100, MODEL)
+    larger = [[abs(a) > abs(b) for b in (0, 5, -6, 10)] for a in (0, 5, -6, 10)]
+    assert found.tolist() == larger
+
+
+def test_the_limit_of_the_true_table_has_no_level() -> None:
+    # Of the three degrees of freedom of the noise nearly any adds to a small statistic.
+    rng = np.random.default_rng(7)
+    true = rng.multinomial(172, EVEN, 500)
+    noisy = LaplaceRelease(8.0).release(true, rng)
+    assert true_limit_test(noisy, true, 172, MODEL).mean() > 0.6
+    assert not true_limit_test(true, true, 172, MODEL).any()
 
 
 def test_the_rule_of_five_as_printed_turns_the_test_off() -> None:

@@ -19,6 +19,7 @@ from .monte_carlo import (
     SmallCells as SmallCells,
     asymptotic_test as asymptotic_test,
     monte_carlo_test as monte_carlo_test,
+    true_limit_test as true_limit_test,
 )
 from .two_step import (
     nearest_table_by_program as nearest_table_by_program,

@@ -7,9 +7,10 @@ their turn; the null is rejected if the statistic of the noisy table,
 
     X^2 = sum over cells of (noisy - fitted)^2 / fitted,
 
-exceeds the one of rank ceil((l + 1) (1 - alpha)) among theirs. The test with Laplace noise in
-Table 3 takes the critical value of the chi-squared distribution instead, which holds for tables
-without noise: it rejects true nulls too often.
+exceeds the one of rank ceil((l + 1) (1 - alpha)) among theirs. Two tests of tables with Laplace
+noise simulate nothing. `asymptotic_test` takes the critical value of the chi-squared distribution,
+which holds for tables without noise: it rejects true nulls too often. `true_limit_test` is that of
+[rrba], 7.3.1, which knows the true table.
 
 The rule of five. As printed ([rrba], section 6 and 7.3) the null is accepted if any count that
 the two-step estimate gives is below 5, in the noisy table's or "at any point" in a sampled table's.
@@ -205,15 +206,43 @@ def asymptotic_test(
     *,
     level: float = 0.05,
 ) -> Flags:
-    """Test noisy tables with the critical value of tables without noise ([rrba], 7.3.1).
+    """Test noisy tables with the critical value of tables without noise.
 
-    The test called "Laplace noise" in Table 3. Its size is not the nominal one. Returns where the
-    null is rejected, of shape (...) for noisy tables of shape (..., cells).
+    Its size is not the nominal one. Returns where the null is rejected, of shape (...) for noisy
+    tables of shape (..., cells).
     """
-    values = np.asarray(noisy, dtype=float)
-    # Of the nearest table: as of any table of counts, its cells add up to the records.
-    statistic, _, _ = _two_steps(nearest_tables(values, records), records, model, "ignore")
+    statistic = _of_nearest(noisy, records, model)
     return np.asarray(special.chdtrc(model.degrees_of_freedom, statistic) <= level)
+
+
+def true_limit_test(
+    noisy: npt.ArrayLike, true: npt.ArrayLike, records: npt.ArrayLike, model: LogLinearModel
+) -> Flags:
+    """Test noisy tables with the statistics of their true tables for critical values.
+
+    How [rrba], 7.3.1, tests tables with Laplace noise, as we read it: since there are no critical
+    values, "we used the true values of the attributes as the values for the comparison with noisy
+    data (they are known in advance)". Has no level, and is of use only to who needs no test.
+
+    Parameters
+    ----------
+    noisy, true : shape (..., cells)
+        Released and true counts.
+    records : positive, shape (...) or a single number
+
+    Examples
+    --------
+    >>> model = LogLinearModel.independence((2, 2))
+    >>> true_limit_test([[35, 15, 15, 35], [25, 25, 25, 25]], [30, 20, 20, 30], 100, model)
+    array([ True, False])
+    """
+    return np.asarray(_of_nearest(noisy, records, model) > _of_nearest(true, records, model))
+
+
+def _of_nearest(noisy: npt.ArrayLike, records: npt.ArrayLike, model: LogLinearModel) -> Floats:
+    """Return the statistics of the nearest tables: their cells, too, add up to the records."""
+    values = np.asarray(noisy, dtype=float)
+    return _two_steps(nearest_tables(values, records), records, model, "ignore")[0]
 
 
 def critical_rank(tables: int, level: float) -> int:

@@ -16,6 +16,7 @@ Row = dict[str, Any]
 SIGN = {
     "agrees": "✓",
     "differs": "✗",
+    "fitted": "≈",
     "not printed": "–",
     "surrogate": "s",
     "holds": "✓",
@@ -24,9 +25,9 @@ SIGN = {
     "depends on the reading": "≠",
     "depends on the margin": "≠",
 }
-"""A sign for each verdict: on a printed number (agrees, differs, not printed), on a claim in words
-(holds, fails, undecided, depends on the reading or the margin), and on surrogate data, where there
-is none."""
+"""A sign for each verdict: on a printed number (agrees, differs, not printed; fitted: what the text
+leaves open was chosen so that it agrees), on a claim in words (holds, fails, undecided, depends on
+the reading or the margin), and on surrogate data, where there is none."""
 
 MISSING = "–"
 MINUS = "−"

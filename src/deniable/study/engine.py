@@ -27,7 +27,7 @@ from deniable.study.grid import Cell, Grid, cells_of_grids, chunk_of
 
 Output = Mapping[str, Any]
 SummaryName = Literal["median", "mean"]
-Verdict = Literal["agrees", "differs", "not printed", "surrogate"]
+Verdict = Literal["agrees", "differs", "fitted", "not printed", "surrogate"]
 
 CONFIDENCE = 0.95
 COUNTED_VERDICTS: tuple[Verdict, ...] = ("agrees", "differs", "surrogate")

@@ -22,7 +22,7 @@ def simulated(data: Microdata, names: list[str], keeps: list[float]) -> pd.DataF
         "probability": [0.05, 0.1, 0.2, 0.3],
         "block_size": [18, 50],
         "p": keeps,
-        "update": ["printed", "pooled"],
+        "update": ["printed", "projected", "pooled"],
     }
     results = simulate_chunk(
         Convergence(dict.fromkeys(names, data), blocks=20),
@@ -67,7 +67,7 @@ def test_texts_do_not_overlap(by_p: pd.DataFrame) -> None:
 
 def test_figures_show_each_cell_once_a_panel(by_dataset: pd.DataFrame) -> None:
     figure = rrba.figure_5(by_dataset)
-    assert len(figure.axes) == 9
+    assert len(figure.axes) == 12
     for axes in figure.axes:
         assert len(axes.lines) == 1 + 3 * 4  # all answers; four cells with line and two markers
 

@@ -16,6 +16,7 @@ from tests.display.figure_checks import BANNER, cut_off, extents
 from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
 from deniable.files import write_table
+from deniable.papers.rrba.catalog import TABLE_3_KEYS
 from deniable.papers.rrba.figures import tables as figures
 from deniable.papers.rrba.independence import (
     HYPOTHESES,
@@ -31,12 +32,12 @@ from deniable.papers.rrba.independence import (
     proportions,
 )
 from deniable.papers.rrba.sections.tables import table_3 as arranged
-from deniable.study.engine import compare, replicate, simulate_chunk
+from deniable.papers.rrba.table_results import table_3 as beside_printed
+from deniable.study.engine import replicate, simulate_chunk
 from deniable.study.published import read_published
 
 ROOT = Path(__file__).resolve().parents[3]
 PRINTED = ROOT / "resources" / "published" / "rrba_table3.csv"
-KEYS = ["method", "k", "n", "effect", "epsilon_exact", "hypothesis", "rejected", "trials"]
 
 
 def table_3_grid(k: int, n: int, effect: float, tables: int = 99) -> dict[str, list[object]]:
@@ -70,7 +71,7 @@ def table_3() -> pd.DataFrame:
         summary="mean",
     )
     results = counted(results).assign(data_source="original")
-    return compare(results, read_published(PRINTED, "rejected_percent"), KEYS, 100)
+    return beside_printed(results, read_published(PRINTED, "rejected_percent"))
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])
@@ -126,7 +127,9 @@ def test_table_3_states_the_epsilons_that_its_settings_have() -> None:
     exact = {o["method"]: o["epsilon_exact"] for o in Table3().outputs(cell)}
     assert exact["rrba"] == exact["channel_aware"] == pytest.approx(math.log(9))
     assert exact["mcindep"] == exact["laplace"] == 0.25
+    assert exact["laplace_true_limit"] == 0.25
     assert exact["laplace_printed_scale"] == pytest.approx(0.25 / 8)
+    assert exact["laplace_true_limit_printed_scale"] == pytest.approx(0.25 / 8)
 
 
 def test_printed_numbers_are_those_of_the_text() -> None:
@@ -157,7 +160,7 @@ def test_printed_numbers_are_those_of_the_text() -> None:
 
 def test_table_3_has_the_columns_and_rows_of_the_contract(table_3: pd.DataFrame) -> None:
     assert list(table_3.columns) == [
-        *KEYS,
+        *TABLE_3_KEYS,
         "published",
         "regenerated",
         "ci_low",
@@ -170,7 +173,13 @@ def test_table_3_has_the_columns_and_rows_of_the_contract(table_3: pd.DataFrame)
     assert (table_3["rejected"] == table_3["regenerated"] * table_3["trials"] / 100).all()
     inside = table_3["regenerated"].between(table_3["ci_low"], table_3["ci_high"])
     assert inside.all()
-    assert table_3["published"].notna().sum() == 18
+    # RRBA's and MCIndep's; four tests of tables with Laplace noise, held against the same rates.
+    assert table_3.groupby("method")["published"].count().to_dict() == {
+        "channel_aware": 0,
+        **dict.fromkeys(("laplace", "laplace_printed_scale"), 6),
+        **dict.fromkeys(("laplace_true_limit", "laplace_true_limit_printed_scale"), 6),
+        **dict.fromkeys(("mcindep", "rrba"), 6),
+    }
 
 
 def test_table_3_survives_a_file(table_3: pd.DataFrame, tmp_path: Path) -> None:
@@ -183,7 +192,7 @@ def test_table_3_survives_a_file(table_3: pd.DataFrame, tmp_path: Path) -> None:
 def test_table_3_where_it_reproduces(table_3: pd.DataFrame) -> None:
     # Sizes and powers of RRBA, sizes of MCIndep: with the assumed n and effect.
     rrba = table_3[table_3["method"] == "rrba"]
-    assert (rrba["verdict"] == "agrees").all()
+    assert (rrba["verdict"] == "fitted").all()
     sizes = table_3[(table_3["method"] == "mcindep") & (table_3["hypothesis"] == "H0")]
     assert (sizes["verdict"] == "agrees").sum() >= 2  # 9 of 100 for k = 4 is at the edge
     every = arranged(table_3.assign(small_cells="ignore", sampled_tables=99))["rows"]
@@ -191,6 +200,27 @@ def test_table_3_where_it_reproduces(table_3: pd.DataFrame) -> None:
     assert {k: value for (k, *_), value in shown["accuracy_printed"].items()}[2] == 96.5
     ours = {k: value for (k, *_), value in shown["accuracy"].items()}
     assert ours[2] == pytest.approx(95, abs=3)
+
+
+def test_fitted_is_what_agrees_in_both_rates_of_rrba() -> None:
+    def verdicts(method: str, null: float, alternative: float) -> list[str]:
+        about = {"k": 2, "n": 172, "effect": 0.5, "sampled_tables": 99, "small_cells": "ignore"}
+        about |= {"method": method, "epsilon_exact": 1.0, "rejected": 0, "trials": 400}
+        rows = [
+            about
+            | {"hypothesis": name, "regenerated": rate, "ci_low": rate - 2, "ci_high": rate + 2}
+            for name, rate in zip(HYPOTHESES, (null, alternative), strict=True)
+        ]
+        results = pd.DataFrame(rows).assign(replicates=400, data_source="model")
+        found = beside_printed(results, read_published(PRINTED, "rejected_percent"))
+        return found["verdict"].tolist()
+
+    # Printed: RRBA 3 and 96, MCIndep 5 and 94, Laplace noise 35 and 68.
+    assert verdicts("rrba", 4, 95) == ["fitted", "fitted"]
+    assert verdicts("rrba", 4, 60) == ["agrees", "differs"]
+    assert verdicts("mcindep", 4, 95) == ["agrees", "agrees"]
+    assert verdicts("laplace_true_limit", 35, 20) == ["agrees", "differs"]
+    assert verdicts("channel_aware", 4, 95) == ["not printed", "not printed"]
 
 
 def test_the_channel_aware_test_has_no_less_power(table_3: pd.DataFrame) -> None:

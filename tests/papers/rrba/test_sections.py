@@ -140,7 +140,7 @@ MISSING = [
     ("rrba_consistency", "method == 'nearest'"),
     ("rrba_consistency", "tables != 'observed'"),
     ("rrba_examples", "case == 'equation (4)'"),
-    ("rrba_claims", "verdict == 'fails'"),
+    ("rrba_claim_readings", "verdict == 'fails'"),
 ]
 
 
@@ -237,11 +237,15 @@ def test_epsilons_stand_beside_the_claim(tables: Tables) -> None:
 
 def test_what_converges_is_counted(tables: Tables) -> None:
     found = analyses.convergence(tables)
-    assert found["first"]["converged"] == found["first"]["cells"] == 16
-    assert found["first"]["blocks"] == (3, 3)
-    assert found["first"]["within"] == 0.25
-    assert found["lasting"]["converged"] == 0
-    assert found["precise"]["converged"] == 12
+    first, lasting, projected, precise = found["found"]
+    assert first["converged"] == first["always"] == first["cells"] == 16
+    assert first["blocks"] == (3, 3)
+    assert first["within"] == 0.25
+    assert (lasting["converged"], lasting["share"]) == (0, 0)
+    # Half of the runs, in each setting: means of the others' answers are cut off, and not shown.
+    assert (projected["converged"], projected["share"], projected["always"]) == (16, 0.5, 0)
+    assert projected["blocks"] is None
+    assert precise["converged"] == precise["always"] == 12
     assert found["spread"] == (1, 1)
     rows = {(row["dataset"], row["p"]): row["cells"] for row in found["rows"]}
     assert rows["alarm", 0.1]["pooled", "precise", 18]["converged"] == 0
@@ -252,7 +256,8 @@ def test_what_converges_is_counted(tables: Tables) -> None:
         "tuples": 750,
     }
     text = words(render("rrba_convergence", tables))
-    assert "is met by half of the runs in none of 16 settings" in text
+    assert "for good: 0 % of runs converge, at least half of them in none of 16 settings" in text
+    assert "tables projected: 50.0 % of runs converge, at least half of them in all 16" in text
     assert "(a cell falls below 0) in 75.0 % to 75.0 % of runs" in text
 
 
@@ -269,10 +274,18 @@ def test_printed_cells_are_counted(tables: Tables) -> None:
         "below": 8,
         "within": 8,
         "above": 0,
+        "ratios": (1, 2),
     }
     assert found["tally"]["laplace_honest"] is None
-    assert found["wins"]["laplace"]["l2"] == {"of": 8, "lower": 8, "range": (0.5, 0.5)}
-    assert found["wins"]["laplace_honest"]["l2"]["lower"] == 0
+    wins = found["wins"]["laplace"]
+    assert wins["pooled"]["l2"] == {"of": 8, "lower": 8, "range": (0.5, 0.5)}
+    assert wins["last_block"]["l2"] == {"of": 8, "lower": 0, "range": (1.5, 1.5)}
+    assert found["wins"]["laplace_honest"]["pooled"]["l2"]["lower"] == 0
+    of = [(row["reading"], row["file"], row["of"]) for row in found["readings"]]
+    assert of.count(("last_block", "survey_8000_resampled", 8)) == 1
+    text = words(render("rrba_tables", tables))
+    assert "(our reading), lower l2 distance in all 8 cells (0.500 times the other)" in text
+    assert "updated as printed, lower l2 distance in none of 8 cells (1.50 times the other)" in text
     page = render("rrba_tables", tables)
     (row, *_) = cells(page, "RRBA")
     assert row == ["RRBA", *["100", "100 ✓80.0 – 120", "50.0", "100 ✗80.0 – 120"] * 2]
@@ -310,9 +323,12 @@ def test_table_3_is_arranged_and_counted(tables: Tables) -> None:
     assert row["accuracy_printed"][2, 200, 0.2] == pytest.approx(96.5)
     best = found["best"]["rrba"]
     assert [(each["most"], each["of"], each["settings"]) for each in best] == [(2, 2, 2), (1, 2, 4)]
+    # One setting, under two rules for small cells.
+    assert found["fitted"] == 2
     assert found["epsilons"]["rrba"] == pytest.approx((np.log(5), np.log(9)))
     text = words(render("rrba_tests", tables))
-    assert "RRBA: exact ε 1.61 – 2.20" in text
+    assert "RRBA, table stays uniform: exact ε 1.61 – 2.20" in text
+    assert "≈ fitted (2 settings)" in text
 
 
 def test_sizes_and_powers_are_judged_beyond_chance(tables: Tables) -> None:

@@ -19,9 +19,11 @@ report passes (local), of the released table under Laplace noise, whose sensitiv
 tells about a record; RRBA and the channel-aware test trust no curator for it.
 
 Methods: ``laplace`` (noise of scale 2 / epsilon, critical value of the chi-squared distribution),
-``laplace_printed_scale`` (scale 2 |T| / epsilon, as [rrba], 7.4, prints), ``mcindep``, ``rrba``
-(7.3 as printed) and ``channel_aware`` (`deniable.contingency.independence`). Those of one trust
-model test the same tables: differences between methods have less error than their intervals say.
+``laplace_true_limit`` (the statistic of the true table in place of that value, as 7.3.1 says),
+both again with ``_printed_scale`` (2 |T| / epsilon, as [rrba], 7.4, prints), ``mcindep``, ``rrba``
+(7.3 as printed, with the channel of a table that stays uniform: nothing is adapted from block to
+block) and ``channel_aware`` (`deniable.contingency.independence`). Those of one trust model test
+the same tables: differences between methods have less error than their intervals say.
 
 Sizes are decided one look after another. After so many trials, twice and four times as many and so
 on, up to the most that are allowed, the interval of Clopper and Pearson with the confidence
@@ -50,6 +52,7 @@ from deniable.contingency import (
     asymptotic_test,
     channel_test,
     monte_carlo_test,
+    true_limit_test,
 )
 from deniable.errors import DeniableError
 from deniable.estimation import clopper_pearson
@@ -61,7 +64,8 @@ LEVEL = 0.05
 HYPOTHESES = ("H0", "H1")
 """Independence is true, it is false. Not "null", which readers of CSV files take for nothing."""
 METHODS = ("laplace", "mcindep", "rrba", "channel_aware")
-TABLE_3_METHODS = (*METHODS, "laplace_printed_scale")
+PRINTED_SCALE, TRUE_LIMIT = "laplace_printed_scale", "laplace_true_limit"
+TABLE_3_METHODS = (*METHODS, PRINTED_SCALE, TRUE_LIMIT, f"{TRUE_LIMIT}_printed_scale")
 SHARES: Mapping[str, tuple[float, ...]] = {
     "uniform": (0.5, 0.5, 0.5, 0.5),
     "skewed": (0.2, 0.3, 0.15, 0.25),
@@ -150,7 +154,8 @@ class Table3:
         cells = 2 ** int(cell["k"])
         printed_scale = LaplaceRelease(2 * cells / STATED_EPSILON)
         stated = _releases_at(cells, STATED_KEEP, STATED_EPSILON)
-        return stated | {"laplace_printed_scale": printed_scale}
+        noisier = dict.fromkeys((PRINTED_SCALE, f"{TRUE_LIMIT}_printed_scale"), printed_scale)
+        return stated | noisier | {TRUE_LIMIT: stated["laplace"]}
 
 
 class IndependencePower:
@@ -248,9 +253,11 @@ def _decisions(
         ).rejected
     aware = channel_test(reports, local.channel, model, generator=generator, tables=FALLBACK_TABLES)
     found |= {"channel_aware": aware.rejected(LEVEL), "valid": aware.valid}
-    if "laplace_printed_scale" in releases:
-        noisier = releases["laplace_printed_scale"].release(true, generator)
-        found["laplace_printed_scale"] = asymptotic_test(noisier, records, model, level=LEVEL)
+    if PRINTED_SCALE in releases:
+        noisier = releases[PRINTED_SCALE].release(true, generator)
+        found[PRINTED_SCALE] = asymptotic_test(noisier, records, model, level=LEVEL)
+        found[TRUE_LIMIT] = true_limit_test(noisy, true, records, model)
+        found[f"{TRUE_LIMIT}_printed_scale"] = true_limit_test(noisier, true, records, model)
     return found
 
 

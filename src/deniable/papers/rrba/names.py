@@ -8,6 +8,10 @@ FILES = DATASETS | {
     "child_8000": "Child",
 }
 PRINTED_TABLES = {"rrba_table4": "Table 4", "rrba_table5": "Table 5"}
+RELEASES = {
+    "pooled": "all blocks pooled, with a floor (our reading)",
+    "last_block": "the table of the last block, updated as printed",
+}
 METHODS = {
     "rrba": "RRBA",
     "laplace": "Laplace, scale as printed",
@@ -30,6 +34,7 @@ METRICS = {
 CRITERIA = {
     ("printed", "first"): "printed rule, first time",
     ("printed", "lasting"): "printed rule, for good",
+    ("projected", "lasting"): "printed rule, for good, tables projected",
     ("pooled", "precise"): "pooled, as precise as 500 true answers",
 }
 UPDATES = {
@@ -40,11 +45,13 @@ UPDATES = {
     "uniform": "table stays uniform",
 }
 TESTS = {
-    "rrba": "RRBA",
+    "rrba": "RRBA, table stays uniform",
     "channel_aware": "channel-aware",
     "mcindep": "MCIndep",
-    "laplace": "Laplace, honest scale",
-    "laplace_printed_scale": "Laplace, scale as printed",
+    "laplace": "Laplace, chi-squared limit, honest scale",
+    "laplace_printed_scale": "Laplace, chi-squared limit, scale as printed",
+    "laplace_true_limit": "Laplace, limit of the true table, honest scale",
+    "laplace_true_limit_printed_scale": "Laplace, limit of the true table, scale as printed",
 }
 HYPOTHESES = {"H0": "independent, rejected", "H1": "dependent, rejected"}
 UNDECIDED = "undecided"

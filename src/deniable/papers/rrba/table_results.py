@@ -1,6 +1,7 @@
 """From simulated distances to tables: Tables 4 and 5 of [rrba], equal epsilons, Figure 7."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,8 @@ import pandas as pd
 
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
-from deniable.papers.rrba.catalog import PRINTED_TRIALS
+from deniable.papers.rrba.catalog import PRINTED_TRIALS, TABLE_3_KEYS
+from deniable.papers.rrba.names import HYPOTHESES
 from deniable.papers.rrba.released_tables import EVERY, PrintedTables
 from deniable.rrba import claimed_epsilon
 from deniable.study import Given, below, cells_of_grids, compare, read_published, replicate
@@ -49,6 +51,25 @@ _OUTPUT = ["metric", "method", "reading", "trust"]
 def dataset_of(file: str) -> str:
     """Return the data set that a file stands for: its name up to the first underscore."""
     return file.split("_", maxsplit=1)[0]
+
+
+def table_3(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFrame:
+    """Set the results of `deniable.papers.rrba.independence.Table3` beside the printed rates.
+
+    Every method with Laplace noise is held against the one that is printed. The text states neither
+    n nor the effect: where both rates of RRBA agree, these were fitted to them, and that is the
+    ``verdict``. The columns are `TABLE_3_KEYS` and those of `deniable.study.compare`.
+    """
+    noise = results["method"].str.startswith("laplace")
+    named = results.assign(printed_as=results["method"].mask(noise, "laplace"))
+    if published is not None:
+        published = published.rename(columns={"method": "printed_as"})
+    table = compare(named, published, [*TABLE_3_KEYS, "printed_as"], PRINTED_TRIALS)
+    agrees = (table["method"] == "rrba") & (table["verdict"] == "agrees")
+    setting = [table[name] for name in ("k", "n", "effect", "sampled_tables", "small_cells")]
+    both = agrees.groupby(setting).transform("sum") == len(HYPOTHESES)
+    table.loc[agrees & both, "verdict"] = "fitted"
+    return table.drop(columns="printed_as")
 
 
 def printed_table(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFrame:
@@ -111,8 +132,8 @@ def equal_table(results: pd.DataFrame, printed: pd.DataFrame | None = None) -> p
     """Say which method wins at the same exact epsilon, from results of `EqualEpsilon`.
 
     The paper has no such table: nothing is ``printed``. Of `EQUAL_COLUMNS`, ``verdict`` is
-    "unbeaten" if no other local method has a mean that is lower beyond chance (5 % over the
-    comparisons of a row), else "beaten"; methods that are not local are held against the local
+    "unbeaten" if no other local method has a mean that is lower beyond chance (Holm, 5 % over
+    the comparisons of a row), else "beaten"; methods that are not local are held against the local
     ones. ``subsets_lowest``: sets of attributes in which the mean is the lowest of all local
     methods (one's own included).
     """
@@ -125,7 +146,8 @@ def equal_table(results: pd.DataFrame, printed: pd.DataFrame | None = None) -> p
         local = [row for row in rows.values() if row["trust"] == "local"]
         for place, row in rows.items():
             others = [(other, row) for other in local if other["method"] != row["method"]]
-            verdicts[place] = "beaten" if below(others, "").support else "unbeaten"
+            lower = replace(below(others, ""), kind="some")
+            verdicts[place] = "beaten" if lower.support else "unbeaten"
     table["verdict"] = pd.Series(verdicts)
     table = table.join(_lowest_in(results, group), on=[*group, "method"])
     return table.rename(columns={"regenerated": "mean"})[list(EQUAL_COLUMNS)]

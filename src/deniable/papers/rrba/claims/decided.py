@@ -1,10 +1,10 @@
 """What [rrba] claims in words (1, 4.2, 7.2 to 7.4), held against exact values and tables.
 
 Claims of privacy and of expectations (1, 4.2) stand here: all but one of them are decided exactly,
-without a run. Where the text leaves open what is meant, or where a claim about p alone ought to be
-one about privacy, a claim has several rows, told apart by ``reading``. For the tests see
-`deniable.study.comparisons`; they take means for medians. Methods of one trial share their true
-tables: this makes tests between them conservative.
+without a run. Where the text leaves open what is meant, or what is equal where methods are
+compared, a claim has several readings. Printed numbers are no claims: they have verdicts in their
+tables. For the tests see `deniable.study.comparisons`; they take means for medians. Methods of one
+trial share their true tables: this makes tests between them conservative.
 """
 
 import math
@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 
 from deniable.papers.rrba.claims import convergence, tables as of_tables
-from deniable.papers.rrba.claims.tables import VARIANTS, Readings, at_equal_epsilon
+from deniable.papers.rrba.claims.rows import Readings
+from deniable.papers.rrba.claims.tables import at_equal_epsilon
 from deniable.papers.rrba.exact import CELLS, two_coins, two_coins_estimate
 from deniable.rrba import (
     answer_epsilon,
@@ -34,6 +35,7 @@ from deniable.study import (
     Evidence,
     Given,
     Outcome,
+    by_sentence,
     counted,
     decide_claims,
     range_of,
@@ -70,6 +72,7 @@ privacy = partial(PROMISES.claim, section="4.2", about="exact")
     "With two fair coins the true number of Yes is accurately estimated by 2 (q - .25).",
     "the estimate of the expected reports is the truth, in fractions: 21 proportions",
     about="expected reports",
+    kind="equality",
 )
 def _two_coins_estimate(_: str) -> Outcome:
     truths = [Fraction(step, 20) for step in range(21)]
@@ -79,6 +82,7 @@ def _two_coins_estimate(_: str) -> Outcome:
 @introduction(
     "Respondents give, on average, a correct response 75 % of the time.",
     "the chance of a correct response is 3/4 for both true answers, in fractions",
+    kind="equality",
 )
 def _two_coins_truthful(_: str) -> Outcome:
     # The chance of Yes from those whose truth is Yes, and of No from the others.
@@ -89,6 +93,7 @@ def _two_coins_truthful(_: str) -> Outcome:
 @introduction(
     "The two coins provide a privacy budget of ln 3.",
     "the exact epsilon is ln 3 (Theorem 4.1 says ln 2 of the same protocol)",
+    kind="equality",
 )
 def _two_coins_epsilon(_: str) -> Outcome:
     epsilon = answer_epsilon([0.5, 0.5], 0.5)
@@ -135,6 +140,7 @@ def _inflation(pi: float, q: float, keep: float) -> float:
     "equation (4) takes the expected reports to the truth, for tables of 2 to 16 cells, any "
     "distribution of fake answers, p of .1 to .9",
     about="expected reports",
+    kind="equality",
 )
 def _joint_reconstructed(_: str) -> Outcome:
     generator = np.random.default_rng(1)
@@ -156,7 +162,7 @@ def _joint_reconstructed(_: str) -> Outcome:
     about="rrba_equal",
 )
 def _better_than_coins(table: pd.DataFrame) -> Readings:
-    return at_equal_epsilon(table, VARIANTS, "rrba_uniform")
+    return at_equal_epsilon(table, "rrba_uniform")
 
 
 # -- section 4.2 -----------------------------------------------------------------------------------
@@ -164,8 +170,8 @@ def _better_than_coins(table: pd.DataFrame) -> Readings:
 
 @introduction(
     "An adversary with the responses, whatever else it knows, learns nothing with confidence.",
-    "exact, p = .4 and .5, the client's table at the truth: an answer with a value of probability "
-    ".01 to .25 raises that probability to at most twice as much (it becomes p + (1 - p) pi)",
+    "exact, the client's table at the truth, p = .4 and .5: an answer with a value of probability "
+    ".01 to .25 raises its odds by a factor of at most exp(epsilon) of Theorem 4.1",
     section="1, 4.2",
 )
 def _responses_teach_nothing(_: str) -> Outcome:
@@ -174,8 +180,9 @@ def _responses_teach_nothing(_: str) -> Outcome:
         for p in (0.4, 0.5)
         for pi in (0.01, 0.05, 0.1, 0.25)
     }
+    odds = {(p, pi): after / (1 - after) / pi * (1 - pi) for (p, pi), after in found.items()}
     return counted(
-        (after <= 2 * pi for (_, pi), after in found.items()),
+        (factor <= math.exp(claimed_epsilon(p)) for (p, _), factor in odds.items()),
         ", ".join(f"{pi:g} to {after:.3g} (p = {p:g})" for (p, pi), after in found.items()),
     )
 
@@ -198,6 +205,7 @@ def _theorem_4_1(_: str) -> Outcome:
 @privacy(
     "The privacy level is independent of the number of cells.",
     "exact epsilon of uniform tables of 4, 8, 16 cells that of 2 cells, p of .1 to .9",
+    kind="equality",
 )
 def _independent_of_cells(_: str) -> Outcome:
     return _no_more(
@@ -208,6 +216,7 @@ def _independent_of_cells(_: str) -> Outcome:
 @privacy(
     "It does not depend on q, the probability of the emitted value.",
     "exact epsilon of two cells with q = .4, .2, .05 that with q = .5, p of .1 to .9",
+    kind="equality",
 )
 def _independent_of_table(_: str) -> Outcome:
     return _no_more(
@@ -231,6 +240,7 @@ def _no_more(gaps: Iterator[float]) -> Outcome:
     "exact epsilon under the floor .1 / m falls with p, and p = 1e-6 gives less than .001; tables "
     "of 2 to 16 cells (without a floor it can be infinite for every p)",
     about="floor .1",
+    kind="order",
 )
 def _arbitrarily_low(_: str) -> Outcome:
     falls = [
@@ -247,6 +257,7 @@ def _arbitrarily_low(_: str) -> Outcome:
     "answers until the estimate is as precise as 500 true ones: more at each lower p, exact, cells "
     "of .0285 to .732, uniform table of 4 cells",
     about="criterion precise",
+    kind="order",
 )
 def _low_p_slow(_: str) -> Outcome:
     # Answers under a table with the cell 1/4, in place of 500 true ones.
@@ -262,6 +273,7 @@ def _low_p_slow(_: str) -> Outcome:
     "The values of p are derived from epsilon by p = 1 - exp(-epsilon).",
     "the printed pair agrees within half a unit of p's last digit (cut off, in Figure 6)",
     about="printed pairs",
+    kind="equality",
 )
 def _p_from_epsilon(_: str) -> Outcome:
     return counted(
@@ -281,10 +293,10 @@ CLAIMS = (*PROMISES, *convergence.CLAIMS, *of_tables.CLAIMS)
 
 
 def decide(given: Given) -> dict[str, pd.DataFrame]:
-    """Hold every claim against exact values and the tables of this run.
+    """Hold every claim against exact values and the tables of this run, in the order of the text.
 
-    A row a claim and reading, `deniable.study.claim_columns`, in the order of the text; claims
-    about cells that the tables lack are left out.
+    ``rrba_claims``: a row a sentence, `deniable.study.SENTENCE_COLUMNS`; ``rrba_claim_readings``: a
+    row a sentence and reading, `deniable.study.claim_columns`.
     """
     tables = given.tables
     distances = pd.concat([tables["rrba_table4"], tables["rrba_table5"]])
@@ -295,10 +307,10 @@ def decide(given: Given) -> dict[str, pd.DataFrame]:
     }
     evidence["distances"] = [Evidence((), source_of(distances), distances)]
     evidence["rrba_equal"] = [Evidence((), source_of(equal), equal)]
-    for figure in ("rrba_fig5", "rrba_fig6"):
-        evidence[figure] = [
-            Evidence((reading,), source_of(tables[figure]), part)
-            for reading, part in convergence.under_rules(tables[figure]).items()
-        ]
+    sources = {source_of(table) for table in (distances, equal)}
+    source = "surrogate" if "surrogate" in sources else source_of(distances)
+    evidence["distances and equal"] = [Evidence((), source, (distances, equal))]
+    evidence |= convergence.evidence_on_convergence(tables["rrba_fig5"], tables["rrba_fig6"])
     evidence |= of_tables.evidence_on_tests(tables["rrba_table3"], tables["rrba_power"])
-    return {"rrba_claims": decide_claims(CLAIMS, evidence, "reading")}
+    readings = decide_claims(CLAIMS, evidence, "reading")
+    return {"rrba_claims": by_sentence(readings), "rrba_claim_readings": readings}

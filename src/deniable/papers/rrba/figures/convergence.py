@@ -28,11 +28,10 @@ CELL_COLOURS = {2: "#56b4e9", 4: "#0072b2", 8: "#009e73", 16: "#e69f00"}
 CRITERIA = {
     ("printed", "first"): "as printed,\nfirst time",
     ("printed", "lasting"): "as printed,\nfor good",
+    ("projected", "lasting"): "projected,\nfor good",
     ("pooled", "precise"): "pooled, as precise\nas 500 true answers",
 }
 """By update and criterion."""
-MOSTLY = 0.5
-"""Share of the runs that must have converged for a point to count as convergence."""
 
 
 @in_style
@@ -96,7 +95,7 @@ def _convergence(table: pd.DataFrame, column: str, titles: Mapping[Any, str], ti
     probabilities = sorted(set(table["probability"]))
     colours = mpl.colormaps["viridis"](np.linspace(0, 0.92, len(probabilities)))
     sizes = sorted(set(table["block_size"]))
-    size = max(NARROWEST, 1.75 * len(titles) + 1.6), 7.2
+    size = max(NARROWEST, 1.75 * len(titles) + 1.6), 1.6 * len(CRITERIA) + 2.3
     around = (1.3, 0.015 * size[0], 1.15, 1.15)
     figure, axes = panels(
         len(CRITERIA), len(titles), size, around, (0.08, 0.1), sharex=True, sharey=True
@@ -127,8 +126,8 @@ def _convergence(table: pd.DataFrame, column: str, titles: Mapping[Any, str], ti
     heading(
         figure,
         title,
-        f"means of {table['replicates'].max():,} runs of at most 200 blocks; hollow: fewer "
-        "than half of the runs converge;\nclose: share of runs that end within the 95 % "
+        f"means of {table['replicates'].max():,} runs of at most 200 blocks; hollow: runs were "
+        "cut off, a lower bound;\nclose: share of runs that end within the 95 % "
         "interval of 500 true answers around the truth",
     )
     return figure
@@ -138,7 +137,7 @@ def _answers(axis: Axes, part: pd.DataFrame, colour: Any) -> None:
     by_size = part.pivot_table(index="block_size", columns="measure", values="mean").sort_index()
     if by_size.empty:
         return
-    reached = by_size["converged"] >= MOSTLY
+    reached = by_size["converged"] == 1
     axis.plot(by_size["tuples"], color=colour, linewidth=1.1)
     for shown, filling in ((reached, colour), (~reached, "white")):
         marked = by_size.loc[shown, "tuples"]

@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MultipleLocator, NullFormatter, NullLocator
 
 from deniable.display import (
+    GRID,
     INK,
     NARROWEST,
     as_number,
@@ -34,14 +35,16 @@ TEST_STYLE: Mapping[str, tuple[str, Literal["-", "--"], str]] = {
     "laplace": ("#9aa1a9", "--", "Laplace, chi-squared limit, central"),
 }
 TABLE_3_NAMES: Mapping[str, str] = {
-    "rrba": "RRBA",
+    "rrba": "RRBA,\nuniform table",
     "channel_aware": "channel-aware",
     "mcindep": "MCIndep",
     "laplace": "Laplace",
     "laplace_printed_scale": "Laplace,\nprinted scale",
+    "laplace_true_limit": "Laplace,\ntrue limit",
+    "laplace_true_limit_printed_scale": "Laplace, true limit,\nprinted scale",
 }
 HYPOTHESIS_COLOURS = {"H0": "#0072b2", "H1": "#d55e00"}
-SETTING_MARKERS = ("o", "s", "^", "v")
+SETTING_MARKERS = ("o", "s", "^", "v", "<", ">", "p")
 LEVEL = 5.0
 NOMINAL: Mapping[str, Any] = {"color": INK, "linestyle": ":", "label": "nominal size, 5 %"}
 METHOD_STYLE: Mapping[str, tuple[str, str]] = {
@@ -85,14 +88,16 @@ def table_3(table: pd.DataFrame) -> Figure:
     shown = shown[shown["sampled_tables"] == shown["sampled_tables"].max()]
     sizes = sorted(shown["k"].unique())
     methods = [name for name in TABLE_3_NAMES if name in set(shown["method"])]
-    size = max(3.1 * len(sizes) + 1, NARROWEST), 0.62 * len(methods) + 2.3
-    around = (1.15, 0.015 * size[0], 1.15, 1.02)
+    settings = shown.groupby("k")[["n", "effect"]].apply(lambda part: len(part.drop_duplicates()))
+    above = 0.68 + 0.17 * (1 + int(settings.max()))
+    size = max(3.1 * len(sizes) + 1.3, NARROWEST), 0.62 * len(methods) + 1.3 + above
+    around = (1.5, 0.015 * size[0], above, 1.25)
     figure, (axes,) = panels(1, len(sizes), size, around, (0.07, 0.2), sharey=True)
     for axis, k in zip(axes, sizes, strict=True):
         _table_3_panel(axis, shown[shown["k"] == k], methods)
     axes[0].set_yticks(range(len(methods)), [TABLE_3_NAMES[name] for name in methods])
     axes[0].set_ylim(len(methods) - 0.5, -0.5)
-    legend_below(figure, _table_3_legend(shown), 4)
+    legend_below(figure, _table_3_legend(int(settings.max())), 4)
     heading(
         figure,
         "Independence rejected, of 100 trials: Table 3 printed and regenerated",
@@ -111,7 +116,7 @@ def _table_3_panel(axis: Axes, part: pd.DataFrame, methods: list[str]) -> None:
         value = row["regenerated"]
         reach = [[value - row["ci_low"]], [row["ci_high"] - value]]
         marker = SETTING_MARKERS[number % len(SETTING_MARKERS)]
-        filled = "white" if row["verdict"] == "differs" else colour
+        filled = {"differs": "white", "fitted": GRID}.get(row["verdict"], colour)
         style: Any = {"marker": marker, "markersize": 4.5, "markerfacecolor": filled}
         axis.errorbar(value, height, xerr=reach, color=colour, linewidth=1.1, **style)
         if not np.isnan(row["published"]):
@@ -126,15 +131,15 @@ def _table_3_panel(axis: Axes, part: pd.DataFrame, methods: list[str]) -> None:
     gridded(axis)
 
 
-def _table_3_legend(shown: pd.DataFrame) -> list[Line2D]:
-    settings = shown.groupby("k")[["n", "effect"]].apply(lambda part: len(part.drop_duplicates()))
+def _table_3_legend(settings: int) -> list[Line2D]:
     kinds = ("independent (H0)", "dependent (H1)")
-    names = ("first", "second", "third", "fourth")[: int(settings.max())]
+    names = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")[:settings]
     return [
         *(mark_key(c, "o", k) for k, c in zip(kinds, HYPOTHESIS_COLOURS.values(), strict=True)),
         mark_key("white", "D", "printed (diamonds)", markeredgecolor=INK, markersize=4.2),
         *(mark_key(INK, m, f"{name} n") for name, m in zip(names, SETTING_MARKERS, strict=False)),
         mark_key("#6a737d", "o", "hollow: does not agree", markerfacecolor="white"),
+        mark_key("#6a737d", "o", "grey: n, effect fitted", markerfacecolor=GRID),
         Line2D([], [], **NOMINAL),
     ]
 

@@ -160,10 +160,7 @@ def convergence(tables: Tables) -> dict[str, Any]:
         "sizes": sorted(every["block_size"].unique()),
         "names": FILES,
         "runs": int(every["replicates"].max()),
-        **{
-            criterion: _criterion(wide[update, criterion]) if (update, criterion) in wide else None
-            for update, criterion in CRITERIA
-        },
+        "found": [_criterion(cells) | {"title": CRITERIA[key]} for key, cells in wide.items()],
         "spread": _spread(wide.get(("pooled", "precise"))),
         "updates": _updates(every[every["criterion"] == "none"]),
         "update_names": UPDATES,
@@ -187,15 +184,21 @@ def _convergence_rows(
 
 
 def _criterion(cells: pd.DataFrame) -> Row:
-    """Return the range of answers and of blocks, and how often what is returned is close."""
-    reached = cells[cells["converged"] >= MOSTLY]
+    """Return in how many settings runs converge, when, and how often what is returned is close.
+
+    Means of answers are those of settings in which all runs converge: else they are of runs that
+    were cut off, and bounds.
+    """
+    always = cells[cells["converged"] >= ALWAYS]
     return {
         "cells": len(cells),
-        "converged": len(reached),
-        "answers": ends(reached["tuples"]),
-        "blocks": ends(reached["tuples"] / reached["block_size"]),
-        "within": reached["within"].mean(),
-        "closeness": ends(reached["within"]),
+        "converged": int((cells["converged"] >= MOSTLY).sum()),
+        "share": cells["converged"].mean(),
+        "always": len(always),
+        "answers": ends(always["tuples"]),
+        "blocks": ends(always["tuples"] / always["block_size"]),
+        "within": cells["within"].mean(),
+        "closeness": ends(cells["within"]),
     }
 
 

@@ -16,6 +16,7 @@ from deniable.papers.rrba.names import (
     METHODS,
     METRICS,
     PRINTED_TABLES,
+    RELEASES,
     RULES,
     SIZES,
     TESTS,
@@ -25,8 +26,6 @@ MEASURED = ("l2", "jensen_shannon")
 """The measures that the paper prints, and the page shows at equal epsilon."""
 EQUAL_KEYS = ("metric", "file", "k", "epsilon")
 OURS = "regenerated"
-PRINTED_TESTS = ("rrba", "mcindep", "laplace")
-"""The methods of Table 3."""
 SETTING = ("small_cells", "sampled_tables", "k", "n", "effect")
 POPULATION = ("k", "margins", "pattern", "n")
 SHOWN_RULE = "ignore"
@@ -92,25 +91,42 @@ def ratios(
 def released(tables: Tables) -> dict[str, Any]:
     """Prepare Tables 4 and 5: printed values beside ours, and what is private about them."""
     found = {name: tables[name] for name in PRINTED_TABLES}
-    main = pd.concat([table[table["main"]] for table in found.values()])
-    keys = ("dataset", "k", "p", "epsilon_claimed")
+    both = pd.concat(found.values())
+    main = both[both["main"]]
+    last = both[(both["reading"] == "last_block") & both["file"].isin(main["file"])]
     return {
         "printed_tables": {name: _printed_table(table) for name, table in found.items()},
         "titles_of": PRINTED_TABLES,
         "methods": METHODS,
+        "releases": RELEASES,
         "metrics": METRICS,
         "names": FILES,
         "tally": {name: _agreement(main[main["method"] == name]) for name in METHODS},
+        "readings": [
+            of | each
+            for of, part in groups_by_name(both, METHODS, "method", "reading", "file")
+            if (each := _agreement(part))
+        ],
         "wins": {
             name: {
-                metric: each
-                for metric in MEASURED
-                if (each := ratios(main[main["metric"] == metric], "rrba", name, keys, OURS))
+                release: _wins(rows, name)
+                for release, rows in (
+                    ("pooled", main),
+                    ("last_block", pd.concat([last, main[main["method"] != "rrba"]])),
+                )
             }
             for name in ("laplace", "laplace_honest")
         },
         "figure_7": _figure_7(tables.get("rrba_fig7")),
     }
+
+
+def _wins(rows: pd.DataFrame, other: str) -> dict[str, Row]:
+    """Return by measure in how many cells RRBA is below another method."""
+    keys = ("dataset", "k", "p", "epsilon_claimed")
+    by_metric = {name: rows[rows["metric"] == name] for name in MEASURED}
+    found = {name: ratios(part, "rrba", other, keys, OURS) for name, part in by_metric.items()}
+    return {name: each for name, each in found.items() if each}
 
 
 def _printed_table(table: pd.DataFrame) -> dict[str, Any]:
@@ -147,7 +163,7 @@ def _printed_setting(main: pd.DataFrame) -> Row:
 
 
 def _agreement(rows: pd.DataFrame) -> Row | None:
-    """Count how printed cells of a method stand to ours."""
+    """Count how printed cells stand to ours; None if nothing is printed."""
     own = rows[rows["published"].notna()]
     if not len(own):
         return None
@@ -155,6 +171,7 @@ def _agreement(rows: pd.DataFrame) -> Row | None:
         "of": len(own),
         "agrees": int((own["verdict"] == "agrees").sum()),
         "some": int((own["subsets_agreeing"] > 0).sum()),
+        "ratios": ends(own[OURS] / own["published"]),
     }
 
 
@@ -273,11 +290,11 @@ def _accuracies(own: pd.DataFrame, column: str) -> dict[Any, float]:
 
 def _agreements(printed: pd.DataFrame) -> dict[str, Any]:
     """Return how many printed cells agree: by setting and method, and the most in one setting."""
-    agrees = printed.assign(agrees=printed["verdict"] == "agrees")
+    agrees = printed.assign(agrees=printed["verdict"].isin(["agrees", "fitted"]))
     counts = agrees.groupby([*SETTING, "method"], sort=False)["agrees"].agg(["sum", "size"])
     counts = counts.reset_index()
     best: dict[str, list[Row]] = {}
-    for of, at_k in groups_by_name(counts, PRINTED_TESTS, "method", "k"):
+    for of, at_k in groups_by_name(counts, TESTS, "method", "k"):
         most = at_k["sum"].max()
         best.setdefault(of["method"], []).append(
             {"k": of["k"], "most": most, "of": at_k["size"].max(), "settings_of": len(at_k)}
@@ -287,7 +304,8 @@ def _agreements(printed: pd.DataFrame) -> dict[str, Any]:
         of | {"cells": {row["method"]: (row["sum"], row["size"]) for row in rows_of(part)}}
         for of, part in groups_of(counts, *SETTING)
     ]
-    return {"agreement": agreement, "best": best}
+    fitted = printed[printed["verdict"] == "fitted"]
+    return {"agreement": agreement, "best": best, "fitted": len(fitted.groupby([*SETTING]))}
 
 
 def power(table: pd.DataFrame) -> dict[str, Any]:
