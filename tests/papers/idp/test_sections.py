@@ -287,10 +287,14 @@ def test_what_the_figures_of_errors_say_is_counted(tables: dict[str, pd.DataFram
     assert found["below_least"] == (0, settings)
     assert found["beats_median"] == (0, settings)
     assert list(found["useless"]) == list(MASKED)
+    assert found["useless"]["dp"] == (len(EPSILONS) * len(FACTORS),) * 2  # once, whatever k
     assert found["flat"]["saved"] == 0
     assert found["gains"][-1]["low"] == pytest.approx(1000 * 2)  # (1 + epsilon) at 1
     assert found["widening"][0]["high"] == pytest.approx(1)
     assert "all 12 settings" in words(render("sse", tables))
+    higher = tables["idp_expected_sse"].assign(expected_sse=1e9)
+    above = sse(tables | {"idp_expected_sse": higher.query("method == 'idp_cbls'")})
+    assert above["datasets"]["census"]["ordered"] == (0, settings)  # what is expected counts
     turned = sse_table()
     turned.loc[turned["method"] == "least_dp", "mean_sse"] = 1e6
     found = sse({"idp_fig3": turned})["datasets"]["census"]
