@@ -155,6 +155,12 @@ def audit_table() -> pd.DataFrame:
                         note="the partition into clusters is released",
                     )
                 )
+            if method != "idp_cbls_prose":
+                fixed = at | {"method": method, "k": float(k), "reading": "scale frozen"}
+                fixed |= {"clusters": "fixed", "note": "conditional on scale and partition"}
+                for unit, promised in (("centroid", share), ("attribute", share)):
+                    rows.append(audit_row(**fixed, unit=unit, claimed=promised, found=promised))
+                rows.append(audit_row(**fixed, unit="record", claimed=epsilon, found=epsilon))
             of |= {"unit": "record", "claimed": epsilon, "found": math.inf}
             of |= {"reading": "as it runs"}
             shuffled = "records in random order: how many of them two clusters share is released"

@@ -287,10 +287,14 @@ def test_what_the_figures_of_errors_say_is_counted(tables: dict[str, pd.DataFram
     assert found["below_least"] == (0, settings)
     assert found["beats_median"] == (0, settings)
     assert list(found["useless"]) == list(MASKED)
+    assert found["useless"]["dp"] == (len(EPSILONS) * len(FACTORS),) * 2  # once, whatever k
     assert found["flat"]["saved"] == 0
     assert found["gains"][-1]["low"] == pytest.approx(1000 * 2)  # (1 + epsilon) at 1
     assert found["widening"][0]["high"] == pytest.approx(1)
     assert "all 12 settings" in words(render("sse", tables))
+    higher = tables["idp_expected_sse"].assign(expected_sse=1e9)
+    above = sse(tables | {"idp_expected_sse": higher.query("method == 'idp_cbls'")})
+    assert above["datasets"]["census"]["ordered"] == (0, settings)  # what is expected counts
     turned = sse_table()
     turned.loc[turned["method"] == "least_dp", "mean_sse"] = 1e6
     found = sse({"idp_fig3": turned})["datasets"]["census"]
@@ -356,7 +360,22 @@ def test_the_audit_is_summed_up(tables: dict[str, pd.DataFrame]) -> None:
     assert certified["dp"]["cells"][1.0, "all"]["verdict"] == "undecided"
     assert found["domain"]["endless"] == ["DP-UM", "iDP-LS", "iDP-CBLS"]
     assert found["protection"]["linked"][0]["alone"] == 0.998
+    assert found["readings"]["kept"]
+    assert found["readings"]["names"] == list(names.READINGS)
     assert found["protection"]["nearest"]["census", 10, "idp_cbls", 1.0] == 0.1
+
+
+def test_the_charitable_reading_is_conditional(tables: dict[str, pd.DataFrame]) -> None:
+    part = render("privacy", tables).split("What is held fixed decides")[1]
+    assert "Under that charitable reading every claim holds" in words(part)
+    assert "conditional on both, and says nothing of the release" in words(part)
+    rows = audit(tables)["readings"]["rows"]
+    (own,) = [r["cells"] for r in rows if (r["dataset"], r["method"]) == ("census", "idp_cbls")]
+    spent = {name: own[name, "record"]["verdict"] for name in names.READINGS}
+    assert list(spent.values()) == ["holds", "fails", "fails"]
+    table = tables["idp_audit"]
+    broken = table.assign(holds=table["holds"].where(table["clusters"] != "fixed", False))
+    assert "Under that charitable" not in words(render("privacy", tables | {"idp_audit": broken}))
 
 
 def test_headings_of_the_audit_follow_what_was_found(tables: dict[str, pd.DataFrame]) -> None:
@@ -440,7 +459,7 @@ def test_nothing_that_a_config_can_ask_for_lacks_a_name() -> None:
 def test_the_words_of_the_audit_are_those_of_its_tables() -> None:
     assert names.FROZEN == idp_audit.FROZEN
     assert names.AS_IT_RUNS == idp_audit.AS_IT_RUNS
-    assert names.ANEW == idp_audit.ANEW
+    assert (names.FIXED, names.ANEW) == (idp_audit.FIXED, idp_audit.ANEW)
     assert names.ALL == idp_audit.ALL
     assert set(names.UNITS) == {"centroid", "attribute", "record"}
     assert set(names.ATTACKS) == set(drawn.ATTACKS)

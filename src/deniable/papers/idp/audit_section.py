@@ -21,7 +21,9 @@ from deniable.papers.idp.names import (
     LINKED,
     MASKED,
     NEAREST,
+    READINGS,
     SHUFFLED,
+    UNITS,
     Shown,
     data_driven,
     judged,
@@ -31,6 +33,7 @@ from deniable.papers.idp.names import (
 )
 
 HOLDS_WITHIN = 1e-9
+CHARITABLE = next(iter(READINGS))
 
 
 def audit(tables: Tables) -> dict[str, Any]:
@@ -48,6 +51,8 @@ def audit(tables: Tables) -> dict[str, Any]:
         "at": at,
         "names": DATASETS,
         "methods": AUDITED,
+        "readings": _readings(where(at.at_k(table), domain_factor=at.factor, epsilon=at.epsilon)),
+        "units": UNITS,
         "tightness": _tightness(clusters),
         "composition": _composition(narrowest),
         "together": _by_k(together, lambda cell: judged(rows_of(cell)[-1])),
@@ -59,6 +64,28 @@ def audit(tables: Tables) -> dict[str, Any]:
         "attacks": _attacks(tables.get("idp_attacks"), at),
         "protection": _protection(tables.get("idp_protection")),
     }
+
+
+def _readings(part: pd.DataFrame) -> dict[str, Any] | None:
+    """Return what the same release spends under each reading: a row a method, a column a unit."""
+    own = where(part, domain="public", method=CLUSTERED)
+    of_method = ~((own["unit"] == "attribute") & (own["attribute"] == ALL))
+    own = own[of_method & ~noted(own, CERTIFICATE) & ~noted(own, SHUFFLED)]
+    names = {how: name for name, how in READINGS.items()}
+    rows = _celled(
+        own,
+        lambda row: (names.get((row["reading"], row["clusters"])), row["unit"]),
+        *("dataset", "method"),
+        cell=judged,
+    )
+    found = [name for name in READINGS if any((name, "record") in row["cells"] for row in rows)]
+    verdicts = {
+        row["cells"][name, unit]["verdict"]
+        for row in rows
+        for name, unit in row["cells"]
+        if name == CHARITABLE
+    }
+    return {"rows": rows, "names": found, "kept": verdicts == {"holds"}} if found else None
 
 
 def _by_k(part: pd.DataFrame, cell: Callable[[pd.DataFrame], Row]) -> dict[str, Any] | None:

@@ -37,7 +37,15 @@ NOT_APPLICABLE = 0
 
 # As `deniable.idp.audit` has them, which the page and figures need not import.
 FROZEN, AS_IT_RUNS = "scale frozen", "as it runs"
-ANEW, ALL = "formed anew", "all attributes"
+FIXED, ANEW, ALL = "fixed", "formed anew", "all attributes"
+READINGS = {
+    "scale and partition frozen": (FROZEN, FIXED),
+    FROZEN: (FROZEN, ANEW),
+    AS_IT_RUNS: (AS_IT_RUNS, ANEW),
+}
+"""How Definition 3 may be read: reading and clusters of the audit. The first is the charitable one:
+it holds fixed for the neighbour what the change of a record does change.
+"""
 CERTIFICATE, SHUFFLED = "released numbers", "random order"
 LINKED, CERTAIN = "records linked", "values known for certain"
 NEAREST = "records linked by the nearest"

@@ -20,6 +20,7 @@ from deniable.papers.idp.names import (
     SSE_TABLES,
     SSE_TITLES,
     common,
+    where,
 )
 
 NEARLY_FLAT = 0.2
@@ -44,13 +45,18 @@ def _axes(table: pd.DataFrame, titles: Mapping[str, str]) -> dict[str, Any]:
 
 def sse(tables: Tables) -> dict[str, Any]:
     """Prepare the mean SSE of both data sets: what the figures say, and tables of them."""
-    found = {name: _sse_of(tables[table]) for name, table in SSE_TABLES.items() if table in tables}
+    expected = tables.get("idp_expected_sse")
+    found = {
+        name: _sse_of(tables[table], where(expected, dataset=name))
+        for name, table in SSE_TABLES.items()
+        if table in tables
+    }
     return {
         "datasets": found,
         "names": DATASETS,
         "titles": SSE_TITLES,
         "figures": SSE_TABLES,
-        "confirmed": _confirmed(tables.get("idp_expected_sse")),
+        "confirmed": _confirmed(expected),
     }
 
 
@@ -62,14 +68,26 @@ def _confirmed(table: pd.DataFrame | None) -> Row | None:
     return {"cells": len(table), "sum": total, "p": float(special.chdtrc(len(table), total))}
 
 
-def _sse_of(table: pd.DataFrame) -> dict[str, Any]:
+def _known(table: pd.DataFrame, expected: pd.DataFrame) -> pd.Series:
+    """Return the mean SSE that is expected where that is known, else the simulated one."""
+    if not len(expected):
+        return table["mean_sse"]
+    keys = ["method", "epsilon", "domain_factor", "k"]
+    places = table[keys].assign(k=table["k"].where(table["method"] != "dp", NOT_APPLICABLE))
+    known = expected.set_index(keys)["expected_sse"].reindex(pd.MultiIndex.from_frame(places))
+    return known.set_axis(table.index).fillna(table["mean_sse"])
+
+
+def _sse_of(table: pd.DataFrame, expected: pd.DataFrame) -> dict[str, Any]:
     axes, at = _axes(table, SSE_TITLES), ["epsilon", "domain_factor", "k"]
-    errors = table.pivot(index=at, columns="method", values="mean_sse")
+    means = table.assign(mean_sse=_known(table, expected))
+    errors = means.pivot(index=at, columns="method", values="mean_sse")
     errors = errors.reindex(columns=list(SSE_TITLES))
     own, factors = errors["idp_cbls"], axes["factors"]
     narrow, wide = (own.xs(end, level="domain_factor") for end in (factors[0], factors[-1]))
     steps = errors[list(MASKED)].dropna().diff(axis=1).iloc[:, 1:]
-    worse = {name: _lower(errors, "no_data", name) for name in MASKED}
+    once = errors[errors.index.get_level_values("k") == axes["sizes"][0]]  # whatever k: plain noise
+    worse = {n: _lower(once if n == "dp" else errors, "no_data", n) for n in MASKED}
     return axes | {
         "cells": {
             (r["method"], r["epsilon"], r["domain_factor"], r["k"]): r | {"mean": r["mean_sse"]}

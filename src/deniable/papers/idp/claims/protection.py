@@ -21,19 +21,13 @@ from deniable.idp import (
     masking_sse,
     sample_variances,
 )
-from deniable.idp.audit import ANEW, AS_IT_RUNS, FIXED, FROZEN, OF_FIXED_CLUSTERS
+from deniable.idp.audit import FIXED, OF_FIXED_CLUSTERS
 from deniable.papers.idp.claims.evidence import Readings, Tables, readings
+from deniable.papers.idp.names import READINGS
 from deniable.study import Claims, Comparison, Outcome, counted, range_of
 
 GROUPS, EPSILON = Claims(), Claims()
 _of_groups = partial(GROUPS.claim, section="1")
-READINGS = {
-    "scale and partition frozen": (FROZEN, FIXED),
-    "scale frozen": (FROZEN, ANEW),
-    "as it runs": (AS_IT_RUNS, ANEW),
-}
-"""How Definition 3 may be read: reading and clusters of the audit. The first is the charitable one:
-it takes for granted what a change of a record does change."""
 
 
 @_of_groups(
