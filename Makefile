@@ -44,9 +44,9 @@ quick: $(ENVIRONMENT) ## the same tables and figures from few replicates, in min
 	@mkdir -p $(dir $(LAST)) && echo config/quick.yaml >$(LAST)
 	$(SNAKEMAKE) --configfile config/quick.yaml
 
-report: $(ENVIRONMENT) ## results/report.html and Snakemake's own report, of the last run's config
+report: $(ENVIRONMENT) ## the report, also in one file for mailing (results/report.html), and Snakemake's own, of the last run's config
 	@test -f $(LAST) || { mkdir -p $(dir $(LAST)) && echo config/config.yaml >$(LAST); }
-	$(SNAKEMAKE) results/report.html --configfile "$$(cat $(LAST))"
+	$(SNAKEMAKE) results/report results/report.html --configfile "$$(cat $(LAST))"
 	$(SNAKEMAKE) --report results/snakemake-report.html --configfile "$$(cat $(LAST))"
 
 check: $(ENVIRONMENT) ## that the last run left every table, figure, the audit and the report
@@ -71,6 +71,7 @@ baseline: $(ENVIRONMENT) ## make the last quick run the baseline: rewrites tests
 	$(BIN)/python tools/compare_baseline.py --write
 
 test: $(ENVIRONMENT) ## the tests, on all cores: of each behaviour, all but the slow variants
+	@sh tools/get_browser.sh
 	$(PYTEST) -m "not slow"
 
 test-all: test ## make test, then the tests marked slow

@@ -15,6 +15,7 @@ TARGET = ROOT / "environment.yml"
 CONDA_NAMES = {
     "snakemake": ["snakemake", "pygments"],
 }
+ONLY_ON_PYPI = {"axe-core-python"}
 
 HEADER = """\
 # The direct dependencies with the versions of requirements.lock, for conda, mamba or micromamba.
@@ -51,9 +52,10 @@ def environment(project: dict, lock: str) -> str:
         "dependencies:",
         f'  - "python {project["requires-python"]}"',
         "  - pip",
-        *(f"  - {name}={versions[name]}" for name in names),
+        *(f"  - {name}={versions[name]}" for name in names if name not in ONLY_ON_PYPI),
         "  - pip:",
         "      - -e .",
+        *(f"      - {name}=={versions[name]}" for name in names if name in ONLY_ON_PYPI),
     ]
     return HEADER + "\n".join(lines) + "\n"
 

@@ -76,6 +76,7 @@ METHODS = [
     *("rr_independent_adjustment", "rr_clusters_adjustment"),
 ]
 FINDINGS = "# Findings\n\n## On\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n**bold** finding"
+FINDINGS += f" on a narrow screen: `{'long_name.' * 9}`"
 DRAWN = [paper.figures[0].id for paper in PAPERS]
 
 

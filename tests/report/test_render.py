@@ -178,6 +178,12 @@ def test_tables_and_pictures_can_be_scrolled_on_a_narrow_screen_with_keys(page: 
     assert outside == [{"class": "papers"}, {}]
 
 
+def test_regions_and_columns_have_names_of_their_own(page: str) -> None:
+    labels = [a["aria-label"] for a, _ in parsed(page).all("div") if a.get("role") == "region"]
+    assert sorted({str(label) for label in labels}) == sorted(map(str, labels))
+    assert not re.search(r"<th[^>]*>\s*</th>", page)
+
+
 def test_pictures_say_what_they_show(page: str) -> None:
     labels = [a["aria-label"] for a, _ in parsed(page).all("svg")]
     assert sorted(str(label) for label in labels) == sorted(

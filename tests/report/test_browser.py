@@ -1,0 +1,195 @@
+"""The report in Chromium: nothing leaves its folder, nothing overflows, everybody can read it.
+
+``DENIABLE_REPORT=results/report`` has the tests look at that folder instead of a small one.
+"""
+
+import importlib.resources
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.support.wait import WebDriverWait
+
+from deniable.papers.catalog import PAGES
+from deniable.report.contents import Contents
+from deniable.report.render import write
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+QUICK = ("index", "multirr")
+NARROW, WIDE = 400, 1280
+MOST_ELEMENTS = 20_000
+AXE = importlib.resources.files("axe_core_python") / "axe.min.js"
+AXE_RUN = "const done = arguments[0]; axe.run().then((found) => done(found.violations))"
+WIDER = """
+const wide = (each) => each.getBoundingClientRect().right > arguments[0] + 1;
+const scrolls = (each) => each.parentElement.closest(".scroll, pre");
+return [...document.querySelectorAll("body *")].filter((each) => wide(each) && !scrolls(each))
+  .map((each) => each.outerHTML.slice(0, 100));
+"""
+WAITING = "return document.querySelectorAll('details[data-table]:not([data-loaded])').length"
+UNSEEN = """
+return [...document.querySelectorAll("table")].filter((each) => !each.offsetHeight).length
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[webdriver.Chrome]:
+    found = [path for name in BROWSERS if (path := shutil.which(name))]
+    driver = shutil.which("chromedriver")
+    if not found or not driver:
+        pytest.skip("no Chromium with chromedriver: apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = found[0]
+    # Root, as in a container, has no sandbox to run in.
+    for flag in ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage"):
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    opened = webdriver.Chrome(options=options, service=Service(driver))
+    opened.set_script_timeout(120)
+    yield opened
+    opened.quit()
+
+
+@pytest.fixture(scope="module")
+def folder(request: pytest.FixtureRequest, run_folder: Path) -> Path:
+    given = os.environ.get("DENIABLE_REPORT")
+    if given:
+        return Path(given).resolve()
+    contents: Contents = request.getfixturevalue("contents")
+    write(run_folder / "report", contents)
+    return run_folder / "report"
+
+
+def width(browser: webdriver.Chrome, pixels: int) -> None:
+    size = {"width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": pixels == NARROW}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def opened(browser: webdriver.Chrome, page: Path, pixels: int) -> webdriver.Chrome:
+    """Open a page; what was logged before is gone."""
+    width(browser, pixels)
+    for log in ("browser", "performance"):
+        browser.get_log(log)
+    browser.get(page.as_uri())
+    return browser
+
+
+def open_all_tables(browser: webdriver.Chrome) -> None:
+    browser.execute_script("document.querySelector('#open-all')?.click()")
+    WebDriverWait(browser, 180).until(lambda page: page.execute_script(WAITING) == 0)
+
+
+def asked_for(browser: webdriver.Chrome) -> set[str]:
+    """Return the addresses that were asked for since a page was opened."""
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    return {
+        event["params"]["request"]["url"]
+        for event in events
+        if event["method"] == "Network.requestWillBeSent"
+    }
+
+
+def violations(browser: webdriver.Chrome) -> list[Any]:
+    """Return what axe finds, with the elements."""
+    browser.execute_script(AXE.read_text(encoding="utf-8"))
+    found = browser.execute_async_script(AXE_RUN)
+    return [(each["id"], [node["html"][:200] for node in each["nodes"][:5]]) for each in found]
+
+
+every_page = pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(f"{each.id}.html", marks=() if each.id in QUICK else pytest.mark.slow)
+        for each in PAGES
+    ],
+)
+
+
+@every_page
+def test_a_page_is_read_from_its_folder_alone_and_fits_a_narrow_screen(
+    browser: webdriver.Chrome, folder: Path, page: str
+) -> None:
+    opened(browser, folder / page, NARROW)
+    assert browser.execute_script(WIDER, NARROW) == []
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= NARROW
+    assert browser.execute_script("return document.all.length") < MOST_ELEMENTS
+    open_all_tables(browser)
+    assert browser.execute_script(WIDER, NARROW) == []
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= NARROW
+    within = f"{folder.as_uri()}/"
+    asked = asked_for(browser)
+    assert f"{within}{page}" in asked
+    assert [url for url in asked if not url.startswith(within)] == []
+    assert browser.get_log("browser") == []
+
+
+@every_page
+def test_axe_finds_no_violation(browser: webdriver.Chrome, folder: Path, page: str) -> None:
+    opened(browser, folder / page, WIDE)
+    assert violations(browser) == []
+
+
+@pytest.mark.slow  # axe takes a minute over the cells of long tables
+def test_axe_finds_no_violation_in_long_tables(browser: webdriver.Chrome, folder: Path) -> None:
+    opened(browser, folder / "privacy.html", WIDE)
+    open_all_tables(browser)
+    assert violations(browser) == []
+
+
+@every_page
+def test_links_lead_to_files_and_anchors_that_are_there(
+    browser: webdriver.Chrome, folder: Path, page: str
+) -> None:
+    opened(browser, folder / page, WIDE)
+    open_all_tables(browser)
+    links = browser.execute_script("return [...document.links].map((each) => each.href)")
+    assert links
+    for link in set(links):
+        parts = urlsplit(link)
+        target = Path(unquote(parts.path))
+        if target.parent != folder:
+            continue  # results and code, which a run of tests has elsewhere
+        assert target.is_file(), link
+        assert not parts.fragment or f'id="{parts.fragment}"' in target.read_text("utf-8"), link
+
+
+@every_page
+def test_a_print_has_the_tables(browser: webdriver.Chrome, folder: Path, page: str) -> None:
+    opened(browser, folder / page, WIDE)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+        assert browser.execute_script(UNSEEN) == 0
+        closed = browser.execute_script("return document.querySelectorAll('details:not([open])')")
+        assert all(each.get_attribute("data-table") for each in closed)
+        browser.execute_script("dispatchEvent(new Event('afterprint'))")
+        open_all_tables(browser)
+        assert browser.execute_script(UNSEEN) == 0
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_a_long_table_is_loaded_when_it_is_opened(browser: webdriver.Chrome, folder: Path) -> None:
+    opened(browser, folder / "multirr.html", WIDE)
+    assert [url for url in asked_for(browser) if "/tables/" in url] == []
+    browser.execute_script("document.querySelector('details[data-table]').open = true")
+    loaded = "return document.querySelector('details[data-loaded] table') !== null"
+    WebDriverWait(browser, 20).until(lambda page: page.execute_script(loaded))
+    assert len([url for url in asked_for(browser) if "/tables/" in url]) == 1
+
+
+def test_a_table_that_is_missing_says_so(browser: webdriver.Chrome, folder: Path) -> None:
+    opened(browser, folder / "multirr.html", WIDE)
+    browser.execute_script(
+        "const each = document.querySelector('details[data-table]');"
+        "each.dataset.table = 'gone'; each.open = true"
+    )
+    said = "return document.querySelector('details[data-table] .later').textContent"
+    WebDriverWait(browser, 20).until(lambda page: "is missing" in page.execute_script(said))
