@@ -6,7 +6,7 @@ from typing import Any
 from deniable.display import Tables, short
 from deniable.papers.rrba.names import METHODS, PRINTED_TABLES, TESTS
 from deniable.papers.rrba.sections.analyses import overview
-from deniable.papers.rrba.sections.tables import PRINTED_TESTS, table_3
+from deniable.papers.rrba.sections.tables import table_3
 from deniable.study import Agreement, PrivacyVerdict, Verdicts, agreement_of
 
 
@@ -69,8 +69,9 @@ def _numbers(tables: Tables) -> Iterator[Agreement]:
                 yield agreement_of(f"{title}, {METHODS[method]}", part, "rrba_tables")
     if "rrba_table3" in tables:
         best = table_3(tables["rrba_table3"])["best"]
-        for name in (each for each in PRINTED_TESTS if each in best):
-            agrees, of = (int(sum(row[key] for row in best[name])) for key in ("most", "of"))
-            yield Agreement(f"Table 3 at best, {TESTS[name]}", agrees, of, "rrba_tests")
+        for name, rows in best.items():
+            agrees, of = (int(sum(row[key] for row in rows)) for key in ("most", "of"))
+            title = f"Table 3, n and effect fitted, {TESTS[name]}"
+            yield Agreement(title, agrees, of, "rrba_tests")
     if "rrba_examples" in tables:
         yield agreement_of("worked cases", tables["rrba_examples"], "rrba_consistency")
