@@ -20,7 +20,7 @@ TABLE = """
 import sys
 import pandas as pd
 from deniable.papers import PAGES
-from deniable.papers.multirr.claims import CLAIMS
+from deniable.papers.multirr.claims.decided import CLAIMS
 from deniable.report.render import environment
 from deniable.study.origin import Origin
 
@@ -33,10 +33,9 @@ made.globals.update(made_by={"pram_ordered": origin})
 page = made.get_template(f"{section.template}.html.j2").render(section.content(tables))
 assert "src/deniable/papers/pram/ordered.py:" in page, page
 assert page.count("<tr>") == 6, page
-(claim,) = [each for each in CLAIMS if each.id == "largest_at_the_smallest"]
-row = {"ci_low": 0.9, "median": 1.0, "ci_high": 1.1}
-low = {"ci_low": 0.1, "median": 0.2, "ci_high": 0.3}
-cells = {("rr_independent", "relative_error", s): row if s == 0.1 else low for s in (0.1, 0.5)}
+(claim,) = [each for each in CLAIMS if each.id == "less_at_the_largest"]
+name = ("rr_independent", "relative_error_ratio", 0.1, "sigma = 0.9")
+cells = {name: {"ci_low": 3.0, "median": 4.0, "ci_high": 5.0}}
 print(claim.decide(cells).verdict)
 """
 
