@@ -44,7 +44,7 @@ quick: $(ENVIRONMENT) ## the same tables and figures from few replicates, in min
 	@mkdir -p $(dir $(LAST)) && echo config/quick.yaml >$(LAST)
 	$(SNAKEMAKE) --configfile config/quick.yaml
 
-report: $(ENVIRONMENT) ## the report, also in one file for mailing (results/report.html), and Snakemake's own, of the last run's config
+report: $(ENVIRONMENT) ## the report, also in one file (results/report.html), and Snakemake's own, of the last run's config
 	@test -f $(LAST) || { mkdir -p $(dir $(LAST)) && echo config/config.yaml >$(LAST); }
 	$(SNAKEMAKE) results/report results/report.html --configfile "$$(cat $(LAST))"
 	$(SNAKEMAKE) --report results/snakemake-report.html --configfile "$$(cat $(LAST))"

@@ -13,4 +13,3 @@ from .catalog import (
     columns_of as columns_of,
     names_of_tables as names_of_tables,
 )
-from .privacy_sections import by_kind as by_kind

@@ -28,12 +28,6 @@ def waived(privacy: pd.DataFrame) -> "pd.Series[bool]":
     return found
 
 
-def by_kind(privacy: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the audited claims apart: stated, equal risk by attribute, waived."""
-    kinds = (stated, equal_risk, waived)
-    return {kind.__name__: privacy[kind(privacy)] for kind in kinds}
-
-
 def audit(tables: Tables) -> dict[str, Any]:
     """Prepare the audit: how many claims of each kind hold, and all that do not."""
     privacy = tables["privacy"]

@@ -1,1 +1,1 @@
-"""The page: gathers, renders, releases."""
+"""The report: what it is made of, its pages, its own sections."""

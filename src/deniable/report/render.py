@@ -54,6 +54,7 @@ PRINTED = [name for name, table in TABLES.items() if table.compared]
 """The tables that have printed numbers beside ours."""
 LONG = 8_000
 """Characters of what opens on request, beyond which a page leaves it to a file of its own."""
+# What opens holds nothing else that does.
 OPENING = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 
 
@@ -78,7 +79,7 @@ def render(contents: Contents) -> str:
     )
     shown = _possible(contents)
     ids = {section.id: f"#{section.id}" for page in shown for section in page.sections}
-    ids |= {f"page-{page.id}": f"#{page.sections[0].id}" for page in shown if page.sections}
+    ids |= {f"page-{page.id}": f"#{page.sections[0].id}" for page in shown}
     bodies = {
         section.id: Markup(living_links(_body(templates, section, contents), ids))
         for page in shown
