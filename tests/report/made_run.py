@@ -23,7 +23,7 @@ from deniable.papers.multirr import error_analysis, secure_sum as secure_sum_tri
 from deniable.papers.multirr.catalog import CLUSTER_QUERY_KEYS
 from deniable.papers.multirr.dependence_assessment import secure_assessments
 from deniable.papers.multirr.example_1 import example_1
-from deniable.papers.multirr.verdicts import threshold_trend
+from deniable.papers.multirr.verdicts import agreement_by_reading, threshold_trend
 from deniable.papers.pram import breaches as pram_breaches, variance as pram_variance
 from deniable.papers.pram.numbered_results import numbered_results
 from deniable.pipeline.config import release_from
@@ -63,10 +63,9 @@ from deniable.release.numeric.promises import (
     describe as describe_numbers,
     with_figures,
 )
-from deniable.study.catalog import resolve
+from deniable.study.catalog import Given, resolve
 from deniable.study.claims import Claim, Evidence, by_sentence, decide_claims
 from deniable.study.comparisons import Comparison, Outcome
-from deniable.study.engine import agreement
 
 GRID = [(0.1, 0.3, 0.5, 0.7), (0.1, 0.2, 0.3), (50, 100, 300), ("joint", "kronecker")]
 PROBABILITIES = [0.1, 0.7]
@@ -125,8 +124,14 @@ def studies() -> dict[str, pd.DataFrame]:
     return {
         "multirr_fig2": gains[gains["projection"] == "clip"],
         "multirr_gains": gains,
+        "multirr_gain_ratios": gains.rename(columns={"median": "ratio"}).assign(
+            measure=gains["measure"] + "_ratio", against="sigma = 0.5"
+        ),
         "multirr_fig3": methods[methods["projection"] == "clip"],
         "multirr_projections": methods,
+        "multirr_methods": methods.rename(columns={"median": "compared"}).assign(
+            measure="relative_error_ratio", against="rr_independent"
+        ),
         "multirr_adjustment": simulated(**panel, projection=projections, **work),
         "multirr_pairs": simulated(**errors, p=PROBABILITIES, estimator=named, sigma=SIGMAS),
         "multirr_assessment": pd.concat(
@@ -418,9 +423,7 @@ def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
     tables["multirr_table1"], tables["multirr_table2"] = results("adult"), results("adult6")
     tables["multirr_sensitivity"] = results("adult").assign(matrix="keep").iloc[:6]
     printed = [tables[f"multirr_{name}"] for name in ("table1", "table2", "sensitivity")]
-    tables["multirr_agreement"] = agreement(
-        pd.concat(printed), ["dataset", "matrix", "mechanism", "projection"]
-    )
+    tables |= agreement_by_reading(Given(tables={str(n): each for n, each in enumerate(printed)}))
     tables["multirr_threshold_trend"] = threshold_trend(
         pd.concat(printed[:2]), tables["multirr_clusters"]
     )

@@ -36,6 +36,7 @@ def claims(tables: Tables, paper: str, words: str = "") -> dict[str, Any]:
         "claims": [
             row | {"rows": rows(readings[readings["claim"] == row["claim"]])} for row in rows(table)
         ],
+        "paper": paper,
         "by": [name for name in ("mechanism", "projection", "reading") if name in readings],
         "said": counted(tables, paper),
         "level": LEVEL,

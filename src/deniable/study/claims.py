@@ -267,6 +267,8 @@ def by_sentence(readings: pd.DataFrame) -> pd.DataFrame:
             verdict = "depends on the reading"
         row = part.sort_values("p_value", kind="stable").iloc[-1].to_dict()
         row |= {name: int(part[name].sum()) for name in COUNTS} | {"verdict": verdict}
+        if verdict != "undecided":
+            row |= dict.fromkeys(WORST, nan)
         row |= {name: int((part["verdict"] == name).sum()) for name in ("holds", "fails")}
         rows.append(row | {"readings": len(part)})
     return pd.DataFrame(rows, columns=list(SENTENCE_COLUMNS))

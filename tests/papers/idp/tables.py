@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from deniable.papers.idp.names import FOREST_TITLES, MASKED, NEAREST, SSE_TITLES
-from deniable.study import claim_columns
+from deniable.study.claims import Claim, Evidence, by_sentence, decide_claims
+from deniable.study.comparisons import Comparison, Outcome
 
 EPSILONS, FACTORS, SIZES = (0.01, 0.1, 1.0), (1.5, 10.0), (3, 10)
 ATTACK_COLUMNS = [
@@ -227,18 +228,17 @@ def protection_table() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(PROTECTION_COLUMNS)).assign(data_source="original")
 
 
-def claims_table(surrogate: bool = False) -> pd.DataFrame:
-    rows = [
-        ("dp_highest", "4.1", "DP has the highest SSE <b>.", "census", "holds"),
-        ("dp_highest", "4.1", "DP has the highest SSE <b>.", "wine", "fails"),
-        ("forests_classes_differ", "4.2", "The rarer class is lower.", "wine", "undecided"),
-    ]
-    table = pd.DataFrame(rows, columns=["claim", "section", "printed", "dataset", "verdict"])
-    table = table.assign(test="idp_ls below dp_um, each epsilon", figure="idp_ls over dp_um: .8")
-    table = table.assign(comparisons=3, support=2, contradict=0, data_source="original")
-    if surrogate:
-        table = table.assign(verdict="surrogate", data_source="surrogate")
-    return table.reindex(columns=list(claim_columns("dataset")))
+def claims_table() -> pd.DataFrame:
+    decided = []
+    for printed, score in (
+        ("DP has the highest SSE <b>.", 9.0),
+        ("The rarer class is lower.", 0.5),
+    ):
+        of = ("4.1", printed, "every", "idp_ls below dp_um, each epsilon", "it")
+        claim = Claim(printed, *of, lambda given: Outcome((given,), "idp_ls over dp_um: .8"))
+        evidence = [Evidence((), "original", Comparison(score, 1.0))]
+        decided.append(decide_claims([claim], {"it": evidence}))
+    return by_sentence(pd.concat(decided))
 
 
 def all_tables() -> dict[str, pd.DataFrame]:
@@ -252,6 +252,6 @@ def all_tables() -> dict[str, pd.DataFrame]:
         "idp_audit_clusters": cluster_table(),
         "idp_attacks": attack_table(),
         "idp_protection": protection_table(),
-        "idp_claims": claims_table(),
         "idp_expected_sse": expected_sse_table(),
+        "idp_claims": claims_table(),
     }

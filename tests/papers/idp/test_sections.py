@@ -14,7 +14,6 @@ from tests.papers.idp.tables import (
     FACTORS,
     SIZES,
     all_tables,
-    claims_table,
     forest_table,
     sse_table,
 )
@@ -45,7 +44,6 @@ from deniable.papers.idp.names import (
 )
 from deniable.papers.idp.overview import overview
 from deniable.papers.idp.sections import (
-    claims,
     forests,
     forests_of,
     in_words,
@@ -60,14 +58,12 @@ PREPARE = {
     "sse": sse,
     "forests": forests,
     "privacy": audit,
-    "claims": claims,
 }
 NEEDS = {
     "overview": ("idp_audit",),
     "sse": ("idp_fig3", "idp_fig4"),
     "forests": ("idp_fig5", "idp_fig6"),
     "privacy": ("idp_audit",),
-    "claims": ("idp_claims",),
 }
 
 
@@ -121,7 +117,7 @@ def test_a_section_is_whole(name: str, tables: dict[str, pd.DataFrame]) -> None:
     assert all("<caption>" in row or "<thead>" in row for row in rows)
 
 
-@pytest.mark.parametrize("name", ["overview", "forests", "claims"])
+@pytest.mark.parametrize("name", ["overview", "forests"])
 def test_values_are_escaped(name: str, tables: dict[str, pd.DataFrame]) -> None:
     page = render(name, tables)
     assert "&lt;b&gt;" in page
@@ -146,7 +142,6 @@ def test_rows_span_what_the_head_spans(name: str, tables: dict[str, pd.DataFrame
 SHOWN_IN = {
     **dict.fromkeys(("idp_fig3", "idp_fig4"), ("overview", "sse")),
     **dict.fromkeys(("idp_fig5", "idp_fig6"), ("overview", "forests")),
-    "idp_claims": ("claims",),
     "idp_expected_sse": ("sse",),
 }
 """The sections that show a table, if not the page and the audit."""
@@ -173,7 +168,6 @@ MISSING = [
     ("idp_fig5", "method == 'idp_cbls' and epsilon == 0.1"),
     ("idp_fig6", "method in ('dp_rule', 'dp')"),
     ("idp_fig6", "`class` == 'rare'"),
-    ("idp_claims", "dataset == 'census'"),
 ]
 
 
@@ -408,22 +402,7 @@ def test_a_bound_that_decides_nothing_is_no_verdict(holds: Any, verdict: str) ->
     assert judged({"holds": holds})["verdict"] == verdict
 
 
-# -- claims ----------------------------------------------------------------------------------------
-
-
-def test_claims_are_a_row_each_with_a_verdict_a_data_set(tables: dict[str, pd.DataFrame]) -> None:
-    found = claims(tables)
-    assert found["tally"] == {"census": {"holds": 1}, "wine": {"fails": 1, "undecided": 1}}
-    page = render("claims", tables).split("<details>", maxsplit=1)[0]
-    assert cells(page, "The rarer class is lower. section 4.2")[0][1:] == ["–", "? undecided2 : 0"]
-    assert "iDP-LS below DP-UM, each ε" in words(render("claims", tables))
-
-
-def test_on_surrogates_there_is_no_verdict(tables: dict[str, pd.DataFrame]) -> None:
-    page = words(render("claims", tables | {"idp_claims": claims_table(True)}, surrogate=True))
-    assert "On surrogate data there is no verdict." in page
-    assert "1 without a verdict" in page
-    assert "✓ holds2 : 0" not in page
+# -- names -----------------------------------------------------------------------------------------
 
 
 def test_methods_are_called_by_their_names() -> None:

@@ -84,7 +84,7 @@ def test_a_section_is_whole(name: str, tables: Tables) -> None:
     assert all("<caption>" in row or "<thead>" in row for row in rows)
 
 
-@pytest.mark.parametrize("name", ["rrba_consistency", "rrba_claims"])
+@pytest.mark.parametrize("name", ["rrba_consistency"])
 def test_values_are_escaped(name: str, tables: Tables) -> None:
     page = render(name, tables)
     assert "&lt;b&gt;" in page
@@ -362,20 +362,6 @@ def test_agreement_and_distance_are_summed_up(tables: Tables) -> None:
     solved = tables["rrba_consistency"].assign(printed_feasible=1.0)
     assert "no solution" not in words(
         render("rrba_consistency", tables | {"rrba_consistency": solved})
-    )
-
-
-def test_a_claim_whose_readings_differ_depends(tables: Tables) -> None:
-    found = analyses.claims(tables)
-    assert [claim["overall"] for claim in found["claims"]] == [
-        "holds",
-        "depends",
-        "fails",
-        "undecided",
-    ]
-    assert found["claims"][1]["readings"] == {"holds": ["equal p"], "fails": ["equal epsilon"]}
-    assert "Of 4 claims 1 holds, 1 fails, 1 is undecided, 1 depends on the reading." in words(
-        render("rrba_claims", tables)
     )
 
 
