@@ -24,8 +24,12 @@ from deniable.study.comparisons import Comparison, Outcome, alike, counted, know
 SUPPORTS, CONTRADICTS, OPEN = Comparison(9.0, 1.0), Comparison(-9.0, 1.0), Comparison(1.0, 1.0)
 
 
+MARGINAL = Comparison(0.1, margin=1.0)
+"""An equality that a margin smaller by a quarter would refuse."""
+
+
 def outcome_of(*comparisons: Comparison) -> Outcome:
-    return Outcome(comparisons, "a figure")
+    return Outcome(comparisons, "a figure", our_margin=MARGINAL in comparisons)
 
 
 def claim_of(decide: Any, **changes: Any) -> Claim:
@@ -144,6 +148,8 @@ def test_a_surrogate_among_the_parts_decides_nothing() -> None:
         ((SUPPORTS, OPEN), "undecided", (2, 1, 0)),
         ((CONTRADICTS, OPEN), "undecided", (2, 0, 1)),
         ((OPEN,), "undecided", (1, 0, 0)),
+        ((SUPPORTS, MARGINAL), "depends on the margin", (2, 1, 0)),
+        ((OPEN, MARGINAL), "undecided", (2, 0, 0)),
     ],
 )
 def test_a_sentence_has_one_verdict(

@@ -255,16 +255,14 @@ def by_sentence(readings: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each claim of a table of `decide_claims`, whatever its readings.
 
     A sentence holds, or fails, if it does under every reading, *depends on the reading* if it holds
-    under one and fails under another, and is else undecided. ``readings`` are counted, and those
-    under which it ``holds`` and ``fails``; figure, worst comparison and p-value are those of the
-    reading with the largest p-value, the counts of comparisons are of all readings.
+    under one and fails under another, *on the margin* if it does so under some and is decided under
+    all others, and is else undecided. ``readings`` are counted, and those under which it ``holds``
+    and ``fails``; figure, worst comparison and p-value are those of the reading with the largest
+    p-value, the counts of comparisons are of all readings.
     """
     rows = []
     for _, part in readings.groupby("claim", sort=False):
-        verdicts = set(part["verdict"])
-        verdict = verdicts.pop() if len(verdicts) == 1 else "undecided"
-        if {"holds", "fails"} <= set(part["verdict"]):
-            verdict = "depends on the reading"
+        verdict = _of_readings(set(part["verdict"]))
         row = part.sort_values("p_value", kind="stable").iloc[-1].to_dict()
         row |= {name: int(part[name].sum()) for name in COUNTS} | {"verdict": verdict}
         if verdict != "undecided":
@@ -272,6 +270,15 @@ def by_sentence(readings: pd.DataFrame) -> pd.DataFrame:
         row |= {name: int((part["verdict"] == name).sum()) for name in ("holds", "fails")}
         rows.append(row | {"readings": len(part)})
     return pd.DataFrame(rows, columns=list(SENTENCE_COLUMNS))
+
+
+def _of_readings(verdicts: set[str]) -> str:
+    if len(verdicts) == 1:
+        return next(iter(verdicts))
+    if {"holds", "fails"} <= verdicts:
+        return "depends on the reading"
+    by_margin = "depends on the margin"
+    return by_margin if by_margin in verdicts and "undecided" not in verdicts else "undecided"
 
 
 def corrected(p_values: Mapping[Any, float], verdicts: Mapping[Any, str]) -> dict[Any, str]:

@@ -4,10 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from deniable.display import Tables, short
-from deniable.papers.rrba.names import METHODS, PRINTED_TABLES, TESTS
+from deniable.papers.rrba.names import METHODS, PRINTED_TABLES
 from deniable.papers.rrba.sections.analyses import overview
 from deniable.papers.rrba.sections.tables import table_3
 from deniable.study import Agreement, PrivacyVerdict, Verdicts, agreement_of
+
+FITTED = {"rrba": "RRBA", "mcindep": "MCIndep", "laplace": "Laplace"}
+"""The tests of Table 3, whose n and effect are fitted to it."""
 
 
 def in_short(tables: Tables) -> Verdicts:
@@ -69,9 +72,8 @@ def _numbers(tables: Tables) -> Iterator[Agreement]:
                 yield agreement_of(f"{title}, {METHODS[method]}", part, "rrba_tables")
     if "rrba_table3" in tables:
         best = table_3(tables["rrba_table3"])["best"]
-        for name, rows in best.items():
-            agrees, of = (int(sum(row[key] for row in rows)) for key in ("most", "of"))
-            title = f"Table 3, n and effect fitted, {TESTS[name]}"
-            yield Agreement(title, agrees, of, "rrba_tests")
+        for name in (each for each in FITTED if each in best):
+            agrees, of = (int(sum(row[key] for row in best[name])) for key in ("most", "of"))
+            yield Agreement(f"Table 3, fitted, {FITTED[name]}", agrees, of, "rrba_tests")
     if "rrba_examples" in tables:
         yield agreement_of("worked cases", tables["rrba_examples"], "rrba_consistency")
