@@ -451,8 +451,8 @@ def test_claims_are_a_row_a_sentence_with_their_readings_below(page: str) -> Non
         for claim in ("gain", "best", "trend")
     ]
     assert [" ".join(words(row[2]).split()) for row in rows] == [
-        "✓ holds(2 : 0 of 2 readings)",
-        "≠ depends on the reading(1 : 1 of 3 readings)",
+        "✓ holds(2 hold, 0 fail of 2 readings)",
+        "≠ depends on the reading(1 hold, 1 fail of 3 readings)",
         "✗ fails",
     ]
     below = [re.findall(r"<td.*?</td>", row, re.DOTALL) for row in details.split("<tr")[2:]]
