@@ -105,7 +105,7 @@ TINY: dict[str, Any] = {
         "rrba_fig5": SIZE | {"blocks": 20, "grids": [CONVERGENCE_GRID]},
         "rrba_fig6": SIZE | {"blocks": 20, "grids": [CONVERGENCE_GRID]},
         "rrba_table3": SIZE | {"grids": [{"k": [2], "n": [172], "effect": [0.5]} | TESTS]},
-        "rrba_power": SIZE | {"grids": [POWER_GRID]},
+        "rrba_power": SIZE | {"most_replicates": 7, "grids": [POWER_GRID]},
         "rrba_tables": SIZE
         | {"subsets": 2, "grids": [RELEASED_GRID | {"p": [p]} for p in (0.4, 0.5)]},
         "rrba_equal": SIZE

@@ -31,7 +31,11 @@ def verdicts(project: Any) -> set[tuple[str, str]]:
             | {"prepare_data", "simulate", "collect", "audit_privacy", "audit_samplers"},
             marks=pytest.mark.slow,
         ),
-        ("estimation/metrics.py", STUDY_LANE, {"prepare_data", "audit_privacy"} | RELEASE_LANE),
+        (
+            "papers/multirr/cluster_queries.py",
+            STUDY_LANE,
+            {"prepare_data", "audit_privacy"} | RELEASE_LANE,
+        ),
         pytest.param(
             "release/categorical/design.py",
             RELEASE_LANE | {"audit_samplers", "audit_privacy", "report"},

@@ -148,10 +148,9 @@ def test_figure_3_takes_the_thresholds_that_table_1_regenerated_has_as_best(
         own = medians.pop(own_t_v)
         rivals += [(other, own) for other in medians.values()]
         lowest[mechanism, p] = min(row["median"] for row in medians.values()) / own["median"]
-    # Beyond chance no other is below (false alarms: 2.5 % over all); most are clearly above.
-    outcome = below(rivals, "")
-    assert outcome.support == 0
-    assert outcome.contradict >= len(rivals) / 2
+    # Beyond chance no other is below (false alarms: 5 % over all); most are clearly above.
+    assert below([(own, other) for other, own in rivals], "").contradict == 0
+    assert below(rivals, "").contradict >= len(rivals) / 2
     assert min(lowest.values()) > 0.9
 
 
@@ -163,7 +162,7 @@ def test_adjustments_of_adult_end_within_a_few_sweeps(adult: Microdata) -> None:
         runs = queries(cell, np.random.default_rng(3), 4)
         work = [
             dict(output) | {"most": values.max()}
-            for output, values in zip(queries.outputs(cell), runs.T, strict=True)
+            for output, values in zip(queries.outputs(cell), runs.swapaxes(0, 1), strict=True)
         ]
         most = {
             what: max(row["most"] for row in work if row["measure"] == what)
