@@ -103,7 +103,8 @@ def named_by(simulator: Any, cell: Any) -> list[dict[str, Any]]:
 def table_of(table: StudyTable, config: Config, data: Any) -> pd.DataFrame:
     """Return a table as its rules make it, from 6 runs of its first cell."""
     study = STUDIES[table.study]
-    settings = config.study(table.study).model_dump() | {"most_replicates": None}
+    settings = config.study(table.study).model_dump()
+    settings |= {"replicates": 6, "most_replicates": None}
     first = next(cell for cell in cells_of_grids(settings["grids"]) if table.holds(cell))
     results = simulate_chunk(
         study.on(data, settings),

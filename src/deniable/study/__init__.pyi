@@ -24,6 +24,7 @@ from .comparisons import (
     LEVEL as LEVEL,
     MARGINS as MARGINS,
     SIMILAR as SIMILAR,
+    UNKNOWN as UNKNOWN,
     Comparison as Comparison,
     Kind as Kind,
     Outcome as Outcome,

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import inf, nan
+from math import nan
 from typing import Any, TypeVar
 
 import pandas as pd
 
-from deniable.study.comparisons import Comparison, Kind, Outcome, rejected
+from deniable.study.comparisons import UNKNOWN, Kind, Outcome, rejected
 
 Decide = Callable[[], Outcome]
 """Decides a claim; a `LookupError` says that the tables lack what it takes."""
@@ -230,7 +230,7 @@ def together(parts: Parts) -> tuple[Outcome, str]:
     source = "surrogate" if "surrogate" in sources else sources[0]
     if len(outcomes) == 1:
         return outcomes[0], source
-    lacking = (Comparison(0.0, inf) for outcome in outcomes if not outcome.comparisons)
+    lacking = (UNKNOWN for outcome in outcomes if not outcome.comparisons)
     said = (f"{name}: {outcome.figure}" for name, outcome in zip(names, outcomes, strict=True))
     comparisons = [each for outcome in outcomes for each in outcome.comparisons]
     return (

@@ -82,6 +82,10 @@ class Comparison:
         )
 
 
+UNKNOWN = Comparison(0.0, math.inf)
+"""Neither supports a claim nor contradicts it."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What decides a claim.

@@ -24,7 +24,7 @@ from deniable.idp import (
 from deniable.idp.audit import FIXED, OF_FIXED_CLUSTERS
 from deniable.papers.idp.claims.evidence import Readings, Tables, readings
 from deniable.papers.idp.names import READINGS
-from deniable.study import Claims, Comparison, Outcome, counted, range_of
+from deniable.study import UNKNOWN, Claims, Comparison, Outcome, counted, range_of
 
 GROUPS, EPSILON = Claims(), Claims()
 _of_groups = partial(GROUPS.claim, section="1")
@@ -130,8 +130,7 @@ def _as_claimed(table: pd.DataFrame, name: str) -> Outcome:
     if not len(part):
         raise LookupError("an audit of it")
     comparisons = (
-        Comparison(0.0, np.inf) if pd.isna(holds) else Comparison(1.0 if holds else -1.0)
-        for holds in part["holds"]
+        UNKNOWN if pd.isna(holds) else Comparison(1.0 if holds else -1.0) for holds in part["holds"]
     )
     largest = part.groupby("unit", sort=False)["times_claimed"].max()
     said = ", ".join(f"{unit} {times:.3g}" for unit, times in largest.items())

@@ -137,7 +137,7 @@ def _clustering_pays_more_at_weak_randomization(cells: Cells) -> Outcome:
     gain = {p: _ratio(cells, p, NARROW[0], "rr_clusters") for p in (*STRONG, *WEAK)}
     return below(
         [(gain[p], gain[q]) for p in WEAK for q in STRONG],
-        _said({f"p = {p:g}": row for p, row in gain.items()}),
+        said({f"p = {p:g}": row for p, row in gain.items()}),
     )
 
 
@@ -160,7 +160,7 @@ def _best_at(cells: Cells, p: float) -> Outcome:
     at_narrowest = {other: found[NARROW[0], other] for other in OTHERS}
     return _under_one(
         [_inverse(row) for row in found.values()],
-        "over rr_independent at sigma = .1: " + _said(at_narrowest),
+        "over rr_independent at sigma = .1: " + said(at_narrowest),
     )
 
 
@@ -172,7 +172,7 @@ def _best_at(cells: Cells, p: float) -> Outcome:
 )
 def _little_at_strong_randomization(cells: Cells) -> Outcome:
     found = {other: _ratio(cells, STRONG[0], NARROW[0], other) for other in OTHERS}
-    return _around_one([*found.values()], "over rr_independent: " + _said(found))
+    return _around_one([*found.values()], "over rr_independent: " + said(found))
 
 
 @figure_3(
@@ -236,5 +236,5 @@ def _improvement(cells: Cells, worse: Mapping[str, str]) -> Outcome:
     return _under_one(found, f"ratios of medians from {_ratios(found)}")
 
 
-def _said(rows: Mapping[str, Row]) -> str:
+def said(rows: Mapping[str, Row]) -> str:
     return listed({name: row["median"] for name, row in rows.items()})

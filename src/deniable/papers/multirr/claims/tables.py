@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from math import inf
-from typing import Any
 
 import pandas as pd
 
-from deniable.papers.multirr.claims.figures import STRONG, WEAK
+from deniable.papers.multirr.claims.figures import STRONG, WEAK, Cells, said
 from deniable.study import (
+    UNKNOWN,
     Claims,
     Comparison,
     Outcome,
@@ -26,9 +25,6 @@ from deniable.study import (
 
 SMALLER, LARGEST = (50, 100), 300
 """The T_v of the text: a claim that names them is not held against others."""
-
-Cells = Mapping[tuple[Any, ...], Row]
-"""Rows of a table by the values of some columns."""
 
 OF_TABLE_1, OF_TABLE_2 = Claims(), Claims()
 table_1 = partial(OF_TABLE_1.claim, section="6.5, Table 1")
@@ -73,17 +69,10 @@ def _least_dependence_matters(clusters: pd.DataFrame) -> Outcome:
         raise LookupError("two T_d at one T_v")
     # Where clusters differ, which are better is another question: nothing is known of it here.
     return Outcome(
-        tuple(
-            Comparison(-1.0) if number == 1 else Comparison(0.0, inf)
-            for number in different.values()
-        ),
+        tuple(Comparison(-1.0) if number == 1 else UNKNOWN for number in different.values()),
         "clusterings over all T_d: "
         + listed({f"T_v = {t_v}": float(number) for t_v, number in different.items()}),
     )
-
-
-def _said(rows: Mapping[str, Row]) -> str:
-    return listed({name: row["median"] for name, row in rows.items()})
 
 
 @table_2(
@@ -144,7 +133,7 @@ def _gain_larger_for_small_clusters(cells: Cells) -> Outcome:
         if t_v in (SMALLER[0], LARGEST)
     }
     return below(
-        [(gains[p, t_v], gains[p, LARGEST]) for p in strong for t_v in SMALLER], _said(shown)
+        [(gains[p, t_v], gains[p, LARGEST]) for p in strong for t_v in SMALLER], said(shown)
     )
 
 
@@ -156,7 +145,7 @@ def _largest_below(found: Mapping[int, Row]) -> Outcome:
     """Test that the largest T_v is below the smaller ones."""
     return below(
         [(found[LARGEST], found[t_v]) for t_v in SMALLER],
-        _said({f"T_v = {t_v}": row for t_v, row in found.items()}),
+        said({f"T_v = {t_v}": row for t_v, row in found.items()}),
     )
 
 

@@ -1,6 +1,5 @@
 """What the claims of [rrba] compare: rows of tables, and comparisons that decide nothing."""
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
@@ -8,10 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.study import Comparison, Decide, Outcome, Pair, Row
-
-UNKNOWN = Comparison(0.0, math.inf)
-"""Neither supports a claim nor contradicts it."""
+from deniable.study import UNKNOWN, Comparison, Decide, Outcome, Pair, Row
 
 Readings = Iterator[tuple[str, Decide]]
 """How a claim may be read, and what decides it then."""
