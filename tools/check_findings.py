@@ -1,19 +1,59 @@
-"""Check the numbers that docs/findings.md quotes against the tables of a run.
+"""Check the numbers of docs/findings.md against the tables of a run.
 
 Called by ``make check``, for a full-size run on the published data only: others have other numbers.
-Each row of docs/findings.csv names a quotation, which must stand in docs/findings.md, and the cell
-of a table whose value, rounded as it is quoted, must be its first number.
+Every number of the findings is a row of docs/findings.csv, apart from what a paper prints (the
+paragraphs headed so), names of sections and tables, and settings with their names (p = .7).
+A row has the words as they are quoted, and where their first number comes from:
+
+- table, where (``column=value`` or ``column!=value``, joined by ``;``) and column: the one value
+  there, rounded as it is quoted. ``count``, ``min x`` and ``max x`` are of all rows meant;
+- table ``config``: the value of an option, by its path;
+- table ``printed``, ``setting``, ``proved``, ``test``: what a paper prints, a study is told, what
+  follows from what is said there, what a file of tests holds.
+
+A simulated number of three digits stands with its interval; an exact one stands in a paragraph that
+says so.
 """
 
 import csv
 import re
 import sys
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
+import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 FINDINGS = ROOT / "docs" / "findings.md"
 QUOTED = ROOT / "docs" / "findings.csv"
+TOLD_ELSEWHERE = {"printed", "setting", "proved", "test"}
+INTERVAL = {"ci_low", "ci_high"}
+CERTAIN = ("epsilon", "published")
+"""Beginnings of columns that are exact beside a simulated one."""
+
+NUMBER = r"-?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:e-?\d+)?"
+LIST = rf"\(?{NUMBER}\)?(?:(?:, | and | or | to |, and ){NUMBER})*"
+PLACE = r"\(?\d(?:\.?\d)*\)?[a-c]?"
+NO_RESULT = re.compile(
+    "|".join(
+        [
+            r"`[^`]*`",
+            r"\]\([^)]*\)",
+            # Places in a paper: section 6.4, Tables 4 and 5, (2.6), 4.3.
+            r"\b(?:[Ss]ections?|Tables?|Figures?|Theorem|Propositions?|Corollary|Definition|Algorithm|"
+            rf"Example|Eq\.|[Ss]tep) {PLACE}(?:(?:, | and | to |, and ){PLACE})*",
+            r"\(\d[\d.]*\)",
+            r"\b4\.[123](?='s|[ :]\b)",
+            # Settings by their names: p = .1 and .3; and formulas.
+            r"\b(?:p|k|n|m|t|e|sigma|T_v|T_d|epsilon|gamma|effect|factor|parity|modulo)"
+            rf"(?:,| of|:| =| \+| -|) {LIST}",
+            rf"(?<![\w.])\(?{NUMBER} ?[-+/|][^,;.]*?\)(?:\))*",
+            r"\b95 %",
+        ]
+    )
+)
 
 
 class Quotation(NamedTuple):
@@ -21,67 +61,139 @@ class Quotation(NamedTuple):
 
     quoted: str
     table: str
-    where: dict[str, str]
+    where: str
     column: str
 
 
 def quotations() -> list[Quotation]:
     """Return the rows of docs/findings.csv."""
     with QUOTED.open(newline="", encoding="utf-8") as stream:
-        return [
-            Quotation(
-                row["quoted"],
-                row["table"],
-                dict(part.split("=", 1) for part in row["where"].split(";")),
-                row["column"],
-            )
-            for row in csv.DictReader(stream)
-        ]
+        return [Quotation(**row) for row in csv.DictReader(stream)]
+
+
+def paragraphs() -> list[str]:
+    """Return the paragraphs of the findings that say what was found, each in one line."""
+    blocks = re.split(r"\n\s*\n|\n(?=[-#] )", FINDINGS.read_text(encoding="utf-8"))
+    lines = [re.sub(r"\s+", " ", block).strip() for block in blocks]
+    return [line for line in lines if not line.startswith(("#", "**Printed", "Shown by", "["))]
+
+
+def places(quoted: str, text: str) -> list[re.Match[str]]:
+    """Return where a quotation stands in a text."""
+    return [*re.finditer(rf"(?<![\d.]){re.escape(quoted)}(?![\d])(?!\.\d)", text)]
 
 
 def not_in_text(quotation: Quotation) -> bool:
     """Return whether the findings lack the quotation."""
-    text = re.sub(r"\s+", " ", FINDINGS.read_text(encoding="utf-8"))
-    return re.search(rf"(?<![\d.]){re.escape(quotation.quoted)}(?!\d)", text) is None
+    return not any(places(quotation.quoted, paragraph) for paragraph in paragraphs())
+
+
+def unlisted() -> list[str]:
+    """Return the numbers of the findings that no row lists, each with the words around it."""
+    found = []
+    quoted = sorted({each.quoted for each in quotations()}, key=len, reverse=True)
+    for paragraph in paragraphs():
+        left = NO_RESULT.sub(lambda place: "#" * len(place.group()), paragraph)
+        for words in quoted:
+            for place in places(words, paragraph):
+                left = left[: place.start()] + "#" * len(words) + left[place.end() :]
+        for place in re.finditer(rf"(?<![\w#]){NUMBER}", left):
+            found.append(paragraph[max(0, place.start() - 40) : place.end() + 20])
+    return found
 
 
 def number_in(quoted: str) -> str:
     """Return the first number of a quotation."""
-    return re.findall(r"-?[\d,]*\.?\d+", quoted)[0].replace(",", "")
+    return next(re.finditer(NUMBER, quoted)).group().replace(",", "")
 
 
 def holds(quoted: str, value: float) -> bool:
-    """Return whether a value rounds to a quoted number; shares may be quoted "of 100"."""
-    number = number_in(quoted)
-    decimals = len(number.partition(".")[2])
-    if quoted.endswith("of 100"):
+    """Return whether a value rounds to a quoted number; shares may be quoted "of 100".
+
+    Zeros at the end of a whole number stand for digits that are not told, but for the first two.
+    """
+    digits, _, power = number_in(quoted).partition("e")
+    decimals = len(digits.partition(".")[2])
+    untold = 0 if decimals else min(len(digits) - len(digits.rstrip("0")), max(0, len(digits) - 2))
+    unit = 10.0 ** (int(power or 0) - decimals + untold)
+    if "of 100" in quoted:
         value *= 100
-    return abs(value - float(number)) <= 0.5000001 * 10**-decimals
+    return abs(value - float(number_in(quoted))) <= 0.5000001 * unit
+
+
+@cache
+def read(path: Path) -> pd.DataFrame:
+    """Return a table as text, or the options of the config as its one row."""
+    if path.name == "config.csv":
+        values: dict[str, Any] = yaml.safe_load((ROOT / "config/config.yaml").read_text("utf-8"))
+        return pd.json_normalize(values).astype(str)
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def meant(quotation: Quotation, results: Path) -> pd.DataFrame:
+    """Return the rows of the table that a quotation is about."""
+    table = read(results / f"{quotation.table}.csv")
+    for part in filter(None, quotation.where.split(";")):
+        column, differs, value = re.fullmatch(r"([^=!]+)(!?)=(.*)", part).groups()  # type: ignore[union-attr]
+        table = table[(table[column] == value) != bool(differs)]
+    return table
+
+
+def value_of(quotation: Quotation, rows: pd.DataFrame) -> float:
+    """Return the number that is quoted; ValueError if there is none, or several."""
+    aggregate, _, column = quotation.column.rpartition(" ")
+    if quotation.column == "count":
+        return float(len(rows))
+    numbers = pd.to_numeric(rows[column].drop_duplicates())
+    if aggregate and len(numbers):
+        return float(numbers.agg(aggregate))
+    if len(numbers) != 1:
+        raise ValueError(f"{len(numbers)} values of {column}")
+    return float(numbers.iloc[0])
+
+
+def digits_of(quoted: str) -> int:
+    """Return how many digits a quoted number has, zeros of a whole number's end apart."""
+    digits = number_in(quoted).partition("e")[0].lstrip("-0.")
+    return len((digits if "." in number_in(quoted) else digits.rstrip("0")).replace(".", ""))
+
+
+def unqualified(quotation: Quotation, rows: pd.DataFrame) -> str | None:
+    """Return what a number of three digits lacks: its interval, or that it is exact."""
+    if digits_of(quotation.quoted) < 3 or quotation.column in {"count", *INTERVAL}:
+        return None
+    simulated = {*rows} >= INTERVAL and (rows["ci_low"] != rows["ci_high"]).any()
+    if simulated and not quotation.column.startswith(CERTAIN):
+        told = {each.column for each in quotations() if each[1:3] == quotation[1:3]}
+        return None if told >= INTERVAL else "three digits without an interval"
+    said = [line for line in paragraphs() if places(quotation.quoted, line)]
+    exact = any(re.search(r"\*\*Computed|[Ee]xact", line) for line in said)
+    return None if exact else "three digits, and no word that it is exact"
 
 
 def fault(quotation: Quotation, results: Path) -> str | None:
     """Return what is wrong with a quotation, None if it holds."""
     if not_in_text(quotation):
         return f"{FINDINGS.name} does not say {quotation.quoted!r}"
-    with (results / f"{quotation.table}.csv").open(newline="", encoding="utf-8") as stream:
-        rows = [
-            row
-            for row in csv.DictReader(stream)
-            if all(row[column] == value for column, value in quotation.where.items())
-        ]
-    values = {row[quotation.column] for row in rows}
+    if quotation.table in TOLD_ELSEWHERE:
+        gone = quotation.table == "test" and not (ROOT / quotation.where).is_file()
+        return f"{QUOTED.name}: no file {quotation.where}" if gone else None
+    rows = meant(quotation, results)
     place = f"{quotation.table}.csv, {quotation.where}"
-    if len(values) != 1:
-        return f"{place}: {len(values)} values of {quotation.column}"
-    (value,) = values
-    if not holds(quotation.quoted, float(value)):
-        return f"{place}: {quotation.column} is {value}, quoted as {quotation.quoted}"
-    return None
+    try:
+        value = value_of(quotation, rows)
+    except ValueError as error:
+        return f"{place}: {error}"
+    if not holds(quotation.quoted, value):
+        return f"{place}: {quotation.column} is {value:.9g}, quoted as {quotation.quoted}"
+    lacking = unqualified(quotation, rows)
+    return f"{place}: {quotation.quoted}: {lacking}" if lacking else None
 
 
 def main(results: Path) -> int:
-    """Print every quotation that does not hold."""
+    """Print every quotation that does not hold, and every number that is none."""
     faults = [found for each in quotations() if (found := fault(each, results))]
+    faults += [f"{FINDINGS.name}: not in {QUOTED.name}: ... {words} ..." for words in unlisted()]
     if faults:
         print("\n".join(faults), file=sys.stderr)
         return 1

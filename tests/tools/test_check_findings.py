@@ -1,15 +1,42 @@
-"""What the findings quote can be held against the tables, and is in the text."""
+"""What the findings quote can be held against the tables, is in the text, and is all of it."""
 
 from pathlib import Path
 
 import pytest
 
 import check_findings
+from check_findings import Quotation
 
 
 @pytest.mark.parametrize("quotation", check_findings.quotations(), ids=lambda q: q.quoted)
-def test_every_quotation_stands_in_the_findings(quotation: check_findings.Quotation) -> None:
-    assert not check_findings.not_in_text(quotation)
+def test_every_quotation_stands_in_the_findings_once(quotation: Quotation) -> None:
+    found = [check_findings.places(quotation.quoted, each) for each in check_findings.paragraphs()]
+    assert sum(map(len, found)) == 1
+
+
+def test_no_row_is_there_twice() -> None:
+    quoted = [each.quoted for each in check_findings.quotations()]
+    assert len(set(quoted)) == len(quoted)
+
+
+def test_every_number_of_the_findings_is_a_quotation() -> None:
+    assert not check_findings.unlisted()
+
+
+def test_a_number_that_nobody_lists_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = tmp_path / "findings.md"
+    text.write_text(
+        "**Printed.** The text has 17.\n\n**Measured.** At p = .7 and .9, T_v = 50 (Table 1,\n"
+        "section 6.3.2), `1 - p` of them, .4711 here and 2 of 9 there.\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(check_findings, "FINDINGS", text)
+    found = check_findings.unlisted()
+    assert len(found) == 3
+    assert ".4711" in found[0]
+    assert "2 of 9" in found[1]
 
 
 @pytest.mark.parametrize(
@@ -20,23 +47,78 @@ def test_every_quotation_stands_in_the_findings(quotation: check_findings.Quotat
         ("-.12", -0.1195, True),
         ("19 of 36", 19, True),
         ("84 of 100", 0.84, True),
-        ("84 of 100", 0.85, False),
+        ("84 of 100. The", 0.85, False),
         ("128,000,000", 128_000_000, True),
         ("1.20", 1.204, True),
         ("1.20", 1.21, False),
+        ("1.4e10", 1.37e10, True),
+        ("1.4e10", 1.34e10, False),
+        ("790 answers", 793.7, True),
+        ("790 answers", 796, False),
+        ("2,000", 1960, True),
+        ("2,000", 1940, False),
+        ("50", 51, False),
     ],
 )
 def test_a_value_must_round_to_what_is_quoted(quoted: str, value: float, right: bool) -> None:
     assert check_findings.holds(quoted, value) is right
 
 
-def test_a_wrong_number_is_named(tmp_path: Path) -> None:
-    (tmp_path / "tables").mkdir()
-    table = tmp_path / "tables" / "multirr_fig2.csv"
-    one = next(q for q in check_findings.quotations() if q.table == "tables/multirr_fig2")
-    names = [*one.where, one.column]
-    values = [*one.where.values(), "0.5"]
-    table.write_text(f"{','.join(names)}\n{','.join(values)}\n", encoding="utf-8")
-    assert f"is 0.5, quoted as {one.quoted}" in str(check_findings.fault(one, tmp_path))
-    table.write_text(f"{','.join(names)}\n", encoding="utf-8")
-    assert "0 values" in str(check_findings.fault(one, tmp_path))
+@pytest.mark.parametrize(
+    ("quoted", "digits"),
+    [(".0070", 2), (".341", 3), ("1.0 for", 2), ("790", 2), ("481 records", 3), ("84 of 100", 2)],
+)
+def test_digits_are_counted_from_the_first_that_tells(quoted: str, digits: int) -> None:
+    assert check_findings.digits_of(quoted) == digits
+
+
+def written(folder: Path, rows: str) -> Path:
+    """Write a table `of` and return the folder of results."""
+    (folder / "of.csv").write_text(rows, encoding="utf-8")
+    check_findings.read.cache_clear()
+    return folder
+
+
+def test_a_wrong_number_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_findings, "paragraphs", lambda: ["It is .12, of 3 rows 7 at most."])
+    rows = "kind,value\na,.12\nb,7\nb,6\n"
+    results = written(tmp_path, rows)
+    assert check_findings.fault(Quotation(".12", "of", "kind=a", "value"), results) is None
+    assert check_findings.fault(Quotation("7 at", "of", "kind!=a", "max value"), results) is None
+    assert check_findings.fault(Quotation("3 rows", "of", "", "count"), results) is None
+    wrong = check_findings.fault(Quotation(".12", "of", "kind!=a", "min value"), results)
+    assert "min value is 6, quoted as .12" in str(wrong)
+    several = check_findings.fault(Quotation("7 at", "of", "kind=b", "value"), results)
+    assert "2 values of value" in str(several)
+    assert "0 values" in str(
+        check_findings.fault(Quotation(".12", "of", "kind=c", "value"), results)
+    )
+    assert "does not say" in str(check_findings.fault(Quotation(".13", "of", "", "count"), results))
+
+
+def test_three_digits_need_an_interval_or_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = "kind,mean,ci_low,ci_high,epsilon_exact\na,.123,.1,.2,1.23\nb,.456,.456,.456,4.56\n"
+    results = written(tmp_path, rows)
+    said = ["Here .123, 1.23 and .456 are told."]
+    monkeypatch.setattr(check_findings, "paragraphs", lambda: said)
+    simulated = Quotation(".123", "of", "kind=a", "mean")
+    exact = Quotation("1.23", "of", "kind=a", "epsilon_exact")
+    certain = Quotation(".456", "of", "kind=b", "mean")
+    assert "without an interval" in str(check_findings.fault(simulated, results))
+    for quotation in (exact, certain):
+        assert "no word that it is exact" in str(check_findings.fault(quotation, results))
+    said[0] = "Here .123 (.1 to .2), and exactly 1.23 and .456."
+    ends = [
+        simulated._replace(quoted=x, column=y) for x, y in ((".1", "ci_low"), (".2", "ci_high"))
+    ]
+    monkeypatch.setattr(check_findings, "quotations", lambda: [simulated, *ends])
+    for quotation in (simulated, exact, certain):
+        assert check_findings.fault(quotation, results) is None
+
+
+def test_options_are_read_from_the_config(tmp_path: Path) -> None:
+    for quotation in check_findings.quotations():
+        if quotation.table == "config":
+            assert check_findings.fault(quotation, tmp_path) is None
