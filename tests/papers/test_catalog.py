@@ -208,6 +208,7 @@ def test_every_printed_table_is_there_to_be_read() -> None:
         "multirr_table1",
         "multirr_table2",
         "multirr_sensitivity",
+        "multirr_exploration",
         "rrba_table3",
         "rrba_table4",
         "rrba_table5",
@@ -364,6 +365,7 @@ def test_what_a_config_leaves_out_is_not_made(
         "multirr_table1",
         "multirr_table2",
         "multirr_sensitivity",
+        "multirr_exploration",
     } - without
 
 
