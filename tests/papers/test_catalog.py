@@ -51,6 +51,7 @@ def whole_config(config_values: dict[str, Any]) -> Config:
     sweep = yaml.safe_load((ROOT / "config" / "sweep.yaml").read_text("utf-8"))
     sweep["studies"]["multirr_sweep"]["grids"][0] |= {"records": [50, 200], "p": [0.3, 0.7]}
     config_values["studies"] |= sweep["studies"]
+    config_values["studies"]["multirr_exploration"]["ordinal"] = []  # of records that are made up
     return validate(config_values)
 
 

@@ -170,8 +170,7 @@ def verdict(
     The printed value, give or take half a unit of its last digit, must lie within our interval
     widened by the printed value's own sampling error. That error is taken as ours scaled to the
     paper's replicate count, see `widening`. A printed value without sampling error has no such
-    count. Where our value rests on surrogate data nothing is to
-    be compared.
+    count. Where our value rests on surrogate data nothing is to be compared.
     """
     if surrogate:
         return "surrogate"
@@ -179,7 +178,7 @@ def verdict(
         return "not printed"
     factor = 1.0
     if published_replicates is not None:
-        factor = widening(summary.replicates, published_replicates)
+        factor = float(widening(summary.replicates, published_replicates))
     low = summary.value - factor * (summary.value - summary.low)
     high = summary.value + factor * (summary.high - summary.value)
     reached = at_least(published, low - half_unit) and at_least(high + half_unit, published)
