@@ -56,7 +56,7 @@ def _middles(times: Counts, run: Positions, answers: int, low: int, high: int) -
     half = times[0].sum() * answers
     if np.any(2 * before >= half) or np.any(2 * reached[:, -1:] < half):
         return None
-    return low + np.argmax(2 * reached >= half, axis=1)
+    return np.asarray(low + np.argmax(2 * reached >= half, axis=1))
 
 
 def percentile_interval(resampled: Floats, confidence: float) -> tuple[float, float]:

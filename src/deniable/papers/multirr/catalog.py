@@ -1,6 +1,5 @@
 """What is reproduced of [multirr]: studies, tables, figures and sections, an entry each."""
 
-from dataclasses import replace
 from functools import partial
 
 from deniable.study.catalog import (
@@ -24,20 +23,14 @@ PRINTED_TABLES = {
     "multirr_table1": ("adult", "Table 1: relative error of RR-Clusters on Adult"),
     "multirr_table2": ("adult6", "Table 2: relative error of RR-Clusters on Adult6"),
 }
-PRINTED = Study(
-    ".cluster_queries:ClusterQueries",
-    ("coverage", "ordinal"),
-    published_column="median_relative_error",
-    published_replicates=PRINTED_RUNS,
+printed = partial(
+    Study, published_column="median_relative_error", published_replicates=PRINTED_RUNS
 )
+PRINTED = printed(".cluster_queries:ClusterQueries", ("coverage", "ordinal"))
 STUDIES = {
     "multirr_tables": PRINTED,
     "multirr_sensitivity": PRINTED,
-    "multirr_exploration": replace(
-        PRINTED,
-        simulator=".cluster_queries:ExploredQueries",
-        takes=("coverage", "ordinal", "within"),
-    ),
+    "multirr_exploration": printed(".cluster_queries:ExploredQueries", (*PRINTED.takes, "within")),
     "multirr_attributes": Study(".cluster_queries:ClusterQueries", ("coverage", "ordinal")),
     "multirr_fig2": Study(".pair_queries:GainQueries", ("coverages", "estimators")),
     "multirr_fig3": Study(
