@@ -9,7 +9,12 @@ from tests.estimation.test_simplex import assert_on_simplex
 
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError, SingularChannelError
-from deniable.estimation.likelihood import expectation_maximization, maximum_likelihood
+from deniable.estimation import likelihood
+from deniable.estimation.likelihood import (
+    MOST_NEWTON_STEPS,
+    expectation_maximization,
+    maximum_likelihood,
+)
 
 
 def log_likelihood(counts: np.ndarray, channel: Channel, proportions: np.ndarray) -> float:
@@ -126,6 +131,65 @@ def test_closed_form_of_a_batch_is_a_loop(channel):
     np.testing.assert_allclose(found, loop, atol=1e-15)
 
 
+@pytest.mark.parametrize("tolerance", [0.1, 1e-6])
+def test_newtons_method_arrives(tolerance):
+    """Within its certificate, in few steps, without EM, however little the reports tell."""
+    rng = np.random.default_rng(32)
+    for number in range(400):
+        shape = (int(rng.integers(2, 5)), int(rng.integers(2, 6)))
+        product = pair_of(shape, rng.choice([0.05, 0.5, 0.95]))
+        channel = random_dense(rng) if number % 2 else product
+        if channel.singular or channel.weight_and_replacement is not None:
+            continue
+        counts = random_counts(rng, channel.size)
+        found = maximum_likelihood(counts, channel, tolerance=tolerance)
+        assert_on_simplex(found.proportions)
+        assert found.iterations < MOST_NEWTON_STEPS
+        assert found.gap <= tolerance
+        assert lack(counts, channel, found.proportions) <= found.gap + 1e-8
+
+
+def test_newtons_method_by_hand():
+    # Two of three categories are told apart; nobody reports the third, which is left out.
+    channel = DenseChannel(np.array([[0.75, 0.25, 0.0], [0.25, 0.75, 0.0], [0.0, 0.0, 1.0]]))
+    found = maximum_likelihood([50, 50, 0], channel, tolerance=1e-9)
+    np.testing.assert_allclose(found.proportions, [0.5, 0.5, 0], atol=1e-9)
+    # The unbiased estimate would be (5/4, -1/4): all mass at the first.
+    found = maximum_likelihood([[100, 0, 0], [0, 0, 7]], channel, tolerance=1e-9)
+    np.testing.assert_allclose(found.proportions, [[1, 0, 0], [0, 0, 1]], atol=1e-9)
+
+
+def test_newtons_method_is_quick_where_em_is_slow():
+    rng = np.random.default_rng(5)
+    channel = pair_of((6, 5), 0.15)
+    truth = rng.multinomial(30_000, rng.dirichlet(np.full(30, 0.3)))
+    counts = channel.randomize_counts(truth, rng)
+    slow, _ = plain_em(counts, channel, 0.001)
+    fast = maximum_likelihood(counts, channel, tolerance=0.001)
+    assert fast.iterations < 10
+    np.testing.assert_allclose(fast.proportions, slow, atol=0.003)
+
+
+def test_many_cells_are_left_to_em(monkeypatch):
+    monkeypatch.setattr(likelihood, "MOST_CELLS_OF_NEWTON", 14)
+    channel = pair_of((5, 3), 0.3)
+    counts = np.arange(30).reshape(2, 15)
+    found = maximum_likelihood(counts, channel)
+    by_em = expectation_maximization(counts, channel)
+    np.testing.assert_array_equal(found.proportions, by_em.proportions)
+    assert found.iterations == by_em.iterations > 0
+
+
+def test_where_newtons_method_does_not_arrive_em_goes_on(monkeypatch):
+    monkeypatch.setattr(likelihood, "_newton", lambda start, *_: (start, 3, np.inf))
+    channel = pair_of((5, 3), 0.3)
+    counts = np.arange(30).reshape(2, 15)
+    found = maximum_likelihood(counts, channel, tolerance=0.01)
+    by_em = expectation_maximization(counts, channel, tolerance=0.01)
+    np.testing.assert_array_equal(found.proportions, by_em.proportions)
+    assert (found.iterations, found.gap) == (by_em.iterations, by_em.gap)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_em_certificate_bounds_what_is_lacking(seed):
     rng = np.random.default_rng(seed)
@@ -222,16 +286,17 @@ def test_em_never_lowers_the_likelihood():
     assert np.diff(heights).min() >= -1e-13 * abs(heights[-1])
 
 
-def test_a_table_takes_its_own_path_whatever_else_is_in_the_batch():
+@pytest.mark.parametrize("solve", [maximum_likelihood, expectation_maximization])
+def test_a_table_takes_its_own_path_whatever_else_is_in_the_batch(solve):
     rng = np.random.default_rng(7)
     channel = pair_of((5, 3), 0.3)
     counts = channel.randomize_counts(rng.multinomial(300, np.full(15, 1 / 15), size=6), rng)
-    batch = expectation_maximization(counts, channel)
-    alone = [expectation_maximization(table, channel) for table in counts]
+    batch = solve(counts, channel)
+    alone = [solve(table, channel) for table in counts]
     np.testing.assert_array_equal(batch.proportions, [each.proportions for each in alone])
     assert batch.iterations == max(each.iterations for each in alone)
     assert batch.gap == max(each.gap for each in alone)
-    again = expectation_maximization(counts[::-1].reshape(2, 3, 15), channel)
+    again = solve(counts[::-1].reshape(2, 3, 15), channel)
     np.testing.assert_array_equal(again.proportions.reshape(6, 15), batch.proportions[::-1])
 
 

@@ -1,5 +1,6 @@
 """RR-Adjustment against Algorithm 2 in fractions, against tables, and where it has no solution."""
 
+import itertools
 import re
 import warnings
 from fractions import Fraction
@@ -12,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from tests.slow_variants import all_but_first
 
 from deniable.errors import DataError, DeniableError
-from deniable.randomized_response.adjustment import Adjustment, Unreachable, adjust, weighted_table
+from deniable.randomized_response.adjustment import Adjustment, Unreachable, adjust, weighted_pairs
 from deniable.records.domain import Attribute, Domain
 
 SEEDED = settings(deadline=None, max_examples=150, derandomize=True)
@@ -304,14 +305,18 @@ def test_margins_are_met_to_the_tolerance(tolerance: float) -> None:
     assert found.gap <= tolerance
 
 
-def test_the_weighted_table_of_a_pair_is_that_of_its_records() -> None:
+def test_the_weighted_tables_of_pairs_are_those_of_their_records() -> None:
     generator = np.random.default_rng(6)
-    first, second = generator.integers(0, 3, 101), generator.integers(0, 5, 101)
+    shape = (3, 20, 15)  # 300 cells: more than the codes' type holds
+    columns = [generator.integers(0, size, 101).astype(np.uint8) for size in shape]
     weights = generator.dirichlet(np.ones(101))
-    found = weighted_table(first.astype(np.uint8), second.astype(np.uint8), weights, (3, 5))
-    np.testing.assert_allclose(found, table_of([first, second], weights, (3, 5)), rtol=1e-12)
-    with pytest.raises(DataError, match=r"the second attribute: the code 4 is outside"):
-        weighted_table(first, second, weights, (3, 4))
+    found = weighted_pairs(columns, weights, shape)
+    for pair, table in zip(itertools.combinations(range(3), 2), found, strict=True):
+        of_pair = [columns[each] for each in pair]
+        expected = table_of(of_pair, weights, tuple(shape[each] for each in pair))
+        np.testing.assert_allclose(table, expected, rtol=1e-12)
+    with pytest.raises(DataError, match=r"attribute 1: the code 19 is outside"):
+        weighted_pairs(columns, weights, (3, 19, 15))
 
 
 # -- targets that cannot be met --------------------------------------------------------------------

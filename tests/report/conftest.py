@@ -45,6 +45,7 @@ def of_surrogate(contents: Contents) -> Contents:
         "multirr_table1": results("adult", surrogate=True),
         "multirr_table2": results("adult6", surrogate=True),
         "multirr_sensitivity": tables["multirr_sensitivity"].assign(verdict="surrogate"),
+        "multirr_exploration": tables["multirr_exploration"].assign(verdict="surrogate"),
         **claims_tables(surrogate=True),
     }
     counted = tables["multirr_agreement"]

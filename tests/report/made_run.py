@@ -422,7 +422,9 @@ def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
     tables |= idp_tables.all_tables() | rrba_tables.all_tables()
     tables["multirr_table1"], tables["multirr_table2"] = results("adult"), results("adult6")
     tables["multirr_sensitivity"] = results("adult").assign(matrix="keep").iloc[:6]
-    printed = [tables[f"multirr_{name}"] for name in ("table1", "table2", "sensitivity")]
+    tables["multirr_exploration"] = results("adult").assign(variation="ordinal").iloc[:6]
+    compared = ("table1", "table2", "sensitivity", "exploration")
+    printed = [tables[f"multirr_{name}"] for name in compared]
     tables |= agreement_by_reading(Given(tables={str(n): each for n, each in enumerate(printed)}))
     tables["multirr_threshold_trend"] = threshold_trend(
         pd.concat(printed[:2]), tables["multirr_clusters"]

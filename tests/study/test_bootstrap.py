@@ -7,15 +7,16 @@ from scipy import stats
 from deniable.study.bootstrap import compared_medians, percentile_interval, resampled_medians
 
 
-def test_resampled_medians_are_those_of_resamples_in_loops() -> None:
+@pytest.mark.parametrize("runs", [7, 300])  # medians far apart, and all near the middle
+def test_resampled_medians_are_those_of_resamples_in_loops(runs: int) -> None:
     generator = np.random.default_rng(1)
-    values = generator.normal(size=(7, 3, 4)).round(1)  # with ties
+    values = generator.normal(size=(runs, 3, 4)).round(1)  # with ties
     found = resampled_medians(values, np.random.default_rng(2), 50)
-    times = np.random.default_rng(2).multinomial(7, np.full(7, 1 / 7), size=50)
+    times = np.random.default_rng(2).multinomial(runs, np.full(runs, 1 / runs), size=50)
     for resample, drawn in enumerate(times):
         for output in range(3):
             answers = np.sort(
-                np.concatenate([values[run, output] for run in np.repeat(range(7), drawn)])
+                np.concatenate([values[run, output] for run in np.repeat(range(runs), drawn)])
             )
             assert found[resample, output] == answers[(answers.size - 1) // 2]
 

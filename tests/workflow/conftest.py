@@ -84,6 +84,7 @@ TINY: dict[str, Any] = {
     "studies": {
         "multirr_tables": {"replicates": 9, "block": 4, "chunks": 2, "grids": [GRID]},
         "multirr_sensitivity": {"replicates": 9, "block": 4, "chunks": 1, "grids": [OTHER_GRID]},
+        "multirr_exploration": SIZE | {"grids": [OTHER_GRID | {"variation": ["ordinal"]}]},
         "multirr_attributes": SIZE
         | {"grids": [GRID | {"dataset": ["adult"], "attributes": [2, 3]}]},
         "multirr_fig2": SIZE | {"grids": [PAIR_GRID]},

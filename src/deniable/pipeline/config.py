@@ -32,6 +32,7 @@ class StudiesConfig(Strict):
 
     multirr_tables: multirr.ClusterQueryStudy
     multirr_sensitivity: multirr.ClusterQueryStudy
+    multirr_exploration: multirr.ExploredQueryStudy
     multirr_attributes: multirr.WiderQueryStudy
     multirr_fig2: multirr.PairQueryStudy
     multirr_fig3: multirr.AdjustedQueryStudy

@@ -3,7 +3,7 @@ from .adjustment import (
     Adjustment as Adjustment,
     Unreachable as Unreachable,
     adjust as adjust,
-    weighted_table as weighted_table,
+    weighted_pairs as weighted_pairs,
 )
 from .assessment import (
     PairReports as PairReports,

@@ -8,6 +8,7 @@ attributes reads each code twice and each weight once an attribute, in compiled 
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numba
 import numpy as np
@@ -130,16 +131,21 @@ def adjust(
     return Adjustment(weights, int(sweeps), float(gap), tuple(unreachable))
 
 
-def weighted_table(first: Codes, second: Codes, weights: Floats, shape: tuple[int, ...]) -> Floats:
-    """Return the two-way table of weighted records: what adjusted records say of a pair.
+def weighted_pairs(
+    columns: Sequence[Codes], weights: Floats, shape: tuple[int, ...]
+) -> list[Floats]:
+    """Return the two-way tables of weighted records: what adjusted records say of each pair.
 
-    The two attributes have codes of shape (records,) and `shape` categories.
+    The attributes have codes of shape (records,) and `shape` categories; pairs are in the order of
+    `itertools.combinations`. One pass over the records serves all.
     """
-    refuse_foreign_codes(first, shape[0], "the first attribute")
-    refuse_foreign_codes(second, shape[1], "the second attribute")
-    cells = first.astype(np.intp) * shape[1] + second
-    sums = np.bincount(cells, weights, minlength=shape[0] * shape[1])
-    return np.asarray(sums, dtype=float).reshape(shape)
+    for number, (column, size) in enumerate(zip(columns, shape, strict=True)):
+        refuse_foreign_codes(column, size, f"attribute {number}")
+    shapes = list(combinations(shape, 2))
+    starts = np.cumsum([0, *(first * second for first, second in shapes)])
+    sums = _sum_pairs(np.stack(columns), weights, np.array(shape), starts)
+    parts = np.split(sums, starts[1:-1])
+    return [part.reshape(pair) for part, pair in zip(parts, shapes, strict=True)]
 
 
 def _checked(
@@ -216,6 +222,20 @@ def _place(column: int, category: int, domains: Sequence[Domain] | None) -> str:
         return f"column {column}, category {category}"
     domain = domains[column]
     return f"{' x '.join(domain.names)}, category {domain.cell_labels()[category]!r}"
+
+
+@numba.njit(cache=True)  # pragma: no cover - compiled
+def _sum_pairs(codes, weights, shape, starts):  # type: ignore[no-untyped-def]
+    """Return the weights' sums by the cells of each pair's table, tables one after the other."""
+    sums = np.zeros(starts[-1])
+    for record in range(weights.size):
+        pair = 0
+        for first in range(len(codes)):
+            for second in range(first + 1, len(codes)):
+                cell = codes[first, record] * shape[second] + codes[second, record]
+                sums[starts[pair] + cell] += weights[record]
+                pair += 1
+    return sums
 
 
 @numba.njit(cache=True)  # pragma: no cover - compiled

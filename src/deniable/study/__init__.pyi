@@ -58,6 +58,7 @@ from .engine import (
     plotted as plotted,
     replicate as replicate,
     simulate_chunk as simulate_chunk,
+    widening as widening,
 )
 from .grid import cells_of_grids as cells_of_grids, chunk_of as chunk_of, values_of as values_of
 from .origin import Origin as Origin

@@ -8,11 +8,13 @@ from typing import Literal
 
 import numpy as np
 
-from deniable.arrays import Floats
+from deniable.arrays import Counts, Floats, Positions
 
 How = Literal["difference", "ratio"]
 RESAMPLES = 400
 """The percentiles of that many resamples have an error of a tenth of the interval's half-width."""
+MIDDLE = 0.4, 0.6
+"""Between which shares of the answers medians of resamples are looked for first."""
 
 
 def resampled_medians(
@@ -36,10 +38,25 @@ def resampled_medians(
     for output in range(outputs):
         flat = values[:, output].reshape(-1)
         order = np.argsort(flat, kind="stable")
-        reached = np.cumsum(times[:, order // answers], axis=1)
-        middle = np.argmax(2 * reached >= runs * answers, axis=1)
+        low, high = (int(end * flat.size) for end in MIDDLE)
+        middle = _middles(times, order // answers, answers, low, high)
+        if middle is None:
+            middle = _middles(times, order // answers, answers, 0, flat.size)
         found[:, output] = flat[order[middle]]
     return found
+
+
+def _middles(times: Counts, run: Positions, answers: int, low: int, high: int) -> Positions | None:
+    """Return for each resample at which place its answers reach a half; None if not in between.
+
+    `times` says how often a resample has each run, `run` whose the answer at each place is.
+    """
+    before = times @ np.bincount(run[:low], minlength=times.shape[1])
+    reached = before[:, None] + np.cumsum(times[:, run[low:high]], axis=1)
+    half = times[0].sum() * answers
+    if np.any(2 * before >= half) or np.any(2 * reached[:, -1:] < half):
+        return None
+    return np.asarray(low + np.argmax(2 * reached >= half, axis=1))
 
 
 def percentile_interval(resampled: Floats, confidence: float) -> tuple[float, float]:

@@ -149,6 +149,15 @@ SUMMARIES: Mapping[SummaryName, Callable[[npt.ArrayLike], Summary]] = {
 }
 
 
+def widening(replicates: Any, published_replicates: int) -> Any:
+    """Return by which factor the error of a printed value widens ours, of so many replicates.
+
+    It is taken as ours scaled to the paper's replicate count (an error shrinks with the root of the
+    count), and the two are independent: their squares add.
+    """
+    return np.sqrt(1 + replicates / published_replicates)
+
+
 def verdict(
     summary: Summary,
     published: float | None,
@@ -160,20 +169,18 @@ def verdict(
 
     The printed value, give or take half a unit of its last digit, must lie within our interval
     widened by the printed value's own sampling error. That error is taken as ours scaled to the
-    paper's replicate count (it shrinks with the root of the count), and the two are independent,
-    so each half-width is multiplied by sqrt(1 + replicates / published_replicates). A printed value
-    without sampling error has no such count. Where our value rests on surrogate data nothing is to
-    be compared.
+    paper's replicate count, see `widening`. A printed value without sampling error has no such
+    count. Where our value rests on surrogate data nothing is to be compared.
     """
     if surrogate:
         return "surrogate"
     if published is None or np.isnan(published):
         return "not printed"
-    widening = 1.0
+    factor = 1.0
     if published_replicates is not None:
-        widening = float(np.sqrt(1 + summary.replicates / published_replicates))
-    low = summary.value - widening * (summary.value - summary.low)
-    high = summary.value + widening * (summary.high - summary.value)
+        factor = float(widening(summary.replicates, published_replicates))
+    low = summary.value - factor * (summary.value - summary.low)
+    high = summary.value + factor * (summary.high - summary.value)
     reached = at_least(published, low - half_unit) and at_least(high + half_unit, published)
     return "agrees" if reached else "differs"
 

@@ -4,6 +4,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from tests.slow_variants import slow
 
 from deniable.channels import ProductChannel
 from deniable.estimation import unbiased_or_uniform
-from deniable.papers.multirr.cluster_queries import ClusterQueries
+from deniable.papers.multirr.cluster_queries import ClusterQueries, ExploredQueries
 from deniable.randomized_response.protocols import Protocol, cluster_channel, rr_channel
 from deniable.randomized_response.readings import CLUSTER_MECHANISMS, READINGS
 from deniable.records.categorical import Microdata
@@ -27,9 +28,11 @@ FAST, SLOW = 4000, 700
 TOGETHER = [{"colour", "smokes"}, {"region", "owner"}]
 
 
-def queries_of(data: Microdata, together: list[set[str]] = TOGETHER) -> ClusterQueries:
+def queries_of(
+    data: Microdata, together: list[set[str]] = TOGETHER, kind: Any = ClusterQueries
+) -> Any:
     """Return the study's simulation with dependences that give the clusters wanted."""
-    queries = ClusterQueries(data, COVERAGE)
+    queries = kind(data, COVERAGE)
     rows = [
         (a, b, "cramers_v", 0.9 if {a, b} in together else 0.1)
         for a, b in itertools.combinations(data.domain.names, 2)
@@ -224,6 +227,53 @@ def test_a_regular_channel_is_left_to_itself() -> None:
         np.testing.assert_array_equal(
             unbiased_or_uniform(counts, channel), channel.estimate(counts)
         )
+
+
+# -- readings that were tried after the fact -------------------------------------------------------
+
+
+def test_attributes_share_a_cluster_as_often_as_is_asked(small_data: Microdata) -> None:
+    queries = queries_of(small_data, kind=partial(ExploredQueries, within=0.25))
+    pairs = list(itertools.combinations(small_data.domain.names, 2))
+    # Two of six pairs lie in a cluster: .25 / 2 each; .75 / 4 each of the others.
+    shares = {pair: 0.125 if set(pair) in TOGETHER else 0.1875 for pair in pairs}
+    found = queries.chances(cell_of(variation="clustered_pairs"), pairs)
+    np.testing.assert_allclose(found, [shares[pair] for pair in pairs])
+    assert queries.chances(cell_of(variation="ordinal"), pairs) is None
+    # With single attributes for clusters there is nothing to weigh.
+    assert queries.chances(cell_of(variation="clustered_pairs", t_v=1), pairs) is None
+
+
+def test_weighted_queries_are_drawn_with_their_weights(
+    small_data: Microdata, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def whether_together(
+        queries: Any, cell: Any, protocol: Any, generator: Any, *asked: Any
+    ) -> Any:
+        names, runs = asked
+        return np.full(runs, float(set(names) in TOGETHER))
+
+    monkeypatch.setattr(ExploredQueries, "_errors", whether_together)
+    queries = queries_of(small_data, kind=partial(ExploredQueries, within=0.25))
+    cell = cell_of(variation="clustered_pairs")
+    inside = int(queries(cell, np.random.default_rng(1), FAST).sum())
+    assert stats.binomtest(inside, FAST, 0.25).pvalue > ERROR_RATE
+    assert stats.binomtest(inside, FAST, 1 / 3).pvalue < ERROR_RATE  # 2 of 6, drawn alike
+
+
+def test_only_the_ordinal_variation_takes_attributes_as_ordinal(small_data: Microdata) -> None:
+    queries = ExploredQueries(small_data, COVERAGE, ("colour", "smokes"))
+    nominal = ClusterQueries(small_data, COVERAGE)
+    ordinal = ClusterQueries(small_data, COVERAGE, ("colour", "smokes"))
+    strength = {
+        each: found.dependences["dependence"].iloc[0]
+        for each, found in (("clustered_pairs", nominal), ("ordinal", ordinal))
+    }
+    assert strength["ordinal"] < strength["clustered_pairs"]
+    between = (strength["ordinal"] + strength["clustered_pairs"]) / 2
+    for variation, together in (("clustered_pairs", True), ("ordinal", False)):
+        clusters = queries.clusters(cell_of(variation=variation, t_d=between, t_v=6))
+        assert (("colour", "smokes") in clusters) == together
 
 
 # -- projections -----------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from scipy import stats
 from deniable.papers.multirr.verdicts import (
     TREND_COLUMNS,
     agreement_by_reading,
+    is_as_printed,
     joint_fit,
     misfit,
     threshold_trend,
@@ -18,7 +19,9 @@ from deniable.papers.multirr.verdicts import (
 from deniable.study import Given
 
 Z = 1.959964
-READING = {"dataset": "adult", "matrix": "printed", "mechanism": "joint", "projection": "clip"}
+READING = {"dataset": "adult", "matrix": "printed", "mechanism": "joint", "projection": "clip"} | {
+    "variation": "none"
+}
 
 
 def cell(printed: float, ours: float, error: float, **settings: Any) -> dict[str, Any]:
@@ -73,6 +76,18 @@ def test_cells_without_a_printed_number_are_not_counted() -> None:
     (row,) = found["multirr_agreement"].to_dict("records")
     assert (row["cells"], row["degrees_of_freedom"], row["agrees"]) == (1, 1, 1)
     assert found["multirr_misfit"]["cells"].tolist() == [1]
+
+
+def test_variations_are_readings_of_their_own_and_none_where_a_table_knows_of_none() -> None:
+    plain = pd.DataFrame([cell(0.3, 0.3, 0.01)]).drop(columns="variation")
+    varied = pd.DataFrame([cell(0.3, 0.4, 0.01, variation="ordinal")])
+    found = agreement_by_reading(Given(tables={"table": plain, "exploration": varied}))
+    for table in found.values():
+        assert sorted(table["variation"]) == ["none", "ordinal"]
+        assert is_as_printed(table).tolist() == (table["variation"] == "none").tolist()
+    fits = found["multirr_agreement"].set_index("variation")["statistic"]
+    assert fits["none"] == 0
+    assert fits["ordinal"] == pytest.approx(50, rel=1e-6)  # 10 errors of ours, sqrt(2) of both
 
 
 def test_a_trend_and_what_is_left_without_the_worst_row() -> None:

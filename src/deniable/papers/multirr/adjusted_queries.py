@@ -26,7 +26,7 @@ from deniable.randomized_response import (
     adjust,
     rr_clusters,
     rr_independent,
-    weighted_table,
+    weighted_pairs,
 )
 from deniable.records import Microdata
 from deniable.study import How
@@ -65,11 +65,12 @@ class _Reports:
         )
         return reduce(mul, margins)
 
-    def adjusted_pair(self, pair: tuple[str, str]) -> Floats:
-        """Return the pair's joint distribution in the weighted records."""
-        shape = self.records.domain.project(pair).shape
-        first, second = (self.records.column(name) for name in pair)
-        return weighted_table(first, second, self.adjustment.weights, shape)
+    @cached_property
+    def adjusted_pairs(self) -> dict[tuple[str, ...], Floats]:
+        """Joint distributions of all pairs in the weighted records."""
+        domain = self.records.domain
+        found = weighted_pairs(self.records.columns, self.adjustment.weights, domain.shape)
+        return dict(zip(combinations(domain.names, 2), found, strict=True))
 
     @cached_property
     def adjustment(self) -> Adjustment:
@@ -177,7 +178,7 @@ class AdjustedQueries(OfTrueRecords):
     def _errors(self, reports: Sequence[_Reports], pair: tuple[str, str], queries: Flags) -> Floats:
         """Return the relative errors of one run and pair, shape (coverages, methods)."""
         tables = [each.independent_pair(pair) for each in reports]
-        tables += [each.adjusted_pair(pair) for each in reports]
+        tables += [each.adjusted_pairs[pair] for each in reports]
         true = self.counts(pair).reshape(-1).astype(float)
         asked = queries.astype(float)
         answers = asked @ np.stack([table.reshape(-1) for table in tables], axis=1)

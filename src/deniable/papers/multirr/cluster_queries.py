@@ -69,7 +69,12 @@ class ClusterQueries(OfTrueRecords):
         number = cell.get("attributes", ATTRIBUTES_OF_A_QUERY)
         sets = list(combinations(self.data.domain.names, number))
         errors = partial(self._errors, cell, self.protocol(cell), generator)
-        return of_random_attributes(errors, sets, generator, replicates)[:, None]
+        chances = self.chances(cell, sets)
+        return of_random_attributes(errors, sets, generator, replicates, chances)[:, None]
+
+    def chances(self, cell: Mapping[str, Any], sets: Sequence[tuple[str, ...]]) -> Floats | None:
+        """Return with which probabilities a query is about each of the sets; None: all alike."""
+        return None
 
     def _errors(
         self,
@@ -109,6 +114,43 @@ class ClusterQueries(OfTrueRecords):
         shape = self.data.domain.project(cluster).shape
         joint = PROJECTIONS[cell["projection"]](reports, channel).reshape(runs, *shape)
         return margin_over(names, cluster, joint)
+
+
+# -- readings that were tried after the fact -------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ExploredQueries(ClusterQueries):
+    """Simulates cells of Tables 1 and 2 under readings that the text does not give.
+
+    A cell's ``variation`` is ``ordinal``, where the `ordinal` attributes are taken as such, or
+    ``clustered_pairs``, where none are and the attributes of a query share a cluster with
+    probability `within`: such pairs are alike among each other, and so are all others.
+    """
+
+    within: float = 0.25
+
+    @cached_property
+    def _nominal(self) -> "ExploredQueries":
+        return replace(self, ordinal=())
+
+    def clusters(self, cell: Mapping[str, Any]) -> Clusters:
+        """Return the clusters that the T_v and T_d of a cell form."""
+        if self.ordinal and cell["variation"] != "ordinal":
+            return self._nominal.clusters(cell)
+        return super().clusters(cell)
+
+    def chances(self, cell: Mapping[str, Any], sets: Sequence[tuple[str, ...]]) -> Floats | None:
+        """Return with which probabilities a query is about each of the sets; None: all alike.
+
+        Alike, too, where no set of attributes, or every one, lies in a cluster.
+        """
+        clusters = self.clusters(cell)
+        inside = np.array([any(set(names) <= set(each) for each in clusters) for names in sets])
+        if cell["variation"] != "clustered_pairs" or len(set(inside)) == 1:
+            return None
+        shares = self.within / inside.sum(), (1 - self.within) / (~inside).sum()
+        return np.asarray(np.where(inside, *shares))
 
 
 # -- a sweep over thresholds and numbers of records ------------------------------------------------

@@ -67,13 +67,15 @@ def of_random_attributes(
     sets: Sequence[tuple[str, ...]],
     generator: np.random.Generator,
     replicates: int,
+    chances: Floats | None = None,
 ) -> Floats:
     """Let each run ask about one of the sets of attributes, drawn at random.
 
     `errors` makes of attributes and a number of runs what these yield, shape (runs, ...); what all
-    yield comes back in their order, shape (replicates, ...).
+    yield comes back in their order, shape (replicates, ...). `chances` are the probabilities of the
+    sets, all alike if None.
     """
-    asked = generator.integers(len(sets), size=replicates)
+    asked = generator.choice(len(sets), size=replicates, p=chances)
     runs = [np.flatnonzero(asked == number) for number in range(len(sets))]
     found = [errors(names, of.size) for names, of in zip(sets, runs, strict=True) if of.size]
     return np.concatenate(found)[np.argsort(np.concatenate(runs))]

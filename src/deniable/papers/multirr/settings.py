@@ -38,6 +38,12 @@ class WiderQueryGrid(ClusterQueryGrid):
     attributes: Values[Annotated[int, Field(ge=1, le=5)]]
 
 
+class ExploredQueryGrid(ClusterQueryGrid):
+    """The same, under readings that were tried after the fact."""
+
+    variation: Values[Literal["ordinal", "clustered_pairs"]]
+
+
 class PairQueryGrid(Strict):
     """Settings of RR-Independent: every combination of the values."""
 
@@ -76,6 +82,13 @@ class WiderQueryStudy(ClusterQueryStudy):
     """A study of count queries of more than two attributes."""
 
     grids: Values[WiderQueryGrid]  # type: ignore[assignment]
+
+
+class ExploredQueryStudy(ClusterQueryStudy):
+    """A study of readings that were tried after the fact."""
+
+    within: Share = 0.25
+    grids: Values[ExploredQueryGrid]  # type: ignore[assignment]
 
 
 class PairQueryStudy(StudySettings[PairQueryGrid]):

@@ -1,6 +1,6 @@
 """What of [multirr] comes out again: printed numbers, and clusters; as the page shows it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from operator import itemgetter
 from typing import Any
@@ -11,10 +11,10 @@ from scipy import special
 
 from deniable.display import Tables, groups_of, rows_of
 from deniable.estimation import Z_95
-from deniable.papers.multirr.catalog import CLUSTER_QUERY_KEYS, PRINTED_RUNS
+from deniable.papers.multirr.catalog import CLUSTER_QUERY_KEYS, PRINTED_RUNS, VARIATION
 from deniable.papers.multirr.names import METHODS
 from deniable.papers.multirr.sections import by
-from deniable.study import Given, agreement
+from deniable.study import Given, agreement, widening
 
 # -- which printed numbers hold, and whether they have a trend over T_d ----------------------------
 
@@ -22,12 +22,16 @@ TREND_COLUMNS = (
     *("dataset", "mechanism", "p", "t_v", "clusterings", "printed_low", "printed_high"),
     *("statistic", "degrees_of_freedom", "p_value", "p_value_without_worst"),
 )
-READING = ("dataset", "matrix", "mechanism", "projection")
+READING = (*CLUSTER_QUERY_KEYS[:4], VARIATION)
+AS_READ = "none"
+"""Of a reading without variation."""
 
 
 def agreement_by_reading(given: Given) -> dict[str, pd.DataFrame]:
     """Count which printed numbers hold under each reading, and test each reading as a whole."""
     results = pd.concat(given.tables.values())
+    varied = results.get(VARIATION, pd.Series(AS_READ, results.index))
+    results = results.assign(**{VARIATION: varied.fillna(AS_READ)})
     counted = agreement(results, READING)
     return {
         "multirr_agreement": counted.merge(joint_fit(results), on=list(READING)),
@@ -44,9 +48,7 @@ def joint_fit(results: pd.DataFrame) -> pd.DataFrame:
     cell, if the reading is right. Results are as `agreement_by_reading` takes them.
     """
     printed = results.dropna(subset=["published"])
-    error = (printed["ci_high"] - printed["ci_low"]) / (2 * Z_95)
-    widened = error * np.sqrt(1 + printed["replicates"] / PRINTED_RUNS)
-    scores = ((printed["published"] - printed["regenerated"]) / widened) ** 2
+    scores = ((printed["published"] - printed["regenerated"]) / _errors(np.asarray, printed)) ** 2
     rows = []
     for reading, squares in scores.groupby([printed[name] for name in READING]):
         fit = _chi_square(float(squares.sum()), len(squares))
@@ -63,10 +65,8 @@ def misfit(results: pd.DataFrame) -> pd.DataFrame:
     """
     printed = results.dropna(subset=["published"])
     logs = np.log(printed["regenerated"] / printed["published"])
-    error = np.log(printed["ci_high"] / printed["ci_low"]) / (2 * Z_95)
-    widened = error * np.sqrt(1 + printed["replicates"] / PRINTED_RUNS)
     keys = [*READING, "p", "t_v"]
-    grouped = pd.DataFrame({"log": logs, "square": widened**2}).groupby(
+    grouped = pd.DataFrame({"log": logs, "square": _errors(np.log, printed) ** 2}).groupby(
         [printed[name] for name in keys]
     )
     found = grouped["log"].agg(["size", "mean"]).rename(columns={"size": "cells"})
@@ -79,6 +79,13 @@ def misfit(results: pd.DataFrame) -> pd.DataFrame:
     return (
         found[["cells"]].assign(**{name: np.exp(end) for name, end in ends.items()}).reset_index()
     )
+
+
+def _errors(scale: Callable[[Any], Any], printed: pd.DataFrame) -> "pd.Series[float]":
+    """Return the standard errors of the differences of ours to printed values, on a scale."""
+    width = pd.Series(scale(printed["ci_high"]) - scale(printed["ci_low"]), printed.index)
+    found: pd.Series[float] = width / (2 * Z_95) * widening(printed["replicates"], PRINTED_RUNS)
+    return found
 
 
 def trend(given: Given) -> dict[str, pd.DataFrame]:
@@ -194,7 +201,7 @@ def readings(tables: Tables) -> dict[str, Any]:
 def is_as_printed(agreement: pd.DataFrame) -> "pd.Series[bool]":
     """Return which rows have the matrix and the projection that the paper prints."""
     printed: pd.Series[bool] = agreement["matrix"] == "printed"
-    return printed & (agreement["projection"] == "clip")
+    return printed & (agreement["projection"] == "clip") & (agreement[VARIATION] == AS_READ)
 
 
 def clusters(tables: Tables) -> dict[str, Any]:
