@@ -9,6 +9,7 @@ import pandas as pd
 
 from deniable.display import Row, Tables, rows_of
 from deniable.papers import PAGES, PAPERS, TABLES
+from deniable.papers.audit import RELEASE, STATED
 from deniable.papers.claims_section import VERDICTS
 from deniable.report.contents import Contents
 from deniable.report.releases import releases
@@ -78,8 +79,8 @@ def _stated(privacy: pd.DataFrame) -> Row | None:
     """Count the epsilons that releases state, and those that the exact one does not exceed."""
     if not len(privacy):
         return None
-    own = privacy.loc[privacy["mechanism"].str.startswith("release "), "holds"]
-    return {"kept": int(own.sum()), "of": len(own)} if len(own) else None
+    own = privacy[privacy["source"].str.startswith(RELEASE) & (privacy["claim"] == STATED)]
+    return {"kept": int(own["hold"].sum()), "of": int(own["cases"].sum())} if len(own) else None
 
 
 def findings(contents: Contents) -> Row:

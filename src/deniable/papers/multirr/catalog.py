@@ -260,6 +260,11 @@ ANALYSES = (
         ".dependence_assessment:risks",
         (
             AnalysisTable(
+                "multirr_audit",
+                "randomized_response.audit:audit_multirr",
+                Columns(("mechanism", "matrix", "p", "t_v", "unit", "of"), verdict="holds"),
+            ),
+            AnalysisTable(
                 "multirr_risk",
                 "randomized_response.assessment_audit:risk_table",
                 ("matrix", "p", "mechanism", "t_v", "assessment"),

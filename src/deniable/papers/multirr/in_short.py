@@ -92,9 +92,9 @@ def _assessed(table: pd.DataFrame | None) -> str:
 
 def _stated(tables: Tables) -> Iterator[PrivacyVerdict]:
     """Yield whether the exact ε exceeds what is stated of records, clusters, attributes alone."""
-    if "privacy" not in tables:
+    if "multirr_audit" not in tables:
         return
-    audited = tables["privacy"]
+    audited = tables["multirr_audit"]
     own = audited[
         audited["mechanism"].str.startswith("rr_") & (audited["unit"] != ATTRIBUTE_IN_CLUSTER)
     ]
