@@ -15,6 +15,7 @@ from tests.papers.rrba import tables as rrba_tables
 from deniable.datasets.resolve import Source
 from deniable.display.style import STYLE, canvas
 from deniable.files import write_json, write_table, write_text
+from deniable.papers.audit import one_audit
 from deniable.papers.catalog import (
     FIGURES,
     PAPERS,
@@ -285,7 +286,8 @@ def designs() -> pd.DataFrame:
     ]
     columns = ["attribute", "categories", "epsilon", "loss", "requirements", "designed"]
     columns += ["generalized_rr", "two_step", "lower_bound", "optimality"]
-    return pd.DataFrame(rows, columns=columns)
+    table = pd.DataFrame(rows, columns=columns)
+    return table.assign(exact_epsilon=table["epsilon"])
 
 
 def claims_tables(surrogate: bool = False) -> dict[str, pd.DataFrame]:
@@ -429,14 +431,14 @@ def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
     )
     described = write_release(folder / "releases" / "tried", data, "original")
     measured = tables["multirr_dependences"]
+    tables["multirr_audit"] = pd.concat(
+        [
+            audit_multirr(data.domain, measured, PROBABILITIES, [12], [0.05]),
+            audit_assessments(data.domain, PROBABILITIES),
+        ]
+    )
     audits = {
-        "privacy": pd.concat(
-            [
-                audit_multirr(data.domain, measured, PROBABILITIES, [12], [0.05]),
-                audit_assessments(data.domain, PROBABILITIES),
-                audit_release(described),
-            ]
-        ),
+        "privacy": one_audit(tables, [("tried", "rr_clusters", audit_release(described))]),
         "samplers": audit_release_samplers(described, 1, draws=2000),
     }
     for name, table in tables.items():
