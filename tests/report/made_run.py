@@ -178,6 +178,7 @@ def pram_studies() -> dict[str, pd.DataFrame]:
     claims = ["multinomial", "fixed_matrix", "conditional", "bound"]
     lost = {"first": ["colour"], "second": ["smokes"], "epsilon": [1.0, 4.0]}
     distances = ["distance", "expected_distance", "margin_distance", "cramers_v", "query_error"]
+    distances += ["expected_cramers_v"]
 
     def mean(**grid: Any) -> pd.DataFrame:
         return simulated("mean", **grid)
@@ -196,6 +197,13 @@ def pram_studies() -> dict[str, pd.DataFrame]:
                 intervals=[None],
                 category=categories[-1:],
                 measure=["bias", "variance_ratio"],
+            ),
+            mean(
+                **weighted,
+                target=["population"],
+                estimator=["horvitz_thompson", "unweighted"],
+                category=categories[:2],
+                measure=["expected_bias"],
             ),
         ],
         "pram_weights": [
@@ -222,6 +230,7 @@ def pram_studies() -> dict[str, pd.DataFrame]:
                 measure=[
                     "support",
                     "relative_error",
+                    "expected_relative_error",
                     "standard_error",
                     "coverage_score",
                     "coverage_wald",

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from deniable.display import Tables, short
+from deniable.display import Tables, groups_of, joined, short
 from deniable.papers.pram.sections import design, results, variance
 from deniable.study import Agreement, PrivacyVerdict, Verdicts
 
+INVARIANT = {"invariant_two_step": "two steps", "invariant_lazy": "keep or redraw"}
 PRIVACY = "3"
 """The section of the census report on privacy."""
 
@@ -26,20 +27,31 @@ def in_short(tables: Tables) -> Verdicts:
 def _invariant(tables: Tables) -> Iterator[PrivacyVerdict]:
     if not {"pram_variance", "pram_whole_file"} <= set(tables):
         return
-    found = variance(tables)
-    whole, cost = found["whole"], found["ranges"]["randomized_response"]
+    found, whole = variance(tables), tables["pram_whole_file"]
+    cost = found["ranges"]["randomized_response"]
     yield PrivacyVerdict(
         "depends on the reading",
         "An invariant matrix hides a report, not the file",
         "Its ε takes the matrix as given, which is made of the file. Published, it gives the true "
-        f"shares away: no finite ε. Kept secret, the file's ε is {short(whole['low'])} to "
-        f"{short(whole['high'])}, above the matrix's in {whole['beyond']} of {whole['cases']} "
-        "cases.",
+        f"shares away: no finite ε. Kept secret, the file's ε is {_of_files(whole)}.",
         "pram_variance",
         f"A matrix made without the file, at {short(cost[0])} to {short(cost[1])} times the "
         f"variance of sampling{_designed(tables)}.",
         float("inf"),
     )
+
+
+def _of_files(table: pd.DataFrame) -> str:
+    """Return the epsilons of files whose matrix is kept secret, a mechanism at a time."""
+    said = []
+    for of, part in groups_of(table[table["mechanism"].isin(INVARIANT)], "mechanism"):
+        spent = part["whole_file_epsilon"]
+        beyond = int((spent > part["epsilon"]).sum())
+        said.append(
+            f"{short(spent.min())} to {short(spent.max())} with {INVARIANT[of['mechanism']]} "
+            f"(above the matrix's in {beyond} of {len(part)} cases)"
+        )
+    return joined(said)
 
 
 def _designed(tables: Tables) -> str:
