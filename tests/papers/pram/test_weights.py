@@ -137,8 +137,8 @@ def test_runs_depend_on_the_stream_alone(study: PramWeights) -> None:
     runs = replicate(study, 1, "pram_weights", cell("pps"), replicates=30, block=20)
     outputs = study.outputs(cell("pps"))
     assert runs.shape == (30, len(outputs))
-    # Per target and estimator a coverage; in the population biases, expected but for one ratio, and,
-    # weighted, a ratio of variances.
+    # Per target and estimator a coverage; in the population biases, expected but for one estimator,
+    # and, weighted, a ratio of variances.
     assert len(outputs) == 2 * 3 + (3 + 2) * 7 + 2
     assert {output["estimator"] for output in outputs} == set(ESTIMATORS)
     biases = {"bias", "expected_bias"}

@@ -1,7 +1,6 @@
 """The report's sections about the census report ([pram]), as its templates show them.
 
-What a study or an analysis always makes is taken for granted; what a user's grids may leave out is
-asked for.
+What a study always makes is taken for granted; what a user's grids may leave out is asked for.
 """
 
 from operator import itemgetter
