@@ -198,13 +198,6 @@ def pram_studies() -> dict[str, pd.DataFrame]:
                 category=categories[-1:],
                 measure=["bias", "variance_ratio"],
             ),
-            mean(
-                **weighted,
-                target=["population"],
-                estimator=["horvitz_thompson", "unweighted"],
-                category=categories[:2],
-                measure=["expected_bias"],
-            ),
         ],
         "pram_weights": [
             mean(
@@ -220,6 +213,13 @@ def pram_studies() -> dict[str, pd.DataFrame]:
                 estimator=estimators,
                 category=categories[:2],
                 measure=["bias", "variance_ratio"],
+            ),
+            mean(
+                **weighted,
+                target=["population"],
+                estimator=["horvitz_thompson", "unweighted"],
+                category=categories[:2],
+                measure=["expected_bias"],
             ),
         ],
         "pram_item_sets": [

@@ -285,11 +285,8 @@ ANALYSES = (
         claims_tables("multirr", ".claims.decided:claims", "mechanism", "projection"),
         "Deciding what the paper claims in words",
         needs=(
-            "multirr_gain_ratios",
-            "multirr_methods",
-            *PRINTED_NUMBERS,
-            "multirr_attributes",
-            "multirr_clusters",
+            *("multirr_gain_ratios", "multirr_methods", *PRINTED_NUMBERS),
+            *("multirr_attributes", "multirr_clusters"),
         ),
         caption="claims",
     ),
