@@ -16,6 +16,8 @@ from deniable.report.releases import releases
 from deniable.study import corrected
 
 ORDER = ("fails", "depends on the reading", "holds")
+ENUMERATED = {"pram": "pram_results"}
+"""Tables, and sections, of results that are decided case by case and exactly, by paper."""
 SUSPICION, EPSILONS = 0.01, (1, 2, 4, 8)
 """What epsilon means is shown by how far these let such a suspicion rise."""
 
@@ -30,6 +32,7 @@ def in_short(contents: Contents) -> Row:
         "papers": [
             (page, of, claims.get(page.id)) for page, of in found if of.privacy or of.numbers
         ],
+        "enumerated": ENUMERATED,
         "suspicion": SUSPICION,
         "suspicions": [(each, risen(SUSPICION, each)) for each in EPSILONS],
         "stated": _stated(contents.tables.get("privacy", pd.DataFrame())),
@@ -41,14 +44,19 @@ def in_short(contents: Contents) -> Row:
 def claims_at_once(tables: Tables) -> dict[str, list[tuple[str, str]]]:
     """Count the verdicts on the sentences of each paper that stand among those of all papers.
 
-    By Holm's procedure over all of them; each verdict with its number in words.
+    By Holm's procedure over all of them, but for results that leave nothing to chance; each verdict
+    with its number in words.
     """
     p_values, verdicts = {}, {}
     for paper in PAPERS:
         for row in rows_of(tables.get(f"{paper.key}_claims", pd.DataFrame())):
             p_values[paper.key, row["claim"]] = row["p_value"]
             verdicts[paper.key, row["claim"]] = row["verdict"]
-    counts: dict[str, Counter[str]] = {}
+    counts = {
+        paper: Counter(tables[name]["verdict"])
+        for paper, name in ENUMERATED.items()
+        if name in tables
+    }
     for (paper, _), verdict in corrected(p_values, verdicts).items():
         counts.setdefault(paper, Counter())[verdict] += 1
     return {
