@@ -1,45 +1,43 @@
 """What the sections about privacy show."""
 
+import math
+
 import pandas as pd
 import pytest
 
-from deniable.papers.privacy_sections import audit, equal_risk, risk, stated, waived, waiver
-from deniable.randomized_response.assessment_audit import audit_assessments, risk_table
-from deniable.randomized_response.audit import audit_multirr
+from deniable.papers.audit import KEYS, STATED
+from deniable.papers.privacy_sections import audit, risk, waiver
+from deniable.randomized_response.assessment_audit import risk_table
 from deniable.randomized_response.dependence import cluster_attributes, dependences
 from deniable.randomized_response.waiver import waiver_table
 from deniable.records.categorical import Microdata
 
-
-@pytest.fixture(scope="module")
-def privacy(small_data: Microdata) -> pd.DataFrame:
-    measured = dependences(small_data)
-    tables = [
-        audit_multirr(small_data.domain, measured, [0.1, 0.7], [12], [0.05]),
-        audit_assessments(small_data.domain, [0.1, 0.7]),
-    ]
-    return pd.concat(tables, ignore_index=True)
-
-
-def test_every_claim_is_of_one_kind(privacy: pd.DataFrame) -> None:
-    kinds = {kind.__name__: privacy[kind(privacy)] for kind in (stated, equal_risk, waived)}
-    assert sorted(i for part in kinds.values() for i in part.index) == list(privacy.index)
-    assert kinds["stated"]["holds"].all()
-    assert not kinds["waived"]["holds"].all()
-    assert not kinds["equal_risk"]["holds"].all()
+ROWS = pd.DataFrame(
+    [
+        ("multirr", "a", "all is well", "p = 1", "record", 1.0, 0.5, 3, 3, 0),
+        ("multirr", "b", "no more", "p = 1", "attribute", 1.0, 3.0, 4, 2, 2),
+        ("multirr", "b", "no more", "p = 2", "attribute", 2.0, 5.0, 4, 3, 1),
+        ("multirr", "b", "no more", "p = 2", "record", 0.0, 0.0, 1, 1, 0),
+        ("release one", "b", STATED, "p = 1", "record", 2.0, 2.0, 1, 1, 0),
+        ("release two", "b", STATED, "p = 1", "record", 2.0, math.inf, 1, 0, 1),
+    ],
+    columns=[*KEYS, "claimed_epsilon", "exact_epsilon", "cases", "hold", "fail"],
+)
 
 
-def test_claims_are_counted_and_the_broken_ones_listed(privacy: pd.DataFrame) -> None:
-    found = audit({"privacy": privacy})
-    assert sum(row["claims"] for row in found["kinds"]) == len(privacy)
-    assert sum(row["holds"] for row in found["kinds"]) == privacy["holds"].sum()
-    assert sum(len(rows) for _, rows in found["broken"]) == (~privacy["holds"]).sum()
-    assert "epsilon that a release states" not in [row["kind"] for row in found["kinds"]]
-    assert list(found["records"].columns) == [0.1, 0.7]
-
-
-def test_where_all_holds_nothing_is_broken(privacy: pd.DataFrame) -> None:
-    assert audit({"privacy": privacy[privacy["holds"]]})["broken"] == []
+def test_what_fails_stands_first_with_its_worst_setting_and_all_cases() -> None:
+    paper, released = audit({"privacy": ROWS})["papers"]
+    assert [paper["key"], released["key"]] == ["multirr", "releases"]
+    assert [claim["claim"] for claim in paper["claims"]] == ["no more", "all is well"]
+    worst, other = paper["claims"][0]["units"]
+    assert (worst["setting"], worst["exact_epsilon"]) == ("p = 1", 3.0)  # 3 times, not 2.5
+    assert (worst["cases"], worst["hold"], worst["fail"]) == (8, 5, 3)
+    assert (other["cases"], other["fail"]) == (1, 0)
+    assert len(paper["rows"]) == 4
+    (stated,) = released["claims"]
+    assert stated["units"][0]["exact_epsilon"] == math.inf
+    assert stated["units"][0]["cases"] == 2
+    assert audit({"privacy": ROWS[:0]})["papers"] == []
 
 
 def test_equal_risk_is_shown_where_an_attribute_costs_most(small_data: Microdata) -> None:

@@ -15,6 +15,7 @@ from tests.papers.rrba import tables as rrba_tables
 from deniable.datasets.resolve import Source
 from deniable.display.style import STYLE, canvas
 from deniable.files import write_json, write_table, write_text
+from deniable.papers.audit import one_audit
 from deniable.papers.catalog import (
     FIGURES,
     PAPERS,
@@ -177,6 +178,7 @@ def pram_studies() -> dict[str, pd.DataFrame]:
     claims = ["multinomial", "fixed_matrix", "conditional", "bound"]
     lost = {"first": ["colour"], "second": ["smokes"], "epsilon": [1.0, 4.0]}
     distances = ["distance", "expected_distance", "margin_distance", "cramers_v", "query_error"]
+    distances += ["expected_cramers_v"]
 
     def mean(**grid: Any) -> pd.DataFrame:
         return simulated("mean", **grid)
@@ -212,6 +214,13 @@ def pram_studies() -> dict[str, pd.DataFrame]:
                 category=categories[:2],
                 measure=["bias", "variance_ratio"],
             ),
+            mean(
+                **weighted,
+                target=["population"],
+                estimator=["horvitz_thompson", "unweighted"],
+                category=categories[:2],
+                measure=["expected_bias"],
+            ),
         ],
         "pram_item_sets": [
             mean(
@@ -221,6 +230,7 @@ def pram_studies() -> dict[str, pd.DataFrame]:
                 measure=[
                     "support",
                     "relative_error",
+                    "expected_relative_error",
                     "standard_error",
                     "coverage_score",
                     "coverage_wald",
@@ -285,7 +295,8 @@ def designs() -> pd.DataFrame:
     ]
     columns = ["attribute", "categories", "epsilon", "loss", "requirements", "designed"]
     columns += ["generalized_rr", "two_step", "lower_bound", "optimality"]
-    return pd.DataFrame(rows, columns=columns)
+    table = pd.DataFrame(rows, columns=columns)
+    return table.assign(exact_epsilon=table["epsilon"])
 
 
 def claims_tables(surrogate: bool = False) -> dict[str, pd.DataFrame]:
@@ -431,14 +442,14 @@ def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
     )
     described = write_release(folder / "releases" / "tried", data, "original")
     measured = tables["multirr_dependences"]
+    tables["multirr_audit"] = pd.concat(
+        [
+            audit_multirr(data.domain, measured, PROBABILITIES, [12], [0.05]),
+            audit_assessments(data.domain, PROBABILITIES),
+        ]
+    )
     audits = {
-        "privacy": pd.concat(
-            [
-                audit_multirr(data.domain, measured, PROBABILITIES, [12], [0.05]),
-                audit_assessments(data.domain, PROBABILITIES),
-                audit_release(described),
-            ]
-        ),
+        "privacy": one_audit(tables, [("tried", "rr_clusters", audit_release(described))]),
         "samplers": audit_release_samplers(described, 1, draws=2000),
     }
     for name, table in tables.items():

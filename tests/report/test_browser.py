@@ -6,6 +6,7 @@
 import importlib.resources
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,7 @@ from deniable.report.render import write
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 QUICK = ("index", "multirr")
 NARROW, WIDE = 400, 1280
+ONE_SCREEN = 1000  # pixels high, 1,280 wide
 MOST_ELEMENTS = 20_000
 AXE = importlib.resources.files("axe_core_python") / "axe.min.js"
 AXE_RUN = "const done = arguments[0]; axe.run().then((found) => done(found.violations))"
@@ -34,6 +36,10 @@ return [...document.querySelectorAll("body *")].filter((each) => wide(each) && !
   .map((each) => each.outerHTML.slice(0, 100));
 """
 WAITING = "return document.querySelectorAll('details[data-table]:not([data-loaded])').length"
+NOT_LOADED = """
+return [...document.querySelectorAll("details[data-table]:not([data-loaded]) .later")]
+  .map((each) => each.innerText);
+"""
 UNSEEN = """
 return [...document.querySelectorAll("table")].filter((each) => !each.offsetHeight).length
 """
@@ -130,6 +136,12 @@ def test_a_page_is_read_from_its_folder_alone_and_fits_a_narrow_screen(
     assert browser.get_log("browser") == []
 
 
+def test_the_first_page_is_one_screen(browser: webdriver.Chrome, folder: Path) -> None:
+    opened(browser, folder / "index.html", WIDE)
+    height = browser.execute_script("return document.documentElement.scrollHeight")
+    assert height <= ONE_SCREEN
+
+
 @every_page
 def test_axe_finds_no_violation(browser: webdriver.Chrome, folder: Path, page: str) -> None:
     opened(browser, folder / page, WIDE)
@@ -167,8 +179,11 @@ def test_a_print_has_the_tables(browser: webdriver.Chrome, folder: Path, page: s
     try:
         browser.execute_script("dispatchEvent(new Event('beforeprint'))")
         assert browser.execute_script(UNSEEN) == 0
-        closed = browser.execute_script("return document.querySelectorAll('details:not([open])')")
-        assert all(each.get_attribute("data-table") for each in closed)
+        assert (
+            browser.execute_script("return document.querySelector('details:not([open])')") is None
+        )
+        for each in browser.execute_script(NOT_LOADED):
+            assert re.search(r"results/tables/\w+\.csv|results/audit/\w+\.csv", each)
         browser.execute_script("dispatchEvent(new Event('afterprint'))")
         open_all_tables(browser)
         assert browser.execute_script(UNSEEN) == 0

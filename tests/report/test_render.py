@@ -328,7 +328,8 @@ def test_a_missing_table_leaves_its_section_out_and_nothing_else(
         ("multirr_secure_sum", "parties == 20"),
         ("multirr_linkage", "attribute == 'any'"),
         ("multirr_order", "measure == 'cramers_v'"),
-        ("privacy", "p == 0.1"),
+        ("privacy", "source == 'rrba'"),
+        ("multirr_audit", "p == 0.1"),
         ("multirr_table1", "t_v == 50 and mechanism == 'joint'"),
         ("pram_coverage", "channel == 'neighbours'"),
         ("pram_weights", "design == 'stratified'"),
@@ -529,11 +530,15 @@ def test_the_secure_sum_is_beside_its_formula(page: str) -> None:
     assert "exact ε" in part
 
 
-def test_broken_claims_are_listed(page: str, contents: Contents) -> None:
-    broken = int((~contents.tables["privacy"]["holds"]).sum())
-    assert broken
-    part = page.split("Claims that do not hold")[1].split("Samplers against", maxsplit=1)[0]
-    assert part.count("✗</td>") == broken
+def test_the_page_on_privacy_is_a_view_of_the_one_audit(page: str, contents: Contents) -> None:
+    part = section(page, "audit")
+    audited = contents.tables["privacy"]
+    assert audited["fail"].gt(0).any()
+    every = "".join(each.split("</details>")[0] for each in part.split("<details>")[1:])
+    assert every.count("✗</td>") == audited["fail"].gt(0).sum()
+    assert every.count("✓</td>") == (audited["hold"] == audited["cases"]).sum()
+    for source in ("multirr", "pram", "idp", "rrba", "releases"):
+        assert f'<h3 id="audit-{source}">' in part
 
 
 def test_all_rows_of_the_account_of_risk_are_there(page: str, contents: Contents) -> None:
@@ -546,7 +551,7 @@ def test_numbered_results_are_shown_with_their_verdicts(page: str, contents: Con
     table = contents.tables["pram_results"]
     assert len(re.findall(r'<td class="l holds">✓ holds</td>', part)) == len(table)
     assert f"All {len(table)} do" in words(part)
-    assert f"numbered results: {len(table)} of {len(table)}" in words(section(page, "glance"))
+    assert f"✓ {len(table)} hold" in words(section(page, "glance"))
 
 
 def test_a_numbered_result_that_fails_is_named(contents: Contents) -> None:

@@ -38,7 +38,7 @@ def test_collections_are_marked(finished: Any) -> None:
 def test_the_audit_covers_collections(finished: Any) -> None:
     audited = rows(finished[0].folder / "results" / "audit" / "privacy.csv")
     for name in ("asked", "answered"):
-        own = [row for row in audited if row["mechanism"] == f"release {name}"]
+        own = [row for row in audited if row["source"] == f"release {name}"]
         assert {row["unit"] for row in own} == {"answer", "record"}
         assert {row["holds"] for row in own} == {"True"}
 

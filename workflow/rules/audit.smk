@@ -3,14 +3,14 @@
 
 rule audit_privacy:
     input:
-        dependences="results/tables/multirr_dependences.csv",
-        data="results/data/adult.parquet",
+        tables=expand("results/tables/{table}.csv", table=plan.audited_tables()),
         channels=expand("results/releases/{release}/channels.json", release=plan.releases()),
         collections=expand(
             "results/releases/{release}/{file}",
             release=plan.releases("collection"),
             file=["release.json", "views.json", "collection.csv"],
         ),
+        numbers=expand("results/releases/{release}/audit.csv", release=plan.releases("numeric")),
     output:
         report(
             "results/audit/privacy.csv",
@@ -23,10 +23,9 @@ rule audit_privacy:
     benchmark:
         "results/benchmarks/audit_privacy.tsv"
     params:
-        study=plan.settings("studies", "multirr_tables"),
         code=lambda wildcards: plan.code("audit_privacy.py"),
     message:
-        "Auditing every claim of privacy in exact arithmetic"
+        "Bringing every claim of privacy into one audit"
     script:
         "../scripts/audit_privacy.py"
 

@@ -30,6 +30,7 @@ from .files import (
 from .invariant import (
     INVARIANCE_TOLERANCE as INVARIANCE_TOLERANCE,
     conditional_covariance as conditional_covariance,
+    disclosed_proportions as disclosed_proportions,
     invariance_gap as invariance_gap,
     lazy_resampling_with_epsilon as lazy_resampling_with_epsilon,
     refuse_epsilon as refuse_epsilon,

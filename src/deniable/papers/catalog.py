@@ -35,8 +35,12 @@ FIGURES: Mapping[str, Figure] = {each.id: each for paper in PAPERS for each in p
 AUDITS = {
     "privacy": AnalysisTable(
         "privacy",
-        "randomized_response.audit:audit_multirr",
-        Columns(("mechanism", "matrix", "p", "t_v", "unit", "of"), verdict="holds"),
+        "papers.audit:one_audit",
+        Columns(
+            ("source", "mechanism", "claim", "setting", "unit"),
+            verdict="holds",
+            by_chance=("of", "shown_by"),
+        ),
         "audit",
     ),
     "samplers": AnalysisTable(
@@ -49,6 +53,18 @@ AUDITS = {
     ),
 }
 """The audit's own tables, which the rules audit_privacy and audit_samplers make."""
+
+AUDIT_TABLES = (
+    "multirr_audit",
+    "multirr_waiver",
+    "pram_variance",
+    "pram_design",
+    "pram_whole_file",
+    "pram_worst_sets",
+    "idp_audit",
+    "rrba_epsilon",
+)
+"""The tables of claims that the audit of privacy is read off (`deniable.papers.audit.READERS`)."""
 
 
 def _of_paper(paper: Paper, link: str) -> Page:

@@ -1,66 +1,60 @@
 """The report's sections about privacy: claims audited, equal risk confronted, a waiver held."""
 
+import math
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from deniable.display import Row, Tables, first_of, groups_of, rows_of
-from deniable.randomized_response import ASSESSMENTS, ATTRIBUTE_IN_CLUSTER, WAIVED
+from deniable.papers.audit import READERS, RELEASE
+from deniable.papers.catalog import PAPERS
+from deniable.randomized_response import ASSESSMENTS
 
-AS_IF_ONCE = WAIVED.rpartition(", ")[2]
-"""How a claim of the waiver of [multirr], 4.3, ends in the audit."""
-
-
-def stated(privacy: pd.DataFrame) -> "pd.Series[bool]":
-    """Return which claims a paper or a release states, and does not waive its way to."""
-    return ~(equal_risk(privacy) | waived(privacy))
-
-
-def equal_risk(privacy: pd.DataFrame) -> "pd.Series[bool]":
-    """Return which rows read "equal risk" attribute by attribute."""
-    found: pd.Series[bool] = privacy["unit"] == ATTRIBUTE_IN_CLUSTER
-    return found
-
-
-def waived(privacy: pd.DataFrame) -> "pd.Series[bool]":
-    """Return which rows rest on the waiver of sequential composition."""
-    found: pd.Series[bool] = privacy["of"].str.endswith(AS_IF_ONCE)
-    return found
+RELEASES = "releases"
 
 
 def audit(tables: Tables) -> dict[str, Any]:
-    """Prepare the audit: how many claims of each kind hold, and all that do not."""
-    privacy = tables["privacy"]
-    mechanism = privacy["mechanism"]
-    assessed, released = mechanism.str.startswith("assessment"), mechanism.str.startswith("release")
-    kinds = {
-        "epsilon of RR-Independent and RR-Clusters": stated(privacy) & ~assessed & ~released,
-        "epsilon that a release states": stated(privacy) & released,
-        "4.1 and 4.3, all reports composed": stated(privacy) & assessed,
-        "“equal risk” read attribute by attribute": equal_risk(privacy),
-        "4.3, “as if each attribute were released only once”": waived(privacy),
-    }
-    rows = [
-        {"kind": kind, "claims": int(which.sum()), "holds": int(privacy["holds"][which].sum())}
-        for kind, which in kinds.items()
-    ]
-    broken = privacy[~privacy["holds"]]
+    """Prepare the audit: by paper and of releases, each claim of each mechanism, and all rows.
+
+    What fails comes first.
+    """
     return {
-        "kinds": [row for row in rows if row["claims"]],
-        "records": _records(privacy),
-        "broken": [
-            (kind, rows_of(broken[which[broken.index]]))
-            for kind, which in kinds.items()
-            if which[broken.index].any()
-        ],
+        "papers": [_audited(name, part, tables) for name, part in _by_source(tables["privacy"])],
         "samplers": tables.get("samplers", pd.DataFrame()),
     }
 
 
-def _records(privacy: pd.DataFrame) -> pd.DataFrame:
-    """Return record-level epsilons: a row a reading, a column a p."""
-    records = privacy[(privacy["unit"] == "record") & (privacy["mechanism"] == "rr_independent")]
-    return records.pivot_table(index="matrix", columns="p", values="exact_epsilon", sort=False)
+def _by_source(privacy: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    source = privacy["source"].where(~privacy["source"].str.startswith(RELEASE), RELEASES)
+    for name, part in privacy.groupby(source, sort=False):
+        yield str(name), part.sort_values("fail", key=lambda fail: fail == 0, kind="stable")
+
+
+def _audited(key: str, part: pd.DataFrame, tables: Tables) -> Row:
+    claims = [
+        row | {"units": [_worst(of_unit) for _, of_unit in groups_of(own, "unit")]}
+        for row, own in groups_of(part, "mechanism", "claim")
+    ]
+    headings = {paper.key: paper.heading for paper in PAPERS}
+    of_paper = dict.fromkeys(name for paper, name, _ in READERS if paper == key)
+    return {
+        "key": key,
+        "name": headings.get(key, "Releases of this run"),
+        "claims": claims,
+        "rows": rows_of(part),
+        "tables": [name for name in of_paper if name in tables],
+    }
+
+
+def _worst(part: pd.DataFrame) -> Row:
+    """Return a unit's worst setting, with how many cases there are and how the claim fares."""
+    claimed = part["claimed_epsilon"]
+    times = (part["exact_epsilon"] / claimed).where(claimed > 0, math.inf)
+    order = np.lexsort((times, part["fail"] > 0))
+    counts = {name: int(part[name].sum()) for name in ("cases", "hold", "fail")}
+    return rows_of(part.assign(times=times).iloc[[order[-1]]])[0] | counts
 
 
 def risk(tables: Tables) -> dict[str, Any]:

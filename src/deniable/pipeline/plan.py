@@ -11,7 +11,7 @@ from typing import Any
 from deniable.datasets import AnyDataset, Source, categorical, load_manifest, numeric, read_source
 from deniable.errors import ConfigError, DataError
 from deniable.files import read_json
-from deniable.papers import ANALYSES, FIGURES, STUDIES, TABLES
+from deniable.papers import ANALYSES, AUDIT_TABLES, FIGURES, STUDIES, TABLES
 from deniable.pipeline.code_digest import code_digest
 from deniable.pipeline.config import Config, validate
 from deniable.pipeline.environment import check_writable, locked
@@ -23,8 +23,6 @@ MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
 RESULTS = Path("results")
 RAW = Path("results/data/raw")
 RELEASES = Path("results/releases")
-AUDITED = {"adult"}
-"""What the rule audit_privacy reads, whatever is studied."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +148,11 @@ class Plan:
         tables = (table for analysis in self.analyses() for table in analysis.tables)
         return [table.id for table in tables if table.columns]
 
+    def audited_tables(self) -> list[str]:
+        """Return the names of the tables that the audit of privacy reads, if they are made."""
+        made = {*self.tables(), *self.computed_tables()}
+        return [name for name in AUDIT_TABLES if name in made]
+
     def read_by(self, analysis: Analysis) -> list[str]:
         """Return the files of the tables that an analysis reads."""
         parts = {table.id: table.path for each in ANALYSES.values() for table in each.tables}
@@ -256,11 +259,11 @@ def studied_data(config: Config) -> set[str]:
 
 
 def needed_datasets(config: Config, datasets: Mapping[str, AnyDataset]) -> dict[str, AnyDataset]:
-    """Return, of a manifest's, the data sets that studies, analyses, audit and releases read.
+    """Return, of a manifest's, the data sets that studies, analyses and releases read.
 
     With the others of the same files, which cost nothing and are settled together.
     """
-    read = studied_data(config) | {release.data for release in config.releases} | AUDITED
+    read = studied_data(config) | {release.data for release in config.releases}
     return _with_those_of_one_file(read, datasets)
 
 

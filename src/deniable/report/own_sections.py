@@ -9,12 +9,15 @@ import pandas as pd
 
 from deniable.display import Row, Tables, rows_of
 from deniable.papers import PAGES, PAPERS, TABLES
+from deniable.papers.audit import RELEASE, STATED
 from deniable.papers.claims_section import VERDICTS
 from deniable.report.contents import Contents
 from deniable.report.releases import releases
 from deniable.study import corrected
 
 ORDER = ("fails", "depends on the reading", "holds")
+ENUMERATED = {"pram": "pram_results"}
+"""Tables, and sections, of results that are decided case by case and exactly, by paper."""
 SUSPICION, EPSILONS = 0.01, (1, 2, 4, 8)
 """What epsilon means is shown by how far these let such a suspicion rise."""
 
@@ -29,6 +32,7 @@ def in_short(contents: Contents) -> Row:
         "papers": [
             (page, of, claims.get(page.id)) for page, of in found if of.privacy or of.numbers
         ],
+        "enumerated": ENUMERATED,
         "suspicion": SUSPICION,
         "suspicions": [(each, risen(SUSPICION, each)) for each in EPSILONS],
         "stated": _stated(contents.tables.get("privacy", pd.DataFrame())),
@@ -40,14 +44,19 @@ def in_short(contents: Contents) -> Row:
 def claims_at_once(tables: Tables) -> dict[str, list[tuple[str, str]]]:
     """Count the verdicts on the sentences of each paper that stand among those of all papers.
 
-    By Holm's procedure over all of them; each verdict with its number in words.
+    By Holm's procedure over all of them, but for results that leave nothing to chance; each verdict
+    with its number in words.
     """
     p_values, verdicts = {}, {}
     for paper in PAPERS:
         for row in rows_of(tables.get(f"{paper.key}_claims", pd.DataFrame())):
             p_values[paper.key, row["claim"]] = row["p_value"]
             verdicts[paper.key, row["claim"]] = row["verdict"]
-    counts: dict[str, Counter[str]] = {}
+    counts = {
+        paper: Counter(tables[name]["verdict"])
+        for paper, name in ENUMERATED.items()
+        if name in tables
+    }
     for (paper, _), verdict in corrected(p_values, verdicts).items():
         counts.setdefault(paper, Counter())[verdict] += 1
     return {
@@ -78,8 +87,8 @@ def _stated(privacy: pd.DataFrame) -> Row | None:
     """Count the epsilons that releases state, and those that the exact one does not exceed."""
     if not len(privacy):
         return None
-    own = privacy.loc[privacy["mechanism"].str.startswith("release "), "holds"]
-    return {"kept": int(own.sum()), "of": len(own)} if len(own) else None
+    own = privacy[privacy["source"].str.startswith(RELEASE) & (privacy["claim"] == STATED)]
+    return {"kept": int(own["hold"].sum()), "of": int(own["cases"].sum())} if len(own) else None
 
 
 def findings(contents: Contents) -> Row:

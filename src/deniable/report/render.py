@@ -55,6 +55,8 @@ PRINTED = [name for name, table in TABLES.items() if table.compared]
 LONG = 8_000
 """Characters of what opens on request, beyond which a page leaves it to a file of its own."""
 # What opens holds nothing else that does.
+FILES = re.compile(r">results/([\w/]+\.csv)<")
+"""The files that a section names under its tables."""
 OPENING = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 
 
@@ -127,6 +129,7 @@ def without_long_tables(body: str, section: str) -> tuple[str, dict[str, str]]:
     ('<details><summary>a</summary>b</details>', {})
     """
     found: dict[str, str] = {}
+    files = ", ".join(f"results/{name}" for name in dict.fromkeys(FILES.findall(body)))
 
     def left(opening: re.Match[str]) -> str:
         summary, inside = opening.groups()
@@ -136,7 +139,7 @@ def without_long_tables(body: str, section: str) -> tuple[str, dict[str, str]]:
         found[name] = inside
         return (
             f'<details data-table="{name}"><summary>{summary}</summary><div class="later">'
-            '<p class="note">Loaded when it is opened.</p></div></details>'
+            f'<p class="note">Loaded when it is opened. All numbers: {files}.</p></div></details>'
         )
 
     return OPENING.sub(left, body), found

@@ -55,10 +55,10 @@ def test_what_is_stated_of_records_is_counted_by_mechanism() -> None:
     units = ["record", "record", "one attribute in its cluster"]
     audited = pd.DataFrame({"mechanism": "rr_clusters joint", "unit": units, "holds": True})
     audited.loc[2, "holds"] = False  # equal risk, which is told by itself
-    (told,) = in_short({"privacy": audited}).privacy
+    (told,) = in_short({"multirr_audit": audited}).privacy
     assert told.verdict == "holds"
-    assert "clusters by joint 2 of 2" in told.found
-    (told,) = in_short({"privacy": audited.assign(holds=False)}).privacy
+    assert "joint 2 of 2" in told.found
+    (told,) = in_short({"multirr_audit": audited.assign(holds=False)}).privacy
     assert told.verdict == "fails"
 
 

@@ -172,7 +172,7 @@ def test_the_example_shows_the_rows_of_the_three_matrices(small_data: Any) -> No
         [("rr_independent", "keep", 0.7, "colour", 2.5)],
         columns=["mechanism", "matrix", "p", "of", "exact_epsilon"],
     )
-    found = about({"multirr_propagation": table, "privacy": privacy})["example"]
+    found = about({"multirr_propagation": table, "multirr_audit": privacy})["example"]
     assert (found["name"], found["categories"], found["p"]) == ("colour", 3, 0.7)
     rows = {row["reading"]: row for row in found["readings"]}
     for row in rows.values():

@@ -160,6 +160,9 @@ def test_supports_are_unbiased_and_covered(size: int, epsilon: float) -> None:
     assert table["coverage_bonferroni"] > 0.95 - slack
     expected = growth_of_errors(LatentClasses.drawn(), [size], [epsilon], 20_000).iloc[0]
     assert table["support"] == pytest.approx(expected["support"])
+    # Of a normal error the mean size is sqrt(2 / pi) standard errors.
+    of_size = math.sqrt(2 / math.pi) * table["expected_relative_error"]
+    assert table["relative_error"] == pytest.approx(of_size, rel=0.03)
     # The mean of roots of four different variances lies below the root of their mean.
     assert table["standard_error"] == pytest.approx(expected["standard_error"], rel=0.05)
 

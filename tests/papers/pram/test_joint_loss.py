@@ -108,6 +108,7 @@ def test_outputs_are_computed_run_by_run(study: JointLoss) -> None:
                 "distance": np.abs(joint - true).sum() / 2,
                 "margin_distance": max(margins),
                 "cramers_v": cramers_v(np.maximum(joint, 0)),
+                "expected_cramers_v": cramers_v(expected),
                 "query_bias": abs(expected[query].sum() - true[query].sum()),
                 "query_error": abs(joint[query].sum() - true[query].sum()),
             }

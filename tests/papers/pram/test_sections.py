@@ -158,22 +158,31 @@ def test_weighted_estimates_are_told_from_unweighted_ones() -> None:
         for name, covered in (("hajek", 0.95), ("unweighted", 0.1))
     ]
     rows += [
-        cell(bias, **at, estimator=name, category=category, measure="bias")
-        for name, category, bias in (
-            *(("hajek", "yes", 0.001), ("hajek", "no", -0.002)),
-            *(("unweighted", "yes", -0.08), ("unweighted", "no", 0.03)),
+        cell(bias, **at, estimator=name, category=category, measure=measure)
+        for name, category, measure, bias in (
+            *(("hajek", "yes", "bias", 0.001), ("hajek", "no", "bias", -0.002)),
+            *(("unweighted", "yes", "bias", -0.08), ("unweighted", "no", "bias", 0.03)),
+            ("unweighted", "yes", "expected_bias", -0.07),
+            ("unweighted", "no", "expected_bias", 0.03),
+            ("horvitz_thompson", "no", "expected_bias", 0.0),
         )
     ]
     rows.append(cell(0.99, **at, estimator="hajek", category=EVERY, measure="variance_ratio"))
-    found = weights({"pram_weights": pd.DataFrame(rows)})
+    table = pd.DataFrame(rows)
+    table["ci_low"], table["ci_high"] = table["mean"] - 0.01, table["mean"] + 0.01
+    found = weights({"pram_weights": table})
     assert (found["weighted"], found["unweighted"]) == ((0.95, 0.95), (0.1, 0.1))
-    assert (found["largest"], found["largest_weighted"]) == (0.08, 0.002)
+    assert (found["largest"], found["largest_ratio"]) == (0.07, 0.002)
+    assert found["unbiased"]
+    assert found["apart"] == pytest.approx(1.96, abs=1e-3)
     assert found["ratios"] == (0.99, 0.99)
 
 
 def test_item_sets_grow_from_the_smallest_to_the_largest_size() -> None:
     rows = [
-        cell(size / epsilon, epsilon=epsilon, size=size, records=9, measure="relative_error")
+        cell(
+            size / epsilon, epsilon=epsilon, size=size, records=9, measure="expected_relative_error"
+        )
         for epsilon in (2.0, 1.0, 3.0)
         for size in (1, 4)
     ]

@@ -76,6 +76,15 @@ def test_weighted_estimates_are_unbiased_and_covered(
     bias = table["measure"] == "bias"
     weighted = bias & (table["estimator"] != "unweighted")
     assert (np.abs(table["regenerated"])[weighted] < wide[weighted] + 1e-4).all()
+    keys = ["estimator", "category"]
+    exact = table[table["measure"] == "expected_bias"].set_index(keys)["regenerated"]
+    known = bias & (table["estimator"] != "hajek")
+    apart = table[known].set_index(keys)["regenerated"] - exact
+    assert len(apart) == len(exact)
+    limits = table[known].set_index(keys)
+    assert (apart.abs() < (limits["ci_high"] - limits["ci_low"]) / 2 * 4.9 / 1.96).all()
+    assert (exact["horvitz_thompson"] == 0).all()
+    assert exact["unweighted"].abs().max() > 0.01
     unweighted = bias & (table["estimator"] == "unweighted")
     assert (np.abs(table["regenerated"])[unweighted] > wide[unweighted]).any()
 
@@ -128,9 +137,11 @@ def test_runs_depend_on_the_stream_alone(study: PramWeights) -> None:
     runs = replicate(study, 1, "pram_weights", cell("pps"), replicates=30, block=20)
     outputs = study.outputs(cell("pps"))
     assert runs.shape == (30, len(outputs))
-    # Per target and estimator a coverage; in the population biases and, weighted, a ratio.
-    assert len(outputs) == 2 * 3 + 3 * 7 + 2
+    # Per target and estimator a coverage; in the population biases, expected but for one estimator,
+    # and, weighted, a ratio of variances.
+    assert len(outputs) == 2 * 3 + (3 + 2) * 7 + 2
     assert {output["estimator"] for output in outputs} == set(ESTIMATORS)
-    assert {o["category"] for o in outputs if o["measure"] != "bias"} == {EVERY}
+    biases = {"bias", "expected_bias"}
+    assert {o["category"] for o in outputs if o["measure"] not in biases} == {EVERY}
     again = replicate(study, 1, "pram_weights", cell("pps"), replicates=20, block=20)
     np.testing.assert_array_equal(runs[:20], again)

@@ -16,7 +16,11 @@ def test_theorem_4_1_fails_by_what_the_table_says() -> None:
     ratios = single["exact"] / single["claimed"]
     assert (theorem.verdict, theorem.says) == ("fails", "Theorem 4.1 of RRBA is false")
     assert theorem.times == pytest.approx(ratios.max())
-    assert f"{short(ratios.min())} to {short(ratios.max())} times as much" in theorem.found
+    uniform = ratios[single["table"] == "uniform"]
+    of_uniform = f"{short(uniform.min())} to {short(uniform.max())} (tables uniform)"
+    assert f"{of_uniform} or up to {short(ratios.max())}" in theorem.found
+    (moved,) = in_short({"rrba_epsilon": table[table["table"] != "uniform"]}).privacy
+    assert "uniform)" not in moved.found
     assert theorem.instead
 
 

@@ -264,6 +264,11 @@ ANALYSES = (
         ".dependence_assessment:risks",
         (
             AnalysisTable(
+                "multirr_audit",
+                "randomized_response.audit:audit_multirr",
+                Columns(("mechanism", "matrix", "p", "t_v", "unit", "of"), verdict="holds"),
+            ),
+            AnalysisTable(
                 "multirr_risk",
                 "randomized_response.assessment_audit:risk_table",
                 ("matrix", "p", "mechanism", "t_v", "assessment"),
@@ -284,11 +289,8 @@ ANALYSES = (
         claims_tables("multirr", ".claims.decided:claims", "mechanism", "projection"),
         "Deciding what the paper claims in words",
         needs=(
-            "multirr_gain_ratios",
-            "multirr_methods",
-            *PRINTED_NUMBERS,
-            "multirr_attributes",
-            "multirr_clusters",
+            *("multirr_gain_ratios", "multirr_methods", *PRINTED_NUMBERS),
+            *("multirr_attributes", "multirr_clusters"),
         ),
         caption="claims",
     ),

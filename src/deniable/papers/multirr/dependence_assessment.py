@@ -27,6 +27,8 @@ from deniable.randomized_response import (
     PairReports,
     SecureSum,
     assessment_protocol,
+    audit_assessments,
+    audit_multirr,
     bivariate_distribution,
     cluster_attributes,
     clusters_table,
@@ -252,16 +254,20 @@ def measured(given: Given) -> dict[str, pd.DataFrame]:
 
 
 def risks(given: Given) -> dict[str, pd.DataFrame]:
-    """Confront "equal risk" with every epsilon that is spent, assessing dependences included."""
+    """Audit all claims; confront "equal risk" with every epsilon that is spent."""
     data, grids = given.data["adult"], given.settings["grids"]
     found = given.tables["multirr_dependences"]
-    probabilities, least = values_of(grids, "p"), min(values_of(grids, "t_d"))
-    clusters = {
-        t_v: cluster_attributes(data.domain, found, t_v, least) for t_v in values_of(grids, "t_v")
-    }
+    probabilities, t_v, t_d = (values_of(grids, name) for name in ("p", "t_v", "t_d"))
+    clusters = {each: cluster_attributes(data.domain, found, each, min(t_d)) for each in t_v}
     risk = risk_table(data.domain, clusters, probabilities)
+    audited = [
+        audit_multirr(data.domain, found, probabilities, t_v, t_d),
+        audit_assessments(data.domain, probabilities),
+    ]
+    # Which clusters there are depends on the data.
+    source = data.marks["data_source"]
     return {
-        # Which clusters there are depends on the data.
-        "multirr_risk": risk.assign(data_source=data.marks["data_source"]),
+        "multirr_audit": pd.concat(audited, ignore_index=True).assign(data_source=source),
+        "multirr_risk": risk.assign(data_source=source),
         "multirr_waiver": waiver_table(probabilities),
     }

@@ -12,8 +12,8 @@ from deniable.study import Agreement, PrivacyVerdict, Verdicts, agreement_of
 
 MECHANISMS = {
     "rr_independent": "RR-Independent",
-    "rr_clusters joint": "clusters by joint",
-    "rr_clusters kronecker": "clusters by kronecker",
+    "rr_clusters joint": "joint",
+    "rr_clusters kronecker": "kronecker",
 }
 
 
@@ -92,9 +92,9 @@ def _assessed(table: pd.DataFrame | None) -> str:
 
 def _stated(tables: Tables) -> Iterator[PrivacyVerdict]:
     """Yield whether the exact ε exceeds what is stated of records, clusters, attributes alone."""
-    if "privacy" not in tables:
+    if "multirr_audit" not in tables:
         return
-    audited = tables["privacy"]
+    audited = tables["multirr_audit"]
     own = audited[
         audited["mechanism"].str.startswith("rr_") & (audited["unit"] != ATTRIBUTE_IN_CLUSTER)
     ]
@@ -106,8 +106,8 @@ def _stated(tables: Tables) -> Iterator[PrivacyVerdict]:
     yield PrivacyVerdict(
         "holds" if own["holds"].all() else "fails",
         f"Stated ε of whole records {'are' if own['holds'].all() else 'are not all'} kept to",
-        "The exact ε of a record, a cluster or an attribute by itself does not exceed what is "
-        f"stated: {', '.join(counts)}.",
+        "Not exceeded by the exact ε of a record, a cluster or an attribute by itself: "
+        f"{', '.join(counts)}.",
         "audit",
     )
 

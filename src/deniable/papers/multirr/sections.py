@@ -28,9 +28,9 @@ def _of(tables: Tables, name: str, arrange: Callable[[pd.DataFrame], Any]) -> An
 
 def about(tables: Tables) -> dict[str, Any]:
     """Prepare the example of the glossary: one attribute under each reading of the matrix."""
-    if not {"multirr_propagation", "privacy"} <= set(tables):
+    if not {"multirr_propagation", "multirr_audit"} <= set(tables):
         return {"example": None}
-    table, audited = tables["multirr_propagation"], tables["privacy"]
+    table, audited = tables["multirr_propagation"], tables["multirr_audit"]
     alone = table[table["attribute"] != "all"]
     sizes = alone.drop_duplicates("attribute").set_index("attribute")["cells"]
     several = sizes[sizes > 2]
@@ -348,8 +348,10 @@ def pairs(tables: Tables) -> dict[str, Any]:
     relative = table[table["measure"] == "relative_error"].sort_values("p", kind="stable")
     methods = tables.get("multirr_fig3", pd.DataFrame(columns=["p", "sigma", "median"]))
     epsilon = {}  # of a record under RR-Independent, exact
-    if "privacy" in tables:
-        records = tables["privacy"].query("unit == 'record' and mechanism == 'rr_independent'")
+    if "multirr_audit" in tables:
+        records = tables["multirr_audit"].query(
+            "unit == 'record' and mechanism == 'rr_independent'"
+        )
         known = records[records["matrix"] == matrix].dropna(subset="exact_epsilon")
         epsilon = dict(zip(known["p"], known["exact_epsilon"], strict=True))
     rows: list[Row] = []

@@ -4,42 +4,48 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from deniable.display import Tables, short
-from deniable.papers.pram.sections import design, results, variance
-from deniable.study import Agreement, PrivacyVerdict, Verdicts
+from deniable.display import Tables, groups_of, joined, short
+from deniable.papers.pram.sections import design, variance
+from deniable.study import PrivacyVerdict, Verdicts
 
+INVARIANT = {"invariant_two_step": "two steps", "invariant_lazy": "keep or redraw"}
 PRIVACY = "3"
 """The section of the census report on privacy."""
 
 
 def in_short(tables: Tables) -> Verdicts:
-    """Return what becomes of breach bounds and of invariant matrices, and how many results hold."""
-    numbers = []
-    if "pram_results" in tables:
-        found = results(tables)
-        numbers = [
-            Agreement("numbered results", found["holds"], found["count"], "pram_results"),
-        ]
-    return Verdicts(privacy=[*_invariant(tables), *_breaches(tables)], numbers=numbers)
+    """Return what becomes of breach bounds and of invariant matrices; it prints formulas only."""
+    return Verdicts(privacy=[*_invariant(tables), *_breaches(tables)])
 
 
 def _invariant(tables: Tables) -> Iterator[PrivacyVerdict]:
     if not {"pram_variance", "pram_whole_file"} <= set(tables):
         return
-    found = variance(tables)
-    whole, cost = found["whole"], found["ranges"]["randomized_response"]
+    found, whole = variance(tables), tables["pram_whole_file"]
+    cost = found["ranges"]["randomized_response"]
     yield PrivacyVerdict(
         "depends on the reading",
         "An invariant matrix hides a report, not the file",
         "Its ε takes the matrix as given, which is made of the file. Published, it gives the true "
-        f"shares away: no finite ε. Kept secret, the file's ε is {short(whole['low'])} to "
-        f"{short(whole['high'])}, above the matrix's in {whole['beyond']} of {whole['cases']} "
-        "cases.",
+        f"shares away: no finite ε. Kept secret, the file's ε exceeds it {_of_files(whole)}.",
         "pram_variance",
         f"A matrix made without the file, at {short(cost[0])} to {short(cost[1])} times the "
         f"variance of sampling{_designed(tables)}.",
         float("inf"),
     )
+
+
+def _of_files(table: pd.DataFrame) -> str:
+    """Return how often the file's epsilon exceeds its secret matrix's, a mechanism at a time."""
+    said = []
+    for of, part in groups_of(table[table["mechanism"].isin(INVARIANT)], "mechanism"):
+        spent = part["whole_file_epsilon"]
+        beyond = int((spent > part["epsilon"]).sum())
+        said.append(
+            f"in {beyond} of {len(part)} cases with {INVARIANT[of['mechanism']]} "
+            f"({short(spent.min())} to {short(spent.max())})"
+        )
+    return joined(said)
 
 
 def _designed(tables: Tables) -> str:

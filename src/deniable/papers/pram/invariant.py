@@ -65,7 +65,9 @@ class InvariantPram:
         Estimators are ``shares``, the reports' own S / n, and ``inverted``, (1.2); there is no
         inverse of ``resampling``. Under the claim ``none``, ``squared_error`` is what the run
         missed the truth by and ``inflation`` has the true variance as its mean, (2.5), without the
-        noise of reports. The other claims are those of `CLAIMS`, with
+        noise of reports; of the shares it is the closed form in every run, but for ``two_step``,
+        which has none: its matrix is no simple function of the sample. The other claims are those
+        of `CLAIMS`, with
 
         - ``claimed_inflation``;
         - ``claimed_to_true``, the ratio of the claimed to the true trace;
@@ -101,6 +103,9 @@ class InvariantPram:
         true = unit + variances["added"].sum(axis=1)
         if cell["method"] == "two_step_fixed":
             true = np.full(len(errors), sample.fixed_variance(estimator))
+        elif estimator == "shares" and cell["method"] != "two_step":
+            kept = cell["p"] if cell["method"] == "lazy" else 0.0
+            true = np.full(len(errors), unit * (1 + (1 - kept**2) * (1 - 1 / sample.records)))
         yield (errors**2).sum(axis=1) / unit
         yield true / unit
         for claim in _claims(cell, estimator):

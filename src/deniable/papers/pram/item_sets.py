@@ -27,6 +27,7 @@ MEASURES = (
     "bias",
     "standard_error",
     "relative_error",
+    "expected_relative_error",
     "coverage_score",
     "coverage_wald",
     "coverage_bonferroni",
@@ -83,6 +84,7 @@ class PramItemSets:
 
         - ``support``, ``standard_error``: the true support; the estimated standard error;
         - ``bias``: error in true standard errors; ``relative_error``: absolute, over the support;
+        - ``expected_relative_error``: the exact standard error, (1.3), over the support;
         - ``coverage_score``, ``coverage_wald``: single intervals for the population;
           ``coverage_bonferroni``: 1 if the sets of all kinds are covered at once;
         - ``told_from_zero``: whether the score interval lies above 0.
@@ -116,6 +118,7 @@ class PramItemSets:
                 error / math.sqrt(spread),
                 score.standard_error[:, 0],
                 np.abs(error) / support,
+                np.full(replicates, math.sqrt(spread) / support),
                 score.cover(support)[:, 0],
                 wald.cover(support)[:, 0],
                 together.cover(support)[:, 0],

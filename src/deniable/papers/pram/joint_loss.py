@@ -25,6 +25,7 @@ MEASURES = (
     "distance",
     "margin_distance",
     "cramers_v",
+    "expected_cramers_v",
     "query_bias",
     "query_error",
 )
@@ -87,6 +88,7 @@ class JointLoss:
         - ``distance``: total variation, half the sum of differences, of the run's estimate;
         - ``margin_distance``: the same for margins, the larger of two;
         - ``cramers_v``: of the estimate, clipped and rescaled where it is outside [0, 1];
+        - ``expected_cramers_v``: of the estimate's expectation, what many records show;
         - ``query_bias``: of a random count query, |expectation - truth|, as a share of records;
         - ``query_error``: the run's error in the same query.
         """
@@ -110,6 +112,7 @@ class JointLoss:
                 _distance(errors),
                 np.maximum(*of_margins) / 2,
                 dependence_of_tables(shares, "cramers_v"),
+                np.full(replicates, float(dependence_of_tables(expected, "cramers_v"))),
                 np.abs(np.einsum("rij,ij->r", asked, expected - true)),
                 np.abs(np.einsum("rij,rij->r", asked, errors)),
             ]

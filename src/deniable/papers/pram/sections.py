@@ -1,7 +1,6 @@
 """The report's sections about the census report ([pram]), as its templates show them.
 
-What a study or an analysis always makes is taken for granted; what a user's grids may leave out is
-asked for.
+What a study always makes is taken for granted; what a user's grids may leave out is asked for.
 """
 
 from operator import itemgetter
@@ -10,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from deniable.display import Row, Tables, first_of, groups_of, rows_of
+from deniable.estimation import Z_95
 from deniable.papers.pram.names import (
     CHANNELS,
     CLAIMS,
@@ -132,14 +132,20 @@ def weights(tables: Tables) -> dict[str, Any]:
         )
     covered = table[(table["measure"] == "coverage") & (table["target"] == "population")]
     plain = covered["estimator"] == "unweighted"
-    biases = [each for row in rows for each in row["bias"].items()]
+    exact = table[table["measure"] == "expected_bias"]
+    keys = ["design", "channel", "records", "estimator", "category"]
+    of_another = exact["estimator"] == "unweighted"
+    simulated = table[table["measure"] == "bias"].merge(exact, on=keys, suffixes=("", "_exact"))
+    half = (simulated["ci_high"] - simulated["ci_low"]) / 2
     return {
         "rows": rows,
         "estimators": WEIGHTED,
         "weighted": extremes(covered[~plain]),
         "unweighted": extremes(covered[plain]),
-        "largest": max(size for name, size in biases if name == "unweighted"),
-        "largest_weighted": max(size for name, size in biases if name != "unweighted"),
+        "largest": exact["mean"][of_another].abs().max(),
+        "unbiased": not exact["mean"][~of_another].any(),
+        "apart": ((simulated["mean"] - simulated["mean_exact"]) / half).abs().max() * Z_95,
+        "largest_ratio": max(row["bias"]["hajek"] for row in rows),
         "ratios": extremes(table[table["measure"] == "variance_ratio"]),
         "runs": int(table["replicates"].max()),
     }
@@ -151,7 +157,7 @@ def item_sets(tables: Tables) -> dict[str, Any]:
     rows = [at | {"of": by(part, "measure")} for at, part in groups_of(table, "epsilon", "size")]
     rows.sort(key=lambda row: (row["epsilon"], row["size"]))
     sizes = sorted(table["size"].unique())
-    errors = by(table[table["measure"] == "relative_error"], "epsilon", "size")
+    errors = by(table[table["measure"] == "expected_relative_error"], "epsilon", "size")
     ends = []
     for epsilon in dict.fromkeys((rows[0]["epsilon"], rows[-1]["epsilon"])):
         least, most = (errors.get((epsilon, size)) for size in (sizes[0], sizes[-1]))

@@ -19,6 +19,7 @@ from deniable.arrays import Counts, Floats
 from deniable.channels import (
     Channel,
     KeepOrReplace,
+    disclosed_proportions,
     lazy_resampling_with_epsilon,
     resampling,
     sampling_covariance,
@@ -28,6 +29,8 @@ from deniable.pram import Method, channel_of_epsilon, whole_file_epsilon
 from deniable.privacy import channel_of_parity
 from deniable.records import Microdata
 from deniable.study import Given
+
+HALF_A_RECORD = 0.5
 
 
 def margins(data: Microdata) -> Iterator[tuple[str, list[str], Counts]]:
@@ -109,15 +112,15 @@ def inflations(shares: Floats, epsilon: float, records: int) -> list[dict[str, A
 def whole_file_epsilons(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
     """Return what the epsilon of an invariant matrix leaves out, by attribute.
 
-    For a file that is released with its matrix kept secret, in which one record changes. (With the
-    matrix published it is infinite: the matrix tells the true margin.)
+    For a file in which one record changes, released with its matrix kept secret or published.
 
     Returns
     -------
     DataFrame
         ``attribute``, ``categories``, ``smallest_count`` (records of the rarest category),
         ``epsilon`` (of the matrix), ``mechanism`` (``invariant_two_step``, ``invariant_lazy`` and,
-        of epsilon 0, ``resampling``), ``whole_file_epsilon``.
+        of epsilon 0, ``resampling``), ``whole_file_epsilon`` (matrix secret), ``published_epsilon``
+        (infinite if the matrix discloses other shares after the change, as it does).
     """
     rows: list[dict[str, Any]] = []
     for name, _, counts in margins(data):
@@ -136,10 +139,20 @@ def whole_file_epsilons(data: Microdata, epsilons: Sequence[float]) -> pd.DataFr
                 "epsilon": epsilon,
                 "mechanism": mechanism,
                 "whole_file_epsilon": whole_file_epsilon(method, counts),
+                "published_epsilon": _published_epsilon(method, counts),
             }
             for epsilon, mechanism, method in methods
         ]
     return pd.DataFrame(rows)
+
+
+def _published_epsilon(method: Method, counts: Counts) -> float:
+    """Return what a published invariant matrix spends on the record that one change moves."""
+    moved = np.array(counts)
+    moved[[counts.argmax(), counts.argmin()]] += (-1, 1)
+    shares = [disclosed_proportions(method(each / each.sum())) for each in (counts, moved)]
+    apart = float(np.abs(shares[1] - shares[0]).max()) * counts.sum()  # in records
+    return math.inf if apart > HALF_A_RECORD else math.nan
 
 
 def _of_given_parity(size: int, epsilon: float) -> KeepOrReplace:

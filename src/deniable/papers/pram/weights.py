@@ -47,7 +47,9 @@ class PramWeights:
         - ``coverage``: share of the categories whose interval holds the truth;
         - ``variance_ratio``: estimated over true variance (of the linearized ratio for
           ``hajek``), mean over categories, for the population;
-        - ``bias``: error of the estimate of a category, in proportions of the population.
+        - ``bias``: error of the estimate of a category, in proportions of the population;
+        - ``expected_bias``: what is expected of it, exactly, in every run. There is no closed form
+          for ``hajek``, a ratio.
         """
         _, labels, _ = setting(self.data, cell["channel"])
         found = []
@@ -59,6 +61,10 @@ class PramWeights:
                     if estimator != "unweighted":
                         found.append(one | {"category": EVERY, "measure": "variance_ratio"})
                     found += [one | {"category": each, "measure": "bias"} for each in labels]
+                    if estimator != "hajek":
+                        found += [
+                            one | {"category": each, "measure": "expected_bias"} for each in labels
+                        ]
         return found
 
     def __call__(
@@ -85,6 +91,9 @@ class PramWeights:
                         variance = design.variance(channel, estimator)
                         columns.append((found.standard_error**2 / variance).mean(axis=1))
                     columns += [*(found.estimate - truth).T]
+                    if estimator != "hajek":
+                        expected = design.expected(estimator) - truth
+                        columns += [np.full(replicates, each) for each in expected]
         return np.column_stack(columns)
 
     def setting(self, cell: Mapping[str, Any]) -> tuple[Channel, "Design"]:
@@ -154,6 +163,17 @@ class Design:
         return np.asarray(
             sums if estimator == "horvitz_thompson" else sums / sums.sum(axis=1, keepdims=True)
         )
+
+    def expected(self, estimator: str) -> Floats:
+        """Return the expected estimates of the population, whatever the channel: it adds no bias.
+
+        Of ``horvitz_thompson`` they are the truth, as weights are inverse to expected draws; of
+        ``unweighted`` that of another population.
+        """
+        if estimator == "horvitz_thompson":
+            return self.proportions
+        drawn = self.allocation / self.records if self.stratified else self.drawn
+        return np.asarray(drawn @ self.within)
 
     def variance(self, channel: Channel, estimator: str) -> Floats:
         """Return the true variance of each weighted estimate; of the linearized ratio."""

@@ -43,11 +43,20 @@ def _theorem(tables: Tables) -> Iterator[PrivacyVerdict]:
         f"Theorem 4.1 of RRBA is {'true' if true else 'false'}",
         f"It claims ε = ln 1 / (1 − p), {short(float(found['claimed']))} at p = {found['p']:g}. "
         f"One answer keeps to that in {tally['single_hold']} of {tally['single']} settings; it "
-        f"spends {short(ratios[0])} to {short(ratios[1])} times as much.{of_view}",
+        f"spends {_spent(tally)} times as much.{of_view}",
         "rrba_overview",
         "" if true else _instead(found["adapting"]),
         ratios[1],
     )
+
+
+def _spent(tally: dict[str, Any]) -> str:
+    """Return how many times its claim an answer spends: of uniform tables, and of all."""
+    low, high = map(short, tally["single_ratios"])
+    if not tally["uniform_ratios"]:
+        return f"{low} to {high}"
+    least, most = map(short, tally["uniform_ratios"])
+    return f"{least} to {most} (tables uniform) or up to {high} (small cells)"
 
 
 def _instead(adapting: dict[str, Any] | None) -> str:

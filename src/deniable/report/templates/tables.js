@@ -20,20 +20,23 @@ function showTable(name, table) {
 }
 
 // What opens says so to nothing above it, but can be heard on the way down.
-document.addEventListener("toggle", (event) => event.target.open && load(event.target), true);
+let printing = false;
+const opens = (event) => !printing && event.target.open && load(event.target);
+document.addEventListener("toggle", opens, true);
 
 document.querySelector("#open-all")?.addEventListener("click", () => {
   for (const details of document.querySelectorAll("details")) details.open = true;
 });
 
-// What is there is printed; what was never opened is not loaded in time.
+// What is there is printed. What was never opened is not loaded in time: the names of its files are
+// printed in its place.
 let opened = [];
 addEventListener("beforeprint", () => {
-  opened = [...document.querySelectorAll("details:not([open])")].filter(
-    (each) => !each.dataset.table || each.dataset.loaded,
-  );
+  printing = true;
+  opened = [...document.querySelectorAll("details:not([open])")];
   for (const details of opened) details.open = true;
 });
 addEventListener("afterprint", () => {
   for (const details of opened) details.open = false;
+  printing = false;
 });

@@ -110,6 +110,7 @@ def _tally(table: pd.DataFrame) -> Row:
         "single": len(single),
         "single_hold": int(single["holds"].sum()),
         "single_ratios": ends(single["exact"] / single["claimed"]),
+        "uniform_ratios": ends((single["exact"] / single["claimed"])[single["table"] == "uniform"]),
         "several": len(several),
         "several_hold": int(several["holds"].sum()),
         "composed_hold": int(several["holds_composed"].sum()),

@@ -1,0 +1,314 @@
+"""One audit: what every mechanism claims of privacy, what is exact, and what shows it.
+
+Nothing is computed anew. Each paper's claims are audited one by one in tables of its own, from
+channels and scales; these are read here as rows of one kind. A row is a claim about a unit at a
+setting that the claim names. What it says nothing of (which attribute, which clusters, k, a floor's
+table) is pooled: how many such cases there are, in how many the claim holds and fails, and the
+worst of them.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from deniable.display import Tables, rows_of
+from deniable.papers.idp.names import ALL, CERTIFICATE, DATASETS, READINGS, noted
+from deniable.randomized_response import ATTRIBUTE_IN_CLUSTER, WAIVED
+
+KEYS = ("source", "mechanism", "claim", "setting", "unit")
+COLUMNS = (
+    *KEYS,
+    *("claimed_epsilon", "exact_epsilon", "shipped_epsilon", "kind", "holds"),
+    *("cases", "hold", "fail", "of", "shown_by", "data_source"),
+)
+RELEASE = "release "
+"""What the source of a release's rows begins with."""
+STATED = "ε that the release states"
+OF_MATRICES = "ε of the matrices stated (6.3.1, 6.3.2)"
+ONCE = "4.3, as if each attribute were released once"
+OF_PARITY = "ε of the matrix, ln of its parity (3.6)"
+THEOREM = "Theorem 4.1: ε = ln 1 / (1 − p)"
+AS_IF_ONCE = WAIVED.rpartition(", ")[2]
+"""How a claim of the waiver of [multirr], 4.3, ends in its audit."""
+FROM_DATA = "from the data"
+INVARIANT = "invariant"
+WORST = {"attribute": "{}", "k": "k = {:.0f}", "domain_factor": "domain {:g} times", "note": "{}"}
+"""How the worst case of the audit of numbers is named."""
+WRITTEN = 1e-8  # numbers are written with 9 digits
+
+Cases = dict[str, Any]
+"""Columns of a table with a row a case, or a value that all of them share. The columns are those of
+the audit, and ``case``, if several rows are evidence on one case."""
+
+
+def one_audit(
+    tables: Tables, releases: Iterable[tuple[str, str, pd.DataFrame]] = ()
+) -> pd.DataFrame:
+    """Return the audit of all papers whose tables there are, and of releases.
+
+    `releases` are the name, the mechanism and the audited claims of each: of categories and
+    collections as of `deniable.randomized_response.audit.audit_table`, of numbers as of
+    `deniable.idp.audit.as_table`.
+
+    Returns
+    -------
+    DataFrame
+        ``source`` (the paper's key, or "release" and its name), ``mechanism``, ``claim``,
+        ``setting``, ``unit`` (what changes, or whose), which together name a row;
+        ``claimed_epsilon``, ``exact_epsilon`` and ``shipped_epsilon`` of the worst case (``of``
+        says which; the last is that of the matrix that is drawn from, where both are known), all
+        above or at 0, infinite where something is known for certain; ``kind``: "exact", or "lower
+        bound"; ``holds`` (of all cases; empty if undecided), ``cases``, ``hold``, ``fail``;
+        ``shown_by``, the table or file under results/ that has each case; ``data_source``.
+    """
+    parts = [
+        _pooled(key, f"tables/{name}.csv", read(tables[name]), tables[name])
+        for key, name, read in READERS
+        if len(tables.get(name, ()))
+    ]
+    for name, mechanism, audited in releases:
+        if "reading" in audited:
+            read, file = _numeric, "audit.csv"
+        else:
+            read, file = _categorical, "views.json" if mechanism == "rrba" else "channels.json"
+        cases = read(audited) | {"mechanism": mechanism}
+        parts.append(_pooled(f"{RELEASE}{name}", f"releases/{name}/{file}", cases, audited))
+    if not parts:
+        return pd.DataFrame(columns=list(COLUMNS))
+    return pd.concat(parts, ignore_index=True)[list(COLUMNS)]
+
+
+# -- cases to rows ---------------------------------------------------------------------------------
+
+
+def _pooled(source: str, shown_by: str, cases: Cases, table: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each claim at a setting: its worst case, and how many hold and fail."""
+    shared = {"source": source, "shown_by": shown_by, "shipped_epsilon": np.nan, "kind": "exact"}
+    own = {"data_source": table.get("data_source", "formula"), "where": True, "case": table.index}
+    frame = pd.DataFrame(shared | own | cases, index=table.index)
+    frame = frame[frame.pop("where")]
+    frame["place"] = frame.groupby(list(KEYS), sort=False).ngroup()
+    verdicts = frame["holds"].astype(str)
+    frame["fail"], frame["hold"] = verdicts == "False", verdicts == "True"
+    claimed, exact = frame["claimed_epsilon"].astype(float), frame["exact_epsilon"].astype(float)
+    of_nothing = np.where(exact > 0, np.inf, 1.0)  # claimed is an epsilon of 0
+    frame["times"] = np.where(claimed > 0, exact / claimed.where(claimed > 0, 1.0), of_nothing)
+    # What refutes a claim decides a case, then what proves it; a bound below it says nothing.
+    order = ["fail", "hold", "times", "exact_epsilon"]
+    frame = frame.sort_values(order, ascending=False, kind="stable")
+    frame = frame.drop_duplicates(["place", "case"])
+    counts = frame.groupby("place").agg(
+        cases=("case", "size"), hold=("hold", "sum"), fail=("fail", "sum")
+    )
+    worst = frame.drop_duplicates("place").set_index("place").drop(columns=["hold", "fail"])
+    rows = worst.join(counts).sort_index()
+    proved = rows["hold"] == rows["cases"]
+    return rows.assign(holds=np.select([rows["fail"] > 0, proved], ["False", "True"], ""))
+
+
+def _said(given: pd.DataFrame, /, **formats: str) -> list[str]:
+    """Return columns in words, a text a row: "p = 0.1, T_v = 50"; what is missing is not said."""
+    columns = [given[name].tolist() for name in formats]
+    texts = list(formats.values())
+    return [
+        ", ".join(
+            text.format(value)
+            for text, value in zip(texts, values, strict=True)
+            if not pd.isna(value) and value != ""
+        )
+        for values in zip(*columns, strict=True)
+    ]
+
+
+def _taken(table: pd.DataFrame, *names: str) -> Cases:
+    return {name: table[name] for name in names}
+
+
+# -- papers ----------------------------------------------------------------------------------------
+
+
+def _multirr(table: pd.DataFrame) -> Cases:
+    """Read RR-Independent, RR-Clusters and the assessments of dependences ([multirr], 4, 6.3)."""
+    return _taken(table, *_EPSILONS, "mechanism", "unit", "of") | {
+        "claim": [_claim_of(row) for row in rows_of(table)],
+        "setting": _said(table, matrix="matrix {}", p="p = {:g}", t_v="T_v = {:.0f}"),
+    }
+
+
+_EPSILONS = ("claimed_epsilon", "exact_epsilon", "shipped_epsilon", "kind", "holds")
+
+
+def _claim_of(row: Mapping[str, Any]) -> str:
+    if row["unit"] == ATTRIBUTE_IN_CLUSTER:
+        return "“equal risk” read attribute by attribute (6.3.2)"
+    if row["of"].endswith(AS_IF_ONCE):
+        return ONCE
+    if row["mechanism"].startswith("assessment"):
+        alone = row["mechanism"].endswith("attributes")
+        return "4.1, one randomization" if alone else "4.3, all pairs composed"
+    return OF_MATRICES
+
+
+def _waiver(table: pd.DataFrame) -> Cases:
+    """Read the waiver of sequential composition for secure sums ([multirr], 4.3)."""
+    return _taken(table, "claimed_epsilon", "exact_epsilon", "holds") | {
+        "mechanism": _said(table, releases="secure sums of {} randomized releases"),
+        "claim": ONCE,
+        "setting": _said(table, matrix="matrix {}", p="p = {:g}"),
+        "unit": "attribute",
+        "of": _said(table, parties="{} parties"),
+    }
+
+
+def _matrices(table: pd.DataFrame) -> Cases:
+    """Read matrices of a wanted epsilon in closed form ([pram], 2 and 3)."""
+    # The inverted two-step matrix is the same one.
+    own = table["exact_epsilon"].notna() & ~table["mechanism"].str.endswith("inverted")
+    return _of_matrix(table) | {"mechanism": table["mechanism"], "where": own}
+
+
+def _designed(table: pd.DataFrame) -> Cases:
+    """Read matrices that are designed for requirements, an epsilon among them."""
+    kinds = np.where(table["requirements"].str.contains(INVARIANT), f", {INVARIANT}", "")
+    return _of_matrix(table) | {
+        "mechanism": [f"designed{kind}" for kind in kinds],
+        "of": _said(table, attribute="{}", loss="least {}"),
+    }
+
+
+def _of_matrix(table: pd.DataFrame, exact: str = "exact_epsilon") -> Cases:
+    return {
+        "claim": OF_PARITY,
+        "setting": _said(table, epsilon="ε = {:g}"),
+        "unit": "report of an attribute, the matrix given",
+        "claimed_epsilon": table["epsilon"],
+        "exact_epsilon": table[exact],
+        "holds": table[exact] <= table["epsilon"] * (1 + WRITTEN),
+        "of": table["attribute"],
+    }
+
+
+def _whole_file(column: str, matrix: str) -> Callable[[pd.DataFrame], Cases]:
+    """Return what reads invariant matrices as what they are made of: the file ([pram], 2)."""
+
+    def read(table: pd.DataFrame) -> Cases:
+        return _of_matrix(table, column) | {
+            "mechanism": table["mechanism"],
+            "claim": f"ε of the matrix, taken for the file's, {matrix}",
+            "unit": "record of the file that the matrix is made of",
+        }
+
+    return read
+
+
+def _posteriors(table: pd.DataFrame) -> Cases:
+    """Read what a report can say of a set of categories, at the true shares ([pram], (3.11))."""
+    first = ~table.duplicated(["attribute", "p"])  # the largest factor is of all priors of a row
+    factors = np.log(table["largest_factor"])
+    return {
+        "mechanism": "randomized_response",
+        "claim": "posterior over prior at most the parity (3.11)",
+        "setting": _said(table, p="p = {:g}"),
+        "unit": "any set of categories, at the file's shares",
+        "claimed_epsilon": table["epsilon"],
+        "exact_epsilon": factors,
+        "holds": factors <= table["epsilon"] * (1 + WRITTEN),
+        "of": table["attribute"],
+        "where": first,
+    }
+
+
+def _theorem(composed: bool) -> Callable[[pd.DataFrame], Cases]:
+    """Return what reads Theorem 4.1 ([rrba]): of the protocol, or counted once an answer."""
+    ending = "_composed" if composed else ""
+
+    def read(table: pd.DataFrame) -> Cases:
+        several = table["answers"] > 1
+        settings = _said(table, p="p = {:g}", table="table {}", floor="w = {:g}")
+        tables = _said(table, dataset="{}", cells="{} cells", answers="{} answers")
+        return {
+            "mechanism": "rrba",
+            "claim": f"{THEOREM}, counted once an answer" if composed else THEOREM,
+            "setting": settings,
+            "unit": table["unit"],
+            "claimed_epsilon": table[f"claimed{ending}"],
+            "exact_epsilon": table["exact"],
+            "holds": table[f"holds{ending}"],
+            "of": tables,
+            "where": several if composed else True,
+        }
+
+    return read
+
+
+def _individual(table: pd.DataFrame) -> Cases:
+    """Read the audit of [idp], a claim a reading of Definition 3.
+
+    A case is a k, a domain factor and an attribute. Bounds that are measured in released numbers
+    are left out: they depend on the draws, and exceed none that is computed.
+    """
+    return _of_numbers(table) | {
+        "mechanism": table["method"],
+        "setting": _said(table.replace({"dataset": DATASETS}), dataset="{}", epsilon="ε = {:g}"),
+    }
+
+
+def _of_numbers(table: pd.DataFrame) -> Cases:
+    readings = {how: name for name, how in READINGS.items()}
+    # DP forms no clusters; what holds them fixed holds the scale fixed.
+    formed = table["clusters"].replace({"none": "formed anew"})
+    pairs = zip(table["reading"], formed, table["domain"], strict=True)
+    claims = [
+        f"Definition 3, {readings[reading, clusters]}"
+        + (f", domain {FROM_DATA}" if domain == FROM_DATA else "")
+        for reading, clusters, domain in pairs
+    ]
+    together = (table["unit"] == "attribute") & (table["attribute"] == ALL)
+    cases = _said(table, k="{}", domain_factor="{}", attribute="{}")
+    record = table["unit"] == "record"
+    return {
+        "claim": claims,
+        "unit": np.where(together, ALL, table["unit"]),
+        "claimed_epsilon": table["claimed_epsilon"],
+        "exact_epsilon": table["exact_or_lower_bound"],
+        "kind": table["kind"],
+        "holds": table["holds"],
+        "of": _said(table.assign(attribute=table["attribute"].where(~record, "")), **WORST),
+        "case": np.where(record, _said(table, k="{}", domain_factor="{}"), cases),
+        "where": ~noted(table, CERTIFICATE),
+    }
+
+
+READERS: Sequence[tuple[str, str, Callable[[pd.DataFrame], Cases]]] = (
+    ("multirr", "multirr_audit", _multirr),
+    ("multirr", "multirr_waiver", _waiver),
+    ("pram", "pram_variance", _matrices),
+    ("pram", "pram_design", _designed),
+    ("pram", "pram_whole_file", _whole_file("whole_file_epsilon", "kept secret")),
+    ("pram", "pram_whole_file", _whole_file("published_epsilon", "published")),
+    ("pram", "pram_worst_sets", _posteriors),
+    ("idp", "idp_audit", _individual),
+    ("rrba", "rrba_epsilon", _theorem(composed=False)),
+    ("rrba", "rrba_epsilon", _theorem(composed=True)),
+)
+"""The papers' tables of claims, by key, and how each is read."""
+
+
+# -- releases --------------------------------------------------------------------------------------
+
+
+def _categorical(audited: pd.DataFrame) -> Cases:
+    return _taken(audited, *_EPSILONS, "unit", "of") | {
+        "claim": STATED,
+        "setting": _said(audited, matrix="matrix {}", p="p = {:g}", t_v="T_v = {:.0f}"),
+    }
+
+
+def _numeric(audited: pd.DataFrame) -> Cases:
+    """Read the audit of a release of numbers, which says itself what fails."""
+    read = _of_numbers(audited) | {"setting": _said(audited, epsilon="ε = {:g}")}
+    if (audited["method"] == "numeric_dp").all():
+        read["claim"] = STATED  # whatever is held fixed
+    return read
