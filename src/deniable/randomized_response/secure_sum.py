@@ -183,6 +183,11 @@ class Party:
         total = int(network.received(seat).sum(dtype=np.int64)) + self._kept
         network.broadcast(seat, (total + self._contribution()) % network.modulus)
 
+    @staticmethod
+    def all_at_once(parties: "Sequence[Party]", network: Network, source: RandomSource) -> None:
+        """Take steps 1 to 3 for parties that all keep to the protocol."""
+        network.exchange([party._indicator for party in parties], source)
+
     def _shares(self, network: Network, source: RandomSource) -> Codes:
         shares = np.empty(network.parties, dtype=np.int64)
         shares[:-1] = source.integers(0, network.modulus, network.parties - 1)
@@ -214,7 +219,7 @@ def secure_sum(parties: Sequence[Party], source: RandomSource, what: str = "the 
     """
     network = Network(len(parties))
     if len(parties) <= AT_ONCE and all(type(party) is Party for party in parties):
-        network.exchange([party._indicator for party in parties], source)
+        Party.all_at_once(parties, network, source)
         return network
     for seat, party in enumerate(parties):
         party.send(seat, network, source)
