@@ -121,12 +121,14 @@ class Network:
         """Deliver a number to all."""
         self._broadcasts[seat] = value
 
-    def exchange(self, indicators: Sequence[int], source: RandomSource) -> None:
+    def exchange(self, parties: "Sequence[Party]", source: RandomSource) -> None:
         """Deliver what parties send that all keep to the protocol, drawn as they draw in turn."""
         free = self.parties - 1
         drawn = source.integers(0, self.modulus, self.parties * free).reshape(self.parties, free)
         shares = np.column_stack([drawn, -drawn.sum(axis=1) % self.modulus])
-        self._broadcasts[:] = (shares.sum(axis=0) + np.asarray(indicators)) % self.modulus
+        totals = shares.sum(axis=0).tolist()
+        replies = zip(parties, totals, strict=True)
+        self._broadcasts[:] = [party.reply(total, self.modulus) for party, total in replies]
         np.fill_diagonal(shares, 0)
         self._shares[:] = shares
 
@@ -181,12 +183,11 @@ class Party:
     def answer(self, seat: int, network: Network) -> None:
         """Step 3: broadcast the sum of the shares that came, the one kept and the indicator."""
         total = int(network.received(seat).sum(dtype=np.int64)) + self._kept
-        network.broadcast(seat, (total + self._contribution()) % network.modulus)
+        network.broadcast(seat, self.reply(total, network.modulus))
 
-    @staticmethod
-    def all_at_once(parties: "Sequence[Party]", network: Network, source: RandomSource) -> None:
-        """Take steps 1 to 3 for parties that all keep to the protocol."""
-        network.exchange([party._indicator for party in parties], source)
+    def reply(self, total: int, modulus: int) -> int:
+        """Return what is broadcast, given the sum of the shares that came and the one kept."""
+        return (total + self._contribution()) % modulus
 
     def _shares(self, network: Network, source: RandomSource) -> Codes:
         shares = np.empty(network.parties, dtype=np.int64)
@@ -219,7 +220,7 @@ def secure_sum(parties: Sequence[Party], source: RandomSource, what: str = "the 
     """
     network = Network(len(parties))
     if len(parties) <= AT_ONCE and all(type(party) is Party for party in parties):
-        Party.all_at_once(parties, network, source)
+        network.exchange(parties, source)
         return network
     for seat, party in enumerate(parties):
         party.send(seat, network, source)
