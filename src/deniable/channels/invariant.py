@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scipy import optimize
 from scipy.sparse import csgraph
 
-from deniable.arrays import Counts, Floats
+from deniable.arrays import Counts, Floats, Positions
 from deniable.channels import Channel, DenseChannel, KeepOrReplace
 from deniable.channels.base import distribution, refuse_no_records
 from deniable.errors import ChannelError
@@ -90,8 +90,11 @@ def two_step_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> DenseCh
     if pi.size == 1:
         return DenseChannel(np.ones((1, 1)))
 
+    largest, second = np.argsort(pi)[[-1, -2]]
+    other = np.where(np.arange(pi.size) == largest, second, largest)
+
     def beyond(first: float) -> float:
-        return _largest_excess(pi, first) - math.expm1(epsilon)
+        return _largest_excess(pi, other, first) - math.expm1(epsilon)
 
     first = LARGEST_FIRST_EPSILON
     if beyond(first) > 0:
@@ -109,12 +112,13 @@ def _generalized(size: int, epsilon: float) -> DenseChannel:
     return DenseChannel(odds / odds.sum(axis=1, keepdims=True))
 
 
-def _largest_excess(pi: Floats, first_epsilon: float) -> float:
-    """Return exp(epsilon) - 1 of the two-step matrix of generalized randomized response."""
+def _largest_excess(pi: Floats, other: Positions, first_epsilon: float) -> float:
+    """Return exp(epsilon) - 1 of the two-step matrix of generalized randomized response.
+
+    `other` says of each category which other one has the largest share.
+    """
     a, t = -math.expm1(-first_epsilon), math.exp(-first_epsilon)
     lambdas = a * pi + t
-    first, second = np.argsort(pi)[[-1, -2]]
-    other = np.where(np.arange(pi.size) == first, second, first)
     rise = a**2 * (pi[other] + t * (1 - pi)) / (lambdas * lambdas[other])
     base = np.sum(t**2 / lambdas) + a * t * (1 / lambdas + 1 / lambdas[other])
     return float(np.max((rise / base)[pi > 0]))

@@ -24,6 +24,7 @@ the smallest sum of squares. `reconstruct_printed` keeps the printed form for co
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import Literal
 
@@ -186,19 +187,30 @@ def _basis(
     An effect of a margin is spread evenly over what the margin sums. Its places are the same in
     whichever order tables name their attributes.
     """
-    shape, blocks, found = [sizes[name] for name in names], [], []
-    for count in range(1, len(names) + 1):
-        for subset in combinations(range(len(names)), count):
-            blocks.append(effect_columns(shape, subset, [1 / size for size in shape]))
-            own = [names[axis] for axis in subset]
-            canonical = tuple(sorted(own))
-            if canonical not in effects:
-                free = [sizes[name] - 1 for name in canonical]
-                first = sum(each.size for each in effects.values())
-                effects[canonical] = first + np.arange(math.prod(free)).reshape(free)
-            order = [canonical.index(name) for name in own]
-            found.append(np.transpose(effects[canonical], order).reshape(-1))
-    return np.hstack(blocks), np.concatenate(found)
+    shape, found = tuple(sizes[name] for name in names), []
+    for subset in _subsets(len(names)):
+        own = [names[axis] for axis in subset]
+        canonical = tuple(sorted(own))
+        if canonical not in effects:
+            free = [sizes[name] - 1 for name in canonical]
+            first = sum(each.size for each in effects.values())
+            effects[canonical] = first + np.arange(math.prod(free)).reshape(free)
+        order = [canonical.index(name) for name in own]
+        found.append(np.transpose(effects[canonical], order).reshape(-1))
+    return _all_effects(shape), np.concatenate(found)
+
+
+def _subsets(attributes: int) -> list[tuple[int, ...]]:
+    """Return the axes of the margins of a table, smaller margins first."""
+    counts = range(1, attributes + 1)
+    return [axes for count in counts for axes in combinations(range(attributes), count)]
+
+
+@lru_cache(maxsize=64)
+def _all_effects(shape: tuple[int, ...]) -> Floats:
+    """Return the effects of all margins of a table of a shape, in columns; not to be written to."""
+    spread = [1 / size for size in shape]
+    return np.hstack([effect_columns(shape, axes, spread) for axes in _subsets(len(shape))])
 
 
 def _sizes(tables: Sequence[NoisyTable]) -> dict[str, int]:

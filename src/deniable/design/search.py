@@ -31,6 +31,8 @@ from deniable.design.starts import feasible_forms, first_matrices, labelled
 
 COARSE, FINE = 1e-2, 1e-10
 """Precisions of the descents: of all starts, and of the best."""
+ALIKE = 1e-3
+"""Starts whose entries differ by no more descend to the same matrix."""
 CANDIDATES = 3
 BINDS = 1e-6
 TO_CENTRE = 0.05  # a start is mixed with this share of a matrix well inside
@@ -166,12 +168,13 @@ def _descended(loss: InverseVariance, inside: Interior, starts: Sequence[Floats]
     """Return the local minima of all starts, those of the best found to the end."""
     points = [inside.inside(P, TO_CENTRE) for P in starts]
     values = [loss.scale(inside.matrix(x)) for x in points]
-    hopeful = [
-        x for x, value in zip(points, values, strict=True) if value <= HOPELESS * min(values)
-    ]
+    hopeful: list[Floats] = []
+    for x, value in zip(points, values, strict=True):
+        new = all(np.abs(x - other).max() > ALIKE for other in hopeful)
+        if new and value <= HOPELESS * min(values) < math.inf:
+            hopeful.append(x)
     descent = Descent(loss, inside)
-    rough = [descent.run(x, COARSE) for x in hopeful if math.isfinite(min(values))]
-    rough.sort(key=lambda minimum: minimum.value)
+    rough = sorted((descent.run(x, COARSE) for x in hopeful), key=lambda minimum: minimum.value)
     finalists = rough[:1]
     for minimum in rough[1:]:
         another = minimum.value > finalists[-1].value * (1 + 1e-6)

@@ -50,6 +50,7 @@ Message = Literal["share", "broadcast"]
 NOTHING = -1  # where no message arrived
 FEWEST_PARTIES = 3  # of two, each learns the other's indicator from the count
 MOST_PARTIES = 10_000  # 400 MB of shares a sum
+AT_ONCE = 1_000  # parties whose shares are drawn together
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,17 @@ class Network:
         """Deliver a number to all."""
         self._broadcasts[seat] = value
 
+    def exchange(self, parties: "Sequence[Party]", source: RandomSource) -> None:
+        """Deliver what parties send that all keep to the protocol, drawn as they draw in turn."""
+        free = self.parties - 1
+        drawn = source.integers(0, self.modulus, self.parties * free).reshape(self.parties, free)
+        shares = np.column_stack([drawn, -drawn.sum(axis=1) % self.modulus])
+        totals = shares.sum(axis=0).tolist()
+        replies = zip(parties, totals, strict=True)
+        self._broadcasts[:] = [party.reply(total, self.modulus) for party, total in replies]
+        np.fill_diagonal(shares, 0)
+        self._shares[:] = shares
+
     def missing(self, message: Message) -> list[int]:
         """Return the seats of the parties of which somebody lacks the share, or the broadcast."""
         arrived = self._shares if message == "share" else self._broadcasts[:, None]
@@ -171,7 +183,11 @@ class Party:
     def answer(self, seat: int, network: Network) -> None:
         """Step 3: broadcast the sum of the shares that came, the one kept and the indicator."""
         total = int(network.received(seat).sum(dtype=np.int64)) + self._kept
-        network.broadcast(seat, (total + self._contribution()) % network.modulus)
+        network.broadcast(seat, self.reply(total, network.modulus))
+
+    def reply(self, total: int, modulus: int) -> int:
+        """Return what is broadcast, given the sum of the shares that came and the one kept."""
+        return (total + self._contribution()) % modulus
 
     def _shares(self, network: Network, source: RandomSource) -> Codes:
         shares = np.empty(network.parties, dtype=np.int64)
@@ -203,6 +219,9 @@ def secure_sum(parties: Sequence[Party], source: RandomSource, what: str = "the 
     2
     """
     network = Network(len(parties))
+    if len(parties) <= AT_ONCE and all(type(party) is Party for party in parties):
+        network.exchange(parties, source)
+        return network
     for seat, party in enumerate(parties):
         party.send(seat, network, source)
     _refuse_missing("share", parties, network, what)

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from tests.papers.rrba.claim_tables import Tables, holding, scaled
 
-from deniable.papers.rrba.claims.decided import CLAIMS, decide
+from deniable.papers.rrba.claims.decided import CLAIMS, decide, evidence_of
 from deniable.papers.rrba.claims.tables import accuracies
-from deniable.study import SENTENCE_COLUMNS, Given
+from deniable.study import SENTENCE_COLUMNS, Given, by_sentence, decide_claims
 from deniable.study.claims import claim_columns
 
 # What exact values say, whatever the tables.
@@ -30,20 +30,28 @@ EXACT = {
 }
 
 
-def sentences(tables: Tables) -> dict[str, str]:
-    found = decide(Given(tables=tables))["rrba_claims"]
+def sentences(readings: pd.DataFrame) -> dict[str, str]:
+    found = by_sentence(readings)
     return dict(zip(found["claim"], found["verdict"], strict=True))
 
 
-def claims(tables: Tables) -> pd.DataFrame:
-    return decide(Given(tables=tables))["rrba_claim_readings"]
+def claims(tables: Tables, *names: str) -> pd.DataFrame:
+    """Return the readings of some claims, or of all."""
+    chosen = [each for each in CLAIMS if each.id in names] if names else CLAIMS
+    return decide_claims(chosen, evidence_of(tables), "reading")
 
 
-def decided(tables: Tables) -> dict[tuple[str, str], str]:
-    found = claims(tables)
+def verdicts(found: pd.DataFrame) -> dict[tuple[str, str], str]:
     return dict(
         zip(zip(found["claim"], found["reading"], strict=True), found["verdict"], strict=True)
     )
+
+
+def decided(tables: Tables, name: str) -> dict[str, str]:
+    """Return the verdict on a claim by reading."""
+    found = {reading: verdict for (_, reading), verdict in verdicts(claims(tables, name)).items()}
+    assert found, f"{name} is not decided"
+    return found
 
 
 def test_every_claim_has_a_row_in_the_order_of_the_text() -> None:
@@ -56,7 +64,8 @@ def test_every_claim_has_a_row_in_the_order_of_the_text() -> None:
     assert not readings.duplicated(["claim", "reading"]).any()
     assert readings["figure"].str.len().min() > 0
     assert (readings["support"] + readings["contradict"] <= readings["comparisons"]).all()
-    assert dict(zip(rows["claim"], rows["verdict"], strict=True)) == sentences(holding())
+    pd.testing.assert_frame_equal(readings, claims(holding()))
+    assert dict(zip(rows["claim"], rows["verdict"], strict=True)) == sentences(readings)
 
 
 def test_each_claim_is_of_a_kind_and_readings_are_of_one_sentence() -> None:
@@ -73,11 +82,12 @@ def test_each_claim_is_of_a_kind_and_readings_are_of_one_sentence() -> None:
 
 
 def test_claims_hold_where_the_tables_say_so() -> None:
-    found = decided(holding())
+    readings = claims(holding())
+    found = verdicts(readings)
     assert {key: verdict for key, verdict in found.items() if key in EXACT} == EXACT
     others = {key: verdict for key, verdict in found.items() if key not in EXACT}
     assert set(others.values()) == {"holds"}, [k for k, v in others.items() if v != "holds"]
-    of_rows = {claim: v for claim, v in sentences(holding()).items() if v != "holds"}
+    of_rows = {claim: v for claim, v in sentences(readings).items() if v != "holds"}
     assert of_rows.pop("efficient_if_close") == "depends on the reading"
     assert set(of_rows.values()) == {"fails"}
     assert of_rows.keys() <= {claim for claim, _ in EXACT}
@@ -87,9 +97,7 @@ def test_claims_hold_where_the_tables_say_so() -> None:
 
 
 def verdicts_of(tables: Tables, name: str) -> set[str]:
-    found = {v for (claim, _), v in decided(tables).items() if claim == name}
-    assert found, f"{name} is not decided"
-    return found
+    return set(decided(tables, name).values())
 
 
 @pytest.mark.parametrize(
@@ -112,8 +120,7 @@ def test_claims_at_equal_epsilon_fail(name: str) -> None:
     table = holding()["rrba_equal"]
     worse = scaled(table, table["method"].str.startswith("rrba"), 10.0)
     worse = scaled(worse, worse["method"] == "rrba_uniform", 0.01 if "coins" in name else 1.0)
-    found = decided(holding() | {"rrba_equal": worse})
-    of_claim = {reading: v for (claim, reading), v in found.items() if claim == name}
+    of_claim = decided(holding() | {"rrba_equal": worse}, name)
     printed = {reading for reading in of_claim if reading.startswith("p and epsilon as printed")}
     assert len(printed) == (2 if name == "wins_over_laplace" else 0)
     assert {of_claim[reading] for reading in printed} <= {"holds"}
@@ -135,8 +142,7 @@ def test_claims_of_what_converges_fail(name: str, rows: Any) -> None:
     changed = table.copy()
     place = rows(table) & (table["measure"] == "converged")
     changed.loc[place, "mean"] = 1 - changed.loc[place, "mean"]
-    found = decided(holding() | {"rrba_fig6": changed})
-    assert {v for (claim, _), v in found.items() if claim == name} == {"fails"}
+    assert verdicts_of(holding() | {"rrba_fig6": changed}, name) == {"fails"}
 
 
 def test_smaller_p_may_converge_at_smaller_blocks() -> None:
@@ -211,7 +217,7 @@ def test_what_lasts_until_the_end_is_of_the_end() -> None:
     tables = holding() | {"rrba_fig5": late}
     for name in ("small_blocks_early", "alike_in_all_data"):
         assert verdicts_of(tables, name) == {"undecided"}
-    found = claims(tables).set_index("claim").loc["small_blocks_early"]
+    found = claims(tables, "small_blocks_early")
     assert found["figure"].str.endswith("leaves 36 of 36 open").all()
 
 
@@ -263,13 +269,11 @@ def test_what_was_fitted_supports_nothing_and_may_contradict() -> None:
     table = holding()["rrba_table3"]
     fitted = table.assign(verdict=table["method"].map({"rrba": "fitted"}).fillna("agrees"))
     name, equal = "better_than_laplace_and_mcindep", "equal exact epsilon"
-    found = decided(holding() | {"rrba_table3": fitted})
-    of_table = {v for (claim, r), v in found.items() if claim == name and not r.startswith(equal)}
-    assert of_table == {"undecided"}
+    found = decided(holding() | {"rrba_table3": fitted}, name)
+    assert {v for r, v in found.items() if not r.startswith(equal)} == {"undecided"}
     worse = scaled(fitted, (table["method"] == "rrba") & (table["hypothesis"] == "H1"), 0.3)
-    found = decided(holding() | {"rrba_table3": worse})
-    of_table = {v for (claim, r), v in found.items() if claim == name and not r.startswith(equal)}
-    assert of_table == {"fails"}
+    found = decided(holding() | {"rrba_table3": worse}, name)
+    assert {v for r, v in found.items() if not r.startswith(equal)} == {"fails"}
 
 
 def test_a_margin_of_ours_is_told() -> None:
@@ -300,20 +304,21 @@ def test_claims_about_missing_cells_are_undecided_and_say_why() -> None:
         "rrba_power": tables["rrba_power"].iloc[:0],
         "rrba_table3": tables["rrba_table3"].query("n == 5000"),
     }
-    assert sentences(less).keys() == {each.id for each in CLAIMS}
-    assert {claim for claim, verdict in sentences(less).items() if verdict == "undecided"} == {
+    found = claims(less)
+    of_rows = sentences(found)
+    assert of_rows.keys() == {each.id for each in CLAIMS}
+    assert {claim for claim, verdict in of_rows.items() if verdict == "undecided"} == {
         *("wins_everywhere_at_half", "none_at_small_p", "some_at_0.139", "same_at_0.295"),
         *("better_than_laplace_and_mcindep", "robust_as_values_grow"),
         *("robust_in_sparse_data", "others_invalid_in_sparse_data"),
     }
-    found = claims(less)
     lacking = found[found["comparisons"] == 0]
     assert set(lacking["verdict"]) == {"undecided"}
     assert lacking["figure"].str.startswith("the tables lack ").all()
     sparse = lacking.loc[lacking["claim"] == "robust_in_sparse_data", "figure"]
     assert set(sparse) == {"the tables lack tables with at most 30 records a cell"}
     one_k = tables | {"rrba_table3": tables["rrba_table3"].query("k == 2 or effect != .2")}
-    found = claims(one_k).query("claim == 'robust_as_values_grow' and comparisons == 0")
+    found = claims(one_k, "robust_as_values_grow").query("comparisons == 0")
     assert set(found["figure"]) == {"the tables lack two k with the same n and effect"}
 
 

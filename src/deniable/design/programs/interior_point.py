@@ -22,6 +22,7 @@ from deniable.design.programs.requirements import Polytope, padded
 
 FIRST_WEIGHT = 0.1  # of the barrier: this share of the loss, divided by the constraints
 DECREASE = 0.2
+FAST = 10.0  # a weight falls to its power 1.5, times the root of this, where that is less
 TO_BOUNDARY = 0.99
 CENTRED = 10.0  # a step is near enough to the central path at this multiple of the weight
 DUAL_SAFEGUARD = 1e8
@@ -90,7 +91,7 @@ class Interior:
 
     @cached_property
     def _wide_rows(self) -> Floats:
-        return np.asarray(self.left[self._products[3]].toarray())
+        return self.rows[self._products[3]]
 
     def matrix(self, x: Floats) -> Floats:
         """Return the matrix of a point given by its free variables."""
@@ -98,9 +99,14 @@ class Interior:
         entries[self.free_entries] = x[: self.free_entries.size]
         return entries.reshape(self.polytope.size, self.polytope.size)
 
+    @cached_property
+    def rows(self) -> Floats:
+        """A as a dense matrix: of so few entries products with it are sooner made."""
+        return np.asarray(self.left.toarray())
+
     def slacks(self, x: Floats) -> Floats:
         """Return b - A x."""
-        return np.asarray(self.right - self.left @ x)
+        return np.asarray(self.right - self.rows @ x)
 
     def inside(self, P: Floats, share: float) -> Floats:
         """Return a point inside that is mixed of a matrix and, to a share, of the centre.
@@ -115,7 +121,7 @@ class Interior:
         missing = self.equal_right - self.equal_left @ target
         target = target + scaled.T @ np.linalg.solve(scaled @ self.equal_left.T, missing)
         way = target - self.centre
-        room, used = self.slacks(self.centre), self.left @ way
+        room, used = self.slacks(self.centre), self.rows @ way
         reach = float(np.min(np.where(used > 0, room / np.maximum(used, 1e-300), np.inf)))
         return np.asarray(self.centre + (1 - share) * min(reach, 1.0) * way)
 
@@ -242,7 +248,7 @@ class Descent:
             step = self._newton(model, x, duals, weight, damping)
             damping = step.damping
             slacks = inner.slacks(x)
-            ds = -(inner.left @ step.change)
+            ds = -(inner.rows @ step.change)
             dz = weight / slacks - duals - duals / slacks * ds
             move = self._line_search(x, step, to_boundary(slacks, ds), weight)
             x = x + move * step.change
@@ -254,7 +260,7 @@ class Descent:
             if move == 0 or step.decrement <= CENTRED * weight:
                 if weight <= precision * unit:
                     break
-                weight *= DECREASE
+                weight *= min(DECREASE, math.sqrt(FAST * weight / unit))
         P = inner.matrix(x)
         return LocalMinimum(P, self.loss.value(P), x)
 
@@ -266,7 +272,7 @@ class Descent:
         count = inner.free_entries.size
         gradient = np.zeros(x.size)
         gradient[:count] = model.gradient.ravel()[inner.free_entries]
-        gradient = gradient + inner.left.T @ (weight / slacks)
+        gradient = gradient + (weight / slacks) @ inner.rows
         hessian = inner.curvature(duals / slacks)
         unit = 1 / np.sqrt(np.diagonal(hessian))
         scales = np.outer(unit, unit)
@@ -280,7 +286,7 @@ class Descent:
         )
         factor, damping = _factorised(hessian, concave, scales, damping / 2)
         right = np.column_stack([gradient * unit, equal.T])
-        solved = linalg.cho_solve(factor, right, check_finite=False)
+        solved, _ = linalg.lapack.dpotrs(factor, right, lower=True)
         gap = inner.equal_right - inner.equal_left @ x
         multipliers = np.linalg.solve(equal @ solved[:, 1:], -equal @ solved[:, 0] - gap)
         dx = -(solved[:, 0] + solved[:, 1:] @ multipliers) * unit
@@ -307,7 +313,7 @@ class Descent:
 
 def _factorised(
     hessian: Floats, concave: Floats, scales: Floats, damping: float
-) -> tuple[tuple[Floats, bool], float]:
+) -> tuple[Floats, float]:
     """Return the Cholesky factor of a Hessian without as much of its concave part as it takes."""
     count = len(concave)
     damping, ridge = damping if damping >= LEAST_DAMPING else 0.0, 0.0
@@ -317,13 +323,14 @@ def _factorised(
             damped[:count, :count] += damping * scales[:count, :count] * concave
         if ridge:
             damped[np.diag_indices(len(damped))] += ridge
-        try:
-            return linalg.cho_factor(damped, overwrite_a=True, check_finite=False), damping
-        except linalg.LinAlgError:
-            if damping < 1:
-                damping = min(max(2 * damping, 2 * LEAST_DAMPING), 1.0)
-            else:  # convex but for rounding
-                ridge = max(10 * ridge, 1e-10)
+        # The matrix is symmetric: its transpose is it, in LAPACK's order.
+        factor, failed = linalg.lapack.dpotrf(damped.T, lower=True, clean=False, overwrite_a=True)
+        if not failed:
+            return factor, damping
+        if damping < 1:
+            damping = min(max(2 * damping, 2 * LEAST_DAMPING), 1.0)
+        else:  # convex but for rounding
+            ridge = max(10 * ridge, 1e-10)
 
 
 def _weight_changes(model: Expansion, interior: Interior, dx: Floats, weight: float) -> Floats:

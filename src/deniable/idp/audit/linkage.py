@@ -127,7 +127,8 @@ class _File:
             scores = np.zeros((own.size, self.true.shape[1]))
             for j, (values, places) in enumerate(self.distinct):
                 # Records of a cluster share a value: what depends on it is worked out once.
-                scores += score(j, np.abs(self.true[j, own, None] - values))[:, places]
+                each = score(j, np.abs(self.true[j, own, None] - values))
+                scores += each.take(places, axis=1)
             best = scores.min(axis=1, keepdims=True)
             alike = scores <= best + 1e-9 * (1.0 + np.abs(best))
             found += float((alike[np.arange(own.size), own] / alike.sum(axis=1)).sum())

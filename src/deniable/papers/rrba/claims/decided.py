@@ -8,7 +8,7 @@ trial share their true tables: this makes tests between them conservative.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
@@ -298,7 +298,12 @@ def decide(given: Given) -> dict[str, pd.DataFrame]:
     ``rrba_claims``: a row a sentence, `deniable.study.SENTENCE_COLUMNS`; ``rrba_claim_readings``: a
     row a sentence and reading, `deniable.study.claim_columns`.
     """
-    tables = given.tables
+    readings = decide_claims(CLAIMS, evidence_of(given.tables), "reading")
+    return {"rrba_claims": by_sentence(readings), "rrba_claim_readings": readings}
+
+
+def evidence_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[Evidence]]:
+    """Return what there is to look at, by the names that the claims are about."""
     distances = pd.concat([tables["rrba_table4"], tables["rrba_table5"]])
     equal = tables["rrba_equal"]
     evidence = {
@@ -311,6 +316,4 @@ def decide(given: Given) -> dict[str, pd.DataFrame]:
     source = "surrogate" if "surrogate" in sources else source_of(distances)
     evidence["distances and equal"] = [Evidence((), source, (distances, equal))]
     evidence |= convergence.evidence_on_convergence(tables["rrba_fig5"], tables["rrba_fig6"])
-    evidence |= of_tables.evidence_on_tests(tables["rrba_table3"], tables["rrba_power"])
-    readings = decide_claims(CLAIMS, evidence, "reading")
-    return {"rrba_claims": by_sentence(readings), "rrba_claim_readings": readings}
+    return evidence | of_tables.evidence_on_tests(tables["rrba_table3"], tables["rrba_power"])

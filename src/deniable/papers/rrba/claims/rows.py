@@ -36,7 +36,7 @@ def matched(firsts: pd.DataFrame, seconds: pd.DataFrame, keys: Sequence[str]) ->
     key_of = itemgetter(*keys)
     by_key = {key_of(row): row for row in rows_of(seconds)}
     found: list[Pair] = [
-        (row, by_key[key_of(row)]) for row in rows_of(firsts) if key_of(row) in by_key
+        (row, by_key[key]) for row in rows_of(firsts) if (key := key_of(row)) in by_key
     ]
     if not found:
         raise LookupError(f"rows to compare with the same {', '.join(keys)}")
