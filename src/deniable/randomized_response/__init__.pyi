@@ -6,6 +6,7 @@ from .adjustment import (
     weighted_table as weighted_table,
 )
 from .assessment import (
+    AssessmentProtocol as AssessmentProtocol,
     PairReports as PairReports,
     SecureSum as SecureSum,
     assessment_protocol as assessment_protocol,
@@ -42,6 +43,7 @@ from .protocols import (
     Protocol as Protocol,
     claimed_epsilon as claimed_epsilon,
     cluster_channel as cluster_channel,
+    composed_epsilon as composed_epsilon,
     refuse_too_large as refuse_too_large,
     rr_channel as rr_channel,
     rr_clusters as rr_clusters,
