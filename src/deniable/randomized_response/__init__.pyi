@@ -37,6 +37,7 @@ from .dependence import (
     dependences_from_tables as dependences_from_tables,
     pair_measures as pair_measures,
     shrink as shrink,
+    shrunk_joint as shrunk_joint,
 )
 from .protocols import (
     FEWEST_RECORDS_A_CELL as FEWEST_RECORDS_A_CELL,

@@ -316,15 +316,15 @@ LANES: Mapping[str, Lane] = {
             leaves=("protected.parquet", "protected.csv"),
         ),
         estimate=Step(
-            "release.categorical.estimates:estimated",
+            "release.categorical.pairs:estimated",
             reads=("channels.json", "protected.parquet"),
-            leaves=("estimates.csv",),
+            leaves=("estimates.csv", "pairs.csv"),
         ),
         later=("adjusted_weights.csv", "adjustment.json", "synthetic.parquet", "synthetic.csv"),
         check=Step(
             "release.categorical.check:checked",
             reads=(
-                *("channels.json", "protected.parquet", "estimates.csv"),
+                *("channels.json", "protected.parquet", "estimates.csv", "pairs.csv"),
                 *("adjusted_weights.csv", "synthetic.parquet"),
             ),
             leaves=("check.csv", "synthetic_check.csv"),

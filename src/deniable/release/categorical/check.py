@@ -148,8 +148,9 @@ def checked(
 ) -> dict[str, pd.DataFrame]:
     """Return a rehearsal's estimates, and what is made from them, beside the truth.
 
-    It left ``channels``, ``estimates``, ``protected``, ``synthetic`` and ``adjusted_weights``; the
-    seed is that of redraws. The truth is that of the records which answered for the file.
+    It left ``channels``, ``estimates``, ``pairs``, ``protected``, ``synthetic`` and
+    ``adjusted_weights``; the seed is that of redraws. The truth is that of the records which
+    answered for the file.
     """
     data = answering(made["channels"], data)
     protocol = StratifiedProtocol.from_json(made["channels"])
@@ -157,6 +158,7 @@ def checked(
     coverage = coverage_of_redraws(protocol, data, generator)
     weights = made["adjusted_weights"]["weight"].to_numpy()
     distances = distances_from_truth(protocol, data, made["protected"], made["synthetic"], weights)
+    distances["pairs"] = distances["attributes"].map(pair_distances(made["pairs"], data))
     bases = {mark: basis for basis, mark in SYNTHETIC_MARKS.items()}
     distances["synthetic_from"] = bases[made["synthetic"].marks["synthetic"]]
     return {
@@ -266,3 +268,17 @@ def distances_from_truth(
             | {file: float(np.abs(own - true).sum() / 2) for file, own in found.items()}
         )
     return pd.DataFrame(rows)
+
+
+def pair_distances(pairs: pd.DataFrame, data: Microdata) -> dict[str, float]:
+    """Return how far each two-way table, as `estimate_pairs` shrinks it, is from the true one.
+
+    By the pair's name, in total variation; NaN where nothing is estimated.
+    """
+    whole = pairs[pairs["stratum"] == ""]
+    return {
+        str(name): float(np.abs(table["shrunk"] - shares(data, tuple(name.split(" x ")))).sum() / 2)
+        if table["shrunk"].notna().all()
+        else math.nan
+        for name, table in whole.groupby("attributes", sort=False)
+    }
