@@ -43,6 +43,7 @@ from deniable.release.categorical.check import (
     check_against_truth,
     coverage_of_redraws,
     distances_from_truth,
+    pair_distances,
 )
 from deniable.release.categorical.design import designed, protect
 from deniable.release.categorical.estimates import (
@@ -51,6 +52,7 @@ from deniable.release.categorical.estimates import (
     estimate,
     synthesize_release,
 )
+from deniable.release.categorical.pairs import estimate_pairs
 from deniable.release.collection import design as release_rrba
 from deniable.release.collection.check import check_collection
 from deniable.release.collection.estimates import estimate_tables, fit_in_two_steps, make_consistent
@@ -362,6 +364,8 @@ def write_release(folder: Path, data: Microdata, kind: str) -> dict[str, Any]:
     write_table(folder / "estimates.csv", estimates)
     write_json(folder / "adjustment.json", describe_adjustment(described, protocol, adjusted))
     write_table(folder / "check.csv", check_against_truth(estimates, coverage))
+    pairs = pair_distances(estimate_pairs(protocol, reports), data)
+    checked["pairs"] = checked["attributes"].map(pairs)
     write_table(folder / "synthetic_check.csv", checked.assign(synthetic_from="clusters"))
     return described
 

@@ -57,7 +57,7 @@ class _Reports:
         of_cells = np.ravel_multi_index(
             [columns[self.domain.position(n)] for n in names], own.shape
         )
-        return (np.arange(own.size)[:, None] == of_cells).astype(float)
+        return np.asarray(np.arange(own.size)[:, None] == of_cells, dtype=float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ class _PairOfReports:
             told = float(one @ self.counts @ other)
         records = self.counts.sum()
         true = [1 - 2 * margin + np.sum(margin**2) for margin in (t, u)]
-        return max(told / records - float(true[0] @ joint @ true[1]), 0.0) / records
+        return max(told / records - float(true[0] @ joint @ true[1]), 0.0) / float(records)
 
 
 def estimate_pairs(
@@ -182,7 +182,7 @@ def estimate_pairs(
     return pd.concat(tables, ignore_index=True)
 
 
-def _columns(pairs: list[_PairOfReports], z: float) -> Mapping[str, Any]:
+def _columns(pairs: list[_PairOfReports], z: float) -> dict[str, Any]:
     """Return the estimates of strata together: sums weighted by the strata's shares."""
     whole = combined([pair.part for pair in pairs])
     shares = [pair.part.records / whole.records for pair in pairs]
@@ -202,7 +202,7 @@ def _by_attribute(
     protocol: StratifiedProtocol, reports: Microdata, stratum: tuple[str, ...], rows: Positions
 ) -> dict[str, _Reports]:
     """Return the reports of each attribute's block; a stratum attribute goes through as it is."""
-    found = {}
+    found: dict[str, _Reports] = {}
     for block in (*protocol.blocks, *((name,) for name in protocol.strata)):
         own = reports.project(block)
         if block[0] in protocol.strata:
