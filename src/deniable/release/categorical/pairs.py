@@ -137,9 +137,9 @@ class _PairOfReports:
                 for each, own, margin in sides
             )
             told = float(one @ self.counts @ other)
-        records = self.counts.sum()
+        records = float(self.counts.sum())
         true = [1 - 2 * margin + np.sum(margin**2) for margin in (t, u)]
-        return max(told / records - float(true[0] @ joint @ true[1]), 0.0) / float(records)
+        return max(told / records - float(true[0] @ joint @ true[1]), 0.0) / records
 
 
 def estimate_pairs(
