@@ -165,6 +165,7 @@ WRONG = [
     (f"{ANSWERS}.by", "secure_sum", f"{ANSWERS}.by: 'secure_sum'; allowed: true_records, attr"),
     (f"{ANSWERS}.respondents", "some", f"{ANSWERS}.respondents: 'some'; allowed: all, half"),
     (f"{ANSWERS}.respondents", ..., f"{ANSWERS}.respondents: missing; it must be given"),
+    ("releases[1].attributes", ["sex"], f"{ANSWERS}: 'sex' is the only attribute, so that there"),
     # Section 4.3 would have the epsilons of the pairs count once; nothing can be told so.
     (f"{ANSWERS}.waiver", True, f"{ANSWERS}.waiver: unknown option; allowed here: by, p, resp"),
     ("releases[1].ordinal", ["age"], "releases[1].ordinal[0]: 'age' is no attribute of the data"),

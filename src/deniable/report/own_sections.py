@@ -78,7 +78,9 @@ def _stated(privacy: pd.DataFrame) -> Row | None:
     """Count the epsilons that releases state, and those that the exact one does not exceed."""
     if not len(privacy):
         return None
-    own = privacy.loc[privacy["mechanism"].str.startswith("release "), "holds"]
+    released = privacy["mechanism"].str.startswith("release ")
+    # Where no finite epsilon is stated there is none to exceed.
+    own = privacy.loc[released & (privacy["claimed_epsilon"] < math.inf), "holds"]
     return {"kept": int(own.sum()), "of": len(own)} if len(own) else None
 
 
