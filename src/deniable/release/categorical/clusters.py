@@ -5,6 +5,10 @@ randomized answers (4.1, 4.3) they tell no more than the answers do. Who answers
 clusters and for the file, spends the sum of both epsilons; of a publicly drawn half of the
 respondents that answers for the clusters alone nobody answers twice, so that a person spends the
 larger of the two. Who is in which half rests on nothing but the draw and the record's number.
+
+What the file's part costs a whole record is the same for any clusters, so that both epsilons are
+fixed beforehand, although the second protocol follows from the first one's answers. That of one
+attribute in a ``joint`` cluster is stated for the clusters that formed.
 """
 
 import math
