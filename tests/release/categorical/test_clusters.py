@@ -89,8 +89,6 @@ def others_alike(domain: Domain, changed: str) -> list[list[int]]:
 def test_who_answers_twice_spends_what_both_answers_tell_together(
     by: str, mechanism: str, reading: str
 ) -> None:
-    if reading == "diagonal" and by.startswith("pairs"):
-        pytest.skip("as keep, with other numbers")
     release = settings(by, cluster_mechanism=mechanism, matrix=reading)
     said = described(release, records(300))
     assert any(len(each["attributes"]) == 2 for each in said["clusters"])
