@@ -31,7 +31,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.json"
 TABLES = "studies.multirr_tables"
 GRID = f"{TABLES}.grids[0]"
-PRAM = "releases[5].matrix"
+PRAM = "releases[4].matrix"
+ANSWERS = "releases[1].dependences"
 
 
 def placed(values: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
@@ -80,7 +81,7 @@ def settle(values: dict[str, Any]) -> Config:
     return config
 
 
-IDP, HISTOGRAMS = "releases[11]", "releases[9]"  # of Census
+IDP, HISTOGRAMS = "releases[13]", "releases[8]"  # of Census
 WRONG = [
     # what is put where, and what the one line must say of it
     ("seed", -1, "seed: -1; allowed: at least 0"),
@@ -160,6 +161,13 @@ WRONG = [
     ("releases[0].attributes", ["age"], "releases[0].attributes[0]: 'age' is no attribute of the"),
     ("releases[0].attributes", ["sex", "race", "sex"], "releases[0].attributes[2]: 'sex' is named"),
     ("releases[1].t_d", ..., "releases[1].t_d: missing; it must be given"),
+    ("releases[1].dependences", ..., "releases[1].dependences: missing; it must be given"),
+    (f"{ANSWERS}.by", "secure_sum", f"{ANSWERS}.by: 'secure_sum'; allowed: true_records, attr"),
+    (f"{ANSWERS}.respondents", "some", f"{ANSWERS}.respondents: 'some'; allowed: all, half"),
+    (f"{ANSWERS}.respondents", ..., f"{ANSWERS}.respondents: missing; it must be given"),
+    ("releases[1].attributes", ["sex"], f"{ANSWERS}: 'sex' is the only attribute, so that there"),
+    # Section 4.3 would have the epsilons of the pairs count once; nothing can be told so.
+    (f"{ANSWERS}.waiver", True, f"{ANSWERS}.waiver: unknown option; allowed here: by, p, resp"),
     ("releases[1].ordinal", ["age"], "releases[1].ordinal[0]: 'age' is no attribute of the data"),
     (
         "releases[3].attributes",
@@ -174,7 +182,7 @@ WRONG = [
     (f"{PRAM}.epsilon", 0, f"{PRAM}.epsilon: 0; allowed: above 0"),
     (f"{PRAM}.epsilon", 31.0, f"{PRAM}.epsilon: 31.0; allowed: at most 30"),
     (f"{PRAM}.retention", 0.5, f"{PRAM}.retention: unknown option; allowed here: kind, epsilon"),
-    ("releases[5].p", 0.5, "releases[5].p: unknown option; allowed here: name, data, attributes,"),
+    ("releases[4].p", 0.5, "releases[4].p: unknown option; allowed here: name, data, attributes,"),
     (PRAM, {"kind": "two_step"}, f"{PRAM}: neither of epsilon and retention given; allowed: one"),
     (
         PRAM,
@@ -188,36 +196,36 @@ WRONG = [
         f"{PRAM}.retention: with 0.2 race cannot be estimated (singular matrix); allowed: another",
     ),
     (PRAM, {"kind": "file", "files": {"sex": ""}}, f"{PRAM}.files.sex: ''; allowed: text th"),
-    ("releases[5].strata", ["sex", "age"], "releases[5].strata[1]: 'age' is no attribute"),
-    ("releases[5].strata", ["relationship"], "releases[5].strata[0]: 'relationship' is no "),
-    ("releases[5].strata", ["sex", "sex"], "releases[5].strata[1]: 'sex' is named twice; allowed"),
+    ("releases[4].strata", ["sex", "age"], "releases[4].strata[1]: 'age' is no attribute"),
+    ("releases[4].strata", ["relationship"], "releases[4].strata[0]: 'relationship' is no "),
+    ("releases[4].strata", ["sex", "sex"], "releases[4].strata[1]: 'sex' is named twice; allowed"),
     (
-        "releases[5].strata",
+        "releases[4].strata",
         ["workclass", "education", "marital-status", "race", "sex", "income"],
-        "releases[5].strata: all attributes of the release; allowed: to leave one to be randomized",
+        "releases[4].strata: all attributes of the release; allowed: to leave one to be randomized",
     ),
     (
-        "releases[5].joint",
+        "releases[4].joint",
         [["sex"]],
-        "releases[5].joint[0]: ['sex']; allowed: a list with at least 2 entries",
+        "releases[4].joint[0]: ['sex']; allowed: a list with at least 2 entries",
     ),
-    ("releases[5].joint", ["sex"], "releases[5].joint[0]: 'sex'; allowed: a list, such as"),
-    ("releases[5].joint", [["sex", "age"]], "releases[5].joint[0][1]: 'age' is no attrib"),
-    ("releases[5].joint", [["sex", "race", "sex"]], "releases[5].joint[0][2]: 'sex' is named"),
+    ("releases[4].joint", ["sex"], "releases[4].joint[0]: 'sex'; allowed: a list, such as"),
+    ("releases[4].joint", [["sex", "age"]], "releases[4].joint[0][1]: 'age' is no attrib"),
+    ("releases[4].joint", [["sex", "race", "sex"]], "releases[4].joint[0][2]: 'sex' is named"),
     (
-        "releases[5].joint",
+        "releases[4].joint",
         [["sex", "race"], ["income", "race"]],
-        "releases[5].joint[1][1]: 'race' is in joint[0] already; allowed: in one block",
-    ),
-    (
-        "releases[6].joint",
-        [["relationship", "sex"]],
-        "releases[6].joint[0][1]: 'sex' is a stratum attribute, released as it is; allowed: in st",
+        "releases[4].joint[1][1]: 'race' is in joint[0] already; allowed: in one block",
     ),
     (
         "releases[5].joint",
+        [["relationship", "sex"]],
+        "releases[5].joint[0][1]: 'sex' is a stratum attribute, released as it is; allowed: in st",
+    ),
+    (
+        "releases[4].joint",
         [["education", "workclass", "marital-status"]],
-        "releases[5].joint[0]: education x workclass x marital-status has 1,008 cells for 32,561 "
+        "releases[4].joint[0]: education x workclass x marital-status has 1,008 cells for 32,561 "
         "records; allowed: at most 300 cells, and at least 10 records a cell",
     ),
     (f"{IDP}.data", "adult", f"{IDP}.data: 'adult' is a categorical data set, but idp takes a"),
@@ -280,7 +288,8 @@ def test_every_disagreement_with_the_data_is_reported(config_values: dict[str, A
         ({"mechanism": "rr_joint", "attributes": ["sex"]}, "diagonal", 0.5),
         ({"mechanism": "rr_joint", "attributes": ["sex", "income"]}, "printed", 1 / 3),
         (
-            {"mechanism": "rr_clusters", "cluster_mechanism": "kronecker", "t_v": 50, "t_d": 0.1},
+            {"mechanism": "rr_clusters", "cluster_mechanism": "kronecker", "t_v": 50, "t_d": 0.1}
+            | {"dependences": {"by": "true_records"}},
             "diagonal",
             0.5,
         ),
@@ -446,13 +455,13 @@ def test_ordinal_attributes_of_a_release_must_be_among_its_own(
 
 
 def test_designed_matrices_are_for_few_cells(config_values: dict[str, Any]) -> None:
-    placed(config_values, "releases[5].joint", [["education", "race"]])
+    placed(config_values, "releases[4].joint", [["education", "race"]])
     placed(config_values, PRAM, {"kind": "designed", "epsilon": 1.0})
     assert faults(config_values) == [
         f"{PRAM}.kind: education x race has 80 cells, too many for a matrix designed for changed; "
         "allowed: at most 40, or another kind or loss"
     ]
-    placed(config_values, "releases[5].joint", [["race", "marital-status"]])
+    placed(config_values, "releases[4].joint", [["race", "marital-status"]])
     settle(config_values)
     placed(config_values, f"{PRAM}.loss", "trace")
     (line,) = faults(config_values)
@@ -460,10 +469,10 @@ def test_designed_matrices_are_for_few_cells(config_values: dict[str, Any]) -> N
 
 
 def test_every_fault_of_a_block_is_reported(config_values: dict[str, Any]) -> None:
-    placed(config_values, "releases[5].strata", ["race"])
-    placed(config_values, "releases[5].joint", [["sex", "race"], ["sex", "age"]])
+    placed(config_values, "releases[4].strata", ["race"])
+    placed(config_values, "releases[4].joint", [["sex", "race"], ["sex", "age"]])
     assert [line.split(": ")[0] for line in faults(config_values)] == [
-        f"releases[5].joint{at}" for at in ("[0][1]", "[1][1]", "[1][0]")
+        f"releases[4].joint{at}" for at in ("[0][1]", "[1][1]", "[1][0]")
     ]
 
 
@@ -476,7 +485,7 @@ def test_a_users_own_matrices_are_looked_at_before_anything_starts(
     flat.write_text("income,<=50K,>50K\n<=50K,1/2,1/2\n>50K,1/2,1/2\n", encoding="utf-8")
     files = {"sex": str(tmp_path / "none.csv"), "race": str(own), "colour": "x.csv"}
     files["income"] = str(flat)
-    placed(config_values, "releases[5].attributes", ["sex", "race", "income", "education"])
+    placed(config_values, "releases[4].attributes", ["sex", "race", "income", "education"])
     placed(config_values, PRAM, {"kind": "file", "files": files})
     unknown, absent, other, singular, missing = faults(config_values)
     assert unknown == (

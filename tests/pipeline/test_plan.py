@@ -10,6 +10,7 @@ import pytest
 import yaml
 from tests.datasets.colours import serving
 
+from deniable.pipeline.config import Config
 from deniable.pipeline.plan import Plan
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -114,3 +115,20 @@ def test_a_start_loads_nothing_that_computes() -> None:
     command = [sys.executable, "-c", code]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert said.split() == []
+
+
+def test_answers_for_clusters_are_drawn_once(values: dict[str, Any], root: Path) -> None:
+    given = next(each for each in values["releases"] if each["name"] == "adult_rr_clusters")
+    asked = {**given, "name": "real", "rehearsal": False}
+    chosen = Config.model_validate(values | {"releases": [given, asked]})
+    plan = Plan(chosen, root, {}, {})
+    assert plan.to_design() == "real|adult_rr_clusters"
+    assert plan.to_draw() == "real"
+    # With the design respondents have answered, even if the file is not drawn yet.
+    (root / "results/releases/real").mkdir(parents=True)
+    (root / "results/releases/real/channels.json").touch()
+    assert plan.to_design() == "adult_rr_clusters"
+    assert plan.to_draw() == "real"
+    for file in ("protected.parquet", "protected.csv"):
+        (root / "results/releases/real" / file).touch()
+    assert plan.to_draw() == "(?!)"

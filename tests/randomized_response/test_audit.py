@@ -38,7 +38,7 @@ from deniable.randomized_response.readings import (
 )
 from deniable.records.categorical import Microdata
 from deniable.release.categorical import SAMPLER_COLUMNS, audit_release_samplers
-from deniable.release.categorical.design import describe, design
+from deniable.release.categorical.design import designed
 
 
 @pytest.fixture(scope="module")
@@ -105,10 +105,12 @@ def description(small_data: Microdata) -> dict[str, Any]:
             "p": 0.6,
             "t_v": 12,
             "t_d": 0.05,
+            "dependences": {"by": "true_records"},
             "rehearsal": True,
         }
     )
-    return describe(release, design(release, small_data), "original")
+    description: dict[str, Any] = designed(release, small_data, 1)["channels"]
+    return description
 
 
 def test_the_samplers_that_ship_pass(description: dict[str, Any]) -> None:

@@ -28,6 +28,7 @@ from deniable.papers.multirr.verdicts import agreement_by_reading, threshold_tre
 from deniable.papers.pram import breaches as pram_breaches, variance as pram_variance
 from deniable.papers.pram.numbered_results import numbered_results
 from deniable.pipeline.config import release_from
+from deniable.pram.protocol import StratifiedProtocol
 from deniable.randomized_response.assessment_audit import audit_assessments, risk_table
 from deniable.randomized_response.audit import (
     audit_multirr,
@@ -43,14 +44,16 @@ from deniable.release.categorical.check import (
     check_against_truth,
     coverage_of_redraws,
     distances_from_truth,
+    pair_distances,
 )
-from deniable.release.categorical.design import describe, design, protect
+from deniable.release.categorical.design import designed, protect
 from deniable.release.categorical.estimates import (
     adjust_reports,
     describe_adjustment,
     estimate,
     synthesize_release,
 )
+from deniable.release.categorical.pairs import estimate_pairs
 from deniable.release.collection import design as release_rrba
 from deniable.release.collection.check import check_collection
 from deniable.release.collection.estimates import estimate_tables, fit_in_two_steps, make_consistent
@@ -355,12 +358,13 @@ def write_release(folder: Path, data: Microdata, kind: str) -> dict[str, Any]:
     release = release_from(
         {"name": "tried", "data": "adult", "mechanism": "rr_clusters", "matrix": "keep", "p": 0.6}
         | {"cluster_mechanism": "joint", "t_v": 12, "t_d": 0.05, "rehearsal": True}
+        | {"dependences": {"by": "attributes", "p": 0.6, "respondents": "all"}}
     )
-    protocol = design(release, data)
+    described = designed(release, data, 1)["channels"] | {"data_source": kind}
+    protocol = StratifiedProtocol.from_json(described)
     reports = protect(release, protocol, data, source_for(release, 1))
     estimates = estimate(protocol, reports)
     generator = np.random.default_rng(1)
-    described = describe(release, protocol, kind)
     adjusted = adjust_reports(protocol, reports, estimates)
     synthetic = synthesize_release(
         "clusters", protocol, reports, estimates, adjusted.weights, generator
@@ -371,6 +375,8 @@ def write_release(folder: Path, data: Microdata, kind: str) -> dict[str, Any]:
     write_table(folder / "estimates.csv", estimates)
     write_json(folder / "adjustment.json", describe_adjustment(described, protocol, adjusted))
     write_table(folder / "check.csv", check_against_truth(estimates, coverage))
+    pairs = pair_distances(estimate_pairs(protocol, reports), data)
+    checked["pairs"] = checked["attributes"].map(pairs)
     write_table(folder / "synthetic_check.csv", checked.assign(synthetic_from="clusters"))
     return described
 

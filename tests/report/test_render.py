@@ -154,7 +154,7 @@ def test_every_id_is_there_once_and_links_within_the_page_lead_to_one(page: str)
 
 def test_links_to_files_lead_to_what_a_run_leaves_or_to_the_code(page: str) -> None:
     made = {f"tables/{name}.csv" for name in [*TABLES, *COMPUTED_TABLES]}
-    made |= {"audit/privacy.csv", "audit/samplers.csv"}
+    made |= {"audit/privacy.csv", "audit/samplers.csv", "releases/tried/pairs.csv"}
     for attributes, _ in parsed(page).all("a"):
         target = str(attributes["href"])
         if target.startswith("../"):
@@ -607,6 +607,32 @@ def test_a_release_says_what_was_made_from_it(page: str, contents: Contents) -> 
     assert "nothing left out" in part
     assert "pairs inside a cluster" in part
     assert "match clusters at random" in part
+    spent = contents.releases[0].description["privacy"]
+    parts = [f"{part['epsilon']:.3f} for answers for the" for part in spent["parts"].values()]
+    assert f"{spent['epsilon']:.3f}: {parts[0]} dependences, {parts[1]} file; the sum of" in part
+    assert "from randomized answers (attributes, p = 0.6) of all respondents: " in part
+    assert "paper_" not in part
+
+
+def test_a_release_by_halves_or_from_true_records_says_so(contents: Contents) -> None:
+    release = contents.releases[0]
+
+    def shown(privacy: dict[str, Any], answers: dict[str, Any], name: str = "tried") -> str:
+        said = {**release.description, "release": name, "privacy": privacy, "dependences": answers}
+        changed = dataclasses.replace(release, description=said)
+        return words(alone(dataclasses.replace(contents, releases=[changed]), "releases"))
+
+    privacy, answers = release.description["privacy"], release.description["dependences"]
+    halved = answers | {"respondents": "half", "public_draw": "00ff"}
+    part = shown(privacy | {"composed": "the larger part: so"}, halved)
+    assert "the larger part: so" in part
+    assert "half of the respondents, who are not in the file (public draw 00ff)" in part
+    bare = {key: privacy[key] for key in ("unit", "epsilon", "epsilon_by_changed_attribute")}
+    bare |= {"given": "the clusters", "not_counted": "no epsilon <at all>"}
+    part = shown(bare, {"by": "true_records"}, name="paper_tried")
+    assert ", given the clusters (not counted: no epsilon &lt;at all&gt;)" in part
+    assert "of the true records, without any guarantee" in part
+    assert "names begin with paper_ are replicas" in part
 
 
 def test_what_an_adjustment_left_out_is_named(contents: Contents) -> None:
@@ -708,13 +734,15 @@ def test_distances_are_means_by_kind_of_table() -> None:
     check = pd.DataFrame(
         [("a", True, 0.1), ("b", True, 0.3), ("a x b", True, 0.5), ("a x c", False, 0.7)],
         columns=["attributes", "one_cluster", "protected"],
-    ).assign(synthetic=0.2, adjusted=0.1, synthetic_from="adjustment")
+    ).assign(synthetic=0.2, adjusted=0.1, pairs=[np.nan, np.nan, 0.4, 0.6])
+    check["synthetic_from"] = "adjustment"
     found = distances(check)
     assert [(row["kind"], row["tables"], row["protected"]) for row in found["rows"]] == [
         ("single attributes", 2, pytest.approx(0.2)),
         ("pairs inside a cluster", 1, 0.5),
         ("pairs across clusters", 1, 0.7),
     ]
+    assert [row["pairs"] for row in found["rows"][1:]] == [0.4, 0.6]
     assert found["synthetic_from"] == "adjustment"
 
 

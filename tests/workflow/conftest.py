@@ -126,6 +126,7 @@ TINY: dict[str, Any] = {
         RELEASE
         | {"name": "tried", "mechanism": "rr_clusters", "cluster_mechanism": "kronecker"}
         | {"data": "adult_numeric", "attributes": ["age", "relationship", "sex", "income"]}
+        | {"dependences": {"by": "attributes", "p": 0.6, "respondents": "half"}}
         | {"t_v": 24, "t_d": 0.1, "rehearsal": True},
         RELEASE
         | {"name": "real", "mechanism": "rr_independent", "attributes": ["race", "sex"]}

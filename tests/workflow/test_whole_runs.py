@@ -187,7 +187,7 @@ def test_releases_are_marked(finished: Any) -> None:
         assert marks["synthetic"].startswith("SYNTHETIC")
         synthetic = rows(folder / name / "synthetic.csv")
         assert len(synthetic) == len(protected)
-        assert {row["synthetic"] for row in synthetic} == {"clusters"}
+        assert {row["synthetic"] for row in synthetic} == {"adjustment"}
         assert {row.get("rehearsal") for row in synthetic} == {"yes" if name == "tried" else None}
     assert "REHEARSAL" in REHEARSAL_MARK
     assert (folder / "tried" / "check.csv").exists()

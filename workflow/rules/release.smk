@@ -18,10 +18,11 @@ for lane, steps in LANES.items():
         benchmark:
             f"results/benchmarks/design_{lane}/{{release}}.tsv"
         wildcard_constraints:
-            release=plan.to_draw(lane, rehearsals=True),
+            release=plan.to_design(lane),
         params:
             release=settings,
             step=steps.design.run,
+            seed=left(seed),
             code=left(code_of("design_release.py", steps.design)),
         message:
             "Release {wildcards.release}: choosing what its records go through"

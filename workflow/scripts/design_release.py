@@ -12,4 +12,5 @@ with job(snakemake):
     data = read_true_records(snakemake.input.data[0])
     # Of numbers alone, whose bounds it states.
     bounds = [load_manifest(file)[release.data].bounds for file in snakemake.input.manifest]
-    write_made(snakemake.output, LANES[release.lane].design(release, data, *bounds))
+    made = LANES[release.lane].design(release, data, snakemake.params.seed, *bounds)
+    write_made(snakemake.output, made)

@@ -44,6 +44,7 @@ from .strata import (
     Reduced as Reduced,
     combined as combined,
     own_share_part as own_share_part,
+    unbiased_pair_part as unbiased_pair_part,
     unbiased_part as unbiased_part,
 )
 from .survey_weights import (

@@ -151,6 +151,34 @@ def unbiased_part(reduced: Reduced, counts: Counts, indicators: Floats) -> Part:
     return Part(records, values, variance, ROUNDING * np.abs(moments) / records)
 
 
+def unbiased_pair_part(
+    pair: tuple[Reduced, Reduced], counts: Counts, indicators: tuple[Floats, Floats]
+) -> Part:
+    """Estimate the joint proportions of two blocks that went through matrices of their own.
+
+    As `unbiased_part` through the product of both matrices, which is never formed: given the true
+    categories the two reports are independent, so the product of what each says of its own block
+    is unbiased for the product of the indicators.
+
+    Parameters
+    ----------
+    counts : shape (categories of the first block, categories of the second)
+        Of pairs of reports.
+    indicators : zeros and ones, shapes (proportions, categories) of either block
+        Returned are the proportions of the pairs, the second block's running fastest.
+    """
+    for axis, reduced in enumerate(pair):
+        reduced.refuse_impossible(counts.sum(axis=1 - axis))
+    records = _records(counts.reshape(-1))
+    if any(reduced.channel.singular for reduced in pair):
+        nothing = np.full(len(indicators[0]) * len(indicators[1]), np.nan)
+        return Part(records, nothing, nothing, np.zeros(nothing.shape))
+    first, second = (each.solve(own) for each, own in zip(pair, indicators, strict=True))
+    values = (first @ counts @ second.T).reshape(-1) / records
+    moments = (first**2 @ counts @ (second**2).T).reshape(-1) / records
+    return Part(records, values, (moments - values) / records, ROUNDING * moments / records)
+
+
 def own_share_part(channel: Channel, counts: Counts, indicators: Floats) -> Part:
     """Estimate proportions by the reports' own shares, as `unbiased_part` by the inverse.
 

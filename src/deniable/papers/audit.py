@@ -26,6 +26,7 @@ COLUMNS = (
 RELEASE = "release "
 """What the source of a release's rows begins with."""
 STATED = "ε that the release states"
+NOT_STATED = "no finite ε, as the release says"
 OF_MATRICES = "ε of the matrices stated (6.3.1, 6.3.2)"
 ONCE = "4.3, as if each attribute were released once"
 OF_PARITY = "ε of the matrix, ln of its parity (3.6)"
@@ -301,7 +302,7 @@ READERS: Sequence[tuple[str, str, Callable[[pd.DataFrame], Cases]]] = (
 
 def _categorical(audited: pd.DataFrame) -> Cases:
     return _taken(audited, *_EPSILONS, "unit", "of") | {
-        "claim": STATED,
+        "claim": np.where(np.isinf(audited["claimed_epsilon"]), NOT_STATED, STATED),
         "setting": _said(audited, matrix="matrix {}", p="p = {:g}", t_v="T_v = {:.0f}"),
     }
 

@@ -11,6 +11,7 @@ from deniable.randomized_response import FEWEST_RECORDS_A_CELL, rr_channel, rr_j
 from deniable.records import Domain
 from deniable.release import (
     AnyRelease,
+    AssessedDependences,
     ClustersRelease,
     CollectionRelease,
     DesignedMatrix,
@@ -157,6 +158,12 @@ def _of_categories(path: str, release: AnyRelease, domain: Domain, records: int)
         yield from wrong
         return
     own = domain.project(chosen)
+    answers = getattr(release, "dependences", None)
+    if isinstance(answers, AssessedDependences) and len(own) < 2:
+        yield (
+            f"{path}.dependences: {own.names[0]!r} is the only attribute, so that there are none; "
+            "allowed: two attributes or more"
+        )
     if isinstance(release, CollectionRelease):
         yield from _uncollectable(path, release, own, records)
     elif isinstance(release, PramRelease):

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -235,18 +235,30 @@ class Plan:
         """Return a pattern for the names of releases; parameters as those of `releases`."""
         return _pattern(self.releases(kind, rehearsal=rehearsal))
 
-    def to_draw(self, kind: str = "categorical", *, rehearsals: bool = False) -> str:
+    def to_design(self, kind: str = "categorical") -> str:
+        """Return a pattern for the names of the releases that the rule which designs may make.
+
+        All rehearsals, and those others whose design is not there: respondents may have answered
+        for it.
+        """
+        return _pattern(
+            self._unmade(kind, LANES[kind].design.leaves) + self.releases(kind, rehearsal=True)
+        )
+
+    def to_draw(self, kind: str = "categorical") -> str:
         """Return a pattern for the names of releases that are not drawn for good yet.
 
-        The rules that design and draw know no others: what no rule makes is not made again, by no
-        option of Snakemake's and no trigger. Rehearsals may always be repeated.
+        The rule that draws knows no others: what no rule makes is not made again, by no option of
+        Snakemake's and no trigger. Rehearsals may always be repeated.
         """
-        open_ones = [
+        return _pattern(self._unmade(kind, LANES[kind].drawn_once))
+
+    def _unmade(self, kind: str, files: Sequence[str]) -> list[str]:
+        return [
             name
             for name in self.releases(kind, rehearsal=False)
-            if not all((RELEASES / name / file).exists() for file in LANES[kind].drawn_once)
+            if not all((RELEASES / name / file).exists() for file in files)
         ]
-        return _pattern(open_ones + (self.releases(kind, rehearsal=True) if rehearsals else []))
 
 
 def studied_data(config: Config) -> set[str]:

@@ -6,6 +6,7 @@ from .adjustment import (
     weighted_pairs as weighted_pairs,
 )
 from .assessment import (
+    AssessmentProtocol as AssessmentProtocol,
     PairReports as PairReports,
     SecureSum as SecureSum,
     assessment_protocol as assessment_protocol,
@@ -36,12 +37,14 @@ from .dependence import (
     dependences_from_tables as dependences_from_tables,
     pair_measures as pair_measures,
     shrink as shrink,
+    shrunk_joint as shrunk_joint,
 )
 from .protocols import (
     FEWEST_RECORDS_A_CELL as FEWEST_RECORDS_A_CELL,
     Protocol as Protocol,
     claimed_epsilon as claimed_epsilon,
     cluster_channel as cluster_channel,
+    composed_epsilon as composed_epsilon,
     refuse_too_large as refuse_too_large,
     rr_channel as rr_channel,
     rr_clusters as rr_clusters,

@@ -18,9 +18,8 @@ Estimates are clipped at 0 and rescaled (6.4): Cramer's V takes no negative prop
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from typing import get_args
@@ -29,7 +28,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Counts, Floats
-from deniable.channels import Channel, ProductChannel, log_rounded_up, product_of_ratios
+from deniable.channels import Channel, ProductChannel
 from deniable.errors import DeniableError
 from deniable.estimation import clip_and_rescale, unbiased_or_uniform
 from deniable.randomized_response.dependence import Pair, dependences_from_tables, pair_measures
@@ -37,6 +36,7 @@ from deniable.randomized_response.protocols import (
     Protocol,
     claimed_epsilon,
     cluster_channel,
+    composed_epsilon,
     rr_independent,
 )
 from deniable.randomized_response.readings import Assessment, ClusterMechanism, Reading
@@ -94,12 +94,20 @@ class AssessmentProtocol(ABC):
 
     @property
     @abstractmethod
-    def epsilon(self) -> float:
-        """Exact epsilon of one whole record, rounded up."""
+    def sent(self) -> Sequence[tuple[tuple[str, ...], Channel]]:
+        """What a party sends: each block of attributes, with the channel that it goes through."""
 
-    @abstractmethod
+    @property
+    def epsilon(self) -> float:
+        """Exact epsilon of one whole record, rounded up: the sum over all reports."""
+        return composed_epsilon(self.domain, self.sent)
+
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
-        """Return the exact epsilon of a change in one attribute, rounded up, for each of them."""
+        """Return the exact epsilon of a change in one attribute, rounded up, for each of them.
+
+        The sum over the reports that the attribute is in.
+        """
+        return {name: composed_epsilon(self.domain, self.sent, name) for name in self.domain.names}
 
     def assess(
         self, data: Microdata, source: RandomSource, ordinal: Collection[str] = ()
@@ -154,18 +162,15 @@ class AttributeReports(AssessmentProtocol):
         """Return the counts of the reports, or the joint distributions estimated from them."""
         if not self.inverted:
             return super().tables(reports)
-        names = {name: self.protocol.channel_of((name,)) for name in self.domain.names}
-        channels = {pair: ProductChannel((names[pair[0]], names[pair[1]])) for pair in reports}
-        return _clipped_estimates(reports, channels)
+        own = {name: channel for (name,), channel in self.sent}
+        return _clipped_estimates(
+            reports, {pair: ProductChannel((own[pair[0]], own[pair[1]])) for pair in reports}
+        )
 
     @property
-    def epsilon(self) -> float:
-        """The sum over attributes."""
-        return self.protocol.epsilon
-
-    def epsilon_by_changed_attribute(self) -> dict[str, float]:
-        """Return that of the attribute's matrix."""
-        return {name: self.protocol.channel_of((name,)).epsilon for name in self.domain.names}
+    def sent(self) -> Sequence[tuple[tuple[str, ...], Channel]]:
+        """Each attribute."""
+        return list(zip(self.protocol.clusters, self.protocol.channels, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +193,11 @@ class SecureSum(AssessmentProtocol):
             pair: np.broadcast_to(table, (runs, *table.shape))
             for pair, table in two_way_counts(data).items()
         }
+
+    @property
+    def sent(self) -> Sequence[tuple[tuple[str, ...], Channel]]:
+        """No reports: nothing is randomized."""
+        return []
 
     @property
     def epsilon(self) -> float:
@@ -246,27 +256,12 @@ class PairReports(AssessmentProtocol):
         return _clipped_estimates(reports, self.channels)
 
     @property
-    def epsilon(self) -> float:
-        """The sum over all pairs.
+    def sent(self) -> Sequence[tuple[tuple[str, ...], Channel]]:
+        """Each pair: a change in one attribute costs the whole pair under ``joint``.
 
-        Exact, not only a bound: two records that differ in all attributes differ in all pairs, and
-        these matrices tell any two cells that differ in both attributes apart equally well.
+        Under ``kronecker`` it costs the attribute's part.
         """
-        return ProductChannel(tuple(self.channels.values())).epsilon
-
-    def epsilon_by_changed_attribute(self) -> dict[str, float]:
-        """Return the sum over the pairs that the attribute is in.
-
-        Under ``joint`` each costs the whole pair, under ``kronecker`` only the attribute's part.
-        """
-        return {name: log_rounded_up(self._parity_of(name)) for name in self.domain.names}
-
-    def _parity_of(self, name: str) -> Fraction | None:
-        return product_of_ratios(
-            channel.parity_of_attribute(self.domain.project(pair).shape, pair.index(name))
-            for pair, channel in self.channels.items()
-            if name in pair
-        )
+        return list(self.channels.items())
 
     @property
     def waived_epsilon(self) -> float:

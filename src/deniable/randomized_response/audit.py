@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from deniable.channels import Channel, channel_from_json
 from deniable.errors import DeniableError
 from deniable.privacy import (
     Finding,
@@ -190,31 +191,85 @@ def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
     """Audit what a release states of its privacy, from its channel file.
 
     The claim is the one in the file; the exact epsilon is that of the matrices that its parameters
-    define; the shipped one is that of the channels in the file. The description is what
+    define; the shipped one is that of the channels in the file. Where respondents answered for the
+    clusters, these answers count: added to those for the file, or in place of them if nobody gave
+    both; the two parts have rows of their own. Where clusters were formed from the true records, a
+    row says that no finite epsilon holds for them. The description is what
     `deniable.release.categorical.design.describe` wrote.
     """
-    protocol = Protocol.from_json(description)
-    parameters, privacy = description["parameters"], description["privacy"]
+    privacy, parameters = description["privacy"], description["parameters"]
+    parts, asked = _parts(description), parameters.get("dependences", {})
+    apart = list(parts.values())
+    if asked.get("respondents") != "half":
+        apart = [[sent for part in apart for sent in part]]
+    found = [
+        ("attribute", each, _spent(apart, claim, each))
+        for each, claim in privacy["epsilon_by_changed_attribute"].items()
+    ]
+    found.append(("record", "all attributes", _spent(apart, privacy["epsilon"])))
+    for part, said in privacy.get("parts", {}).items():
+        found.append(("record", f"answers for the {part}", _spent([parts[part]], said["epsilon"])))
+    if asked.get("by") == "true_records":
+        none = Finding(math.inf, math.inf, math.inf)
+        found.append(("record", "the clusters, formed from the true records", none))
     setting = Setting(parameters["matrix"], repr(parameters["p"]))
+    name, t_v = f"release {description['release']}", parameters.get("t_v")
+    return audit_table(audit_row(name, setting, *each, t_v) for each in found)
+
+
+def _parts(description: Mapping[str, Any]) -> dict[str, list["_Sent"]]:
+    """Return what respondents send for the ``file`` and, if they do, for the ``dependences``."""
+    protocol, parameters = Protocol.from_json(description), description["parameters"]
     way: ClusterMechanism = "joint" if parameters["mechanism"] == "rr_joint" else "kronecker"
     way = parameters.get("cluster_mechanism", way)
-    name, t_v = f"release {description['release']}", parameters.get("t_v")
-    rows, exact, shipped = [], 0.0, 0.0
-    for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True):
-        sizes, matrix = protocol.domain.project(cluster).shape, channel.matrix()
-        exact += audit_cluster(sizes, setting.p, setting.reading, way).exact
-        shipped += column_epsilon(matrix)
-        for position, attribute in enumerate(cluster):
-            defined = audit_cluster(sizes, setting.p, setting.reading, way, position)
-            finding = Finding(
-                privacy["epsilon_by_changed_attribute"][attribute],
-                defined.exact,
-                column_epsilon(matrix, cells_by_others(sizes, position)),
-            )
-            rows.append(audit_row(name, setting, "attribute", attribute, finding, t_v))
-    finding = Finding(privacy["epsilon"], exact, shipped)
-    rows.append(audit_row(name, setting, "record", "all attributes", finding, t_v))
-    return audit_table(rows)
+    setting = Setting(parameters["matrix"], repr(parameters["p"]))
+    sent = [
+        _Sent(protocol.domain.project(names), channel, setting, way)
+        for names, channel in zip(protocol.clusters, protocol.channels, strict=True)
+    ]
+    if "parts" not in description["privacy"]:
+        return {"file": sent}
+    asked = parameters["dependences"]
+    setting = Setting(parameters["matrix"], repr(asked["p"]))
+    way = "joint" if asked["by"] == "pairs_joint" else "kronecker"
+    answers = [
+        _Sent(
+            protocol.domain.project(each["attributes"]),
+            channel_from_json(each["channel"]),
+            setting,
+            way,
+        )
+        for each in description["dependences"]["channels"]
+    ]
+    return {"file": sent, "dependences": answers}
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """A report of some attributes: the channel that ships, and what defines it."""
+
+    domain: Domain
+    channel: Channel
+    setting: Setting
+    mechanism: ClusterMechanism
+
+    def told(self, changed: str | None) -> Finding:
+        """Return what it tells of a change in an attribute, or in all; claims are not looked at."""
+        if changed is not None and changed not in self.domain.names:
+            return Finding(0.0, 0.0, 0.0)
+        position = None if changed is None else self.domain.position(changed)
+        sizes = self.domain.shape
+        classes = None if position is None else cells_by_others(sizes, position)
+        defined = audit_cluster(
+            sizes, self.setting.p, self.setting.reading, self.mechanism, position
+        )
+        return replace(defined, shipped=column_epsilon(self.channel.matrix(), classes))
+
+
+def _spent(apart: Sequence[Sequence[_Sent]], claimed: float, changed: str | None = None) -> Finding:
+    """Hold a claim against what one person spends, who sends one of several groups of reports."""
+    found = [summed(sent.told(changed) for sent in reports) for reports in apart]
+    return Finding(claimed, max(each.exact for each in found), max(each.shipped for each in found))
 
 
 def audit_row(

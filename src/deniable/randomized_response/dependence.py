@@ -176,15 +176,22 @@ def shrink(counts: npt.ArrayLike, channel: ProductChannel) -> Shrunk:
     values = np.asarray(counts, dtype=float)
     joint = unbiased_or_uniform(values, channel)
     table = joint.reshape(*joint.shape[:-1], *channel.shape)
-    margins = table.sum(axis=-1), table.sum(axis=-2)
-    product = (margins[0][..., :, None] * margins[1][..., None, :]).reshape(joint.shape)
-    if channel.singular:
-        return Shrunk(product, np.zeros(values.shape[:-1]))
-    distance = np.sum((joint - product) ** 2, axis=-1)
-    variance = variance_of_dependence(values, channel)
-    excess = np.maximum(distance - variance, 0.0)
+    noise = np.inf if channel.singular else variance_of_dependence(values, channel)
+    found = shrunk_joint(table, noise)
+    return Shrunk(found.estimate.reshape(joint.shape), found.weight)
+
+
+def shrunk_joint(joint: Floats, noise: npt.ArrayLike) -> Shrunk:
+    """Pull unbiased joint distributions towards the product of their margins, as `shrink` does.
+
+    Joints are of shape (..., rows, columns); the noise, shape (...), is the total variance that
+    randomization adds to each minus its product, infinite where nothing but margins is known.
+    """
+    product = joint.sum(axis=-1)[..., :, None] * joint.sum(axis=-2)[..., None, :]
+    distance = np.sum(((joint - product) ** 2).reshape(*joint.shape[:-2], -1), axis=-1)
+    excess = np.maximum(distance - noise, 0.0)
     weight = np.divide(excess, distance, out=np.zeros_like(distance), where=distance > 0)
-    return Shrunk(product + weight[..., None] * (joint - product), weight)
+    return Shrunk(product + weight[..., None, None] * (joint - product), weight)
 
 
 def variance_of_dependence(counts: npt.ArrayLike, channel: ProductChannel) -> Floats:

@@ -5,7 +5,7 @@ a channel of its own. RR-Independent has clusters of one attribute, RR-Joint has
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,8 @@ from deniable.channels import (
     ProductChannel,
     channel_from_json,
     channel_to_json,
+    log_rounded_up,
+    product_of_ratios,
 )
 from deniable.errors import DeniableError
 from deniable.estimation import best_case_relative_error
@@ -191,6 +193,33 @@ class Protocol:
             raise DeniableError(f"a protocol's description lacks {error}; write it again") from None
         except (TypeError, AttributeError) as error:
             raise DeniableError(f"no protocol's description ({error}); write it again") from None
+
+
+def composed_epsilon(
+    domain: Domain, reports: Iterable[tuple[Sequence[str], Channel]], changed: str | None = None
+) -> float:
+    """Return the exact epsilon of independent reports of one record, rounded up once: their sum.
+
+    Exact, not only at most, for the matrices of this module: they tell any two cells apart equally
+    well, so that two records which differ in all attributes are worst for every report at once.
+
+    Parameters
+    ----------
+    reports : pairs of attribute names and the Channel that their cells go through
+        An attribute may be in several.
+    changed : str, optional
+        The attribute that changes, by default all of them; reports without it tell nothing.
+    """
+    told = ((tuple(names), channel) for names, channel in reports)
+    if changed is None:
+        return log_rounded_up(product_of_ratios(channel.exact_parity for _, channel in told))
+    return log_rounded_up(
+        product_of_ratios(
+            channel.parity_of_attribute(domain.project(names).shape, names.index(changed))
+            for names, channel in told
+            if changed in names
+        )
+    )
 
 
 def rr_independent(domain: Domain, p: float, reading: Reading) -> Protocol:

@@ -16,6 +16,7 @@ from .settings import (
     LANES as LANES,
     NETWORK_FILES as NETWORK_FILES,
     AnyRelease as AnyRelease,
+    AssessedDependences as AssessedDependences,
     CategoricalRelease as CategoricalRelease,
     ClustersRelease as ClustersRelease,
     CollectionRelease as CollectionRelease,

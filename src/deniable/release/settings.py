@@ -39,7 +39,7 @@ class _RandomizedResponse(_Release):
     matrix: Reading
     p: Probability
     rehearsal: bool
-    synthetic: Synthetic = "clusters"
+    synthetic: Synthetic = "adjustment"
 
 
 class IndependentRelease(_RandomizedResponse):
@@ -48,11 +48,31 @@ class IndependentRelease(_RandomizedResponse):
     mechanism: Literal["rr_independent"]
 
 
+class TrueDependences(Strict):
+    """Of the true records: for clusters that are formed from them no finite epsilon holds."""
+
+    by: Literal["true_records"]
+
+
+class AssessedDependences(Strict):
+    """Of randomized answers ([multirr], 4.1 and 4.3), whose exact epsilon counts.
+
+    Either ``all`` respondents answer for the clusters and then for the file, or a publicly drawn
+    ``half`` answers for the clusters alone and the others for the file. Nothing waives the sum over
+    the pairs of 4.3.
+    """
+
+    by: Literal["attributes", "attributes_inverted", "pairs_joint", "pairs_kronecker"]
+    p: Probability
+    respondents: Literal["all", "half"]
+
+
 class ClustersRelease(_RandomizedResponse):
-    """Clusters of attributes, from dependences on the true data."""
+    """Clusters of attributes that depend on each other."""
 
     mechanism: Literal["rr_clusters"]
     cluster_mechanism: ClusterMechanism
+    dependences: Annotated[TrueDependences | AssessedDependences, Field(discriminator="by")]
     t_v: Annotated[int, Field(ge=1, le=1000)]
     t_d: Share
     ordinal: list[str] = Field(default_factory=list)
@@ -126,7 +146,7 @@ class PramRelease(_Release):
     strata: list[str] = Field(default_factory=list)
     matrix: PramMatrix
     rehearsal: bool
-    synthetic: Synthetic = "clusters"
+    synthetic: Synthetic = "adjustment"
 
     def blocks(self, names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
         """Return which of the attributes go through a matrix together, in order of the first.
@@ -234,9 +254,9 @@ class Step:
     run : str
         A function, as "module:function" below `deniable`: only the process that takes the step
         imports its module. It takes the release; after the design what earlier steps left (by the
-        names of the files, without their endings); for design, draw and check the true records; for
-        draw and check the root seed, which is looked at for rehearsals only; and what its script
-        reads besides. It returns what is to be left, by name.
+        names of the files, without their endings); for design, draw and check the true records and
+        the root seed, which is looked at for rehearsals only; and what its script reads besides. It
+        returns what is to be left, by name.
     reads, leaves : tuple of str
         Files in the release's folder.
     """
@@ -296,15 +316,15 @@ LANES: Mapping[str, Lane] = {
             leaves=("protected.parquet", "protected.csv"),
         ),
         estimate=Step(
-            "release.categorical.estimates:estimated",
+            "release.categorical.pairs:estimated",
             reads=("channels.json", "protected.parquet"),
-            leaves=("estimates.csv",),
+            leaves=("estimates.csv", "pairs.csv"),
         ),
         later=("adjusted_weights.csv", "adjustment.json", "synthetic.parquet", "synthetic.csv"),
         check=Step(
             "release.categorical.check:checked",
             reads=(
-                *("channels.json", "protected.parquet", "estimates.csv"),
+                *("channels.json", "protected.parquet", "estimates.csv", "pairs.csv"),
                 *("adjusted_weights.csv", "synthetic.parquet"),
             ),
             leaves=("check.csv", "synthetic_check.csv"),

@@ -13,6 +13,8 @@ from deniable.files import read_json, read_table
 FROZEN, AS_IT_RUNS, FIXED = "scale frozen", "as it runs", "fixed"
 """As the audit has them; the report needs to import nothing that computes."""
 SHARE = "share of the class"
+REPLICA = "paper_"
+"""What names of releases begin with that repeat a paper's setting."""
 CERTAIN = {True: "holds", False: "fails", None: "undecided"}
 SHOWN = 12
 """Tables of the strongest dependence that the page lists of a collection."""
@@ -49,7 +51,9 @@ def read_releases(paths: Sequence[str]) -> list[ReleaseFiles]:
 
 def releases(all_files: Sequence[ReleaseFiles]) -> Row:
     """Prepare what the page says of each release of categories, of numbers, and collection."""
+    names = [each.description["release"] for each in all_files]
     return {
+        "replicas": any(name.startswith(REPLICA) for name in names),
         "releases": [_categorical(each) for each in all_files if each.adjustment is not None],
         "numeric": [_numeric(each) for each in all_files if "audit" in each.tables],
         "collections": [_collection(each) for each in all_files if "independence" in each.tables],
@@ -79,7 +83,7 @@ def distances(check: pd.DataFrame) -> Row:
         "pairs inside a cluster": pairs & check["one_cluster"],
         "pairs across clusters": pairs & ~check["one_cluster"],
     }
-    columns = ["protected", "synthetic", "adjusted"]
+    columns = ["protected", "synthetic", "adjusted", "pairs"]
     rows = [
         {"kind": kind, "tables": int(which.sum())} | dict(check.loc[which, columns].mean())
         for kind, which in kinds.items()

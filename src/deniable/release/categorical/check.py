@@ -4,7 +4,7 @@ The audit reads the channel file of any release. A rehearsal alone knows the tru
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields, replace
 from functools import partial
 from itertools import combinations
@@ -16,6 +16,7 @@ import pandas as pd
 from scipy import special
 
 from deniable.arrays import Floats
+from deniable.channels import Channel, channel_from_json
 from deniable.estimation import Part, combined
 from deniable.pram import StratifiedProtocol, label, shares
 from deniable.privacy import (
@@ -30,6 +31,7 @@ from deniable.privacy import (
 from deniable.randomized_response import audit as multirr_audit
 from deniable.records import Microdata
 from deniable.release import CategoricalRelease, marked, released
+from deniable.release.categorical.clusters import answering
 from deniable.release.categorical.estimates import (
     SYNTHETIC_MARKS,
     groups,
@@ -112,22 +114,30 @@ def audit_release_samplers(
     The description is what `deniable.release.categorical.design.describe` wrote; `draws` are those
     for each channel, shared by its rows.
 
-    Columns are ``release``, ``cluster`` (in a stratum named as "education in Female"), ``cells``,
-    ``draws``, ``statistic``, ``degrees_of_freedom``, ``p_value``, ``impossible`` (reports of
-    probability 0) and ``holds``: none impossible and a p-value above 1e-4, which a right sampler
-    misses once in ten thousand tests.
+    Columns are ``release``, ``cluster`` (in a stratum named as "education in Female"; of
+    answers that clusters are formed from as "dependences: sex"), ``cells``, ``draws``,
+    ``statistic``, ``degrees_of_freedom``, ``p_value``, ``impossible`` (reports of probability 0)
+    and ``holds``: none impossible and a p-value above 1e-4, which a right sampler misses once in
+    ten thousand tests.
     """
     release, rows = description["release"], []
+    for name, channel in _drawn_from(description):
+        key = {"audit": "sampler", "release": release, "cluster": name}
+        randomize = partial(channel.randomize, source=generator_for(root_seed, key))
+        test = audit_sampler(randomize, channel.matrix(), max(draws // channel.size, 1))
+        holds = test.impossible == 0 and test.p_value > RAREST
+        about = {"release": release, "cluster": name, "cells": channel.size}
+        rows.append(about | asdict(test) | {"holds": holds})
+    return pd.DataFrame(rows, columns=SAMPLER_COLUMNS)
+
+
+def _drawn_from(description: Mapping[str, Any]) -> Iterator[tuple[str, Channel]]:
+    """Yield the channels of a release by name: those of the file, and of what forms clusters."""
     for stratum, own in StratifiedProtocol.from_json(description).protocols.items():
         for block, channel in zip(own.clusters, own.channels, strict=True):
-            name = " x ".join(block) + (f" in {label(stratum)}" if stratum else "")
-            key = {"audit": "sampler", "release": release, "cluster": name}
-            randomize = partial(channel.randomize, source=generator_for(root_seed, key))
-            test = audit_sampler(randomize, channel.matrix(), max(draws // channel.size, 1))
-            holds = test.impossible == 0 and test.p_value > RAREST
-            about = {"release": release, "cluster": name, "cells": channel.size}
-            rows.append(about | asdict(test) | {"holds": holds})
-    return pd.DataFrame(rows, columns=SAMPLER_COLUMNS)
+            yield " x ".join(block) + (f" in {label(stratum)}" if stratum else ""), channel
+    for each in description.get("dependences", {}).get("channels", []):
+        yield f"dependences: {' x '.join(each['attributes'])}", channel_from_json(each["channel"])
 
 
 # -- rehearsals ------------------------------------------------------------------------------------
@@ -138,14 +148,17 @@ def checked(
 ) -> dict[str, pd.DataFrame]:
     """Return a rehearsal's estimates, and what is made from them, beside the truth.
 
-    It left ``channels``, ``estimates``, ``protected``, ``synthetic`` and ``adjusted_weights``; the
-    seed is that of redraws.
+    It left ``channels``, ``estimates``, ``pairs``, ``protected``, ``synthetic`` and
+    ``adjusted_weights``; the seed is that of redraws. The truth is that of the records which
+    answered for the file.
     """
+    data = answering(made["channels"], data)
     protocol = StratifiedProtocol.from_json(made["channels"])
     generator = generator_for(seed, {"release": release.name, "check": "redraws"})
     coverage = coverage_of_redraws(protocol, data, generator)
     weights = made["adjusted_weights"]["weight"].to_numpy()
     distances = distances_from_truth(protocol, data, made["protected"], made["synthetic"], weights)
+    distances["pairs"] = distances["attributes"].map(pair_distances(made["pairs"], data))
     bases = {mark: basis for basis, mark in SYNTHETIC_MARKS.items()}
     distances["synthetic_from"] = bases[made["synthetic"].marks["synthetic"]]
     return {
@@ -255,3 +268,17 @@ def distances_from_truth(
             | {file: float(np.abs(own - true).sum() / 2) for file, own in found.items()}
         )
     return pd.DataFrame(rows)
+
+
+def pair_distances(pairs: pd.DataFrame, data: Microdata) -> dict[str, float]:
+    """Return how far each two-way table, as `estimate_pairs` shrinks it, is from the true one.
+
+    By the pair's name, in total variation; NaN where nothing is estimated.
+    """
+    whole = pairs[pairs["stratum"] == ""]
+    found = {}
+    for attributes, table in whole.groupby("attributes", sort=False):
+        name, estimate = str(attributes), table["shrunk"].to_numpy(float)
+        true = shares(data, tuple(name.split(" x ")))
+        found[name] = float(np.abs(estimate - true).sum() / 2)
+    return found

@@ -25,8 +25,6 @@ from deniable.pram import (
 )
 from deniable.randomized_response import (
     Protocol,
-    cluster_attributes,
-    dependences,
     refuse_too_large,
     rr_clusters,
     rr_independent,
@@ -48,23 +46,34 @@ from deniable.release import (
     marks_for,
     source_for,
 )
+from deniable.release.categorical.clusters import Formed, answering, form_clusters
 from deniable.sampling import RandomSource
 
 TOLERANCE = 1e-9  # of what a solver is asked for
 WHOLE_RECORD = "the whole record of one respondent"
 
 
-def designed(release: CategoricalRelease, data: Microdata) -> dict[str, Any]:
+def designed(release: CategoricalRelease, data: Microdata, seed: int) -> dict[str, Any]:
     """Return what the design of a release leaves: what it says of itself."""
-    return {"channels": describe(release, design(release, data), data.marks["data_source"])}
+    chosen, formed = data.project(release.attributes or data.domain.names), None
+    if isinstance(release, ClustersRelease):
+        formed = form_clusters(release, chosen, source_for(release, seed, step="dependences"))
+    protocol = design(release, chosen, formed)
+    return {"channels": describe(release, protocol, data.marks["data_source"], formed)}
 
 
 def protected(
     release: CategoricalRelease, made: Mapping[str, Any], data: Microdata, seed: int
 ) -> dict[str, Microdata]:
-    """Return what the draw of a release leaves: its protected file, by its ``channels``."""
-    protocol = StratifiedProtocol.from_json(made["channels"])
-    return {"protected": protect(release, protocol, data, source_for(release, seed))}
+    """Return what the draw of a release leaves: its protected file, by its ``channels``.
+
+    Of all records, or of those that the design leaves to answer for the file.
+    """
+    protocol, own = (
+        StratifiedProtocol.from_json(made["channels"]),
+        answering(made["channels"], data),
+    )
+    return {"protected": protect(release, protocol, own, source_for(release, seed))}
 
 
 def protect(
@@ -78,8 +87,12 @@ def protect(
 # -- the protocol ----------------------------------------------------------------------------------
 
 
-def design(release: CategoricalRelease, data: Microdata) -> StratifiedProtocol:
+def design(
+    release: CategoricalRelease, data: Microdata, formed: Formed | None = None
+) -> StratifiedProtocol:
     """Return the protocol of a release: its clusters and their channels, by stratum.
+
+    Clusters of RR-Clusters are those that were `formed`.
 
     Raises `DeniableError` if a cluster's channel is singular, so that its file could not be
     estimated from; if its epsilon is infinite; if it is one matrix over too many cells for the
@@ -88,22 +101,24 @@ def design(release: CategoricalRelease, data: Microdata) -> StratifiedProtocol:
     chosen = data.project(release.attributes) if release.attributes else data
     if isinstance(release, PramRelease):
         return _pram(release, chosen)
-    return StratifiedProtocol.single(_randomized_response(release, chosen))
+    return StratifiedProtocol.single(_randomized_response(release, chosen, formed))
 
 
 def _randomized_response(
-    release: IndependentRelease | ClustersRelease | JointRelease, data: Microdata
+    release: IndependentRelease | ClustersRelease | JointRelease,
+    data: Microdata,
+    formed: Formed | None,
 ) -> Protocol:
-    domain = data.domain
+    domain, records = data.domain, len(data) if formed is None else formed.records
     given = release.p, release.matrix
     if isinstance(release, IndependentRelease):
         protocol = rr_independent(domain, *given)
     elif isinstance(release, JointRelease):
-        protocol = rr_joint(domain, len(data), *given)
+        protocol = rr_joint(domain, records, *given)
+    elif formed is None:
+        raise DeniableError(f"release {release.name!r} has no clusters yet; form them first")
     else:
-        strengths = dependences(data, release.ordinal)
-        clusters = cluster_attributes(domain, strengths, release.t_v, release.t_d)
-        protocol = rr_clusters(domain, clusters, *given, release.cluster_mechanism)
+        protocol = rr_clusters(domain, formed.clusters, *given, release.cluster_mechanism)
     for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True):
         if channel.size > 1 and math.isinf(channel.epsilon):
             raise DeniableError(
@@ -113,7 +128,7 @@ def _randomized_response(
             )
         # One matrix over all cells of a cluster.
         if isinstance(release, ClustersRelease) and len(channel.shape) == 1:
-            refuse_too_large(domain.project(cluster), len(data))
+            refuse_too_large(domain.project(cluster), records)
         if channel.singular:
             raise DeniableError(
                 f"release {release.name!r}: with matrix {release.matrix!r} and p {release.p:g} "
@@ -210,24 +225,30 @@ def _refuse_unkept(where: str, release: PramRelease, channel: Channel, proportio
 
 
 def describe(
-    release: CategoricalRelease, protocol: StratifiedProtocol, data_source: str
+    release: CategoricalRelease,
+    protocol: StratifiedProtocol,
+    data_source: str,
+    formed: Formed | None = None,
 ) -> dict[str, Any]:
-    """Return what a release says of itself: data, parameters, privacy, channels."""
+    """Return what a release says of itself: data, parameters, privacy, channels.
+
+    Of RR-Clusters also how the clusters were `formed`.
+    """
     if isinstance(release, PramRelease):
         privacy = pram_privacy(release, protocol)
         channels = {"estimates": estimators(release)} | protocol.to_json()
     else:
-        formed = (
-            "clusters were formed from dependences of the true data; the epsilon of assessing them "
-            "is not in these figures"
-        )
+        own = protocol.protocols[()]
         privacy = {
-            "unit": WHOLE_RECORD,
             "epsilon": protocol.epsilon,
             "epsilon_by_changed_attribute": protocol.epsilon_by_changed_attribute(),
-            "not_counted": formed if isinstance(release, ClustersRelease) else "nothing",
+            "not_counted": "nothing",
         }
-        channels = protocol.protocols[()].to_json()
+        channels = own.to_json()
+        if formed is not None:
+            privacy = formed.privacy(own)
+            channels = {"dependences": formed.to_json()} | channels
+        privacy = {"unit": WHOLE_RECORD} | privacy
     shown = {"privacy": privacy, "convention": CONVENTION}
     return described(release, data_source) | shown | channels
 

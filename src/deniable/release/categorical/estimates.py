@@ -28,7 +28,6 @@ from deniable.randomized_response import (
     synthesize,
 )
 from deniable.records import Domain, Microdata
-from deniable.release import CategoricalRelease, marked
 from deniable.sampling import RandomSource
 
 LIKELIHOOD_TOLERANCE = 1e-3  # nats; far below what any test between distributions could tell
@@ -56,13 +55,6 @@ class StratumReports:
         """Return the unbiased estimate, and the reports' own shares where these are one."""
         own = own_share_part(self.channel, self.counts, indicators) if invariant else None
         return unbiased_part(self.reduced, self.counts, indicators), own
-
-
-def estimated(release: CategoricalRelease, made: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-    """Return the estimates of a release, from its ``channels`` and its ``protected`` file."""
-    protocol = StratifiedProtocol.from_json(made["channels"])
-    estimates = estimate(protocol, made["protected"])
-    return {"estimates": marked(estimates, release, made["protected"])}
 
 
 def estimate(
@@ -162,13 +154,14 @@ def _columns(
         "reported": indicators @ (counts / counts.sum()),
         "estimate": unbiased.values,
     }
-    columns |= _intervals(unbiased, "", z)
+    columns |= interval_columns(unbiased, "", z)
     if own := [part for _, part in parts if part is not None]:
-        columns |= _intervals(combined(own), "reported_", z)
+        columns |= interval_columns(combined(own), "reported_", z)
     return columns
 
 
-def _intervals(part: Part, prefix: str, z: float) -> dict[str, Floats | int]:
+def interval_columns(part: Part, prefix: str, z: float) -> dict[str, Floats | int]:
+    """Return standard errors and intervals, of z standard errors to either side, as columns."""
     columns: dict[str, Floats | int] = {}
     for target in TARGETS:
         errors = part.standard_errors(target)

@@ -124,8 +124,11 @@ class CollectionDesign:
         return cls(domain_from_json(described["attributes"]), tuple(questions), tables)
 
 
-def designed(release: CollectionRelease, data: Microdata) -> dict[str, Any]:
-    """Return what the design of a collection leaves: what it says of itself, and its views."""
+def designed(release: CollectionRelease, data: Microdata, seed: int) -> dict[str, Any]:
+    """Return what the design of a collection leaves: what it says of itself, and its views.
+
+    Nothing of it is random; the `seed` is not looked at.
+    """
     design = design_collection(release, data.domain)
     return {"release": describe(release, design, data), "views": design.to_json(len(data))}
 

@@ -192,11 +192,15 @@ def _plain(value: Any) -> Any:
 
 
 def designed(
-    release: NumericRelease, data: NumericMicrodata, bounds: Mapping[str, tuple[float, float]]
+    release: NumericRelease,
+    data: NumericMicrodata,
+    seed: int,
+    bounds: Mapping[str, tuple[float, float]],
 ) -> dict[str, Any]:
     """Return what the design of a release leaves: what it says of itself, and its audit.
 
-    `bounds` are the manifest's, (lower, upper) of attributes.
+    Nothing of it is random; the `seed` is not looked at. `bounds` are the manifest's, (lower,
+    upper) of attributes.
     """
     own = chosen(release, data)
     stated = domains(release, own, bounds)

@@ -1,0 +1,215 @@
+"""Two-way tables of all pairs of attributes, from a protected file and its matrices.
+
+[multirr] takes attributes of different clusters as independent. But each cluster went through its
+own matrix, so that the product of both has an inverse: an unbiased estimate of every pair's joint
+distribution, from the same reports, at the same epsilon. What it costs is variance.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from deniable.arrays import Counts, Floats, Positions
+from deniable.channels import KeepOrReplace
+from deniable.estimation import (
+    Part,
+    Reduced,
+    combined,
+    euclidean_projection,
+    unbiased_pair_part,
+    unbiased_part,
+)
+from deniable.pram import Block, StratifiedProtocol, label
+from deniable.randomized_response import shrunk_joint
+from deniable.records import Domain, Microdata
+from deniable.release import CategoricalRelease, marked
+from deniable.release.categorical.estimates import estimate, interval_columns
+
+
+def estimated(release: CategoricalRelease, made: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    """Return the estimates of a release, from its ``channels`` and its ``protected`` file.
+
+    Those of attributes and clusters, and those of all pairs of attributes.
+    """
+    protocol, reports = StratifiedProtocol.from_json(made["channels"]), made["protected"]
+    tables = {"estimates": estimate(protocol, reports), "pairs": estimate_pairs(protocol, reports)}
+    return {name: marked(table, release, reports) for name, table in tables.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class _Reports:
+    """The reports of a block in one stratum: the cell of each record, and the block's matrix."""
+
+    domain: Domain
+    cells: Positions
+    reduced: Reduced
+
+    def indicators(self, names: Block) -> Floats:
+        """Return which cells each category, or pair of them, is the sum of."""
+        columns = np.unravel_index(np.arange(self.domain.size), self.domain.shape)
+        own = self.domain.project(names)
+        of_cells = np.ravel_multi_index(
+            [columns[self.domain.position(n)] for n in names], own.shape
+        )
+        return np.asarray(np.arange(own.size)[:, None] == of_cells, dtype=float)
+
+
+@dataclass(frozen=True, eq=False)
+class _PairOfReports:
+    """What one stratum's reports say of two attributes, of one block or of two."""
+
+    names: tuple[str, str]
+    first: _Reports
+    second: _Reports
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of categories of either attribute."""
+        one, other = self.names
+        return self.first.domain[one].size, self.second.domain[other].size
+
+    @cached_property
+    def counts(self) -> Counts:
+        """Of the block's cells, or of the cells of both blocks, shape (first, second)."""
+        width = self.second.domain.size
+        if self.first is self.second:
+            return np.bincount(self.first.cells, minlength=width)
+        joint = self.first.cells * width + self.second.cells
+        return np.bincount(joint, minlength=self.first.domain.size * width).reshape(-1, width)
+
+    @cached_property
+    def sides(self) -> tuple[Floats, Floats]:
+        """Which cells of its own block each category of either attribute is the sum of."""
+        one, other = self.names
+        return self.first.indicators((one,)), self.second.indicators((other,))
+
+    @cached_property
+    def part(self) -> Part:
+        """The unbiased estimate of the two-way table, flat; NaN through a singular matrix."""
+        if self.first is self.second:
+            return unbiased_part(self.first.reduced, self.counts, self.first.indicators(self.names))
+        return unbiased_pair_part(
+            (self.first.reduced, self.second.reduced), self.counts, self.sides
+        )
+
+    @property
+    def reported(self) -> Floats:
+        """The shares of reports, flat."""
+        if self.first is self.second:
+            found = self.first.indicators(self.names) @ self.counts
+        else:
+            found = (self.sides[0] @ self.counts @ self.sides[1].T).reshape(-1)
+        return np.asarray(found / self.counts.sum())
+
+    @property
+    def shrunk(self) -> Floats:
+        """The estimate pulled towards independence by its noise, the nearest distribution, flat."""
+        joint = self.part.values.reshape(self.shape)
+        if np.isnan(joint).any():
+            return self.part.values
+        pulled = shrunk_joint(joint, self._noise(joint)).estimate
+        return euclidean_projection(pulled.reshape(-1))
+
+    def _noise(self, joint: Floats) -> float:
+        """Estimate the total variance of the joint minus the product of its margins t and u.
+
+        To leading order that is the mean over records of h = s - t v' - w u' + t u', where s, w and
+        v are what a record's reports say of the pair and of either attribute: in expectation the
+        indicators of what is true.
+        """
+        t, u = joint.sum(axis=1), joint.sum(axis=0)
+        if self.first is self.second:
+            scores = self.first.reduced.solve(self.first.indicators(self.names))
+            s = scores.reshape(*self.shape, -1)
+            w, v = s.sum(axis=1), s.sum(axis=0)
+            h = s - t[:, None, None] * v - u[:, None] * w[:, None] + (t[:, None] * u)[..., None]
+            told = float((h**2).sum(axis=(0, 1)) @ self.counts)
+        else:
+            sides = zip((self.first, self.second), self.sides, (t, u), strict=True)
+            one, other = (
+                ((each.reduced.solve(own) - margin[:, None]) ** 2).sum(axis=0)
+                for each, own, margin in sides
+            )
+            told = float(one @ self.counts @ other)
+        records = float(self.counts.sum())
+        true = [1 - 2 * margin + np.sum(margin**2) for margin in (t, u)]
+        return max(told / records - float(true[0] @ joint @ true[1]), 0.0) / records
+
+
+def estimate_pairs(
+    protocol: StratifiedProtocol, reports: Microdata, confidence: float = 0.95
+) -> pd.DataFrame:
+    """Estimate the joint distribution of every pair of attributes of a protected file.
+
+    A row a cell, for the whole file and for each stratum: ``attributes`` and ``categories`` (joined
+    by " x "), ``one_cluster`` (whether they are of one cluster; stratum attributes, which are
+    reported as they are, are with any), ``stratum``, ``records``, ``reported``, ``estimate``
+    (unbiased: may leave [0, 1]) with standard errors and intervals for the targets "file" and
+    "population" as in `deniable.release.categorical.estimates.estimate`, and ``shrunk``: a proper
+    distribution, the estimate pulled towards independence by the share of it that is noise. Empty
+    where a matrix is singular.
+    """
+    z = float(-special.ndtri((1 - confidence) / 2))
+    strata = [
+        (label(stratum), _by_attribute(protocol, reports, stratum, rows))
+        for stratum, rows in protocol.parts(reports)
+    ]
+    tables = []
+    for one, other in combinations(protocol.domain.names, 2):
+        found = {
+            name: _PairOfReports((one, other), blocks[one], blocks[other])
+            for name, blocks in strata
+        }
+        part = protocol.domain.project((one, other))
+        about = {
+            "attributes": f"{one} x {other}",
+            "categories": part.cell_labels(),
+            "one_cluster": any(
+                {one, other} - set(protocol.strata) <= set(block) for block in protocol.blocks
+            ),
+        }
+        together = {"": list(found.values())} | {n: [pair] for n, pair in found.items() if n}
+        tables += [
+            pd.DataFrame(about | {"stratum": name} | _columns(pairs, z))
+            for name, pairs in together.items()
+        ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def _columns(pairs: list[_PairOfReports], z: float) -> dict[str, Any]:
+    """Return the estimates of strata together: sums weighted by the strata's shares."""
+    whole = combined([pair.part for pair in pairs])
+    shares = [pair.part.records / whole.records for pair in pairs]
+    nothing = np.zeros(())
+    columns: dict[str, Any] = {
+        "records": whole.records,
+        "reported": sum(
+            (share * pair.reported for share, pair in zip(shares, pairs, strict=True)), nothing
+        ),
+        "estimate": whole.values,
+    }
+    shrunk = sum((share * pair.shrunk for share, pair in zip(shares, pairs, strict=True)), nothing)
+    return columns | interval_columns(whole, "", z) | {"shrunk": shrunk}
+
+
+def _by_attribute(
+    protocol: StratifiedProtocol, reports: Microdata, stratum: tuple[str, ...], rows: Positions
+) -> dict[str, _Reports]:
+    """Return the reports of each attribute's block; a stratum attribute goes through as it is."""
+    found: dict[str, _Reports] = {}
+    for block in (*protocol.blocks, *((name,) for name in protocol.strata)):
+        own = reports.project(block)
+        if block[0] in protocol.strata:
+            reduced = Reduced.of(KeepOrReplace(1.0, np.zeros(own.domain.size)), invariant=False)
+        else:
+            channel = protocol.protocols[stratum].channel_of(block)
+            reduced = Reduced.of(channel, invariant=protocol.invariant)
+        cells = own.domain.ravel([column[rows] for column in own.columns]).astype(np.intp)
+        found |= dict.fromkeys(block, _Reports(own.domain, cells, reduced))
+    return found
