@@ -375,8 +375,9 @@ def write_release(folder: Path, data: Microdata, kind: str) -> dict[str, Any]:
     write_table(folder / "estimates.csv", estimates)
     write_json(folder / "adjustment.json", describe_adjustment(described, protocol, adjusted))
     write_table(folder / "check.csv", check_against_truth(estimates, coverage))
-    pairs = pair_distances(estimate_pairs(protocol, reports), data)
-    checked["pairs"] = checked["attributes"].map(pairs)
+    pairs = estimate_pairs(protocol, reports)
+    write_table(folder / "pairs.csv", pairs)
+    checked["pairs"] = checked["attributes"].map(pair_distances(pairs, data))
     write_table(folder / "synthetic_check.csv", checked.assign(synthetic_from="clusters"))
     return described
 

@@ -28,6 +28,7 @@ from deniable.papers.catalog import (
     PAGES,
     TABLES,
 )
+from deniable.papers.pram.in_short import INVARIANT
 from deniable.records.categorical import Microdata
 from deniable.report import render as report
 from deniable.report.contents import Contents, gather
@@ -582,8 +583,10 @@ def test_what_an_invariant_matrix_gives_away_is_said_with_numbers(
     made = contents.tables["pram_whole_file"].query("mechanism != 'resampling'")
     assert "Invariant PRAM is not differentially private at the ε of its matrix." in part
     assert f"in every one of {len(made)} cases" in part
-    said = f"above the matrix's in {len(made)} of {len(made)} cases"
-    assert said in html.unescape(words(section(page, "glance")))
+    glance = html.unescape(words(section(page, "glance")))
+    for mechanism in INVARIANT:
+        own = len(made.query("mechanism == @mechanism"))
+        assert f"in {own} of {own} cases with {INVARIANT[mechanism]}" in glance
 
 
 def test_printed_cells_are_said_to_have_the_runs_that_they_have(contents: Contents) -> None:

@@ -25,6 +25,7 @@ from deniable.release.categorical.check import (
     check_against_truth,
     coverage_of_redraws,
     distances_from_truth,
+    pair_distances,
 )
 from deniable.release.categorical.design import matrices_table, write_matrices
 from deniable.release.categorical.estimates import (
@@ -33,6 +34,7 @@ from deniable.release.categorical.estimates import (
     estimate,
     synthesize_release,
 )
+from deniable.release.categorical.pairs import estimate_pairs
 from deniable.release.lane import read_made, source_for
 from deniable.release.settings import PramRelease
 from deniable.report.releases import ReleaseFiles
@@ -498,12 +500,14 @@ def test_the_page_shows_strata_matrices_and_what_they_disclose(
     said = described(chosen, protocol)
     generator = np.random.default_rng(1)
     coverage = coverage_of_redraws(protocol, small_data, generator, redraws=20)
+    distances = distances_from_truth(protocol, small_data, reports, reports, adjusted.weights)
+    pairs = pair_distances(estimate_pairs(protocol, reports), small_data)
     tables = {
         "estimates": estimates,
         "check": check_against_truth(estimates, coverage),
-        "synthetic_check": distances_from_truth(
-            protocol, small_data, reports, reports, adjusted.weights
-        ).assign(synthetic_from="clusters"),
+        "synthetic_check": distances.assign(
+            synthetic_from="clusters", pairs=distances["attributes"].map(pairs)
+        ),
     }
     for name, table in tables.items():
         write_table(tmp_path / f"{name}.csv", table)

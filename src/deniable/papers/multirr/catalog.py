@@ -366,11 +366,7 @@ SECTIONS = (
         for name, (_, title) in PRINTED_TABLES.items()
     ),
     _section(
-        "readings",
-        "Other readings of the matrix, other projections",
-        "Other readings",
-        "agreement",
-        "verdicts",
+        "readings", "Other readings and projections", "Other readings", "agreement", "verdicts"
     ),
     _section("clusters", "Clusters of attributes", "Clusters", of="verdicts"),
     claims_section("multirr", "papers.multirr.verdicts:in_words"),
