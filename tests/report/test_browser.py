@@ -27,6 +27,7 @@ QUICK = ("index", "multirr")
 NARROW, WIDE = 400, 1280
 ONE_SCREEN = 1000  # pixels high, 1,280 wide
 MOST_ELEMENTS = 20_000
+SLOWEST = 400  # seconds
 AXE = importlib.resources.files("axe_core_python") / "axe.min.js"
 AXE_RUN = "const done = arguments[0]; axe.run().then((found) => done(found.violations))"
 WIDER = """
@@ -58,7 +59,10 @@ def browser() -> Iterator[webdriver.Chrome]:
         options.add_argument(f"--{flag}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     opened = webdriver.Chrome(options=options, service=Service(driver))
-    opened.set_script_timeout(120)
+    # A page is there in a second; a machine with other tests on it may take minutes.
+    opened.command_executor.client_config.timeout = SLOWEST
+    opened.set_page_load_timeout(SLOWEST)
+    opened.set_script_timeout(SLOWEST)
     yield opened
     opened.quit()
 
@@ -89,7 +93,7 @@ def opened(browser: webdriver.Chrome, page: Path, pixels: int) -> webdriver.Chro
 
 def open_all_tables(browser: webdriver.Chrome) -> None:
     browser.execute_script("document.querySelector('#open-all')?.click()")
-    WebDriverWait(browser, 180).until(lambda page: page.execute_script(WAITING) == 0)
+    WebDriverWait(browser, SLOWEST).until(lambda page: page.execute_script(WAITING) == 0)
 
 
 def asked_for(browser: webdriver.Chrome) -> set[str]:
@@ -196,7 +200,7 @@ def test_a_long_table_is_loaded_when_it_is_opened(browser: webdriver.Chrome, fol
     assert [url for url in asked_for(browser) if "/tables/" in url] == []
     browser.execute_script("document.querySelector('details[data-table]').open = true")
     loaded = "return document.querySelector('details[data-loaded] table') !== null"
-    WebDriverWait(browser, 20).until(lambda page: page.execute_script(loaded))
+    WebDriverWait(browser, SLOWEST).until(lambda page: page.execute_script(loaded))
     assert len([url for url in asked_for(browser) if "/tables/" in url]) == 1
 
 
@@ -207,4 +211,4 @@ def test_a_table_that_is_missing_says_so(browser: webdriver.Chrome, folder: Path
         "each.dataset.table = 'gone'; each.open = true"
     )
     said = "return document.querySelector('details[data-table] .later').textContent"
-    WebDriverWait(browser, 20).until(lambda page: "is missing" in page.execute_script(said))
+    WebDriverWait(browser, SLOWEST).until(lambda page: "is missing" in page.execute_script(said))

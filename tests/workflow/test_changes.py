@@ -71,7 +71,7 @@ def test_a_corrected_printed_number_simulates_nothing(project: Any) -> None:
     file = project.folder / "resources" / "published" / "multirr_table1.csv"
     file.write_text(file.read_text("utf-8").replace("0.335", "0.336"), encoding="utf-8")
     jobs = project.would_run()
-    assert jobs["collect"] == 2  # Table 1 and the sensitivity
+    assert jobs["collect"] == 3  # Table 1, the sensitivity and the exploration
     assert "simulate" not in jobs
 
 
@@ -121,7 +121,7 @@ def test_data_that_arrive_and_leave_again_change_the_verdicts(project: Any, fini
 def test_synthetic_records_are_made_otherwise_without_a_second_draw(project: Any) -> None:
     drawn = project.results("releases/real/protected.*", "releases/real/channels.json")
     before = project.results("releases/real/synthetic.csv")
-    project.edit("tiny.yaml", "name: real", "name: real\n  synthetic: adjustment")
+    project.edit("tiny.yaml", "name: real", "name: real\n  synthetic: clusters")
     target = "results/releases/real/synthetic.csv"
     assert project.would_run(target) == {"synthesize_release": 1}
     project.made("--cores", "1", target)
