@@ -69,6 +69,10 @@ def test_digits_and_texts_of_tables_are_kept(tmp_path: Path) -> None:
         ({"notice": PRODUCTION_MARK, "data_source": "surrogate"}, {"data_source": "surrogate"}),
         ({"synthetic": "yes"}, {"synthetic": "yes"}),
         ({"synthetic": "SYNTHETIC: in words"}, {}),
+        (
+            {"synthetic": "SYNTHETIC: in words", "synthetic_from": "clusters"},
+            {"synthetic": "clusters"},
+        ),
     ],
 )
 def test_notes_say_that_nobody_is_in_a_file(marks: dict[str, str], columns: dict[str, str]) -> None:

@@ -9,7 +9,7 @@ from deniable.release import LANES, Lane
 
 @pytest.mark.parametrize("lane", LANES.values(), ids=LANES)
 def test_every_step_names_a_function(lane: Lane) -> None:
-    for step in (lane.design, lane.draw, lane.estimate, lane.check):
+    for step in (lane.design, lane.draw, *lane.estimates, lane.check):
         module, _, name = step.run.partition(":")
         assert callable(getattr(import_module(f"deniable.{module}"), name))
 
@@ -18,7 +18,11 @@ def test_every_step_names_a_function(lane: Lane) -> None:
 def test_a_step_reads_what_is_left_before_it(lane: Lane) -> None:
     assert not lane.design.reads
     assert set(lane.draw.reads) <= set(lane.design.leaves)
-    assert set(lane.estimate.reads) <= set(lane.drawn_once)
+    left = set(lane.drawn_once)
+    assert set(lane.estimated_from) <= left
+    for step in lane.estimates:
+        assert set(step.reads) <= left
+        left |= set(step.leaves)
     assert set(lane.check.reads) <= set(lane.left)
     assert set(lane.shown) <= set(lane.left)
 

@@ -21,9 +21,8 @@ STAGES = {
     "protect": ("protect_categorical", "protect_numeric", "protect_collection"),
     "estimate": (
         *("estimate_categorical", "estimate_numeric", "estimate_collection"),
-        *("examine_collection", "write_matrices"),
+        "write_matrices",
     ),
-    "reconcile": ("adjust_release", "synthesize_release", "reconcile_collection", "fit_collection"),
     "check": ("check_categorical", "check_numeric", "check_collection"),
     "audit": ("audit_privacy", "audit_samplers"),
     "report": ("report",),

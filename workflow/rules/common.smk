@@ -30,3 +30,7 @@ def code_of(script, *step):
 
 def settings(wildcards):
     return plan.settings("releases", wildcards.release)
+
+
+def settings_of_estimates(wildcards):
+    return plan.settings_of_estimates(wildcards.release)

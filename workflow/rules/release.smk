@@ -1,5 +1,5 @@
-# Releases. Every lane has the steps design, draw, estimate and check: one rule a lane, of its files
-# (`deniable.release.LANES`) and scripts. What is made of the estimates differs, and follows below.
+# Releases. Every lane designs, draws, estimates and checks: one rule a lane, of its files and steps
+# (`deniable.release.LANES`).
 from deniable.release import LANES
 
 for lane, steps in LANES.items():
@@ -60,14 +60,15 @@ for lane, steps in LANES.items():
             script:
                 "../scripts/protect_release.py"
 
-    # From here on the true records are read by checks of rehearsals alone: it costs no privacy.
+    # From here on the true records are read by checks of rehearsals alone: it costs no privacy. All
+    # that is made of what was drawn is made in one job, file by file, as its steps say.
     rule:
         name:
             f"estimate_{lane}"
         input:
-            in_folder(steps.estimate.reads),
+            in_folder(steps.estimated_from),
         output:
-            in_folder(steps.estimate.leaves),
+            in_folder(steps.estimated),
         log:
             f"results/logs/estimate_{lane}/{{release}}.log",
         benchmark:
@@ -75,8 +76,9 @@ for lane, steps in LANES.items():
         wildcard_constraints:
             release=plan.names(lane),
         params:
-            release=settings,
-            code=code_of("estimate_release.py", steps.estimate),
+            release=settings_of_estimates,
+            seed=plan.config.seed,
+            code=code_of("estimate_release.py", *steps.estimates),
         message:
             "Release {wildcards.release}: estimating from what is protected alone"
         script:
@@ -126,98 +128,3 @@ rule write_matrices:
         "Release {wildcards.release}: writing the matrix of each stratum and block"
     script:
         "../scripts/write_matrices.py"
-
-
-rule adjust_release:
-    input:
-        in_folder(["channels.json", "protected.parquet", "estimates.csv"]),
-    output:
-        weights=f"{FOLDER}/adjusted_weights.csv",
-        adjustment=f"{FOLDER}/adjustment.json",
-    log:
-        "results/logs/adjust_release/{release}.log",
-    benchmark:
-        "results/benchmarks/adjust_release/{release}.tsv"
-    params:
-        code=code_of("adjust_release.py"),
-    message:
-        "Release {wildcards.release}: weighting the protected records to the estimated margins"
-    script:
-        "../scripts/adjust_release.py"
-
-
-# Unlike the protected file, this one may be drawn again, also when it comes from the operating
-# system's generator: however many are made, all of them rest on that one draw.
-rule synthesize_release:
-    input:
-        in_folder(["channels.json", "protected.parquet", "estimates.csv", "adjusted_weights.csv"]),
-    output:
-        parquet=f"{FOLDER}/synthetic.parquet",
-        csv=f"{FOLDER}/synthetic.csv",
-    log:
-        "results/logs/synthesize_release/{release}.log",
-    benchmark:
-        "results/benchmarks/synthesize_release/{release}.tsv"
-    params:
-        release=settings,
-        synthetic=lambda wildcards: plan.config.release(wildcards.release).synthetic,
-        seed=left(seed),
-        code=code_of("synthesize_release.py"),
-    message:
-        "Release {wildcards.release}: repeating what is estimated as synthetic records"
-    script:
-        "../scripts/synthesize_release.py"
-
-
-rule reconcile_collection:
-    input:
-        in_folder(["views.json", "tables.csv"]),
-    output:
-        consistent=f"{FOLDER}/consistent.csv",
-        margins=f"{FOLDER}/margins.csv",
-    log:
-        "results/logs/reconcile_collection/{release}.log",
-    benchmark:
-        "results/benchmarks/reconcile_collection/{release}.tsv"
-    params:
-        code=code_of("reconcile_collection.py"),
-    message:
-        "Release {wildcards.release}: making tables agree on shared margins"
-    script:
-        "../scripts/reconcile_collection.py"
-
-
-rule fit_collection:
-    input:
-        in_folder(["views.json", "tables.csv"]),
-    output:
-        f"{FOLDER}/two_step.csv",
-    log:
-        "results/logs/fit_collection/{release}.log",
-    benchmark:
-        "results/benchmarks/fit_collection/{release}.tsv"
-    params:
-        code=code_of("fit_collection.py"),
-    message:
-        "Release {wildcards.release}: fitting independence in two steps"
-    script:
-        "../scripts/fit_collection.py"
-
-
-# Seeded in every release: Monte Carlo tables are drawn from what is estimated, and protect nobody.
-rule examine_collection:
-    input:
-        in_folder(["views.json", "collection.csv"]),
-    output:
-        f"{FOLDER}/independence.csv",
-    log:
-        "results/logs/examine_collection/{release}.log",
-    benchmark:
-        "results/benchmarks/examine_collection/{release}.tsv"
-    params:
-        seed=plan.config.seed,
-        code=code_of("examine_collection.py"),
-    message:
-        "Release {wildcards.release}: testing each table for independence"
-    script:
-        "../scripts/examine_collection.py"

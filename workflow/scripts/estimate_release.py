@@ -1,4 +1,6 @@
-"""Estimate from what a release protects, and from what it says of itself."""
+"""Estimate from what a release protects, and from what it says of itself, step by step."""
+
+from pathlib import Path
 
 from deniable.pipeline import release_from
 from deniable.release import LANES, read_made, write_made
@@ -7,5 +9,8 @@ from job import job
 
 with job(snakemake):
     release = release_from(snakemake.params.release)
-    estimates = LANES[release.lane].estimate(release, read_made(snakemake.input))
-    write_made(snakemake.output, estimates)
+    folder = Path(snakemake.output[0]).parent
+    for step in LANES[release.lane].estimates:
+        made = read_made(folder / file for file in step.reads)
+        seed = [snakemake.params.seed] if step.seeded else []
+        write_made([folder / file for file in step.leaves], step(release, made, *seed))

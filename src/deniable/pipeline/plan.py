@@ -89,6 +89,12 @@ class Plan:
         values: dict[str, Any] = getattr(getattr(self.config, section), name).model_dump()
         return values
 
+    def settings_of_estimates(self, release: str) -> dict[str, Any]:
+        """Return a release's settings with those on which only what is made of its draw depends."""
+        synthetic = getattr(self.config.release(release), "synthetic", None)
+        chosen = self.settings("releases", release)
+        return chosen if synthetic is None else chosen | {"synthetic": synthetic}
+
     def drawn_once(self, release: str) -> bool:
         """Return whether a release is drawn from the operating system: once, and never again."""
         return not self.config.release(release).rehearsal

@@ -65,7 +65,8 @@ def marks_for(
 def notes(records: Records) -> dict[str, str]:
     """Return the columns by which a CSV file of marked records says that nobody is in it."""
     marks = records.marks
-    found = {"rehearsal": "yes"} if marks["notice"] == REHEARSAL_MARK else {}
+    found = {"synthetic": marks["synthetic_from"]} if "synthetic_from" in marks else {}
+    found |= {"rehearsal": "yes"} if marks["notice"] == REHEARSAL_MARK else {}
     found |= {"data_source": "surrogate"} if marks["data_source"] == "surrogate" else {}
     return found | ({"synthetic": "yes"} if marks.get("synthetic") == "yes" else {})
 

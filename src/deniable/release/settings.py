@@ -259,11 +259,14 @@ class Step:
         returns what is to be left, by name.
     reads, leaves : tuple of str
         Files in the release's folder.
+    seeded : bool
+        Whether a step that estimates takes the root seed, as the others do.
     """
 
     run: str
     reads: tuple[str, ...]
     leaves: tuple[str, ...]
+    seeded: bool = False
 
     def __call__(self, *given: Any) -> Mapping[str, Any]:
         """Carry out the step."""
@@ -279,10 +282,9 @@ class Lane:
     ----------
     design, draw : Step
         They read the true records.
-    estimate : Step
-        From what was drawn alone, as everything ``later``: it costs no privacy.
-    later : tuple of str
-        Files that are made of the estimates, by rules of the lane's own.
+    estimates : tuple of Step
+        From what was drawn alone, so that they cost no privacy. One job takes them one after the
+        other, each from the files that those before it left, as whoever has the files can.
     check : Step
         Of rehearsals only: it reads the true records again.
     shown : tuple of str
@@ -291,8 +293,7 @@ class Lane:
 
     design: Step
     draw: Step
-    estimate: Step
-    later: tuple[str, ...]
+    estimates: tuple[Step, ...]
     check: Step
     shown: tuple[str, ...]
 
@@ -302,9 +303,20 @@ class Lane:
         return self.design.leaves + self.draw.leaves
 
     @property
+    def estimated_from(self) -> tuple[str, ...]:
+        """What was left before the estimates that they read."""
+        read = dict.fromkeys(file for step in self.estimates for file in step.reads)
+        return tuple(file for file in read if file not in self.estimated)
+
+    @property
+    def estimated(self) -> tuple[str, ...]:
+        """What is made of what was drawn."""
+        return tuple(file for step in self.estimates for file in step.leaves)
+
+    @property
     def left(self) -> tuple[str, ...]:
         """What every release leaves."""
-        return self.drawn_once + self.estimate.leaves + self.later
+        return self.drawn_once + self.estimated
 
 
 LANES: Mapping[str, Lane] = {
@@ -315,12 +327,27 @@ LANES: Mapping[str, Lane] = {
             reads=("channels.json",),
             leaves=("protected.parquet", "protected.csv"),
         ),
-        estimate=Step(
-            "release.categorical.pairs:estimated",
-            reads=("channels.json", "protected.parquet"),
-            leaves=("estimates.csv", "pairs.csv"),
+        estimates=(
+            Step(
+                "release.categorical.pairs:estimated",
+                reads=("channels.json", "protected.parquet"),
+                leaves=("estimates.csv", "pairs.csv"),
+            ),
+            Step(
+                "release.categorical.estimates:adjusted",
+                reads=("channels.json", "protected.parquet", "estimates.csv"),
+                leaves=("adjusted_weights.csv", "adjustment.json"),
+            ),
+            Step(
+                "release.categorical.estimates:synthesized",
+                reads=(
+                    *("channels.json", "protected.parquet"),
+                    *("estimates.csv", "adjusted_weights.csv"),
+                ),
+                leaves=("synthetic.parquet", "synthetic.csv"),
+                seeded=True,
+            ),
         ),
-        later=("adjusted_weights.csv", "adjustment.json", "synthetic.parquet", "synthetic.csv"),
         check=Step(
             "release.categorical.check:checked",
             reads=(
@@ -338,12 +365,13 @@ LANES: Mapping[str, Lane] = {
             reads=("release.json",),
             leaves=("protected.parquet", "protected.csv"),
         ),
-        estimate=Step(
-            "release.numeric.estimates:estimated",
-            reads=("release.json", "protected.parquet"),
-            leaves=("estimates.csv",),
+        estimates=(
+            Step(
+                "release.numeric.estimates:estimated",
+                reads=("release.json", "protected.parquet"),
+                leaves=("estimates.csv",),
+            ),
         ),
-        later=(),
         check=Step(
             "release.numeric.check:checked",
             reads=("release.json", "protected.parquet", "estimates.csv"),
@@ -358,12 +386,24 @@ LANES: Mapping[str, Lane] = {
             reads=("views.json",),
             leaves=("collection.csv", "clients.csv"),
         ),
-        estimate=Step(
-            "release.collection.estimates:estimated",
-            reads=("release.json", "views.json", "collection.csv"),
-            leaves=("tables.csv",),
+        estimates=(
+            Step(
+                "release.collection.estimates:estimated",
+                reads=("release.json", "views.json", "collection.csv"),
+                leaves=("tables.csv",),
+            ),
+            Step(
+                "release.collection.estimates:reconciled",
+                reads=("views.json", "tables.csv"),
+                leaves=("consistent.csv", "margins.csv", "two_step.csv"),
+            ),
+            Step(
+                "release.collection.independence:examined",
+                reads=("views.json", "collection.csv"),
+                leaves=("independence.csv",),
+                seeded=True,
+            ),
         ),
-        later=("consistent.csv", "margins.csv", "two_step.csv", "independence.csv"),
         check=Step(
             "release.collection.check:checked",
             reads=(

@@ -33,7 +33,6 @@ from deniable.records import Microdata
 from deniable.release import CategoricalRelease, marked, released
 from deniable.release.categorical.clusters import answering
 from deniable.release.categorical.estimates import (
-    SYNTHETIC_MARKS,
     groups,
     margins,
     reports_by_block,
@@ -159,8 +158,7 @@ def checked(
     weights = made["adjusted_weights"]["weight"].to_numpy()
     distances = distances_from_truth(protocol, data, made["protected"], made["synthetic"], weights)
     distances["pairs"] = distances["attributes"].map(pair_distances(made["pairs"], data))
-    bases = {mark: basis for basis, mark in SYNTHETIC_MARKS.items()}
-    distances["synthetic_from"] = bases[made["synthetic"].marks["synthetic"]]
+    distances["synthetic_from"] = made["synthetic"].marks["synthetic_from"]
     return {
         "check": check_against_truth(made["estimates"], coverage),
         "synthetic_check": marked(distances, release, data),

@@ -28,6 +28,7 @@ from deniable.randomized_response import (
     synthesize,
 )
 from deniable.records import Domain, Microdata
+from deniable.release import CategoricalRelease, marked_as, source_for
 from deniable.sampling import RandomSource
 
 LIKELIHOOD_TOLERANCE = 1e-3  # nats; far below what any test between distributions could tell
@@ -255,6 +256,19 @@ def adjust_reports(
     return AdjustedReports(weights, adjustments)
 
 
+def adjusted(release: CategoricalRelease, made: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the weights of a ``protected`` file and what they say of themselves.
+
+    From its ``channels`` and ``estimates``.
+    """
+    estimates, protocol = made["estimates"], StratifiedProtocol.from_json(made["channels"])
+    found = adjust_reports(protocol, made["protected"], estimates)
+    return {
+        "adjusted_weights": marked_as(found.table(), estimates),
+        "adjustment": describe_adjustment(made["channels"], protocol, found),
+    }
+
+
 @contextmanager
 def _named_warnings(stratum: Stratum) -> Iterator[None]:
     """Say of which stratum a warning is."""
@@ -345,5 +359,25 @@ def synthesize_release(
             made = synthesize(part.domain, protocol.blocks, distributions, len(part), source)
         for name in part.domain.names:
             columns[name][rows] = made.column(name)
-    marks = dict(protected.marks) | {"synthetic": SYNTHETIC_MARKS[basis]}
+    synthetic = {"synthetic": SYNTHETIC_MARKS[basis], "synthetic_from": basis}
+    marks = dict(protected.marks) | synthetic
     return Microdata(protected.domain, tuple(columns.values()), marks)
+
+
+def synthesized(
+    release: CategoricalRelease, made: Mapping[str, Any], seed: int
+) -> dict[str, Microdata]:
+    """Return the ``synthetic`` records of a release, from all that was left before.
+
+    Unlike the protected file they may be drawn again, also from the operating system's generator:
+    however many are made, all of them rest on that one draw.
+    """
+    synthetic = synthesize_release(
+        release.synthetic,
+        StratifiedProtocol.from_json(made["channels"]),
+        made["protected"],
+        made["estimates"],
+        made["adjusted_weights"]["weight"],
+        source_for(release, seed, step="synthesis"),
+    )
+    return {"synthetic": synthetic}

@@ -21,7 +21,7 @@ from deniable.contingency import (
 )
 from deniable.errors import DeniableError
 from deniable.release import CollectionRelease, marked_as
-from deniable.release.collection.design import BETWEEN, CollectionDesign
+from deniable.release.collection.design import BETWEEN, CollectionDesign, in_full
 from deniable.rrba import Combination, checked_counts, printed_estimate
 
 AGREEMENT = 1e-9
@@ -256,3 +256,19 @@ def fit_in_two_steps(design: CollectionDesign, tables: pd.DataFrame) -> pd.DataF
     return tables[["attributes", "categories", "estimate"]].assign(
         nearest=np.concatenate(nearest), independent=np.concatenate(fitted)
     )
+
+
+def reconciled(release: CollectionRelease, made: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    """Return what the ``tables`` of a collection say together, from them and its ``views``.
+
+    Tables that agree on all margins they share, those margins, and independence in two steps.
+    """
+    design, tables = CollectionDesign.from_json(made["views"]), made["tables"]
+    consistent, margins = make_consistent(design, tables)
+    left = {
+        # In full: nine digits would undo the agreement to 1e-9.
+        "consistent": in_full(consistent, ["probability"]),
+        "margins": margins,
+        "two_step": fit_in_two_steps(design, tables),
+    }
+    return {name: marked_as(table, tables) for name, table in left.items()}

@@ -23,9 +23,11 @@ import pandas as pd
 
 from deniable.arrays import Floats, at_least
 from deniable.contingency import MONTE_CARLO_TABLES, LogLinearModel, channel_test
+from deniable.release import CollectionRelease, marked_as
 from deniable.release.collection.design import BETWEEN, CollectionDesign
 from deniable.release.collection.estimates import Answers, answers_of
 from deniable.rrba import Combination, table_channel
+from deniable.sampling import generator_for
 
 LEVEL = 0.05
 SPARE = 1.25
@@ -76,6 +78,19 @@ def independence_tests(
     for suffix in ("", "_holm", "_benjamini_hochberg"):
         table[f"rejected{suffix}"] = at_least(LEVEL, table[f"p_value{suffix}"])
     return table
+
+
+def examined(
+    release: CollectionRelease, made: Mapping[str, Any], seed: int
+) -> dict[str, pd.DataFrame]:
+    """Return the tests of ``independence`` of a collection, from its ``views`` and ``collection``.
+
+    Seeded in every release: Monte Carlo tables are drawn from what is estimated, protect nobody.
+    """
+    generator = generator_for(seed, {"release": release.name, "step": "independence"})
+    design, collection = CollectionDesign.from_json(made["views"]), made["collection"]
+    tests = independence_tests(design, collection, generator)
+    return {"independence": marked_as(tests, collection)}
 
 
 def _tested(
