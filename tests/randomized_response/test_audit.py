@@ -13,7 +13,7 @@ import pytest
 from deniable.channels import DenseChannel, KeepOrReplace
 from deniable.channels.exact import log_rounded_up
 from deniable.errors import DeniableError
-from deniable.pipeline.config import release_from
+from deniable.pipeline import release_from
 from deniable.randomized_response import audit as multirr_audit
 from deniable.randomized_response.audit import (
     audit_attribute,

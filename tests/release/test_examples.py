@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from deniable.datasets import categorical, load_manifest
-from deniable.pipeline.config import release_from
+from deniable.pipeline import release_from
 from deniable.pipeline.plan import drawn_domains, validate
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Domain

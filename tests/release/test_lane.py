@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from deniable.files import write_table
-from deniable.pipeline.config import release_from
+from deniable.pipeline import release_from
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 from deniable.records.numeric import NumericMicrodata

@@ -27,7 +27,7 @@ from deniable.papers.multirr.example_1 import example_1
 from deniable.papers.multirr.verdicts import agreement_by_reading, threshold_trend
 from deniable.papers.pram import breaches as pram_breaches, variance as pram_variance
 from deniable.papers.pram.numbered_results import numbered_results
-from deniable.pipeline.config import release_from
+from deniable.pipeline import release_from
 from deniable.pram.protocol import StratifiedProtocol
 from deniable.randomized_response.assessment_audit import audit_assessments, risk_table
 from deniable.randomized_response.audit import (

@@ -15,8 +15,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize
-from scipy.sparse import csgraph
+import scipy
 
 from deniable.arrays import Counts, Floats, Positions
 from deniable.channels import Channel, DenseChannel, KeepOrReplace
@@ -98,7 +97,7 @@ def two_step_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> DenseCh
 
     first = LARGEST_FIRST_EPSILON
     if beyond(first) > 0:
-        first = float(optimize.brentq(beyond, 0.0, first, xtol=1e-300, rtol=1e-15))
+        first = float(scipy.optimize.brentq(beyond, 0.0, first, xtol=1e-300, rtol=1e-15))
     step = 1e-15
     while (channel := two_step(_generalized(pi.size, first), pi)).epsilon > epsilon:
         first *= 1 - step
@@ -195,7 +194,7 @@ def disclosed_proportions(channel: Channel) -> Floats:
     and it discloses the proportions within groups only; or if it has over 4,096 categories.
     """
     P = channel.matrix()
-    groups, group_of = csgraph.connected_components(P > 0, connection="strong")
+    groups, group_of = scipy.sparse.csgraph.connected_components(P > 0, connection="strong")
     leaving = {int(group_of[u]) for u, v in np.argwhere(P > 0) if group_of[u] != group_of[v]}
     closed = [group for group in range(groups) if group not in leaving]
     if len(closed) > 1:

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from deniable.arrays import ROUNDING, Counts, Flags, Floats, at_least
 from deniable.channels import Channel
@@ -131,7 +131,7 @@ def channel_test(
     distance = fit.distance_from_zero(model)
     valid = fit.converged & at_least(expected, LEAST_EXPECTED)
     valid &= at_least(effective, LEAST_RECORDS) & at_least(distance, LEAST_DISTANCE)
-    p_value = np.array(special.chdtrc(model.degrees_of_freedom, statistic))
+    p_value = np.array(scipy.special.chdtrc(model.degrees_of_freedom, statistic))
     p_value[~valid] = np.nan
     drawn = 0
     if generator is not None and not np.all(valid):

@@ -28,7 +28,7 @@ from typing import Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from deniable.arrays import ROUNDING, Flags, Floats, at_least
 from deniable.channels import Channel
@@ -212,7 +212,7 @@ def asymptotic_test(
     tables of shape (..., cells).
     """
     statistic = _of_nearest(noisy, records, model)
-    return np.asarray(special.chdtrc(model.degrees_of_freedom, statistic) <= level)
+    return np.asarray(scipy.special.chdtrc(model.degrees_of_freedom, statistic) <= level)
 
 
 def true_limit_test(

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.optimize import brentq
-from scipy.special import ndtri
-from scipy.stats import rankdata
+import scipy
 
 from deniable.arrays import Floats
 from deniable.datasets.copula import MOST_QUANTILES, Copula, Margin
@@ -131,10 +129,10 @@ def _expansions(copula: Copula) -> Floats:
     columns: list[npt.NDArray[Any]] = [margin.at(middles) for margin in copula.margins]
     if copula.classes:
         columns.append(_class_codes(copula, middles))
-    ranks = np.array([rankdata(column) for column in columns])
+    ranks = np.array([scipy.stats.rankdata(column) for column in columns])
     deviations = ranks.std(axis=1, keepdims=True)
     heights = np.diff(ranks, axis=1) / np.where(deviations > 0, deviations, 1)
-    at = ndtri(np.arange(1, STEPS) / STEPS)
+    at = scipy.special.ndtri(np.arange(1, STEPS) / STEPS)
     # h_k phi by the three-term recurrence, from h_0 = 1.
     before, now = np.zeros_like(at), np.exp(-(at**2) / 2) / np.sqrt(2 * np.pi)
     coefficients = np.empty((len(ranks), TERMS))
@@ -162,7 +160,7 @@ def _latent(products: Floats, wanted: float) -> float:
         return low
     if _of_ranks(products, high) <= wanted:
         return high
-    solve: Callable[..., float] = brentq
+    solve: Callable[..., float] = scipy.optimize.brentq
     return float(solve(lambda r: _of_ranks(products, r) - wanted, low, high, xtol=1e-10))
 
 
@@ -260,7 +258,7 @@ def rank_correlations(data: NumericMicrodata) -> Floats:
 
     Ties have mid-ranks. What is constant is correlated with nothing.
     """
-    ranks = np.array([rankdata(column) for column in _columns(data)])
+    ranks = np.array([scipy.stats.rankdata(column) for column in _columns(data)])
     ranks -= ranks.mean(axis=1, keepdims=True)
     lengths = np.sqrt((ranks**2).sum(axis=1))
     lengths[lengths == 0] = np.inf

@@ -18,7 +18,7 @@ from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from deniable.arrays import Flags, Floats, Positions
 from deniable.channels import two_step_with_epsilon
@@ -300,7 +300,7 @@ def labelled(P: Floats, proportions: Floats, polytope: Polytope) -> Floats:
         elif group.kind == "cost":
             weighted = group.left[:, : polytope.entries].toarray().reshape(P.shape)
             gains -= 10 * weighted.T @ P
-    names, reports = optimize.linear_sum_assignment(-gains)
+    names, reports = scipy.optimize.linear_sum_assignment(-gains)
     renamed = np.empty_like(P)
     renamed[:, names] = P[:, reports]
     return renamed

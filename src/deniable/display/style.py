@@ -143,11 +143,12 @@ def heading(figure: Figure, title: str, below: str) -> None:
 def line_with_band(axis: Axes, table: pd.DataFrame, x: str, y: str, **style: Any) -> None:
     """Draw a summary over a column, with its 95 % interval (ci_low, ci_high) as a band."""
     ordered = table.sort_values(x)
-    (line,) = axis.plot(ordered[x], ordered[y], **style)
+    # As arrays, which matplotlib need not convert.
+    at, value, low, high = ordered[[x, y, "ci_low", "ci_high"]].to_numpy(np.float64).T
+    (line,) = axis.plot(at, value, **style)
     # With very few runs an interval is the whole line; there is nothing to draw then.
-    known = np.isfinite(ordered["ci_low"]) & np.isfinite(ordered["ci_high"])
-    low, high = (ordered[end].where(known) for end in ("ci_low", "ci_high"))
-    axis.fill_between(ordered[x], low, high, color=line.get_color(), alpha=0.18, linewidth=0)
+    known = np.isfinite(low) & np.isfinite(high)
+    axis.fill_between(at, low, high, where=known, color=line.get_color(), alpha=0.18, linewidth=0)
 
 
 def surrogate_banner(figure: Figure) -> None:

@@ -21,7 +21,7 @@ from math import sqrt
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from deniable.channels import Channel, distribution, refuse_no_records
 from deniable.errors import DeniableError
@@ -44,7 +44,7 @@ def root_b(categories: int, alpha: float = 0.05) -> float:
         raise DeniableError(
             "over 1e200 cells have no bound in floating point; take fewer attributes together"
         )
-    return float(sqrt(special.chdtri(1, alpha / categories)))
+    return float(sqrt(scipy.special.chdtri(1, alpha / categories)))
 
 
 def absolute_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05) -> float:

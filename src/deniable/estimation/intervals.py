@@ -34,7 +34,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from deniable.arrays import Flags, Floats
 from deniable.channels import Channel, Target
@@ -276,7 +276,7 @@ def _critical_square(
 ) -> float:
     """Return the squared number of standard errors."""
     if simultaneous == "scheffe":
-        return float(special.chdtri(categories - 1, alpha)) if categories > 1 else 0.0
+        return float(scipy.special.chdtri(categories - 1, alpha)) if categories > 1 else 0.0
     return root_b(intervals if simultaneous == "bonferroni" else 1, alpha) ** 2
 
 
@@ -297,8 +297,8 @@ def clopper_pearson(
     """
     happened, tried = np.asarray(events), np.asarray(trials)
     tail = (1 - confidence) / 2
-    low = special.betaincinv(happened, tried - happened + 1, tail)
-    high = special.betaincinv(happened + 1, tried - happened, 1 - tail)
+    low = scipy.special.betaincinv(happened, tried - happened + 1, tail)
+    high = scipy.special.betaincinv(happened + 1, tried - happened, 1 - tail)
     # The limits at the ends, where one of the beta distribution's parameters is 0.
     return np.where(happened == 0, 0.0, low), np.where(happened == tried, 1.0, high)
 

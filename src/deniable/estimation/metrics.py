@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from deniable.arrays import Flags, Floats
 from deniable.errors import DeniableError
@@ -81,7 +81,7 @@ def jensen_shannon_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> F
     tables = _refuse_negative(estimated), _refuse_negative(true)
     first, second = (table / table.sum(axis=-1, keepdims=True) for table in tables)
     middle = (first + second) / 2
-    divergences = special.rel_entr(first, middle) + special.rel_entr(second, middle)
+    divergences = scipy.special.rel_entr(first, middle) + scipy.special.rel_entr(second, middle)
     # Equal tables can come out a rounding error below 0.
     return np.asarray(np.sqrt(np.maximum(divergences.sum(axis=-1) / 2, 0.0)))
 

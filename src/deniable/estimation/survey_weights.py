@@ -26,7 +26,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse, special
+import scipy
+from scipy import sparse
 
 from deniable.arrays import Codes, Floats
 from deniable.channels import Channel, Target, roots_of_variances
@@ -265,8 +266,8 @@ def _student(
 ) -> Intervals:
     finite = np.where(np.isinf(freedom), 1.0, freedom)
     level = (1 + confidence) / 2
-    student = special.stdtrit(finite, level)
-    multiple = np.where(np.isinf(freedom), special.ndtri(level), student)
+    student = scipy.special.stdtrit(finite, level)
+    multiple = np.where(np.isinf(freedom), scipy.special.ndtri(level), student)
     low, high = estimate - multiple * errors, estimate + multiple * errors
     return Intervals(estimate, low, high, errors, confidence, "wald", "none", target)
 

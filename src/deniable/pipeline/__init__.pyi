@@ -6,7 +6,6 @@ from .code_digest import (
 from .config import (
     Config as Config,
     refuse_repeated_keys as refuse_repeated_keys,
-    release_from as release_from,
     validate as validate,
 )
 from .environment import remedy as remedy
@@ -20,3 +19,4 @@ from .provenance import (
     recorded as recorded,
     verified as verified,
 )
+from .release import release_from as release_from

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from deniable import validation
 from deniable.errors import ConfigError
@@ -127,12 +127,6 @@ class Config(Strict):
         """Return the study of that name."""
         study: StudySettings[Any] = getattr(self.studies, name)
         return study
-
-
-def release_from(values: Mapping[str, Any]) -> AnyRelease:
-    """Rebuild a release from its plain values."""
-    release: AnyRelease = TypeAdapter(Release).validate_python(dict(values))
-    return release
 
 
 def refuse_repeated_keys(path: Path | str) -> None:

@@ -17,7 +17,7 @@ from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
-from scipy import special
+import scipy
 
 from deniable.arrays import Floats, at_least
 from deniable.channels import Target
@@ -131,7 +131,7 @@ def rule_confidences(
     refuse_bad_confidence(confidence)
     if method not in get_args(RatioMethod):
         raise DeniableError(f"method is {method!r}; use {' or '.join(get_args(RatioMethod))}")
-    z = float(special.ndtri((1 + confidence) / 2))
+    z = float(scipy.special.ndtri((1 + confidence) / 2))
     rows = []
     for condition, consequence in rules:
         places = transactions.positions([*condition, *consequence])

@@ -15,7 +15,7 @@ from itertools import combinations, pairwise, product
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from deniable.arrays import Codes, Counts, Floats, at_least
 from deniable.errors import DeniableError
@@ -176,7 +176,7 @@ def audit_sampler(
         rare_expected[rare] += expected[rare]
         own, more = _pearson(observed, expected)
         statistic, freedom = statistic + own, freedom + more
-    whole = float(special.chdtrc(freedom, statistic)) if freedom else 1.0
+    whole = float(scipy.special.chdtrc(freedom, statistic)) if freedom else 1.0
     rare_p = _rare_p_value(rare_observed, rare_expected)
     p_value = whole if math.isnan(rare_p) else min(1.0, 2 * min(whole, rare_p))
     return SamplerTest(size * draws_a_row, statistic, freedom, rare_p, p_value, impossible)
@@ -187,7 +187,7 @@ def _rare_p_value(observed: np.ndarray, expected: np.ndarray) -> float:
     if observed.sum() == 0:
         return math.nan
     statistic, freedom = _pearson(observed, expected * observed.sum() / expected.sum())
-    return float(special.chdtrc(freedom, statistic)) if freedom > 0 else math.nan
+    return float(scipy.special.chdtrc(freedom, statistic)) if freedom > 0 else math.nan
 
 
 def _pearson(observed: np.ndarray, expected: np.ndarray) -> tuple[float, int]:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -21,8 +20,6 @@ from deniable.records import Domain, refuse_foreign_codes
 
 TOLERANCE = 1e-6
 MOST_SWEEPS = 1000
-BELOW_USE = 1e-150  # sums this small are gone: to divide by them would overflow
-LANES = 4
 
 
 @dataclass(frozen=True)
@@ -96,6 +93,8 @@ def adjust(
         If a positive target has no records (nothing can be weighted to meet it: it is left out and
         the attribute's other targets rescaled), or the sweeps end with a larger gap.
     """
+    from deniable.randomized_response.compiled import rake  # noqa: PLC0415 - numba is slow to import
+
     codes, wanted = _checked(columns, targets)
     if not tolerance > 0 or most_sweeps < 1:
         raise DeniableError(
@@ -118,7 +117,7 @@ def adjust(
         )
     most = max(target.size for target in wanted)
     padded = np.stack([np.pad(target, (0, most - target.size)) for target in wanted])
-    weights, sweeps, gap = _rake(codes, padded, tolerance, most_sweeps)
+    weights, sweeps, gap = rake(codes, padded, tolerance, most_sweeps)
     weights /= weights.sum()  # of rounding only: the last adjustment left sum 1
     if gap > tolerance:
         warnings.warn(
@@ -139,11 +138,13 @@ def weighted_pairs(
     The attributes have codes of shape (records,) and `shape` categories; pairs are in the order of
     `itertools.combinations`. One pass over the records serves all.
     """
+    from deniable.randomized_response.compiled import sum_pairs  # noqa: PLC0415 - numba is slow to import
+
     for number, (column, size) in enumerate(zip(columns, shape, strict=True)):
         refuse_foreign_codes(column, size, f"attribute {number}")
     shapes = list(combinations(shape, 2))
     starts = np.cumsum([0, *(first * second for first, second in shapes)])
-    sums = _sum_pairs(np.stack(columns), weights, np.array(shape), starts)
+    sums = sum_pairs(np.stack(columns), weights, np.array(shape), starts)
     parts = np.split(sums, starts[1:-1])
     return [part.reshape(pair) for part, pair in zip(parts, shapes, strict=True)]
 
@@ -222,70 +223,3 @@ def _place(column: int, category: int, domains: Sequence[Domain] | None) -> str:
         return f"column {column}, category {category}"
     domain = domains[column]
     return f"{' x '.join(domain.names)}, category {domain.cell_labels()[category]!r}"
-
-
-@numba.njit(cache=True)  # pragma: no cover - compiled
-def _sum_pairs(codes, weights, shape, starts):  # type: ignore[no-untyped-def]
-    """Return the weights' sums by the cells of each pair's table, tables one after the other."""
-    sums = np.zeros(starts[-1])
-    for record in range(weights.size):
-        pair = 0
-        for first in range(len(codes)):
-            for second in range(first + 1, len(codes)):
-                cell = codes[first, record] * shape[second] + codes[second, record]
-                sums[starts[pair] + cell] += weights[record]
-                pair += 1
-    return sums
-
-
-@numba.njit(cache=True)  # pragma: no cover - compiled
-def _apply_and_sum(weights, own, factor, following, size):  # type: ignore[no-untyped-def]
-    """Multiply each weight by its category's factor; return the weights' sums by `following`.
-
-    Lanes of their own for neighbouring records: where both have one category, the second sum need
-    not wait for the first (almost three times as fast).
-    """
-    sums = np.zeros((LANES, size))
-    whole = weights.size // LANES * LANES
-    for first in range(0, whole, LANES):
-        for lane in range(LANES):
-            record = first + lane
-            weight = weights[record] * factor[own[record]]
-            weights[record] = weight
-            sums[lane, following[record]] += weight
-    for record in range(whole, weights.size):
-        weights[record] *= factor[own[record]]
-        sums[0, following[record]] += weights[record]
-    return sums.sum(axis=0)
-
-
-@numba.njit(cache=True)  # pragma: no cover - compiled
-def _rake(codes, targets, tolerance, most_sweeps):  # type: ignore[no-untyped-def]
-    attributes, records = codes.shape
-    size = targets.shape[1]
-    weights = np.full(records, 1.0 / records)
-    unchanged = np.ones(size)
-    sums = _apply_and_sum(weights, codes[0], unchanged, codes[0], size)
-    gap = np.inf
-    for sweep in range(1, most_sweeps + 1):
-        moved = 0.0
-        for attribute in range(attributes):
-            factor = np.zeros(size)
-            for category in range(size):
-                target = targets[attribute, category]
-                moved = max(moved, abs(sums[category] - target))
-                if sums[category] > BELOW_USE:
-                    factor[category] = target / sums[category]
-            following = codes[(attribute + 1) % attributes]
-            sums = _apply_and_sum(weights, codes[attribute], factor, following, size)
-        # Margins that were met before each of the last adjustments are met, nearly, after all of
-        # them; only then is the exact gap worth passes of its own.
-        if moved <= tolerance or sweep == most_sweeps:
-            gap = 0.0
-            for attribute in range(attributes):
-                column = codes[attribute]
-                found = _apply_and_sum(weights, column, unchanged, column, size)
-                gap = max(gap, np.max(np.abs(found - targets[attribute])))
-            if gap <= tolerance:
-                return weights, sweep, gap
-    return weights, most_sweeps, gap

@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from deniable.channels import rounded_up
 from deniable.errors import DeniableError
@@ -192,8 +192,8 @@ def worst_crowd(parties: int, keep: Fraction, claim: Fraction) -> Crowd:
     q, log_claim, deltas = float(keep), math.log(claim), []
     for ones in range(parties + 1):
         counts = np.convolve(
-            stats.binom.pmf(np.arange(ones + 1), ones, q),
-            stats.binom.pmf(np.arange(parties - ones + 1), parties - ones, 1 - q),
+            scipy.stats.binom.pmf(np.arange(ones + 1), ones, q),
+            scipy.stats.binom.pmf(np.arange(parties - ones + 1), parties - ones, 1 - q),
         )
         with_own, without = np.insert(counts, 0, 0.0), np.append(counts, 0.0)
         if_one, if_zero = q * with_own + (1 - q) * without, q * without + (1 - q) * with_own

@@ -79,7 +79,9 @@ def read_described(
         If the file is absent, no Parquet, or has no such metadata.
     """
     try:
-        table = pq.read_table(path)
+        # Not `pq.read_table`, which loads what reads folders of files first.
+        with pq.ParquetFile(path) as file:
+            table = file.read()
     except (OSError, pa.ArrowInvalid) as error:
         reason = str(error).splitlines()[0]
         raise DataError(f"{path}: not readable as Parquet ({reason}); make it again") from None

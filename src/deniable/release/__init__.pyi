@@ -1,3 +1,4 @@
+from .audit import released as released
 from .lane import (
     CONVENTION as CONVENTION,
     PRODUCTION_MARK as PRODUCTION_MARK,
@@ -8,7 +9,6 @@ from .lane import (
     marks_for as marks_for,
     notes as notes,
     read_made as read_made,
-    released as released,
     source_for as source_for,
     write_made as write_made,
 )

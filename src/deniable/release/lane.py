@@ -1,14 +1,12 @@
-"""What lanes share: marks, sources of chance, files, how descriptions begin, rows of the audit."""
+"""What lanes share: marks, sources of chance, files, how descriptions begin."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from deniable.files import read_json, read_table, write_json, write_table
-from deniable.privacy import Finding
-from deniable.randomized_response import audit_row, audit_table
 from deniable.records import Microdata, NumericMicrodata, read_true_records
 from deniable.release.settings import AnyRelease
 from deniable.sampling import RandomSource, SystemSource, generator_for
@@ -112,11 +110,3 @@ def write_made(files: Iterable[Path | str], made: Mapping[str, Any]) -> None:
                 records.write_parquet(file)
             case described:
                 write_json(file, described)
-
-
-def released(release: str, matrix: str, rows: Sequence[tuple[str, str, Finding]]) -> pd.DataFrame:
-    """Return findings on a release, each with its unit and of what it is, as rows of the audit.
-
-    `matrix` says of which kind its channels are.
-    """
-    return audit_table(audit_row(f"release {release}", matrix, *row) for row in rows)

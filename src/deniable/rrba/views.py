@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import maximum_flow
+import scipy
 
 from deniable.arrays import Counts, Flags
 from deniable.errors import DeniableError
@@ -157,10 +156,10 @@ def _flow(view: Counts, sets: Counts, bound: Flags, demand: Counts) -> Flags:
     heads = np.concatenate(([source], starts, view, views + np.arange(demand.size)))
     tails = np.concatenate(([share], np.arange(views), views + sets, np.full(demand.size, sink)))
     capacities = np.concatenate(([free], np.ones(views + view.size, dtype=np.int64), demand))
-    graph = sparse.csr_array(
+    graph = scipy.sparse.csr_array(
         (capacities.astype(np.int32), (heads, tails)), shape=(nodes + 3, nodes + 3)
     )
-    flow = maximum_flow(graph, source, sink)
+    flow = scipy.sparse.csgraph.maximum_flow(graph, source, sink)
     if flow.flow_value != demand.sum():  # Baranyai's theorem: cannot be
         raise DeniableError("no views were found: a fault of deniable.rrba.views, please report it")
     carried = flow.flow[view, views + sets]

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
-from scipy import special
+import scipy
 
 from deniable.estimation import Z_95
 
@@ -65,7 +65,7 @@ class Comparison:
         if not self.error or not self.difference or math.isinf(self.error):
             return 0.0 if sign * self.difference > 0 and not self.error else 1.0
         return min(
-            1.0, self.picked_from * float(special.ndtr(-sign * self.difference / self.error))
+            1.0, self.picked_from * float(scipy.special.ndtr(-sign * self.difference / self.error))
         )
 
     @property
@@ -78,7 +78,8 @@ class Comparison:
     def detectable(self) -> float:
         """The smallest difference that the test finds with 80 % power."""
         return (
-            float(special.ndtri(1 - LEVEL / self.picked_from) + special.ndtri(POWER)) * self.error
+            float(scipy.special.ndtri(1 - LEVEL / self.picked_from) + scipy.special.ndtri(POWER))
+            * self.error
         )
 
 

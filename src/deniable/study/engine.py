@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import special
+import scipy
 
 from deniable.arrays import Floats, at_least
 from deniable.errors import DeniableError
@@ -120,7 +120,7 @@ def median_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Sum
         raise DeniableError("a median needs at least one value, and none that is not a number")
     # The largest k with Pr(Bin(n, 1/2) < k) <= (1 - confidence) / 2; the interval is from the k-th
     # smallest value to the k-th largest.
-    tails = special.bdtr(np.arange(n // 2), n, 0.5)
+    tails = scipy.special.bdtr(np.arange(n // 2), n, 0.5)
     rank = int(np.sum(tails <= (1 - confidence) / 2))
     low, high = (ordered[rank - 1], ordered[n - rank]) if rank >= 1 else (-np.inf, np.inf)
     return Summary(float(np.median(ordered)), float(low), float(high), n)
@@ -137,7 +137,7 @@ def mean_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summa
         raise DeniableError("a mean needs at least one value, and none that is not a number")
     reach = np.inf
     if n > 1:
-        quantile = special.stdtrit(n - 1, (1 + confidence) / 2)
+        quantile = scipy.special.stdtrit(n - 1, (1 + confidence) / 2)
         reach = quantile * sample.std(ddof=1) / np.sqrt(n)
     mean = float(sample.mean())
     return Summary(mean, float(mean - reach), float(mean + reach), n)

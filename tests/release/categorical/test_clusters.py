@@ -9,7 +9,7 @@ import pytest
 
 from deniable.channels import channel_from_json
 from deniable.errors import DeniableError
-from deniable.pipeline.config import release_from
+from deniable.pipeline import release_from
 from deniable.privacy.audit import column_epsilon
 from deniable.randomized_response.assessment import PairReports
 from deniable.randomized_response.audit import audit_release

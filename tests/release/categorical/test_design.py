@@ -12,7 +12,7 @@ from deniable.arrays import Counts
 from deniable.errors import DeniableError
 from deniable.estimation.likelihood import Likelihood
 from deniable.estimation.strata import Reduced
-from deniable.pipeline.config import release_from
+from deniable.pipeline import release_from
 from deniable.pram.protocol import StratifiedProtocol
 from deniable.randomized_response.protocols import Protocol
 from deniable.records.categorical import Microdata

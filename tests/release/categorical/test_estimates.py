@@ -12,7 +12,7 @@ import pytest
 from deniable.errors import DeniableError
 from deniable.estimation.likelihood import maximum_likelihood
 from deniable.files import write_table
-from deniable.pipeline.config import release_from
+from deniable.pipeline import release_from
 from deniable.pram.protocol import StratifiedProtocol
 from deniable.randomized_response.adjustment import TOLERANCE, Unreachable
 from deniable.randomized_response.synthetic import repeat_cells

@@ -9,7 +9,7 @@ import pytest
 from deniable.channels import KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError
 from deniable.estimation.strata import Reduced, unbiased_pair_part, unbiased_part
-from deniable.pipeline.config import release_from
+from deniable.pipeline import release_from
 from deniable.pram.protocol import StratifiedProtocol
 from deniable.randomized_response.dependence import Shrunk, shrink, shrunk_joint
 from deniable.randomized_response.protocols import Protocol

@@ -14,7 +14,7 @@ from deniable.channels.files import read_channel, write_channel
 from deniable.channels.invariant import INVARIANCE_TOLERANCE, conditional_covariance, invariance_gap
 from deniable.errors import DeniableError
 from deniable.files import write_table
-from deniable.pipeline.config import release_from
+from deniable.pipeline import release_from
 from deniable.pram.protocol import StratifiedProtocol, parts_by_stratum, shares
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain

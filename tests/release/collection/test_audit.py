@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deniable.pipeline.config import release_from
+from deniable.pipeline import release_from
 from deniable.randomized_response.audit import audit_multirr
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain

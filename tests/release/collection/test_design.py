@@ -19,7 +19,7 @@ from deniable.contingency.two_step import nearest_tables
 from deniable.datasets.networks import FILES, drawn_file, exact_margin, from_resources
 from deniable.errors import DeniableError
 from deniable.files import write_table
-from deniable.pipeline.config import release_from
+from deniable.pipeline import release_from
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 from deniable.release.collection import independence

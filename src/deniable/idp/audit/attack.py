@@ -28,7 +28,7 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from deniable.arrays import Flags, Floats, Positions
 from deniable.estimation import clopper_pearson
@@ -65,7 +65,7 @@ class Accuracy:
 
 def largest_accuracy(epsilon: float) -> float:
     """Return e^epsilon / (1 + e^epsilon), the most that epsilon-DP allows any attack."""
-    return float(special.expit(epsilon))
+    return float(scipy.special.expit(epsilon))
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
@@ -133,5 +133,5 @@ def _upper_end(errors: Floats) -> Floats:
     mean = errors.mean(axis=0)
     if n == 1:
         return np.asarray(mean)
-    reach = special.stdtrit(n - 1, CONFIDENCE) * errors.std(axis=0, ddof=1) / np.sqrt(n)
+    reach = scipy.special.stdtrit(n - 1, CONFIDENCE) * errors.std(axis=0, ddof=1) / np.sqrt(n)
     return np.asarray(mean + reach)

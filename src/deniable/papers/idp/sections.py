@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
-from scipy import special
+import scipy
 
 from deniable.display import MINUS, Row, Tables, groups_of, nearest, rows_of
 from deniable.papers.idp.names import (
@@ -65,7 +65,7 @@ def _confirmed(table: pd.DataFrame | None) -> Row | None:
     if table is None or not len(table):
         return None
     total = float((table["standardized"] ** 2).sum())
-    return {"cells": len(table), "sum": total, "p": float(special.chdtrc(len(table), total))}
+    return {"cells": len(table), "sum": total, "p": float(scipy.special.chdtrc(len(table), total))}
 
 
 def _known(table: pd.DataFrame, expected: pd.DataFrame) -> pd.Series:

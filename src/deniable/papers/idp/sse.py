@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special
+import scipy
 
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
@@ -226,10 +226,10 @@ def expected_table(dataset: str, data: NumericMicrodata, simulated: pd.DataFrame
 
 def _normal_scores(rows: pd.DataFrame) -> Floats:
     freedom = rows["replicates"].to_numpy(dtype=float) - 1
-    reach = special.stdtrit(freedom, (1 + CONFIDENCE) / 2)
+    reach = scipy.special.stdtrit(freedom, (1 + CONFIDENCE) / 2)
     errors = (rows["ci_high"] - rows["ci_low"]).to_numpy(dtype=float) / 2 / reach
     apart = (rows["mean_sse"] - rows["expected_sse"]).to_numpy(dtype=float)
     known = np.isfinite(errors) & (errors > 0)
     away = np.divide(np.abs(apart), errors, out=np.zeros_like(apart), where=known)
-    scores = -np.sign(apart) * special.ndtri(special.stdtr(freedom, -away))
+    scores = -np.sign(apart) * scipy.special.ndtri(scipy.special.stdtr(freedom, -away))
     return np.asarray(np.where(known, scores, 0.0))

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
+import scipy
 
 from deniable.arrays import Floats, at_least
 from deniable.randomized_response import (
@@ -120,7 +120,7 @@ class DependenceAssessment:
         formed once.
         """
         above = at_least(dependences, t_d)
-        ranks = np.where(above, stats.rankdata(-dependences, "dense"), 0).astype(int)
+        ranks = np.where(above, scipy.stats.rankdata(-dependences, "dense"), 0).astype(int)
         key = (t_v, tuple(ranks.tolist()))
         if key not in self._formed:
             frame = pd.DataFrame(list(self.measures), columns=["attribute_1", "attribute_2"])
@@ -134,8 +134,8 @@ def rank_correlations(assessed: Floats, true: Floats) -> Floats:
 
     0 where all numbers of a row are equal: they order nothing.
     """
-    first = stats.rankdata(assessed, axis=-1)
-    second = stats.rankdata(true)
+    first = scipy.stats.rankdata(assessed, axis=-1)
+    second = scipy.stats.rankdata(true)
     first, second = first - first.mean(axis=-1, keepdims=True), second - second.mean()
     scale = np.sqrt((first**2).sum(axis=-1) * (second**2).sum())
     correlations = np.zeros_like(scale)

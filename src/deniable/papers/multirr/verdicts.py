@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special
+import scipy
 
 from deniable.display import Tables, groups_of, rows_of
 from deniable.estimation import Z_95
@@ -156,7 +156,7 @@ def _chi_square(statistic: float, freedom: int) -> dict[str, float]:
     return {
         "statistic": statistic,
         "degrees_of_freedom": freedom,
-        "p_value": float(special.chdtrc(freedom, statistic)) if freedom else 1.0,
+        "p_value": float(scipy.special.chdtrc(freedom, statistic)) if freedom else 1.0,
     }
 
 

@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from deniable.arrays import Floats, at_least
 from deniable.errors import DeniableError
@@ -198,6 +198,6 @@ def interval_width(estimate: npt.ArrayLike, size: int) -> Floats:
     inside = np.clip(v, 0.5 / size, 1 - 0.5 / size)
     normal = 2 * Z_95 * np.sqrt(inside * (1 - inside) / size)
     reach = Z_95 / np.sqrt(size * inside * (1 - inside))
-    centre = special.logit(inside)
-    by_odds = special.expit(centre + reach) - special.expit(centre - reach)
+    centre = scipy.special.logit(inside)
+    by_odds = scipy.special.expit(centre + reach) - scipy.special.expit(centre - reach)
     return np.asarray(np.where(at_least(5.0, v * size), by_odds, normal))

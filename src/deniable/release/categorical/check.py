@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import special
+import scipy
 
 from deniable.arrays import Floats
 from deniable.channels import Channel, channel_from_json
@@ -201,7 +201,7 @@ def coverage_of_redraws(
     (share of redraws whose interval for the file holds it), ``redraws``; with ``reported_coverage``
     where the matrices are invariant.
     """
-    z = float(-special.ndtri((1 - confidence) / 2))
+    z = float(-scipy.special.ndtri((1 - confidence) / 2))
     tables = []
     for block, truth in reports_by_block(protocol, data):
         drawn = [

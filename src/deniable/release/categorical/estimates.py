@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import special
+import scipy
 
 from deniable.arrays import Counts, Floats, Positions
 from deniable.channels import Channel, KeepOrReplace, Target
@@ -78,7 +78,7 @@ def estimate(
     ``reported_ci_high_*``. Stratum attributes are reported as they are: their rows have no error
     but that of sampling.
     """
-    z = float(-special.ndtri((1 - confidence) / 2))
+    z = float(-scipy.special.ndtri((1 - confidence) / 2))
     tables = []
     for block, strata in reports_by_block(protocol, reports):
         likely = [each.reduced.likelihood(each.counts, LIKELIHOOD_TOLERANCE) for each in strata]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special
+import scipy
 
 from deniable.arrays import Counts, Floats, Positions
 from deniable.channels import KeepOrReplace
@@ -155,7 +155,7 @@ def estimate_pairs(
     distribution, the estimate pulled towards independence by the share of it that is noise. Empty
     where a matrix is singular.
     """
-    z = float(-special.ndtri((1 - confidence) / 2))
+    z = float(-scipy.special.ndtri((1 - confidence) / 2))
     strata = [
         (label(stratum), _by_attribute(protocol, reports, stratum, rows))
         for stratum, rows in protocol.parts(reports)

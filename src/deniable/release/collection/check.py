@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special
+import scipy
 
 from deniable.arrays import Floats
 from deniable.contingency import LogLinearModel
@@ -207,7 +207,7 @@ def _true_dependence(proportions: Floats, records: int) -> dict[str, float]:
     freedom = LogLinearModel.independence(sizes).degrees_of_freedom
     pair = proportions.ndim == 2
     return {
-        "true_p_value": float(special.chdtrc(freedom, records * distance.sum())),
+        "true_p_value": float(scipy.special.chdtrc(freedom, records * distance.sum())),
         "true_cramers_v": float(np.sqrt(distance.sum() / (min(sizes) - 1))) if pair else np.nan,
     }
 

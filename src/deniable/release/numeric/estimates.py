@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special
+import scipy
 
 from deniable.arrays import Counts, Floats
 from deniable.idp import TABLE_DISTANCE, NoisyHistograms, histograms, split_budget
@@ -103,7 +103,7 @@ def _plain(protected: NumericMicrodata, note: str) -> Iterator[Row]:
 def _from_known_noise(
     release: IdpRelease, stated: Domains, protected: NumericMicrodata, confidence: float
 ) -> Iterator[Row]:
-    k, z = release.k or 1, float(-special.ndtri((1 - confidence) / 2))
+    k, z = release.k or 1, float(-scipy.special.ndtri((1 - confidence) / 2))
     shares = split_budget(release.epsilon, len(stated.names))
     for row in _plain(protected, NO_INTERVAL):
         j = stated.names.index(row["attribute"])
@@ -205,7 +205,7 @@ def _from_histograms(
     counts = np.array(json.loads(protected.marks[HISTOGRAMS]), dtype=np.int64)
     tables = NoisyHistograms(counts, sizes, stated.widths, release.epsilon)
     scale = TABLE_DISTANCE / split_budget(release.epsilon, len(stated.names))[0]
-    distributions, z = tables.distributions(), float(-special.ndtri((1 - confidence) / 2))
+    distributions, z = tables.distributions(), float(-scipy.special.ndtri((1 - confidence) / 2))
     for row in _plain(protected, BY_EDGES):
         j = stated.names.index(row["attribute"])
         one = _Histogram(counts[j], sizes, float(stated.widths[j]), float(scale))
@@ -297,7 +297,7 @@ class _Histogram:
 
     def quantile(self, level: float, distribution: Floats, confidence: float) -> Row:
         """Return a quantile of a proper distribution over bins, and edges around the true one."""
-        z = float(-special.ndtri((1 - confidence) / (2 * max(self.bins - 1, 1))))
+        z = float(-scipy.special.ndtri((1 - confidence) / (2 * max(self.bins - 1, 1))))
         steps = np.arange(1, self.bins)
         below = np.cumsum(self.shares)[:-1]
         reach = z * self.noise * np.sqrt(steps * (self.bins - steps) / self.bins)

@@ -100,6 +100,9 @@ def _convergence(table: pd.DataFrame, column: str, titles: Mapping[Any, str], ti
     figure, axes = panels(
         len(CRITERIA), len(titles), size, around, (0.08, 0.1), sharex=True, sharey=True
     )
+    # Once for all panels: each pivot of its own takes as long as the panel.
+    keys = ["update", "criterion", column, "probability", "block_size"]
+    means: Any = table.pivot_table(index=keys, columns="measure", values="mean").sort_index()
     for row, ((update, criterion), label) in zip(axes, CRITERIA.items(), strict=True):
         ours = table[(table["update"] == update) & (table["criterion"] == criterion)]
         for axis, value in zip(row, titles, strict=True):
@@ -108,7 +111,9 @@ def _convergence(table: pd.DataFrame, column: str, titles: Mapping[Any, str], ti
                 every = [200 * blocks for blocks in sizes]
                 axis.plot(sizes, every, color=GRID, linewidth=5, zorder=0)
             for probability, colour in zip(probabilities, colours, strict=True):
-                _answers(axis, part[part["probability"] == probability], colour)
+                key = update, criterion, value, probability
+                if key in means.index:
+                    _answers(axis, means.loc[key], colour)
             close = part.loc[part["measure"] == "within", "mean"]
             if len(close):
                 place = {"ha": "right", "va": "bottom", "transform": axis.transAxes}
@@ -133,15 +138,13 @@ def _convergence(table: pd.DataFrame, column: str, titles: Mapping[Any, str], ti
     return figure
 
 
-def _answers(axis: Axes, part: pd.DataFrame, colour: Any) -> None:
-    by_size = part.pivot_table(index="block_size", columns="measure", values="mean").sort_index()
-    if by_size.empty:
-        return
-    reached = by_size["converged"] == 1
-    axis.plot(by_size["tuples"], color=colour, linewidth=1.1)
+def _answers(axis: Axes, by_size: pd.DataFrame, colour: Any) -> None:
+    sizes, answers = by_size.index.to_numpy(), by_size["tuples"].to_numpy()
+    reached = by_size["converged"].to_numpy() == 1
+    axis.plot(sizes, answers, color=colour, linewidth=1.1)
     for shown, filling in ((reached, colour), (~reached, "white")):
-        marked = by_size.loc[shown, "tuples"]
-        axis.plot(marked, "o", color=colour, markerfacecolor=filling, markersize=4.5)
+        style = {"color": colour, "markerfacecolor": filling, "markersize": 4.5}
+        axis.plot(sizes[shown], answers[shown], "o", **style)
 
 
 def _scales(axes: Any, sizes: Sequence[int]) -> None:

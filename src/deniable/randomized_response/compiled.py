@@ -1,0 +1,77 @@
+"""The passes of `deniable.randomized_response.adjustment` over records, compiled.
+
+By themselves, so that only who adjusts records imports numba, which takes as long as pandas.
+"""
+
+import numba
+import numpy as np
+
+LANES = 4
+BELOW_USE = 1e-150  # sums this small are gone: to divide by them would overflow
+
+
+@numba.njit(cache=True)  # pragma: no cover - compiled
+def sum_pairs(codes, weights, shape, starts):  # type: ignore[no-untyped-def]
+    """Return the weights' sums by the cells of each pair's table, tables one after the other."""
+    sums = np.zeros(starts[-1])
+    for record in range(weights.size):
+        pair = 0
+        for first in range(len(codes)):
+            for second in range(first + 1, len(codes)):
+                cell = codes[first, record] * shape[second] + codes[second, record]
+                sums[starts[pair] + cell] += weights[record]
+                pair += 1
+    return sums
+
+
+@numba.njit(cache=True)  # pragma: no cover - compiled
+def _apply_and_sum(weights, own, factor, following, size):  # type: ignore[no-untyped-def]
+    """Multiply each weight by its category's factor; return the weights' sums by `following`.
+
+    Lanes of their own for neighbouring records: where both have one category, the second sum need
+    not wait for the first (almost three times as fast).
+    """
+    sums = np.zeros((LANES, size))
+    whole = weights.size // LANES * LANES
+    for first in range(0, whole, LANES):
+        for lane in range(LANES):
+            record = first + lane
+            weight = weights[record] * factor[own[record]]
+            weights[record] = weight
+            sums[lane, following[record]] += weight
+    for record in range(whole, weights.size):
+        weights[record] *= factor[own[record]]
+        sums[0, following[record]] += weights[record]
+    return sums.sum(axis=0)
+
+
+@numba.njit(cache=True)  # pragma: no cover - compiled
+def rake(codes, targets, tolerance, most_sweeps):  # type: ignore[no-untyped-def]
+    attributes, records = codes.shape
+    size = targets.shape[1]
+    weights = np.full(records, 1.0 / records)
+    unchanged = np.ones(size)
+    sums = _apply_and_sum(weights, codes[0], unchanged, codes[0], size)
+    gap = np.inf
+    for sweep in range(1, most_sweeps + 1):
+        moved = 0.0
+        for attribute in range(attributes):
+            factor = np.zeros(size)
+            for category in range(size):
+                target = targets[attribute, category]
+                moved = max(moved, abs(sums[category] - target))
+                if sums[category] > BELOW_USE:
+                    factor[category] = target / sums[category]
+            following = codes[(attribute + 1) % attributes]
+            sums = _apply_and_sum(weights, codes[attribute], factor, following, size)
+        # Margins that were met before each of the last adjustments are met, nearly, after all of
+        # them; only then is the exact gap worth passes of its own.
+        if moved <= tolerance or sweep == most_sweeps:
+            gap = 0.0
+            for attribute in range(attributes):
+                column = codes[attribute]
+                found = _apply_and_sum(weights, column, unchanged, column, size)
+                gap = max(gap, np.max(np.abs(found - targets[attribute])))
+            if gap <= tolerance:
+                return weights, sweep, gap
+    return weights, most_sweeps, gap
