@@ -35,8 +35,7 @@ from deniable.report.contents import Contents, gather
 from deniable.report.own_sections import is_run_of_findings
 from deniable.report.releases import ReleaseFiles, distances
 from deniable.report.render import render
-from deniable.study.origin import Origin
-from deniable.study.pages import Page
+from deniable.study.pages import Origin, Page
 
 ROOT = Path(__file__).resolve().parents[2]
 SECTIONS = [section for page in PAGES for section in page.sections]

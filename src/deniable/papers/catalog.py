@@ -18,8 +18,7 @@ from deniable.study.catalog import (
     Study,
     StudyTable,
 )
-from deniable.study.origin import Origin
-from deniable.study.pages import Page
+from deniable.study.pages import Origin, Page
 
 PAPERS = (multirr.PAPER, pram.PAPER, idp.PAPER, rrba.PAPER)
 STUDIES: Mapping[str, Study] = {k: v for paper in PAPERS for k, v in paper.studies.items()}

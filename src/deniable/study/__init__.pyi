@@ -61,9 +61,9 @@ from .engine import (
     widening as widening,
 )
 from .grid import cells_of_grids as cells_of_grids, chunk_of as chunk_of, values_of as values_of
-from .origin import Origin as Origin
 from .pages import (
     Agreement as Agreement,
+    Origin as Origin,
     Page as Page,
     PrivacyVerdict as PrivacyVerdict,
     Verdicts as Verdicts,

@@ -50,7 +50,7 @@ from deniable.papers.idp.sections import (
     line_at,
     sse,
 )
-from deniable.study.origin import Origin
+from deniable.study.pages import Origin
 
 COMPILED: list[BytecodeCache] = []
 PREPARE = {
