@@ -10,7 +10,7 @@ import pandas as pd
 from deniable.display import Row, Tables, rows_of
 from deniable.papers import PAGES, PAPERS, TABLES
 from deniable.papers.audit import RELEASE, STATED
-from deniable.papers.claims_section import VERDICTS
+from deniable.papers.sections import VERDICTS
 from deniable.report.contents import Contents
 from deniable.report.releases import releases
 from deniable.study import corrected

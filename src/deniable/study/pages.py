@@ -130,7 +130,7 @@ def claims_section(paper: str, words: str = "") -> Section:
         f"{paper}_claims",
         f"What [{paper}] says in words",
         "Claims in words",
-        "papers.claims_section:claims",
+        "papers.sections:claims",
         template="claims/claims",
         options={"paper": paper, "words": words},
     )
