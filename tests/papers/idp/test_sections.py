@@ -42,12 +42,12 @@ from deniable.papers.idp.names import (
     shown,
     shown_epsilons,
 )
-from deniable.papers.idp.overview import overview
 from deniable.papers.idp.sections import (
     forests,
     forests_of,
     in_words,
     line_at,
+    overview,
     sse,
 )
 from deniable.study.pages import Origin

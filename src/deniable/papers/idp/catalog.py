@@ -160,7 +160,7 @@ SECTIONS = (
         "idp_overview",
         "Individual differential privacy: promised, delivered, protected",
         "Promised and delivered",
-        ".overview:overview",
+        ".sections:overview",
         needs=("idp_audit",),
     ),
     Section(

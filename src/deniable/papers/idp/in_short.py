@@ -6,7 +6,7 @@ from typing import Any
 
 from deniable.display import Tables, joined, short
 from deniable.papers.idp.names import CLUSTERED, DATASETS, MASKED, SSE_TABLES, where
-from deniable.papers.idp.overview import overview
+from deniable.papers.idp.sections import overview
 from deniable.study import PrivacyVerdict, Verdicts
 
 
