@@ -60,7 +60,12 @@ from .engine import (
     simulate_chunk as simulate_chunk,
     widening as widening,
 )
-from .grid import cells_of_grids as cells_of_grids, chunk_of as chunk_of, values_of as values_of
+from .grid import (
+    Cell as Cell,
+    cells_of_grids as cells_of_grids,
+    chunk_of as chunk_of,
+    values_of as values_of,
+)
 from .pages import (
     Agreement as Agreement,
     Origin as Origin,

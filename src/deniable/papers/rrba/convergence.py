@@ -46,6 +46,7 @@ from deniable.rrba import (
     collect,
     sampled_blocks,
 )
+from deniable.study import Cell
 
 UPDATES: Mapping[str, Rule] = {
     "printed": PRINTED,
@@ -92,7 +93,7 @@ class Convergence:
     reference: int = 500
     _followed: dict[tuple[str, float], Followed] = field(default_factory=dict, repr=False)
 
-    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return what names each output of a run: criterion, measure.
 
         For each criterion
@@ -113,9 +114,7 @@ class Convergence:
         ]
         return [{"criterion": criterion, "measure": measure} for criterion, measure in names]
 
-    def __call__(
-        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
-    ) -> Floats:
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs)."""
         if cell["update"] not in UPDATES:
             raise DeniableError(f"unknown update {cell['update']!r}; use {', '.join(UPDATES)}")
