@@ -249,10 +249,7 @@ class ConsistentTables:
 
 
 def consistent_tables(
-    tables: Sequence[NoisyTable],
-    wanted: Sequence[Sequence[str]] = (),
-    *,
-    norm: Norm = "l2",
+    tables: Sequence[NoisyTable], wanted: Sequence[Sequence[str]] = (), *, norm: Norm = "l2"
 ) -> ConsistentTables:
     """Return the distributions closest to noisy tables that agree on all shared margins.
 

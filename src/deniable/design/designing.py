@@ -230,10 +230,7 @@ def _names(categories: Sequence[str] | None, size: int) -> tuple[str, ...]:
 
 
 def _resolved(
-    requirements: Requirements,
-    loss: LossName,
-    estimator: Estimator | None,
-    target: Target | None,
+    requirements: Requirements, loss: LossName, estimator: Estimator | None, target: Target | None
 ) -> tuple[Estimator, Target]:
     options = (
         ("loss", loss, LossName),

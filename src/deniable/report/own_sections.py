@@ -93,10 +93,7 @@ def _stated(privacy: pd.DataFrame) -> Row | None:
 
 def findings(contents: Contents) -> Row:
     """Prepare the findings, and whether they are about this run."""
-    return {
-        "findings": contents.findings,
-        "as_written": is_run_of_findings(contents),
-    }
+    return {"findings": contents.findings, "as_written": is_run_of_findings(contents)}
 
 
 def is_run_of_findings(contents: Contents) -> bool:

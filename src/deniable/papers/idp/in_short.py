@@ -12,9 +12,7 @@ from deniable.study import PrivacyVerdict, Verdicts
 
 def in_short(tables: Tables) -> Verdicts:
     """Return what becomes of the ε of released records; the paper prints figures, no numbers."""
-    return Verdicts(
-        privacy=[*_records(tables)],
-    )
+    return Verdicts(privacy=[*_records(tables)])
 
 
 def _records(tables: Tables) -> Iterator[PrivacyVerdict]:

@@ -1,4 +1,4 @@
-"""The report's sections about individual differential privacy ([idp]): figures, claims, overview."""
+"""The report's sections on individual differential privacy ([idp]): figures, claims, overview."""
 
 import math
 import re

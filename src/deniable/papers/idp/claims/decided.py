@@ -211,14 +211,7 @@ def _better_than_true_dp_at_larger_epsilon(tables: Tables) -> Outcome:
     return forests.above_true_dp(tables, [(1.0, 1.0)], forests.SIMILAR_F)
 
 
-CLAIMS = (
-    *GROUPS,
-    *forests.SMALL_EPSILONS,
-    *EPSILON,
-    *sse.CLAIMS,
-    *forests.FORESTS,
-    *CONCLUSIONS,
-)
+CLAIMS = (*GROUPS, *forests.SMALL_EPSILONS, *EPSILON, *sse.CLAIMS, *forests.FORESTS, *CONCLUSIONS)
 """In the order of the text."""
 
 
@@ -260,7 +253,4 @@ def decide(given: Given) -> dict[str, pd.DataFrame]:
         )
         for name, (_, measures) in FIGURES.items()
     }
-    return {
-        "idp_claims": claims(tables, given.tables["idp_audit"]),
-        "idp_expected_sse": expected,
-    }
+    return {"idp_claims": claims(tables, given.tables["idp_audit"]), "idp_expected_sse": expected}

@@ -91,10 +91,7 @@ def evidence_on_tests(table_3: pd.DataFrame, power: pd.DataFrame) -> dict[str, l
     right = accuracies(null, rates[rates["effect"] > 0])
     equal = Tests(right, ("mcindep", "laplace"), rates)
     reading = "equal exact epsilon, no rule for small cells"
-    return {
-        "table 3": printed,
-        "tests": [*printed, Evidence((reading,), source_of(power), equal)],
-    }
+    return {"table 3": printed, "tests": [*printed, Evidence((reading,), source_of(power), equal)]}
 
 
 def _halves(table: pd.DataFrame) -> list[pd.DataFrame]:
