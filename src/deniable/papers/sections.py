@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.display import Row, Tables, first_of, groups_of, rows_of
+from deniable.display import Row, Tables, by, first_of, groups_of, rows_of
 from deniable.papers.audit import READERS, RELEASE
 from deniable.papers.catalog import PAPERS
 from deniable.randomized_response import ASSESSMENTS
@@ -130,7 +130,7 @@ def risk(tables: Tables) -> dict[str, Any]:
             plain = of[of["assessment"] == "none"]
             worst = rows_of(plain.loc[[plain["attribute_epsilon"].idxmax()]])[0]
             same = of[of["t_v"] == worst["t_v"]]
-            totals = {cell["assessment"]: cell for cell in rows_of(same)}
+            totals = by(same, "assessment")
             rows.append(row | group | {"alone": alone, "worst": worst, "totals": totals})
     assessments = [
         name for name in ASSESSMENTS if name != "none" and name in set(part["assessment"])
@@ -160,7 +160,7 @@ def waiver(tables: Tables) -> dict[str, Any]:
     table = tables["multirr_waiver"]
     rows = []
     for row, part in groups_of(table, "matrix", "p"):
-        cells = {cell["parties"]: cell for cell in rows_of(part)}
+        cells = by(part, "parties")
         rows.append(row | {"cells": cells} | next(iter(cells.values())))
     return {
         "rows": rows,
