@@ -28,7 +28,7 @@ import sklearn  # type: ignore[import-untyped]
 from sklearn.ensemble import RandomForestClassifier  # type: ignore[import-untyped]
 
 from deniable.arrays import Codes, Floats
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, refuse_unknown
 from deniable.idp import (
     METHODS,
     Method,
@@ -80,9 +80,7 @@ class IdpForests:
         method = str(cell["method"])
         if method in REFERENCES:
             return np.stack([self._reference(method, generator) for _ in range(replicates)])
-        if method not in (*METHODS, *FOREST_COMPETITORS):
-            known = (*REFERENCES, *METHODS, *FOREST_COMPETITORS)
-            raise DeniableError(f"unknown method {method!r}; use {', '.join(known)}")
+        refuse_unknown("method", method, (*REFERENCES, *METHODS, *FOREST_COMPETITORS))
         runs = []
         for _ in range(replicates):
             words = generator.integers(2**63, size=2).tolist()

@@ -16,7 +16,7 @@ import numpy as np
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import ProductChannel
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import (
     absolute_errors,
     euclidean_projection,
@@ -56,8 +56,7 @@ class PairQueries(OfTrueRecords):
         if len(self.data.domain) < 2:
             raise DeniableError("pairs need at least two attributes; the data have one")
         for name in self.estimators:
-            if name not in ESTIMATORS:
-                raise DeniableError(f"unknown estimator {name!r}; use {', '.join(ESTIMATORS)}")
+            refuse_unknown("estimator", name, ESTIMATORS)
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return what names each output of a run: estimator, sigma, measure."""

@@ -54,7 +54,7 @@ from deniable.contingency import (
     monte_carlo_test,
     true_limit_test,
 )
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import clopper_pearson
 from deniable.papers.rrba.names import SIZES, UNDECIDED
 from deniable.study import Cell
@@ -91,8 +91,7 @@ def proportions(k: int, margins: str, effect: float, pattern: str = "all") -> Fl
         raise DeniableError(
             f"no margins {margins!r} for k = {k}; use {' or '.join(SHARES)} and k from 2 to 4"
         )
-    if pattern not in ("all", "pair"):
-        raise DeniableError(f"unknown pattern {pattern!r}; use all or pair")
+    refuse_unknown("pattern", pattern, ("all", "pair"))
     shares = SHARES[margins][:k]
     dependent = shares if pattern == "all" else shares[:2]
     null = reduce(np.kron, [np.array([1 - s, s]) for s in shares])

@@ -30,7 +30,7 @@ import numpy as np
 from deniable.arrays import Counts, Floats
 from deniable.channels import KeepOrReplace
 from deniable.contingency import nearest_tables
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import (
     chi_squared_between,
     jensen_shannon_distances,
@@ -163,8 +163,7 @@ class _Simulation:
     def true_tables(self, file: str, k: int) -> dict[Combination, Counts]:
         """Return the true counts of each set of attributes, flat."""
         if (file, k) not in self._true:
-            if file not in self.files:
-                raise DeniableError(f"unknown file {file!r}; use {', '.join(self.files)}")
+            refuse_unknown("file", file, self.files)
             data = self.files[file]
             self._true[file, k] = {
                 names: data.counts(names).reshape(-1)
