@@ -3,6 +3,8 @@
 Every message names the place (file, column, category, option), the offending value and the remedy.
 """
 
+from collections.abc import Iterable
+
 
 class DeniableError(ValueError):
     """Something that a user can mend: the message says what, where and how."""
@@ -22,3 +24,16 @@ class SingularChannelError(ChannelError):
 
 class ConfigError(DeniableError):
     """A config with faults; the message has a line for each of them."""
+
+
+def refuse_unknown(what: str, given: str, known: Iterable[str]) -> None:
+    """Raise `DeniableError` for an option that is none of those known.
+
+    Examples
+    --------
+    >>> refuse_unknown("norm", "l1", ("l2", "l1"))
+    """
+    names = list(known)
+    if given not in names:
+        allowed = " or ".join(names) if len(names) == 2 else ", ".join(names)
+        raise DeniableError(f"unknown {what} {given!r}; use {allowed}")

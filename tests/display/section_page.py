@@ -7,7 +7,7 @@ import pandas as pd
 from jinja2 import BytecodeCache
 
 from deniable.report.render import environment
-from deniable.study.origin import Origin
+from deniable.study.pages import Origin
 
 
 def render_section(

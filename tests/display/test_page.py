@@ -8,12 +8,14 @@ import pytest
 
 from deniable.display.page import (
     between,
+    by,
     first_of,
     groups_of,
     inline_svg,
     markdown,
     nearest,
     percent,
+    rows_of,
     short,
     typeset,
 )
@@ -74,6 +76,12 @@ def test_rows_by_the_values_of_columns() -> None:
     ]
     assert groups_of(table, "a", "b")[0][0] == {"a": 2, "b": "x"}
     assert list(first_of(table, "b", "a")["c"]) == [1]
+
+
+def test_rows_by_one_column_and_by_several() -> None:
+    table = pd.DataFrame({"a": [1, 2], "b": ["x", "y"], "mean": [0.1, 0.2]})
+    assert by(table, "a")[2] == rows_of(table)[1]
+    assert by(table, "a", "b")[1, "x"]["mean"] == 0.1
 
 
 def test_a_picture_fits_into_a_page_with_others() -> None:

@@ -31,12 +31,10 @@ from deniable.papers.catalog import (
 from deniable.papers.pram.in_short import INVARIANT
 from deniable.records.categorical import Microdata
 from deniable.report import render as report
-from deniable.report.contents import Contents, gather
-from deniable.report.own_sections import is_run_of_findings
-from deniable.report.releases import ReleaseFiles, distances
+from deniable.report.contents import Contents, ReleaseFiles, gather
+from deniable.report.own_sections import distances, is_run_of_findings
 from deniable.report.render import render
-from deniable.study.origin import Origin
-from deniable.study.pages import Page
+from deniable.study.pages import Origin, Page
 
 ROOT = Path(__file__).resolve().parents[2]
 SECTIONS = [section for page in PAGES for section in page.sections]

@@ -22,7 +22,7 @@ import pandas as pd
 from deniable.papers import PAGES
 from deniable.papers.multirr.claims.decided import CLAIMS
 from deniable.report.render import environment
-from deniable.study.origin import Origin
+from deniable.study.pages import Origin
 
 (section,) = [each for page in PAGES for each in page.sections if each.id == "pram_ordered"]
 tables = {"pram_ordered": pd.read_csv("results/tables/pram_ordered.csv")}

@@ -293,10 +293,7 @@ def _remedy_for_sum(total: float) -> str:
 
 
 def _column(
-    file: Path,
-    name: str,
-    categories: Sequence[str],
-    parse: Callable[[_Row, str, str], Value],
+    file: Path, name: str, categories: Sequence[str], parse: Callable[[_Row, str, str], Value]
 ) -> list[Value]:
     """Return the values of one column, in the order of the categories."""
     header, *rows = _rows(file)

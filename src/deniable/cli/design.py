@@ -7,14 +7,7 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.channels import NamedChannel, sampling_covariance, write_channel
-from deniable.cli.answers import (
-    INVARIANCE_TOLERANCE,
-    Answers,
-    listed,
-    number,
-    privacy,
-    to_json,
-)
+from deniable.cli.answers import INVARIANCE_TOLERANCE, Answers, listed, number, privacy, to_json
 from deniable.cli.channel import matrix_lines, privacy_lines
 from deniable.files import write_text
 

@@ -26,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,7 @@ from scipy import sparse
 
 from deniable.arrays import Floats
 from deniable.contingency.log_linear import effect_columns
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, refuse_unknown
 
 Names = tuple[str, ...]
 Norm = Literal["l2", "l1"]
@@ -249,10 +249,7 @@ class ConsistentTables:
 
 
 def consistent_tables(
-    tables: Sequence[NoisyTable],
-    wanted: Sequence[Sequence[str]] = (),
-    *,
-    norm: Norm = "l2",
+    tables: Sequence[NoisyTable], wanted: Sequence[Sequence[str]] = (), *, norm: Norm = "l2"
 ) -> ConsistentTables:
     """Return the distributions closest to noisy tables that agree on all shared margins.
 
@@ -279,8 +276,7 @@ def consistent_tables(
     array([[0.25, 0.25],
            [0.25, 0.25]])
     """
-    if norm not in ("l2", "l1"):
-        raise DeniableError(f"unknown norm {norm!r}; use l2 or l1")
+    refuse_unknown("norm", norm, get_args(Norm))
     if not tables:
         raise DeniableError("there are no tables to make consistent; give at least one")
     layout = Layout.of(tables, wanted)

@@ -129,11 +129,7 @@ class LogLinearModel:
         return _margin(self._batch(tables), axes).reshape(*np.shape(tables)[:-1], -1)
 
     def fit(
-        self,
-        tables: npt.ArrayLike,
-        *,
-        tolerance: float = TOLERANCE,
-        sweeps: int = MOST_SWEEPS,
+        self, tables: npt.ArrayLike, *, tolerance: float = TOLERANCE, sweeps: int = MOST_SWEEPS
     ) -> Floats:
         """Return the tables of the model with the margins of the given ones.
 

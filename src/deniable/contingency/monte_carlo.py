@@ -200,11 +200,7 @@ def monte_carlo_test(
 
 
 def asymptotic_test(
-    noisy: npt.ArrayLike,
-    records: npt.ArrayLike,
-    model: LogLinearModel,
-    *,
-    level: float = 0.05,
+    noisy: npt.ArrayLike, records: npt.ArrayLike, model: LogLinearModel, *, level: float = 0.05
 ) -> Flags:
     """Test noisy tables with the critical value of tables without noise.
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.contingency.log_linear import LogLinearModel
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import euclidean_projection
 
 GAMMA = 0.01  # [rrba], 7.3.1
@@ -85,8 +85,7 @@ def nearest_tables(
     if values.ndim == 0 or not values.shape[-1]:
         raise DeniableError("a noisy table needs at least one cell on the last axis")
     n = np.broadcast_to(_positive(totals), values.shape[:-1])
-    if solver not in get_args(Solver):
-        raise DeniableError(f"unknown solver {solver!r}; use {' or '.join(get_args(Solver))}")
+    refuse_unknown("solver", solver, get_args(Solver))
     if solver == "cvxpy":
         pairs = zip(values.reshape(-1, values.shape[-1]), n.ravel(), strict=True)
         found = [nearest_table_by_program(table, float(total)) for table, total in pairs]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import Codes, Floats
-from deniable.errors import DataError, DeniableError
+from deniable.errors import DataError, DeniableError, refuse_unknown
 from deniable.files import read_fitted, write_text
 from deniable.records import (
     Domain,
@@ -315,8 +315,7 @@ def from_resources(name: str, folder: Path | str) -> BayesianNetwork:
     Raises `DeniableError` for another name, and where the file is missing, damaged, or another
     network's.
     """
-    if name not in NETWORKS:
-        raise DeniableError(f"unknown network {name!r}; use {', '.join(NETWORKS)}")
+    refuse_unknown("network", name, NETWORKS)
     path = Path(folder) / f"{name}.json"
     network = read(path)
     found = network.provenance.get("network")
@@ -334,8 +333,7 @@ def drawn_file(name: str, network_of: Callable[[str], BayesianNetwork]) -> Micro
     Raises `DeniableError` for another name, and where the codes are not those recorded: the
     network's tables or the random stream have then changed.
     """
-    if name not in FILES:
-        raise DeniableError(f"unknown file {name!r}; use {', '.join(FILES)}")
+    refuse_unknown("file", name, FILES)
     file = FILES[name]
     stream = generator_for(SEED, {"file": name, "records": file.records})
     if file.resampled_from:

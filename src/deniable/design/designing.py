@@ -25,7 +25,7 @@ from deniable.design.programs import (
 )
 from deniable.design.search import Found, least_concave, least_variance
 from deniable.design.starts import feasible_forms
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, refuse_unknown
 
 LARGEST_LINEAR = 40
 LARGEST_SEARCHED = 24
@@ -230,10 +230,7 @@ def _names(categories: Sequence[str] | None, size: int) -> tuple[str, ...]:
 
 
 def _resolved(
-    requirements: Requirements,
-    loss: LossName,
-    estimator: Estimator | None,
-    target: Target | None,
+    requirements: Requirements, loss: LossName, estimator: Estimator | None, target: Target | None
 ) -> tuple[Estimator, Target]:
     options = (
         ("loss", loss, LossName),
@@ -241,8 +238,8 @@ def _resolved(
         ("target", target, Target),
     )
     for what, given, allowed in options:
-        if given is not None and given not in get_args(allowed):
-            raise DeniableError(f"unknown {what} {given!r}; use {', '.join(get_args(allowed))}")
+        if given is not None:
+            refuse_unknown(what, given, get_args(allowed))
     if loss == "distance" and requirements.cost is None:
         raise DeniableError(
             "the loss 'distance' needs costs: give the requirements a cost matrix, or the power of "

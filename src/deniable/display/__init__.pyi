@@ -4,6 +4,7 @@ from .page import (
     Row as Row,
     Tables as Tables,
     between as between,
+    by as by,
     first_of as first_of,
     groups_of as groups_of,
     inline_svg as inline_svg,

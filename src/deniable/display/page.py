@@ -4,6 +4,7 @@ import html
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -42,6 +43,12 @@ def rows_of(table: pd.DataFrame) -> list[Row]:
     # All columns at once: a table has a few rows, and a column of it takes longer than they do.
     names = [str(name) for name in table.columns]
     return [dict(zip(names, row, strict=True)) for row in table.to_numpy(object).tolist()]
+
+
+def by(table: pd.DataFrame, *columns: str) -> dict[Any, Row]:
+    """Return the rows of a table by what stands in a column, or in several as a tuple."""
+    key = itemgetter(*columns)
+    return {key(row): row for row in rows_of(table)}
 
 
 def first_of(table: pd.DataFrame, *columns: str) -> pd.DataFrame:

@@ -74,11 +74,7 @@ class WeightedCounts:
 
     @classmethod
     def of_records(
-        cls,
-        codes: Codes,
-        weights: npt.ArrayLike,
-        size: int,
-        strata: npt.ArrayLike | None = None,
+        cls, codes: Codes, weights: npt.ArrayLike, size: int, strata: npt.ArrayLike | None = None
     ) -> "WeightedCounts":
         """Sum over records in one pass.
 

@@ -18,8 +18,7 @@ from deniable.study.catalog import (
     Study,
     StudyTable,
 )
-from deniable.study.origin import Origin
-from deniable.study.pages import Page
+from deniable.study.pages import Origin, Page
 
 PAPERS = (multirr.PAPER, pram.PAPER, idp.PAPER, rrba.PAPER)
 STUDIES: Mapping[str, Study] = {k: v for paper in PAPERS for k, v in paper.studies.items()}
@@ -107,7 +106,7 @@ PAGES = (
                 "audit",
                 "Privacy: claimed and exact",
                 "Audit",
-                "papers.privacy_sections:audit",
+                "papers.sections:audit",
                 template="privacy/audit",
                 needs=("privacy",),
             ),
@@ -115,7 +114,7 @@ PAGES = (
                 "risk",
                 "“Equal risk”, confronted with all that is spent",
                 "“Equal risk”",
-                "papers.privacy_sections:risk",
+                "papers.sections:risk",
                 template="privacy/risk",
                 needs=("multirr_risk",),
             ),
@@ -123,7 +122,7 @@ PAGES = (
                 "waiver",
                 "A waiver of sequential composition, held to its word",
                 "The waiver of 4.3",
-                "papers.privacy_sections:waiver",
+                "papers.sections:waiver",
                 template="privacy/waiver",
                 needs=("multirr_waiver",),
             ),

@@ -60,10 +60,7 @@ def settings(simd: dict[str, list[str]] | None = None) -> dict[str, str]:
         return chosen
     optional = (*simd.get("found", ()), *simd.get("not found", ()))
     left_out = sorted(name for name in optional if name.startswith(BEYOND_AVX2))
-    return chosen | {
-        "OPENBLAS_CORETYPE": "Haswell",
-        "NPY_DISABLE_CPU_FEATURES": " ".join(left_out),
-    }
+    return chosen | {"OPENBLAS_CORETYPE": "Haswell", "NPY_DISABLE_CPU_FEATURES": " ".join(left_out)}
 
 
 def settle() -> None:

@@ -34,10 +34,7 @@ TARGETS: tuple[Target, ...] = ("file", "population")
 
 
 def item_set_supports(
-    transactions: Transactions,
-    item_sets: Sequence[Sequence[Item]],
-    *,
-    confidence: float = 0.95,
+    transactions: Transactions, item_sets: Sequence[Sequence[Item]], *, confidence: float = 0.95
 ) -> pd.DataFrame:
     """Estimate the supports of item sets: the shares of records that hold all items of a set.
 
@@ -63,10 +60,7 @@ def item_set_supports(
 
 
 def pattern_supports(
-    transactions: Transactions,
-    patterns: Sequence[Mapping[Item, bool]],
-    *,
-    confidence: float = 0.95,
+    transactions: Transactions, patterns: Sequence[Mapping[Item, bool]], *, confidence: float = 0.95
 ) -> pd.DataFrame:
     """Estimate the shares of records with given items present and others absent.
 

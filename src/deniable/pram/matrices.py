@@ -24,7 +24,7 @@ from deniable.channels import (
     two_step,
     whole_counts,
 )
-from deniable.errors import DataError, DeniableError
+from deniable.errors import DataError, DeniableError, refuse_unknown
 from deniable.records import Domain
 
 Method = Callable[[Floats], Channel]
@@ -168,8 +168,7 @@ def _refuse_no_categories(size: int) -> None:
 
 
 def _refuse_wrong_options(kind: Kind, epsilon: float | None, retention: float | None) -> None:
-    if kind not in NEEDS:
-        raise DeniableError(f"unknown kind of matrix {kind!r}; use {', '.join(NEEDS)}")
+    refuse_unknown("kind of matrix", kind, NEEDS)
     needs, allowed = NEEDS[kind]
     if (epsilon is not None, retention is not None) not in allowed:
         raise DeniableError(

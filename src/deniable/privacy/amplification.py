@@ -30,8 +30,8 @@ from deniable.channels import (
     proportion,
     thresholds,
 )
-from deniable.errors import DeniableError
-from deniable.privacy.breaches import Direction, refuse_unknown_direction
+from deniable.errors import DeniableError, refuse_unknown
+from deniable.privacy.breaches import Direction
 
 Side = Literal["largest", "smallest"]
 
@@ -113,7 +113,7 @@ def witness(
         Downward is the upward (1 - rho_2)-to-(1 - rho_1) breach of the complement.
     """
     low, high = thresholds(rho_1, rho_2)
-    refuse_unknown_direction(direction)
+    refuse_unknown("direction", direction, get_args(Direction))
     parity = channel.exact_parity
     if parity is not None and parity <= _largest_parity(low, high):
         return None
@@ -278,8 +278,7 @@ def _decisive(channel: Channel, parity: Fraction | None) -> tuple[int, int, int,
 
 def _roles(most: int, least: int, side: Side) -> tuple[int, int]:
     """Return the category that takes the mass, and the one whose ratio is asked for."""
-    if side not in get_args(Side):
-        raise DeniableError(f"unknown side {side!r}; use {' or '.join(get_args(Side))}")
+    refuse_unknown("side", side, get_args(Side))
     return (least, most) if side == "largest" else (most, least)
 
 

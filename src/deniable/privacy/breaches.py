@@ -11,14 +11,14 @@ they cannot. A number is taken as it is written: 0.1 is 1/10, a Fraction is itse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.channels import Channel, Number, exact_distribution, proportion, thresholds
-from deniable.errors import ChannelError, DeniableError
+from deniable.errors import ChannelError, refuse_unknown
 from deniable.privacy.worst_sets import largest_posterior_below
 
 Direction = Literal["upward", "downward"]
@@ -205,7 +205,7 @@ def permits_breach(
     It may be left open only with over 40 categories; see `worst_upward`.
     """
     low, high = thresholds(rho_1, rho_2)
-    refuse_unknown_direction(direction)
+    refuse_unknown("direction", direction, get_args(Direction))
     up = direction == "upward"
     worst = worst_upward(channel, prior, low) if up else worst_downward(channel, prior, high)
     if worst is None:
@@ -239,12 +239,6 @@ def extreme_factors(channel: Channel, prior: Sequence[Number] | npt.ArrayLike) -
     largest = float(ratios[high]), (int(high[0]),), int(high[1])
     smallest = float(ratios[low]), (int(low[0]),), int(low[1])
     return Factors(*largest, *smallest)
-
-
-def refuse_unknown_direction(direction: str) -> None:
-    """Refuse what is neither upward nor downward."""
-    if direction not in ("upward", "downward"):
-        raise DeniableError(f"unknown direction {direction!r}; use upward or downward")
 
 
 def _members(channel: Channel, members: Iterable[int]) -> tuple[int, ...]:

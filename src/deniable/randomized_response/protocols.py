@@ -21,7 +21,7 @@ from deniable.channels import (
     log_rounded_up,
     product_of_ratios,
 )
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import best_case_relative_error
 from deniable.randomized_response.dependence import Clusters
 from deniable.randomized_response.readings import (
@@ -93,10 +93,7 @@ def cluster_channel(
     Both have epsilon = sum of the attributes' epsilons for a change of all of them. For a change of
     one attribute ``kronecker`` has that attribute's epsilon, ``joint`` still the whole sum.
     """
-    if mechanism not in CLUSTER_MECHANISMS:
-        raise DeniableError(
-            f"unknown cluster mechanism {mechanism!r}; use {' or '.join(CLUSTER_MECHANISMS)}"
-        )
+    refuse_unknown("cluster mechanism", mechanism, CLUSTER_MECHANISMS)
     if len(sizes) == 1:
         return rr_channel(sizes[0], p, reading)
     if mechanism == "kronecker":

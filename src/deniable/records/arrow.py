@@ -109,10 +109,7 @@ def refuse_missing_columns(
 
 
 def text_columns(
-    path: Path | str,
-    names: Sequence[str],
-    column_positions: Sequence[int] | None,
-    delimiter: str,
+    path: Path | str, names: Sequence[str], column_positions: Sequence[int] | None, delimiter: str
 ) -> Iterator[tuple[int, list[pa.Array]]]:
     """Yield the named columns of a CSV file as text, a chunk of records at a time.
 

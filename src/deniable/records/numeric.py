@@ -13,12 +13,7 @@ import pyarrow.parquet as pq
 
 from deniable.arrays import Floats
 from deniable.errors import DataError
-from deniable.records.arrow import (
-    NUMERIC_KEY,
-    ArrowRecords,
-    read_described,
-    refuse_missing_columns,
-)
+from deniable.records.arrow import NUMERIC_KEY, ArrowRecords, read_described, refuse_missing_columns
 from deniable.records.categorical import Microdata, encode, read_parquet
 from deniable.records.domain import Attribute, refuse_foreign_codes
 

@@ -5,13 +5,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import yaml
 
 from deniable.datasets import Source, read_source
 from deniable.display import Tables
-from deniable.files import read_table
+from deniable.files import read_json, read_table
 from deniable.pipeline import run_facts
-from deniable.report.releases import ReleaseFiles, read_releases
+
+
+@dataclass(frozen=True)
+class ReleaseFiles:
+    """What a release left behind, as far as the page shows it."""
+
+    description: Mapping[str, Any]  # channels.json or release.json
+    tables: Mapping[str, pd.DataFrame]  # by the names of their files; a rehearsal's also ``check``
+    adjustment: Mapping[str, Any] | None = None  # adjustment.json, of a release of categories
 
 
 @dataclass(frozen=True)
@@ -53,3 +62,18 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
         seed=config["seed"],
         config=yaml.safe_dump(dict(config), sort_keys=False, default_flow_style=None, width=100),
     )
+
+
+def read_releases(paths: Sequence[str]) -> list[ReleaseFiles]:
+    """Read the files of all releases, each release's in a folder of its own."""
+    folders: dict[Path, dict[str, Path]] = {}
+    for path in map(Path, paths):
+        folders.setdefault(path.parent, {})[path.stem] = path
+    return [
+        ReleaseFiles(
+            description=read_json(files["channels" if "channels" in files else "release"]),
+            tables={name: read_table(f) for name, f in files.items() if f.suffix == ".csv"},
+            adjustment=read_json(files["adjustment"]) if "adjustment" in files else None,
+        )
+        for files in folders.values()
+    ]

@@ -35,16 +35,7 @@ from deniable.display import (
     typeset,
 )
 from deniable.files import folder_written_whole, write_text
-from deniable.papers import (
-    AUDITS,
-    COMPARED_BY,
-    DRAWN_BY,
-    FIGURES,
-    MADE_BY,
-    PAGES,
-    PAPERS,
-    TABLES,
-)
+from deniable.papers import AUDITS, COMPARED_BY, DRAWN_BY, FIGURES, MADE_BY, PAGES, PAPERS, TABLES
 from deniable.report.contents import Contents
 from deniable.report.own_sections import OWN
 from deniable.study import Page, Section

@@ -90,10 +90,7 @@ class Collection:
 
 
 def collect(
-    true_counts: npt.ArrayLike,
-    keep: float,
-    generator: np.random.Generator,
-    rule: Rule = POOLED,
+    true_counts: npt.ArrayLike, keep: float, generator: np.random.Generator, rule: Rule = POOLED
 ) -> Collection:
     """Collect one table from blocks of clients, run by run and block by block.
 

@@ -161,12 +161,7 @@ class Client:
     """
 
     def __init__(
-        self,
-        name: str,
-        domain: Domain,
-        values: Sequence[int],
-        budget: float,
-        source: RandomSource,
+        self, name: str, domain: Domain, values: Sequence[int], budget: float, source: RandomSource
     ) -> None:
         if len(values) != len(domain):
             raise DeniableError(

@@ -14,14 +14,7 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.records import Domain
-from deniable.rrba.client import (
-    Answer,
-    BlockReport,
-    Client,
-    Question,
-    Refusal,
-    refuse_repeated,
-)
+from deniable.rrba.client import Answer, BlockReport, Client, Question, Refusal, refuse_repeated
 from deniable.rrba.tables import POOLED, Rule, TableState, drawn_distribution, refuse_bad_keep
 from deniable.rrba.views import Combination, View
 

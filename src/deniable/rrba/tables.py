@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import KeepOrReplace
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import euclidean_projection
 
 Basis = Literal["none", "block", "cumulative", "pooled"]
@@ -62,10 +62,8 @@ class Rule:
     floor: float = 0.1
 
     def __post_init__(self) -> None:
-        if self.basis not in get_args(Basis):
-            raise DeniableError(f"unknown basis {self.basis!r}; use {', '.join(get_args(Basis))}")
-        if self.form not in get_args(Form):
-            raise DeniableError(f"unknown form {self.form!r}; use {' or '.join(get_args(Form))}")
+        refuse_unknown("basis", self.basis, get_args(Basis))
+        refuse_unknown("form", self.form, get_args(Form))
         if not 0 <= self.floor <= 1:
             raise DeniableError(f"the floor is {self.floor}; it must be in [0, 1]")
         if self.form == "printed" and self.floor > 0:

@@ -33,7 +33,9 @@ from .comparisons import (
     alike as alike,
     below as below,
     below_one as below_one,
+    benjamini_hochberg as benjamini_hochberg,
     counted as counted,
+    holm as holm,
     known as known,
     listed as listed,
     logarithms as logarithms,
@@ -60,10 +62,15 @@ from .engine import (
     simulate_chunk as simulate_chunk,
     widening as widening,
 )
-from .grid import cells_of_grids as cells_of_grids, chunk_of as chunk_of, values_of as values_of
-from .origin import Origin as Origin
+from .grid import (
+    Cell as Cell,
+    cells_of_grids as cells_of_grids,
+    chunk_of as chunk_of,
+    values_of as values_of,
+)
 from .pages import (
     Agreement as Agreement,
+    Origin as Origin,
     Page as Page,
     PrivacyVerdict as PrivacyVerdict,
     Verdicts as Verdicts,

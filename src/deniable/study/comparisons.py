@@ -18,12 +18,15 @@ that answered the same queries are compared by the interval of their difference 
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import scipy
 
+from deniable.arrays import Floats
 from deniable.estimation import Z_95
 
 LEVEL = 0.05
@@ -172,19 +175,56 @@ class Outcome:
         return " / ".join(map(str, tried)) + f" of {len(self.comparisons)}"
 
 
-def rejected(p_values: Iterable[float], level: float = LEVEL) -> int:
-    """Return how many hypotheses Holm's procedure rejects.
+# -- many tests at once ----------------------------------------------------------------------------
+
+
+def rejected(p_values: Iterable[float]) -> int:
+    """Return how many hypotheses Holm's procedure rejects at `LEVEL`.
 
     Examples
     --------
     >>> rejected([0.01, 0.04, 0.03]), rejected([0.01, 0.02, 0.03])
     (1, 3)
     """
-    ordered = sorted(p_values)
-    for number, p in enumerate(ordered):
-        if p > level / (len(ordered) - number):
-            return number
-    return len(ordered)
+    return int(np.count_nonzero(holm([*p_values]) <= LEVEL))
+
+
+def holm(p_values: npt.ArrayLike) -> Floats:
+    """Return p-values, shape (tests,), adjusted by Holm's step-down method.
+
+    What is no number is no test.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).round(4).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    return _adjusted(p_values, lambda n: np.arange(n, 0, -1), np.maximum.accumulate)
+
+
+def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
+    """Return p-values adjusted by Benjamini and Hochberg's step-up method, otherwise as `holm`.
+
+    Examples
+    --------
+    >>> benjamini_hochberg([0.01, 0.04, 0.03]).round(4).tolist()
+    [0.03, 0.04, 0.04]
+    """
+    return _adjusted(
+        p_values, lambda n: n / np.arange(1, n + 1), lambda x: np.minimum.accumulate(x[::-1])[::-1]
+    )
+
+
+def _adjusted(
+    p_values: npt.ArrayLike, factors: Callable[[int], Any], step: Callable[[Floats], Any]
+) -> Floats:
+    """Return p-values times factors, from the smallest on, in steps that do not decrease."""
+    values = np.asarray(p_values, dtype=float)
+    known = np.flatnonzero(~np.isnan(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    adjusted = np.full(values.shape, np.nan)
+    adjusted[order] = np.minimum(step(factors(order.size) * values[order]), 1.0)
+    return adjusted
 
 
 # -- comparisons that chance has a part in ---------------------------------------------------------

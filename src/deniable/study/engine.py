@@ -17,12 +17,7 @@ from deniable.arrays import Floats, at_least
 from deniable.errors import DeniableError
 from deniable.files import SIGNIFICANT_DIGITS
 from deniable.sampling import generator_for
-from deniable.study.bootstrap import (
-    How,
-    compared_medians,
-    percentile_interval,
-    resampled_medians,
-)
+from deniable.study.bootstrap import How, compared_medians, percentile_interval, resampled_medians
 from deniable.study.grid import Cell, Grid, cells_of_grids, chunk_of
 
 Output = Mapping[str, Any]

@@ -1,13 +1,21 @@
-"""What a page of the report is made of: sections, and its verdicts on the first page."""
+"""What a page of the report is made of: sections, verdicts, and where its numbers come from."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from deniable.study.catalog import Section, resolve
+from deniable.study.catalog import AnalysisTable, Columns, Section, resolve
 
 if TYPE_CHECKING:  # not at run time: every job's process reads the catalogs
     import pandas as pd
+
+PACKAGE = Path(__file__).parents[1]
+SAID = ("section", "printed", "kind", "test", "figure", "comparisons", "support", "contradict")
+WORST = ("worst", "worst_low", "worst_high", "detectable", "p_value")
+COUNTS = ("readings", "holds", "fails")
 
 
 @dataclass(frozen=True)
@@ -98,3 +106,88 @@ def agreement_of(what: str, table: "pd.DataFrame", section: str) -> Agreement:
     surrogate = (verdicts == "surrogate").any()
     agrees = None if surrogate else int((verdicts == "agrees").sum())
     return Agreement(what, agrees, len(verdicts), section)
+
+
+# -- what a paper says in words --------------------------------------------------------------------
+
+
+def claims_tables(paper: str, decided_by: str, *readings: str) -> tuple[AnalysisTable, ...]:
+    """Return the table of a paper's sentences, and that of their readings if it has several.
+
+    Of both the baseline keeps the verdicts alone.
+    """
+    of_sentences = Columns(("claim",), by_chance=SAID + WORST + COUNTS, decided_elsewhere=True)
+    found = [AnalysisTable(f"{paper}_claims", decided_by, of_sentences)]
+    if readings:
+        of_readings = replace(of_sentences, keys=("claim", *readings), by_chance=SAID + WORST)
+        found.append(AnalysisTable(f"{paper}_claim_readings", decided_by, of_readings))
+    return tuple(found)
+
+
+def claims_section(paper: str, words: str = "") -> Section:
+    """Return the section on them; ``words`` names what calls methods as readers know them."""
+    return Section(
+        f"{paper}_claims",
+        f"What [{paper}] says in words",
+        "Claims in words",
+        "papers.sections:claims",
+        template="claims/claims",
+        options={"paper": paper, "words": words},
+    )
+
+
+# -- origins ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The code that makes a table or a figure.
+
+    Attributes
+    ----------
+    function : str
+        "module:name" within the library, for example "papers.multirr.example_1:example_1".
+    rule : str
+        The rule of the workflow that calls it.
+    """
+
+    function: str
+    rule: str
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.function.partition(":")[2]
+
+    @property
+    def file(self) -> str:
+        """The function's file, as seen from the project's root."""
+        module = self.function.partition(":")[0]
+        return f"src/{PACKAGE.name}/{module.replace('.', '/')}.py"
+
+    @property
+    def line(self) -> int:
+        """The line on which the function starts.
+
+        It is looked up in the source, so that the page needs to import nothing that computes.
+        """
+        module, _, name = self.function.partition(":")
+        lines = _lines(module)
+        # A method that a class inherits: the class says from whom.
+        return lines[name] if name in lines else lines[name.partition(".")[0]]
+
+
+@cache
+def _lines(module: str) -> dict[str, int]:
+    """Return the first line of every function, method and class of a module, by its full name."""
+    file = PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
+    lines: dict[str, int] = {}
+
+    def visit(body: Iterable[ast.stmt], prefix: str) -> None:
+        for node in body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                lines[prefix + node.name] = node.lineno
+                visit(node.body, f"{prefix}{node.name}.")
+
+    visit(ast.parse(file.read_text(encoding="utf-8")).body, "")
+    return lines

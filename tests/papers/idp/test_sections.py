@@ -42,15 +42,15 @@ from deniable.papers.idp.names import (
     shown,
     shown_epsilons,
 )
-from deniable.papers.idp.overview import overview
 from deniable.papers.idp.sections import (
     forests,
     forests_of,
     in_words,
     line_at,
+    overview,
     sse,
 )
-from deniable.study.origin import Origin
+from deniable.study.pages import Origin
 
 COMPILED: list[BytecodeCache] = []
 PREPARE = {

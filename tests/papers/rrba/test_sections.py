@@ -22,7 +22,7 @@ from deniable.papers.rrba import (
 from deniable.papers.rrba.catalog import PAPER
 from deniable.papers.rrba.figures import tables as drawn
 from deniable.papers.rrba.sections import analyses, tables as rrba
-from deniable.study.origin import Origin
+from deniable.study.pages import Origin
 
 COMPILED: list[BytecodeCache] = []
 SECTION = {section.id: section for section in PAPER.sections}

@@ -204,7 +204,8 @@ def test_weighted_reports_are_repeated_as_weighted(lane: Lane) -> None:
 def test_synthetic_records_are_marked_as_such(lane: Lane, basis: Basis, tmp_path: Path) -> None:
     lane.synthetic(basis).write_parquet(tmp_path / "synthetic.parquet")
     marks = read_parquet(tmp_path / "synthetic.parquet").marks
-    assert marks == dict(lane.protected.marks) | {"synthetic": SYNTHETIC_MARKS[basis]}
+    synthetic = {"synthetic": SYNTHETIC_MARKS[basis], "synthetic_from": basis}
+    assert marks == dict(lane.protected.marks) | synthetic
     assert marks["notice"] == REHEARSAL_MARK
     assert marks["data_source"] == "original"
     assert marks["synthetic"].startswith("SYNTHETIC: ")

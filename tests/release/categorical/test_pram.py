@@ -37,7 +37,7 @@ from deniable.release.categorical.estimates import (
 from deniable.release.categorical.pairs import estimate_pairs
 from deniable.release.lane import read_made, source_for
 from deniable.release.settings import PramRelease
-from deniable.report.releases import ReleaseFiles
+from deniable.report.contents import ReleaseFiles
 from deniable.report.render import Contents, render
 from deniable.sampling import SystemSource
 

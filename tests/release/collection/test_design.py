@@ -46,7 +46,6 @@ from deniable.release.collection.independence import (
     MONTE_CARLO,
     NOTHING,
     benjamini_hochberg,
-    holm,
     independence_tests,
 )
 from deniable.release.lane import REHEARSAL_MARK, read_made, source_for
@@ -357,29 +356,6 @@ def test_an_attribute_of_one_category_is_no_hindrance() -> None:
 
 
 # -- tests of independence -------------------------------------------------------------------------
-
-
-P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=20)
-
-
-@given(P_VALUES)
-def test_adjusted_p_values(p_values: list[float]) -> None:
-    found = benjamini_hochberg(p_values)
-    np.testing.assert_allclose(found, stats.false_discovery_control(p_values), atol=1e-12)
-    stepped = holm(p_values)
-    assert np.all(stepped >= found - 1e-12)
-    assert np.all(stepped <= np.minimum(1, len(p_values) * np.array(p_values)) + 1e-12)
-    order = np.argsort(p_values, kind="stable")
-    assert np.all(np.diff(stepped[order]) >= 0)
-    with_none = holm([*p_values, math.nan])
-    np.testing.assert_array_equal(with_none[:-1], stepped)
-    assert math.isnan(with_none[-1])
-
-
-def test_holm_worked_by_hand() -> None:
-    np.testing.assert_allclose(
-        holm([0.01, 0.02, 0.02, 0.9]), [0.04, 0.06, 0.06, 0.9], rtol=0, atol=1e-12
-    )
 
 
 def test_rounding_does_not_decide_after_an_adjustment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -262,11 +262,7 @@ def _certain(file: AuditedFile, ks: Sequence[int]) -> Iterator[dict[str, Any]]:
 
 
 def _linked(
-    file: AuditedFile,
-    values: Floats,
-    ks: Sequence[int],
-    epsilons: Sequence[float],
-    seed: int,
+    file: AuditedFile, values: Floats, ks: Sequence[int], epsilons: Sequence[float], seed: int
 ) -> Iterator[dict[str, Any]]:
     generator = generator_for(seed, {"audit": "linked", "data": file.dataset})
     targets, noise = generator.permutation(len(values))[:LINKED_TARGETS], SeededNoise(generator)

@@ -11,7 +11,7 @@ from deniable.study.catalog import (
     Study,
     StudyTable,
 )
-from deniable.study.claim_entries import claims_section, claims_tables
+from deniable.study.pages import claims_section, claims_tables
 
 SSE_KEYS = ("method", "epsilon", "domain_factor", "k")
 FOREST_KEYS = (*SSE_KEYS, "class")
@@ -160,7 +160,7 @@ SECTIONS = (
         "idp_overview",
         "Individual differential privacy: promised, delivered, protected",
         "Promised and delivered",
-        ".overview:overview",
+        ".sections:overview",
         needs=("idp_audit",),
     ),
     Section(

@@ -19,7 +19,6 @@ one forest serves both. And what has no clusters is not repeated for each k: its
 epsilon or a domain factor that does not apply.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -29,7 +28,7 @@ import sklearn  # type: ignore[import-untyped]
 from sklearn.ensemble import RandomForestClassifier  # type: ignore[import-untyped]
 
 from deniable.arrays import Codes, Floats
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, refuse_unknown
 from deniable.idp import (
     METHODS,
     Method,
@@ -46,6 +45,7 @@ from deniable.idp import (
 )
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise
+from deniable.study import Cell
 
 REFERENCES = ("original", "majority")
 FOREST_COMPETITORS = ("dp_synthetic", "dp_naive_bayes", "dp_rule")
@@ -63,7 +63,7 @@ class IdpForests:
     domain_factors: tuple[float, ...]
     attribute: str
 
-    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return what names each output of a run: domain_factor, class."""
         factors = (0,) if cell["method"] in REFERENCES else self.domain_factors
         return [
@@ -72,9 +72,7 @@ class IdpForests:
             for name in self.data.classes
         ]
 
-    def __call__(
-        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
-    ) -> Floats:
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the F-measures of each run, shape (replicates, outputs).
 
         A cell has a method, an epsilon and a k; the latter two are 0 where they do not apply.
@@ -82,9 +80,7 @@ class IdpForests:
         method = str(cell["method"])
         if method in REFERENCES:
             return np.stack([self._reference(method, generator) for _ in range(replicates)])
-        if method not in (*METHODS, *FOREST_COMPETITORS):
-            known = (*REFERENCES, *METHODS, *FOREST_COMPETITORS)
-            raise DeniableError(f"unknown method {method!r}; use {', '.join(known)}")
+        refuse_unknown("method", method, (*REFERENCES, *METHODS, *FOREST_COMPETITORS))
         runs = []
         for _ in range(replicates):
             words = generator.integers(2**63, size=2).tolist()

@@ -6,15 +6,13 @@ from typing import Any
 
 from deniable.display import Tables, joined, short
 from deniable.papers.idp.names import CLUSTERED, DATASETS, MASKED, SSE_TABLES, where
-from deniable.papers.idp.overview import overview
+from deniable.papers.idp.sections import overview
 from deniable.study import PrivacyVerdict, Verdicts
 
 
 def in_short(tables: Tables) -> Verdicts:
     """Return what becomes of the ε of released records; the paper prints figures, no numbers."""
-    return Verdicts(
-        privacy=[*_records(tables)],
-    )
+    return Verdicts(privacy=[*_records(tables)])
 
 
 def _records(tables: Tables) -> Iterator[PrivacyVerdict]:

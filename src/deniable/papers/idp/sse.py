@@ -12,7 +12,6 @@ Beside the four methods of the text:
   releases, as all here are, what is below it has no such epsilon.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -39,7 +38,7 @@ from deniable.idp import (
 )
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise
-from deniable.study import CONFIDENCE
+from deniable.study import CONFIDENCE, Cell
 
 SSE_COMPETITORS = ("dp_median", "dp_synthetic", "no_data", "least_dp")
 DRAWS_AT_ONCE = 1 << 20  # 8 MB of noise
@@ -56,13 +55,11 @@ class IdpSse:
     data: NumericMicrodata
     k: tuple[int, ...]
 
-    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return what names each output of a run: k."""
         return [{"k": k} for k in self.k]
 
-    def __call__(
-        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
-    ) -> Floats:
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the mean SSE of each run, shape (replicates, number of k).
 
         A cell has a method, an epsilon and a domain_factor.

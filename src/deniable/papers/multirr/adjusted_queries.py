@@ -8,7 +8,7 @@ and are compared run by run.
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import combinations, product
@@ -29,14 +29,9 @@ from deniable.randomized_response import (
     weighted_pairs,
 )
 from deniable.records import Microdata
-from deniable.study import How
+from deniable.study import Cell, How
 
-METHODS = (
-    "rr_independent",
-    "rr_clusters",
-    "rr_independent_adjustment",
-    "rr_clusters_adjustment",
-)
+METHODS = ("rr_independent", "rr_clusters", "rr_independent_adjustment", "rr_clusters_adjustment")
 ERROR = "relative_error"
 NAMES = ("measure", "projection", "sigma", "method", "against")
 """Of an output; ``against`` is the method that another is compared with."""
@@ -110,16 +105,14 @@ class AdjustedQueries(OfTrueRecords):
         """All pairs of attributes: each run asks about each."""
         return list(combinations(self.data.domain.names, 2))
 
-    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return what a run yields: errors of the queries, and the work of the adjustments."""
         errors = product((ERROR,), self.projections, self.coverages, METHODS)
         work = product(self.projections, METHODS[2:], WORK)
         found = [*errors, *((measure, of, None, method) for of, method, measure in work)]
         return [dict(zip(NAMES, (*each, None), strict=True)) for each in found]
 
-    def compared(
-        self, cell: Mapping[str, Any]
-    ) -> list[tuple[dict[str, Any], How, tuple[int, int]]]:
+    def compared(self, cell: Cell) -> list[tuple[dict[str, Any], How, tuple[int, int]]]:
         """Return each method against each before it: difference and ratio of the median errors."""
         settings = enumerate(product(self.projections, self.coverages))
         methods = combinations(range(len(METHODS)), 2)
@@ -132,9 +125,7 @@ class AdjustedQueries(OfTrueRecords):
             found.append((name, how, (start + method, start + base)))
         return found
 
-    def __call__(
-        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
-    ) -> Floats:
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs, pairs).
 
         A cell has matrix, mechanism, t_v, t_d, p.

@@ -13,7 +13,7 @@ from deniable.study.catalog import (
     Study,
     StudyTable,
 )
-from deniable.study.claim_entries import claims_section, claims_tables
+from deniable.study.pages import claims_section, claims_tables
 
 PRINTED_RUNS = 1000  # [multirr], 6.5: medians over 1000 runs
 CLUSTER_QUERY_KEYS = ("dataset", "matrix", "mechanism", "projection", "p", "t_d", "t_v")

@@ -32,6 +32,7 @@ from deniable.papers.multirr.queries import (
 )
 from deniable.randomized_response import Clusters, Protocol, rr_clusters
 from deniable.records import Microdata
+from deniable.study import Cell
 
 COPIES = {"adult": 1, "adult6": 6}
 """Adult6 is Adult concatenated six times ([multirr], 6.5)."""
@@ -49,18 +50,16 @@ class ClusterQueries(OfTrueRecords):
     coverage: float
     ordinal: tuple[str, ...] = ()
 
-    def protocol(self, cell: Mapping[str, Any]) -> Protocol:
+    def protocol(self, cell: Cell) -> Protocol:
         """Return the protocol of a cell: its clusters and their channels."""
         clusters = self.clusters(cell)
         return rr_clusters(self.data.domain, clusters, cell["p"], cell["matrix"], cell["mechanism"])
 
-    def outputs(self, cell: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    def outputs(self, cell: Cell) -> Sequence[Mapping[str, Any]]:
         """Return the one output of a run: the relative error of its query."""
         return ({},)
 
-    def __call__(
-        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
-    ) -> Floats:
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the relative error of each run's query, shape (replicates, 1).
 
         A cell has dataset, matrix, mechanism, projection, p, t_d, t_v; attributes, of a query, if
@@ -72,13 +71,13 @@ class ClusterQueries(OfTrueRecords):
         chances = self.chances(cell, sets)
         return of_random_attributes(errors, sets, generator, replicates, chances)[:, None]
 
-    def chances(self, cell: Mapping[str, Any], sets: Sequence[tuple[str, ...]]) -> Floats | None:
+    def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
         """Return with which probabilities a query is about each of the sets; None: all alike."""
         return None
 
     def _errors(
         self,
-        cell: Mapping[str, Any],
+        cell: Cell,
         protocol: Protocol,
         generator: np.random.Generator,
         names: tuple[str, ...],
@@ -95,13 +94,13 @@ class ClusterQueries(OfTrueRecords):
         shares = np.sum(estimated.reshape(runs, -1), axis=1, where=queries)
         return relative_errors(true.sum() * shares, queries @ true.astype(float))
 
-    def true_counts(self, cell: Mapping[str, Any], names: tuple[str, ...]) -> Counts:
+    def true_counts(self, cell: Cell, names: tuple[str, ...]) -> Counts:
         """Return the counts of the cells of attributes, in as many copies as the data set has."""
         return self.counts(names).reshape(-1) * COPIES[cell.get("dataset", "adult")]
 
     def estimated_margin(
         self,
-        cell: Mapping[str, Any],
+        cell: Cell,
         channel: Channel,
         cluster: tuple[str, ...],
         names: tuple[str, ...],
@@ -134,13 +133,13 @@ class ExploredQueries(ClusterQueries):
     def _nominal(self) -> "ExploredQueries":
         return replace(self, ordinal=())
 
-    def clusters(self, cell: Mapping[str, Any]) -> Clusters:
+    def clusters(self, cell: Cell) -> Clusters:
         """Return the clusters that the T_v and T_d of a cell form."""
         if self.ordinal and cell["variation"] != "ordinal":
             return self._nominal.clusters(cell)
         return super().clusters(cell)
 
-    def chances(self, cell: Mapping[str, Any], sets: Sequence[tuple[str, ...]]) -> Floats | None:
+    def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
         """Return with which probabilities a query is about each of the sets; None: all alike.
 
         Alike, too, where no set of attributes, or every one, lies in a cluster.
@@ -187,7 +186,7 @@ class ThresholdSweep:
         sized = partial(resized, self.data, seed=self.subset_seed)
         return cache(lambda records: ClusterQueries(sized(records), self.coverage, self.ordinal))
 
-    def protocols(self, cell: Mapping[str, Any]) -> dict[tuple[int, float], Protocol]:
+    def protocols(self, cell: Cell) -> dict[tuple[int, float], Protocol]:
         """Return the protocol at each combination of thresholds."""
         queries = self.queries_on(cell["records"])
         return {
@@ -195,7 +194,7 @@ class ThresholdSweep:
             for t_v, t_d in product(self.t_v, self.t_d)
         }
 
-    def outputs(self, cell: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    def outputs(self, cell: Cell) -> Sequence[Mapping[str, Any]]:
         """Return what names each output of a run: thresholds, and the clusters that they form.
 
         With the exact epsilon of a whole record.
@@ -206,9 +205,7 @@ class ThresholdSweep:
             for (t_v, t_d), protocol in self.protocols(cell).items()
         ]
 
-    def __call__(
-        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
-    ) -> Floats:
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the relative error of each run's query, shape (replicates, thresholds).
 
         A cell has records, matrix, mechanism, projection, p.
@@ -219,7 +216,7 @@ class ThresholdSweep:
 
     def _errors(
         self,
-        cell: Mapping[str, Any],
+        cell: Cell,
         protocols: Sequence[Protocol],
         generator: np.random.Generator,
         names: tuple[str, ...],

@@ -42,7 +42,7 @@ from deniable.randomized_response import (
 from deniable.randomized_response.dependence import Pair
 from deniable.records import Domain, Microdata
 from deniable.sampling import RandomSource, generator_for
-from deniable.study import Given, values_of
+from deniable.study import Cell, Given, values_of
 
 DECIMALS = 12
 """Of a dependence: what a singular channel erases has dependence 0, whatever rounding leaves."""
@@ -72,7 +72,7 @@ class DependenceAssessment:
         """Dependences of the true data, a number a pair."""
         return self._measured({pair: self.data.counts(pair) for pair in self.measures})
 
-    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return what a run yields: one rank correlation, one Rand index at each threshold.
 
         With the exact epsilon of the assessment for a whole record, and what the text takes it for.
@@ -86,9 +86,7 @@ class DependenceAssessment:
             for t_v, t_d in product(self.t_v, self.t_d)
         ]
 
-    def __call__(
-        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
-    ) -> Floats:
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs).
 
         A cell has method (`deniable.randomized_response.assessment.Assessment`), matrix, p.
@@ -101,9 +99,7 @@ class DependenceAssessment:
             columns.append([adjusted_rand(self.data.domain.names, true, each) for each in found])
         return np.column_stack(columns)
 
-    def assessed(
-        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
-    ) -> Floats:
+    def assessed(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the assessed dependences of each run, shape (replicates, pairs)."""
         protocol = assessment_protocol(cell["method"], self.data.domain, cell["p"], cell["matrix"])
         tables = protocol.tables(protocol.drawn_reports(self.data, generator, replicates))

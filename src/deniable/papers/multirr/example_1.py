@@ -53,7 +53,7 @@ PRINTED_LIMIT = {
 }
 PRINTED_INDEPENDENT = {"joint": (Fraction(1, 4),) * 4}  # (15)
 NOTES = {
-    (1, 2): "misprint in the text: the value that lambda_2 takes is that of pi-hat^2, not pi-hat^1",
+    (1, 2): "misprint in the text: the value that lambda_2 takes is that of pi-hat^2, not pi-hat^1"
 }
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import ProductChannel
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import (
     absolute_errors,
     euclidean_projection,
@@ -28,7 +28,7 @@ from deniable.estimation import (
 from deniable.papers.multirr.queries import PROJECTIONS, OfTrueRecords, of_random_attributes
 from deniable.randomized_response import rr_channel, shrink
 from deniable.records import Microdata
-from deniable.study import How
+from deniable.study import Cell, How
 
 HALF = 0.5
 MEASURES = ("absolute_error", "relative_error")
@@ -56,19 +56,16 @@ class PairQueries(OfTrueRecords):
         if len(self.data.domain) < 2:
             raise DeniableError("pairs need at least two attributes; the data have one")
         for name in self.estimators:
-            if name not in ESTIMATORS:
-                raise DeniableError(f"unknown estimator {name!r}; use {', '.join(ESTIMATORS)}")
+            refuse_unknown("estimator", name, ESTIMATORS)
 
-    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return what names each output of a run: estimator, sigma, measure."""
         return [
             {"estimator": estimator, "sigma": sigma, "measure": measure}
             for estimator, sigma, measure in product(self.estimators, self.coverages, MEASURES)
         ]
 
-    def __call__(
-        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
-    ) -> Floats:
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the errors of each run, absolute ones in records, shape (replicates, outputs).
 
         A cell has matrix, p, projection (of the margins of ``rr_independent``).
@@ -78,11 +75,7 @@ class PairQueries(OfTrueRecords):
         return of_random_attributes(errors, pairs, generator, replicates)
 
     def _errors(
-        self,
-        cell: Mapping[str, Any],
-        generator: np.random.Generator,
-        pair: tuple[str, ...],
-        runs: int,
+        self, cell: Cell, generator: np.random.Generator, pair: tuple[str, ...], runs: int
     ) -> Floats:
         true = self.counts(pair).reshape(-1)
         sizes = self.data.domain.project(pair).shape
@@ -106,13 +99,11 @@ class PairQueries(OfTrueRecords):
 class GainQueries(PairQueries):
     """The queries of Figure 2, with what section 6.5 compares of them, run by run."""
 
-    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return what names each output of a run; none is ``against`` another."""
         return [each | {"against": None} for each in super().outputs(cell)]
 
-    def compared(
-        self, cell: Mapping[str, Any]
-    ) -> list[tuple[dict[str, Any], How, tuple[int, int]]]:
+    def compared(self, cell: Cell) -> list[tuple[dict[str, Any], How, tuple[int, int]]]:
         """Return ratios of the medians of two estimators, and of an estimator's own.
 
         Its own: at a coverage and the next, or one half, or the rest of the cells.

@@ -1,8 +1,7 @@
 """What simulators of count queries share: the true records, projections, random attributes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property, partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +16,7 @@ from deniable.estimation import (
 )
 from deniable.randomized_response import Clusters, cluster_attributes, dependences
 from deniable.records import Microdata
+from deniable.study import Cell
 
 LIKELIHOOD_TOLERANCE = 0.1  # nats: far below what data could tell apart, or these runs
 
@@ -46,7 +46,7 @@ class OfTrueRecords:
         """Dependences on the true data: an inference, see the report's section on clusters."""
         return dependences(self.data, self.ordinal)
 
-    def clusters(self, cell: Mapping[str, Any]) -> Clusters:
+    def clusters(self, cell: Cell) -> Clusters:
         """Return the clusters that the T_v and T_d of a cell form."""
         return cluster_attributes(self.data.domain, self.dependences, cell["t_v"], cell["t_d"])
 

@@ -8,14 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display import Row, Tables, first_of, groups_of, rows_of
+from deniable.display import Row, Tables, by, first_of, groups_of, rows_of
 from deniable.papers.multirr.names import ASSESSMENTS, ESTIMATORS, METHODS
-
-
-def by(table: pd.DataFrame, *columns: str) -> dict[Any, Row]:
-    """Return the rows of a table by what stands in a column, or in several as a tuple."""
-    key = itemgetter(*columns)
-    return {key(row): row for row in rows_of(table)}
 
 
 def _of(tables: Tables, name: str, arrange: Callable[[pd.DataFrame], Any]) -> Any:

@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from deniable.display import Tables, groups_of, rows_of
+from deniable.display import Tables, by, groups_of, rows_of
 from deniable.estimation import Z_95
 from deniable.papers.multirr.catalog import CLUSTER_QUERY_KEYS, PRINTED_RUNS, VARIATION
 from deniable.papers.multirr.names import METHODS
-from deniable.papers.multirr.sections import by
 from deniable.study import Given, agreement, widening
 
 # -- which printed numbers hold, and whether they have a trend over T_d ----------------------------

@@ -170,13 +170,7 @@ FIGURES = (
     ),
 )
 SECTIONS = (
-    Section(
-        "pram_about",
-        "PRAM in plain words",
-        "In plain words",
-        ".sections:about",
-        needs=(),
-    ),
+    Section("pram_about", "PRAM in plain words", "In plain words", ".sections:about", needs=()),
     Section(
         "pram_results",
         "Every numbered result of the census report",
@@ -190,12 +184,7 @@ SECTIONS = (
         ".sections:coverage",
     ),
     Section("pram_weights", "Survey weights", "Survey weights", ".sections:weights"),
-    Section(
-        "pram_item_sets",
-        "Item sets without their cells",
-        "Item sets",
-        ".sections:item_sets",
-    ),
+    Section("pram_item_sets", "Item sets without their cells", "Item sets", ".sections:item_sets"),
     Section(
         "pram_variance",
         "What randomization costs in variance, and what invariance gives away",

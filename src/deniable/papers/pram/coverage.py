@@ -31,6 +31,7 @@ from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChann
 from deniable.estimation import Method, Simultaneous, confidence_intervals
 from deniable.records import Microdata
 from deniable.sampling import multinomial
+from deniable.study import Cell
 
 TARGETS: tuple[Target, ...] = ("population", "file")
 METHODS: tuple[Method, ...] = ("score", "wald")
@@ -105,7 +106,7 @@ class PramCoverage:
 
     data: Microdata
 
-    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return what names each output of a run: target, method, intervals, measure, category.
 
         - ``coverage`` of single intervals, for each category and for the mean of all, and of
@@ -131,9 +132,7 @@ class PramCoverage:
         names = ("target", "method", "intervals", "measure", "category")
         return [dict(zip(names, each, strict=True)) for each in found]
 
-    def __call__(
-        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
-    ) -> Floats:
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs).
 
         A cell has channel (of `CHANNELS`) and records.

@@ -20,6 +20,7 @@ from deniable.estimation import Z_95
 from deniable.pram import shares
 from deniable.records import Microdata
 from deniable.sampling import multinomial
+from deniable.study import Cell
 
 CLAIMS: Mapping[str, tuple[str, ...]] = {
     "shares": ("multinomial", "fixed_matrix", "conditional", "bound"),
@@ -59,7 +60,7 @@ class InvariantPram:
 
     data: Microdata
 
-    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return what names each output of a run: estimator, claim, measure.
 
         Estimators are ``shares``, the reports' own S / n, and ``inverted``, (1.2); there is no
@@ -80,9 +81,7 @@ class InvariantPram:
             named += [(estimator, claim, m) for claim in _claims(cell, estimator) for m in MEASURES]
         return [dict(zip(("estimator", "claim", "measure"), each, strict=True)) for each in named]
 
-    def __call__(
-        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
-    ) -> Floats:
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs)."""
         pi, records = self._margin(cell["attribute"]), cell["records"]
         true = multinomial(generator, np.full(replicates, records), pi)
@@ -93,9 +92,7 @@ class InvariantPram:
         ]
         return np.stack(columns, axis=1)
 
-    def _outcomes(
-        self, cell: Mapping[str, Any], estimator: str, sample: "_Sample"
-    ) -> Iterator[Floats]:
+    def _outcomes(self, cell: Cell, estimator: str, sample: "_Sample") -> Iterator[Floats]:
         pi = sample.pi
         unit = (1 - np.sum(pi**2)) / sample.records
         estimate, variances = sample.estimates(estimator)
@@ -224,11 +221,11 @@ def _weighted_squares(weights: Floats, matrices: Floats) -> Floats:
     return np.asarray(np.einsum("ru,ruv->rv", weights, matrices**2))
 
 
-def _estimators(cell: Mapping[str, Any]) -> tuple[str, ...]:
+def _estimators(cell: Cell) -> tuple[str, ...]:
     return ("shares",) if cell["method"] == "resampling" else ("shares", "inverted")
 
 
-def _claims(cell: Mapping[str, Any], estimator: str) -> tuple[str, ...]:
+def _claims(cell: Cell, estimator: str) -> tuple[str, ...]:
     # Nothing is to be inverted in resampling; (2.4) is not for the control, whose matrix is not
     # invariant for the sample.
     absent = {"resampling": "fixed_matrix", "two_step_fixed": "conditional"}.get(cell["method"])

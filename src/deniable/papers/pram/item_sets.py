@@ -10,7 +10,7 @@ with the distribution of reports, which is what sampling and randomizing n recor
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -21,6 +21,7 @@ from deniable.arrays import Floats
 from deniable.channels import KeepOrReplace, ProductChannel
 from deniable.estimation import confidence_intervals
 from deniable.sampling import multinomial
+from deniable.study import Cell
 
 MEASURES = (
     "support",
@@ -79,7 +80,7 @@ class PramItemSets:
 
     model: LatentClasses = field(default_factory=LatentClasses.drawn)
 
-    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return what names each output of a run: the mean over the item sets of one size.
 
         - ``support``, ``standard_error``: the true support; the estimated standard error;
@@ -91,9 +92,7 @@ class PramItemSets:
         """
         return [{"measure": measure} for measure in MEASURES]
 
-    def __call__(
-        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
-    ) -> Floats:
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs).
 
         A cell has size (of the item sets), epsilon (of each item) and records.

@@ -6,7 +6,6 @@ the cross-classification, invariant for the joint distribution, at the same epsi
 both values; and an analyst who knows R1 and R2 and inverts them.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +17,7 @@ from deniable.errors import DeniableError
 from deniable.estimation import clip_and_rescale, random_queries
 from deniable.randomized_response import dependence_of_tables
 from deniable.records import Microdata
+from deniable.study import Cell
 
 ESTIMATORS = ("separate", "separate_inverted", "joint")
 MEASURES = (
@@ -29,7 +29,6 @@ MEASURES = (
     "query_bias",
     "query_error",
 )
-Cell = Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)

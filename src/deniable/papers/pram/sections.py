@@ -3,12 +3,11 @@
 What a study always makes is taken for granted; what a user's grids may leave out is asked for.
 """
 
-from operator import itemgetter
 from typing import Any
 
 import pandas as pd
 
-from deniable.display import Row, Tables, first_of, groups_of, rows_of
+from deniable.display import Row, Tables, by, first_of, groups_of, rows_of
 from deniable.estimation import Z_95
 from deniable.papers.pram.names import (
     CHANNELS,
@@ -387,12 +386,6 @@ def _saved(row: Row) -> dict[str, float]:
 
 
 # -- what several sections need --------------------------------------------------------------------
-
-
-def by(table: pd.DataFrame, *columns: str) -> dict[Any, Row]:
-    """Return the rows by the values of some columns; by the value itself if there is one."""
-    key = itemgetter(*columns)
-    return {key(row): row for row in rows_of(table)}
 
 
 def extremes(table: pd.DataFrame) -> tuple[float, float]:

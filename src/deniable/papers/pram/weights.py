@@ -12,7 +12,6 @@ the estimates are of another population. Weights known to depend on a characteri
 whatever the channel hides; here they tell the relationship.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,6 +24,7 @@ from deniable.estimation import Intervals, WeightedCounts, confidence_intervals,
 from deniable.papers.pram.coverage import EVERY, TARGETS, setting
 from deniable.records import Microdata
 from deniable.sampling import multinomial
+from deniable.study import Cell
 
 CLASSES = "relationship"
 SIZES = {"Husband": 4, "Wife": 4, "Unmarried": 2, "Not-in-family": 2}
@@ -41,7 +41,7 @@ class PramWeights:
 
     data: Microdata
 
-    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return what names each output of a run: target, estimator, category, measure.
 
         - ``coverage``: share of the categories whose interval holds the truth;
@@ -67,9 +67,7 @@ class PramWeights:
                         ]
         return found
 
-    def __call__(
-        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
-    ) -> Floats:
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs).
 
         A cell has design (pps or stratified), channel (of `deniable.papers.pram.coverage.CHANNELS`,
@@ -96,7 +94,7 @@ class PramWeights:
                         columns += [np.full(replicates, each) for each in expected]
         return np.column_stack(columns)
 
-    def setting(self, cell: Mapping[str, Any]) -> tuple[Channel, "Design"]:
+    def setting(self, cell: Cell) -> tuple[Channel, "Design"]:
         """Return the channel and the design of a cell."""
         channel, _, shares = setting(self.data, cell["channel"], (CLASSES,))
         present, names = shares.sum(axis=1), self.data.domain[CLASSES].categories

@@ -11,7 +11,7 @@ from deniable.study.catalog import (
     Study,
     StudyTable,
 )
-from deniable.study.claim_entries import claims_section, claims_tables
+from deniable.study.pages import claims_section, claims_tables
 
 NETWORKS = ("networks/survey", "networks/alarm", "networks/child")
 LARGER = (

@@ -32,7 +32,7 @@ import numpy.typing as npt
 import scipy
 
 from deniable.arrays import Floats, at_least
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import Z_95
 from deniable.records import Microdata
 from deniable.rrba import (
@@ -46,6 +46,7 @@ from deniable.rrba import (
     collect,
     sampled_blocks,
 )
+from deniable.study import Cell
 
 UPDATES: Mapping[str, Rule] = {
     "printed": PRINTED,
@@ -92,7 +93,7 @@ class Convergence:
     reference: int = 500
     _followed: dict[tuple[str, float], Followed] = field(default_factory=dict, repr=False)
 
-    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return what names each output of a run: criterion, measure.
 
         For each criterion
@@ -113,12 +114,9 @@ class Convergence:
         ]
         return [{"criterion": criterion, "measure": measure} for criterion, measure in names]
 
-    def __call__(
-        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
-    ) -> Floats:
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs)."""
-        if cell["update"] not in UPDATES:
-            raise DeniableError(f"unknown update {cell['update']!r}; use {', '.join(UPDATES)}")
+        refuse_unknown("update", cell["update"], UPDATES)
         followed, size = self.followed(cell["dataset"], cell["probability"]), cell["block_size"]
         if size < 1:
             raise DeniableError(f"blocks of {size} clients; give at least 1")
@@ -131,8 +129,7 @@ class Convergence:
         """Return the cell of a data set's pairs of attributes closest to a probability."""
         key = dataset, probability
         if key not in self._followed:
-            if dataset not in self.files:
-                raise DeniableError(f"unknown data set {dataset!r}; use {', '.join(self.files)}")
+            refuse_unknown("data set", dataset, self.files)
             self._followed[key] = closest_cell(self.files[dataset], probability)
         return self._followed[key]
 

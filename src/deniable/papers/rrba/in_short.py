@@ -15,10 +15,7 @@ FITTED = {"rrba": "RRBA", "mcindep": "MCIndep", "laplace": "Laplace"}
 
 def in_short(tables: Tables) -> Verdicts:
     """Return what becomes of Theorem 4.1, and how many printed numbers agree."""
-    return Verdicts(
-        privacy=[*_theorem(tables)],
-        numbers=[*_numbers(tables)],
-    )
+    return Verdicts(privacy=[*_theorem(tables)], numbers=[*_numbers(tables)])
 
 
 def _theorem(tables: Tables) -> Iterator[PrivacyVerdict]:

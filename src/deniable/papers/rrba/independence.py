@@ -54,9 +54,10 @@ from deniable.contingency import (
     monte_carlo_test,
     true_limit_test,
 )
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import clopper_pearson
 from deniable.papers.rrba.names import SIZES, UNDECIDED
+from deniable.study import Cell
 
 STATED_KEEP = 0.5  # [rrba], Table 3
 STATED_EPSILON = 0.25
@@ -90,8 +91,7 @@ def proportions(k: int, margins: str, effect: float, pattern: str = "all") -> Fl
         raise DeniableError(
             f"no margins {margins!r} for k = {k}; use {' or '.join(SHARES)} and k from 2 to 4"
         )
-    if pattern not in ("all", "pair"):
-        raise DeniableError(f"unknown pattern {pattern!r}; use all or pair")
+    refuse_unknown("pattern", pattern, ("all", "pair"))
     shares = SHARES[margins][:k]
     dependent = shares if pattern == "all" else shares[:2]
     null = reduce(np.kron, [np.array([1 - s, s]) for s in shares])
@@ -129,7 +129,7 @@ class Table3:
     sampled_tables (l), small_cells (of `deniable.contingency.SmallCells`).
     """
 
-    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return what names each output of a trial: hypothesis, method, epsilon_exact."""
         releases = self._releases(cell)
         return [
@@ -138,9 +138,7 @@ class Table3:
             for method in TABLE_3_METHODS
         ]
 
-    def __call__(
-        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
-    ) -> Floats:
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the decisions of each trial, shape (replicates, outputs)."""
         columns: list[Flags] = []
         for hypothesis in HYPOTHESES:
@@ -150,7 +148,7 @@ class Table3:
             columns += [found[method] for method in TABLE_3_METHODS]
         return np.asarray(PERCENT * np.column_stack(columns))
 
-    def _releases(self, cell: Mapping[str, Any]) -> "_Releases":
+    def _releases(self, cell: Cell) -> "_Releases":
         cells = 2 ** int(cell["k"])
         printed_scale = LaplaceRelease(2 * cells / STATED_EPSILON)
         stated = _releases_at(cells, STATED_KEEP, STATED_EPSILON)
@@ -178,7 +176,7 @@ class IndependencePower:
         while 2 * self.looks[-1] <= (most_replicates or 0):
             self.looks.append(2 * self.looks[-1])
 
-    def wanted(self, cell: Mapping[str, Any], values: Floats) -> int:
+    def wanted(self, cell: Cell, values: Floats) -> int:
         """Return how many trials to have in all, given the first ones, (trials, outputs)."""
         later = [look for look in self.looks if look > len(values)]
         if cell["effect"] or not later:
@@ -187,7 +185,7 @@ class IndependencePower:
         sizes = decided_sizes(rejected, len(values), len(self.looks))
         return later[0] if UNDECIDED in sizes else len(values)
 
-    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return what names each output of a trial: method, epsilon_exact, measure, looks.
 
         - ``rejected``: whether the method rejects;
@@ -204,9 +202,7 @@ class IndependencePower:
             for method, measure in measured
         ]
 
-    def __call__(
-        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
-    ) -> Floats:
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs of each trial, shape (replicates, outputs)."""
         pi = proportions(cell["k"], cell["margins"], cell["effect"], cell["pattern"])
         true = generator.multinomial(cell["n"], pi, replicates)
@@ -215,7 +211,7 @@ class IndependencePower:
         measures += [found["valid"], found["valid"] & found["channel_aware"]]
         return np.asarray(PERCENT * np.column_stack(measures))
 
-    def _releases(self, cell: Mapping[str, Any]) -> "_Releases":
+    def _releases(self, cell: Cell) -> "_Releases":
         cells = 2 ** int(cell["k"])
         return _releases_at(cells, keep_for(cell["epsilon"], cells), cell["epsilon"])
 
@@ -231,7 +227,7 @@ def _releases_at(cells: int, keep: float, epsilon: float) -> _Releases:
 
 
 def _decisions(
-    true: Counts, releases: _Releases, cell: Mapping[str, Any], generator: np.random.Generator
+    true: Counts, releases: _Releases, cell: Cell, generator: np.random.Generator
 ) -> dict[str, Flags]:
     """Return which trials each method rejects, and where the channel-aware test's rule holds."""
     records, model = cell["n"], LogLinearModel.independence((2,) * cell["k"])

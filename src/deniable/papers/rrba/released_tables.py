@@ -30,7 +30,7 @@ import numpy as np
 from deniable.arrays import Counts, Floats
 from deniable.channels import KeepOrReplace
 from deniable.contingency import nearest_tables
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import (
     chi_squared_between,
     jensen_shannon_distances,
@@ -51,6 +51,7 @@ from deniable.rrba import (
     split_blocks,
 )
 from deniable.sampling import SeededNoise, generator_for
+from deniable.study import Cell
 
 EVERY = "all"
 """The name of the mean over sets of attributes."""
@@ -110,17 +111,15 @@ class _Simulation:
     methods: ClassVar[tuple[Method, ...]]
     """In the order of the outputs."""
 
-    def epsilon_exact(self, cell: Mapping[str, Any], method: str, reading: str, m: int) -> float:
+    def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
         """Return the epsilon of one answer about a table of m cells."""
         raise NotImplementedError
 
-    def released(
-        self, cell: Mapping[str, Any], true: Counts, generator: np.random.Generator
-    ) -> Released:
+    def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> Released:
         """Yield what is released of true tables with axes run, cell."""
         raise NotImplementedError
 
-    def outputs(self, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return what names each output of a trial.
 
         ``metric``, ``method``, ``reading``, ``trust``, ``subset`` (attributes joined by "+", or
@@ -140,9 +139,7 @@ class _Simulation:
             ]
         return rows
 
-    def __call__(
-        self, cell: Mapping[str, Any], generator: np.random.Generator, replicates: int
-    ) -> Floats:
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the measures of each trial, shape (replicates, outputs)."""
         true = list(self.true_tables(cell["file"], cell["k"]).values())
         found = {
@@ -166,8 +163,7 @@ class _Simulation:
     def true_tables(self, file: str, k: int) -> dict[Combination, Counts]:
         """Return the true counts of each set of attributes, flat."""
         if (file, k) not in self._true:
-            if file not in self.files:
-                raise DeniableError(f"unknown file {file!r}; use {', '.join(self.files)}")
+            refuse_unknown("file", file, self.files)
             data = self.files[file]
             self._true[file, k] = {
                 names: data.counts(names).reshape(-1)
@@ -211,7 +207,7 @@ class PrintedTables(_Simulation):
         Method("laplace_honest", BOTH, "central"),
     )
 
-    def epsilon_exact(self, cell: Mapping[str, Any], method: str, reading: str, m: int) -> float:
+    def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
         """Return the epsilon of one answer about a table of m cells."""
         if method == "rrba":
             floored = reading != "last_block"
@@ -219,9 +215,7 @@ class PrintedTables(_Simulation):
         claimed = float(cell["epsilon_claimed"])
         return claimed / m if method == "laplace" else claimed
 
-    def released(
-        self, cell: Mapping[str, Any], true: Counts, generator: np.random.Generator
-    ) -> Released:
+    def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> Released:
         """Yield what is released of true tables with axes run, cell."""
         records, m = int(true[0].sum()), true.shape[1]
         blocks = self.blocks_of(true, generator)
@@ -256,13 +250,11 @@ class EqualEpsilon(_Simulation):
         Method("laplace_honest", BOTH, "central"),
     )
 
-    def epsilon_exact(self, cell: Mapping[str, Any], method: str, reading: str, m: int) -> float:
+    def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
         """Return the epsilon that all have, of one answer about a table of m cells."""
         return float(cell["epsilon"])
 
-    def released(
-        self, cell: Mapping[str, Any], true: Counts, generator: np.random.Generator
-    ) -> Released:
+    def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> Released:
         """Yield what is released of true tables with axes run, cell."""
         records, m = int(true[0].sum()), true.shape[1]
         epsilon = float(cell["epsilon"])

@@ -14,20 +14,20 @@ second p-value alone decides.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from deniable.arrays import Floats, at_least
+from deniable.arrays import at_least
 from deniable.contingency import MONTE_CARLO_TABLES, LogLinearModel, channel_test
 from deniable.release import CollectionRelease, marked_as
 from deniable.release.collection.design import BETWEEN, CollectionDesign
 from deniable.release.collection.estimates import Answers, answers_of
 from deniable.rrba import Combination, table_channel
 from deniable.sampling import generator_for
+from deniable.study import benjamini_hochberg, holm
 
 LEVEL = 0.05
 SPARE = 1.25
@@ -117,41 +117,3 @@ def _tested(
 def _is_least(row: Mapping[str, Any], monte_carlo_tables: int) -> bool:
     least = 1 / (1 + monte_carlo_tables)
     return str(row["method"]).startswith(MONTE_CARLO) and bool(at_least(least, row["p_value"]))
-
-
-def holm(p_values: npt.ArrayLike) -> Floats:
-    """Return p-values, shape (tests,), adjusted by Holm's step-down method.
-
-    What is no number is no test.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03]).round(4).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    return _adjusted(p_values, lambda n: np.arange(n, 0, -1), np.maximum.accumulate)
-
-
-def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
-    """Return p-values adjusted by Benjamini and Hochberg's step-up method, otherwise as `holm`.
-
-    Examples
-    --------
-    >>> benjamini_hochberg([0.01, 0.04, 0.03]).round(4).tolist()
-    [0.03, 0.04, 0.04]
-    """
-    return _adjusted(
-        p_values, lambda n: n / np.arange(1, n + 1), lambda x: np.minimum.accumulate(x[::-1])[::-1]
-    )
-
-
-def _adjusted(
-    p_values: npt.ArrayLike, factors: Callable[[int], Any], step: Callable[[Floats], Any]
-) -> Floats:
-    """Return p-values times factors, from the smallest on, in steps that do not decrease."""
-    values = np.asarray(p_values, dtype=float)
-    known = np.flatnonzero(~np.isnan(values))
-    order = known[np.argsort(values[known], kind="stable")]
-    adjusted = np.full(values.shape, np.nan)
-    adjusted[order] = np.minimum(step(factors(order.size) * values[order]), 1.0)
-    return adjusted

@@ -58,11 +58,7 @@ def _inverse(row: Row) -> Row:
     """Return one over a ratio; nothing is known of it if the ratio may be 0."""
     if row["ci_low"] <= 0:
         return {"median": np.nan, "ci_low": 0.0, "ci_high": np.inf}
-    return {
-        "median": 1 / row["median"],
-        "ci_low": 1 / row["ci_high"],
-        "ci_high": 1 / row["ci_low"],
-    }
+    return {"median": 1 / row["median"], "ci_low": 1 / row["ci_high"], "ci_high": 1 / row["ci_low"]}
 
 
 @figure_2(

@@ -20,7 +20,7 @@ import pandas as pd
 
 from deniable.arrays import Counts, Floats
 from deniable.estimation import clopper_pearson
-from deniable.papers.rrba.claims.rows import paired, rows_of, undecided_where
+from deniable.papers.rrba.claims.tables import paired, rows_of, undecided_where
 from deniable.study import (
     UNKNOWN,
     Claims,

@@ -17,8 +17,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.papers.rrba.claims import convergence, tables as of_tables
-from deniable.papers.rrba.claims.rows import Readings
-from deniable.papers.rrba.claims.tables import at_equal_epsilon
+from deniable.papers.rrba.claims.tables import Readings, at_equal_epsilon
 from deniable.papers.rrba.exact import CELLS, two_coins, two_coins_estimate
 from deniable.rrba import (
     answer_epsilon,

@@ -9,19 +9,22 @@ has both a table that is updated with each block, and one that is released at th
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from deniable.papers.rrba.claims.rows import Readings, matched, paired, rows_of, undecided_where
 from deniable.papers.rrba.independence import HYPOTHESES, LEVEL, PERCENT
 from deniable.study import (
+    UNKNOWN,
     Claims,
     Comparison,
+    Decide,
     Evidence,
     Outcome,
     Pair,
@@ -33,6 +36,8 @@ from deniable.study import (
     source_of,
 )
 
+Readings = Iterator[tuple[str, Decide]]
+"""How a claim may be read, and what decides it then."""
 SETTING = ("k", "n", "effect", "margins", "pattern", "epsilon", "sampled_tables")
 """What may name a setting, k first."""
 SPARSE = 30
@@ -66,6 +71,50 @@ tests = partial(CLAIMS.claim, section="7.3, Table 3", about="tests")
 distances = partial(CLAIMS.claim, section="7.4, Tables 4 and 5", about="distances")
 
 
+# -- what is compared ------------------------------------------------------------------------------
+
+
+def rows_of(table: pd.DataFrame, **where: Any) -> list[dict[Any, Any]]:
+    """Return the rows with the given values as what `deniable.study.comparisons` compares.
+
+    The mean stands under ``median``, whatever the table calls it.
+    """
+    for column, value in where.items():
+        table = table[table[column] == value]
+    value = "mean" if "mean" in table else "regenerated"
+    return [row | {"median": row[value]} for row in table.to_dict("records")]
+
+
+def paired(
+    table: pd.DataFrame, keys: Sequence[str], column: str, first: Any, second: Any
+) -> list[Pair]:
+    """Return pairs of rows that differ in a column and agree in the keys; `LookupError` if none."""
+    return matched(table[table[column] == first], table[table[column] == second], keys)
+
+
+def matched(firsts: pd.DataFrame, seconds: pd.DataFrame, keys: Sequence[str]) -> list[Pair]:
+    """Return pairs of rows of two tables that agree in the keys; `LookupError` if none."""
+    key_of = itemgetter(*keys)
+    by_key = {key_of(row): row for row in rows_of(seconds)}
+    found: list[Pair] = [
+        (row, by_key[key]) for row in rows_of(firsts) if (key := key_of(row)) in by_key
+    ]
+    if not found:
+        raise LookupError(f"rows to compare with the same {', '.join(keys)}")
+    return found
+
+
+def undecided_where(
+    unknown: Callable[[Row, Row, Comparison], bool], pairs: Sequence[Pair], outcome: Outcome
+) -> tuple[Outcome, int]:
+    """Return the outcome of pairs without what is not known of some, and how many those are."""
+    found = [unknown(*pair, each) for pair, each in zip(pairs, outcome.comparisons, strict=True)]
+    kept = (
+        UNKNOWN if lost else each for lost, each in zip(found, outcome.comparisons, strict=True)
+    )
+    return replace(outcome, comparisons=tuple(kept)), sum(found)
+
+
 # -- 7.3: tests of independence --------------------------------------------------------------------
 
 
@@ -91,10 +140,7 @@ def evidence_on_tests(table_3: pd.DataFrame, power: pd.DataFrame) -> dict[str, l
     right = accuracies(null, rates[rates["effect"] > 0])
     equal = Tests(right, ("mcindep", "laplace"), rates)
     reading = "equal exact epsilon, no rule for small cells"
-    return {
-        "table 3": printed,
-        "tests": [*printed, Evidence((reading,), source_of(power), equal)],
-    }
+    return {"table 3": printed, "tests": [*printed, Evidence((reading,), source_of(power), equal)]}
 
 
 def _halves(table: pd.DataFrame) -> list[pd.DataFrame]:

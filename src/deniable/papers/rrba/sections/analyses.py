@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.display import Row, Tables, groups_of, nearest, rows_of
+from deniable.display import Row, Tables, by, groups_of, nearest, rows_of
 from deniable.papers.rrba.catalog import CONVERGENCE_KEYS
 from deniable.papers.rrba.names import (
     CONSISTENCY_METHODS,
@@ -65,7 +65,7 @@ def _answers(answers: pd.DataFrame) -> list[Row]:
         of
         | {
             "claimed": part["claimed"].iloc[0],
-            "uniform": {r["cells"]: r for r in rows_of(part[part["table"] == "uniform"])},
+            "uniform": by(part[part["table"] == "uniform"], "cells"),
             "lowest": {
                 (r["floor"], r["cells"]): r for r in rows_of(part[part["table"] == "lowest"])
             },
@@ -96,7 +96,7 @@ def _rounds(uniform: pd.DataFrame) -> dict[str, Any] | None:
     if not (uniform["unit"] == "rounds").any():
         return None
     rows = [
-        of | {"cells": {row["cells"]: row for row in rows_of(own)}}
+        of | {"cells": by(own, "cells")}
         for of, own in groups_of(uniform.sort_values("rounds"), "rounds")
     ]
     return {"rows": rows, "cells": sorted(uniform["cells"].unique())}
@@ -230,7 +230,7 @@ def consistency(tables: Tables) -> dict[str, Any]:
     table = tables["rrba_consistency"]
     rows = []
     for of, part in groups_of(table, "file", "p", "views_of", "tables"):
-        cells = {row["method"]: row for row in rows_of(part)}
+        cells = by(part, "method")
         # What is known before the views are made consistent is the same for all methods.
         rows.append(next(iter(cells.values())) | of | {"cells": cells})
     observed = table[table["tables"] == "observed"]

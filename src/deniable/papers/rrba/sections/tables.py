@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display import Row, Tables, groups_of, rows_of
+from deniable.display import Row, Tables, by, groups_of, rows_of
 from deniable.estimation import Z_95
 from deniable.papers.rrba.names import (
     DATASETS,
@@ -153,7 +153,7 @@ def _printed_setting(main: pd.DataFrame) -> Row:
     theorem = main.loc[main["method"] == "rrba", "epsilon_theorem"].tolist()
     return {
         "grids": {
-            name: {(r["method"], r["dataset"], r["k"]): r for r in rows_of(by_metric[name])}
+            name: by(by_metric[name], "method", "dataset", "k")
             for name in MEASURED
             if name in by_metric
         },
@@ -229,7 +229,7 @@ def equal(tables: Tables) -> dict[str, Any]:
 def _equal_grid(table: pd.DataFrame) -> list[Row]:
     """Return a row a file, k and method, its cells by epsilon."""
     return [
-        of | method | {"cells": {row["epsilon"]: row for row in rows_of(own)}}
+        of | method | {"cells": by(own, "epsilon")}
         for of, part in groups_by_name(table, FILES, "file", "k")
         for method, own in groups_by_name(part, EQUAL_METHODS, "method")
     ]
@@ -272,10 +272,9 @@ def table_3(table: pd.DataFrame) -> dict[str, Any]:
 
 
 def _table_3_row(own: pd.DataFrame) -> Row:
-    rows = rows_of(own)
     return {
-        "cells": {(r["hypothesis"], r["k"], r["n"], r["effect"]): r for r in rows},
-        "printed": {(r["hypothesis"], r["k"]): r["published"] for r in rows},
+        "cells": by(own, "hypothesis", "k", "n", "effect"),
+        "printed": {(r["hypothesis"], r["k"]): r["published"] for r in rows_of(own)},
         "accuracy": _accuracies(own, OURS),
         "accuracy_printed": _accuracies(own, "published"),
     }

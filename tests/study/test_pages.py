@@ -2,14 +2,14 @@
 
 import pytest
 
-from deniable.study.origin import Origin
+from deniable.study.pages import Origin
 
 
 @pytest.mark.parametrize(
     ("function", "starts"),
     [
         ("display.page:short", "def short("),
-        ("study.origin:Origin.line", "    def line("),
+        ("study.pages:Origin.line", "    def line("),
         ("papers.multirr.cluster_queries:ClusterQueries.__call__", "    def __call__("),
     ],
 )

@@ -1,18 +1,72 @@
-"""The report's sections about privacy: claims audited, equal risk confronted, a waiver held."""
+"""The report's sections of all papers: claims in words, and privacy."""
 
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from deniable.display import Row, Tables, first_of, groups_of, rows_of
+from deniable.display import Row, Tables, by, first_of, groups_of, rows_of
 from deniable.papers.audit import READERS, RELEASE
 from deniable.papers.catalog import PAPERS
 from deniable.randomized_response import ASSESSMENTS
+from deniable.study import LEVEL, SIMILAR, resolve
 
+VERDICTS = {
+    "holds": ("holds", "hold"),
+    "fails": ("fails", "fail"),
+    "undecided": ("is undecided", "are undecided"),
+    "depends on the margin": ("depends on the margin", "depend on the margin"),
+    "depends on the reading": ("depends on the reading", "depend on the reading"),
+    "surrogate": ("has no verdict on surrogate data", "have no verdict on surrogate data"),
+}
+"""Of one sentence and of several, in the order in which they are counted."""
+SAID = ("section", "printed", "test", "figure")
 RELEASES = "releases"
+
+
+# -- claims in words -------------------------------------------------------------------------------
+
+
+def claims(tables: Tables, paper: str, words: str = "") -> dict[str, Any]:
+    """Prepare the sentences of a paper's claims, each with its readings if it has several.
+
+    ``words`` names a function that calls methods as a reader knows them.
+    """
+    in_words: Callable[[str], str] = resolve(words) if words else str
+    table = tables[f"{paper}_claims"]
+    readings = tables.get(f"{paper}_claim_readings", table.iloc[:0])
+
+    def rows(part: Any) -> list[Row]:
+        said = {name: part[name].map(in_words) for name in SAID}
+        return rows_of(part.assign(**said))
+
+    return {
+        "claims": [
+            row | {"rows": rows(readings[readings["claim"] == row["claim"]])} for row in rows(table)
+        ],
+        "paper": paper,
+        "by": [name for name in ("mechanism", "projection", "reading") if name in readings],
+        "said": counted(tables, paper),
+        "level": LEVEL,
+        "similar": SIMILAR,
+        "numbers": [f"{paper}_claims"] + [f"{paper}_claim_readings"] * bool(len(readings)),
+    }
+
+
+def counted(tables: Tables, paper: str) -> list[str]:
+    """Return how many sentences have each verdict, in words; none without the table."""
+    if f"{paper}_claims" not in tables:
+        return []
+    found = Counter(tables[f"{paper}_claims"]["verdict"])
+    return [
+        f"{found[name]} {said[found[name] > 1]}" for name, said in VERDICTS.items() if found[name]
+    ]
+
+
+# -- privacy ---------------------------------------------------------------------------------------
 
 
 def audit(tables: Tables) -> dict[str, Any]:
@@ -76,7 +130,7 @@ def risk(tables: Tables) -> dict[str, Any]:
             plain = of[of["assessment"] == "none"]
             worst = rows_of(plain.loc[[plain["attribute_epsilon"].idxmax()]])[0]
             same = of[of["t_v"] == worst["t_v"]]
-            totals = {cell["assessment"]: cell for cell in rows_of(same)}
+            totals = by(same, "assessment")
             rows.append(row | group | {"alone": alone, "worst": worst, "totals": totals})
     assessments = [
         name for name in ASSESSMENTS if name != "none" and name in set(part["assessment"])
@@ -106,7 +160,7 @@ def waiver(tables: Tables) -> dict[str, Any]:
     table = tables["multirr_waiver"]
     rows = []
     for row, part in groups_of(table, "matrix", "p"):
-        cells = {cell["parties"]: cell for cell in rows_of(part)}
+        cells = by(part, "parties")
         rows.append(row | {"cells": cells} | next(iter(cells.values())))
     return {
         "rows": rows,
