@@ -8,7 +8,7 @@ attributes reads each code twice and each weight once an attribute, in compiled 
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numba
 import numpy as np
@@ -141,11 +141,14 @@ def weighted_pairs(
     """
     for number, (column, size) in enumerate(zip(columns, shape, strict=True)):
         refuse_foreign_codes(column, size, f"attribute {number}")
-    shapes = list(combinations(shape, 2))
-    starts = np.cumsum([0, *(first * second for first, second in shapes)])
-    sums = _sum_pairs(np.stack(columns), weights, np.array(shape), starts)
-    parts = np.split(sums, starts[1:-1])
-    return [part.reshape(pair) for part, pair in zip(parts, shapes, strict=True)]
+    # Codes of all attributes in one numbering, record by record: what is added to lies together.
+    starts = np.cumsum([0, *shape])
+    numbered = np.empty((len(weights), len(shape)), dtype=np.uint32)
+    for number, column in enumerate(columns):
+        np.add(column, starts[number], out=numbered[:, number], casting="unsafe")
+    sums = _sum_pairs(numbered, weights, int(starts[-1]))
+    bounds = [slice(*ends) for ends in pairwise(starts.tolist())]
+    return [sums[first, second].copy() for first, second in combinations(bounds, 2)]
 
 
 def _checked(
@@ -225,16 +228,19 @@ def _place(column: int, category: int, domains: Sequence[Domain] | None) -> str:
 
 
 @numba.njit(cache=True)  # pragma: no cover - compiled
-def _sum_pairs(codes, weights, shape, starts):  # type: ignore[no-untyped-def]
-    """Return the weights' sums by the cells of each pair's table, tables one after the other."""
-    sums = np.zeros(starts[-1])
-    for record in range(weights.size):
-        pair = 0
-        for first in range(len(codes)):
-            for second in range(first + 1, len(codes)):
-                cell = codes[first, record] * shape[second] + codes[second, record]
-                sums[starts[pair] + cell] += weights[record]
-                pair += 1
+def _sum_pairs(numbered, weights, categories):  # type: ignore[no-untyped-def]
+    """Return the weights' sums by each two of a record's categories, the earlier attribute first.
+
+    Categories of all attributes are numbered through, and so are the table's rows and columns.
+    """
+    records, attributes = numbered.shape
+    sums = np.zeros((categories, categories))
+    for record in range(records):
+        weight = weights[record]
+        for first in range(attributes - 1):
+            row = sums[numbered[record, first]]
+            for second in range(first + 1, attributes):
+                row[numbered[record, second]] += weight
     return sums
 
 
