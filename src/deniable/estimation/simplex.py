@@ -122,6 +122,6 @@ def _finite(values: npt.ArrayLike) -> Floats:
     array = np.asarray(values, dtype=float)
     if array.ndim == 0 or not array.shape[-1]:
         raise DeniableError("a distribution needs at least one category on the last axis")
-    if not np.all(np.isfinite(array)):
+    if not np.isfinite(array).all():
         raise DeniableError("an estimate has entries that are not finite; look at its channel")
     return array
