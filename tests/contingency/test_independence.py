@@ -193,13 +193,31 @@ def test_where_the_rule_fails_it_says_so_and_draws_tables() -> None:
     assert not alone.valid.any()
     assert np.isnan(alone.p_value).all()
     assert not alone.rejected().any()
-    assert alone.monte_carlo_tables == 0
+    assert not alone.monte_carlo_tables.any()
     again = channel_test(reports, channel, model, generator=rng, tables=99)
-    assert again.monte_carlo_tables == 99
+    assert set(again.monte_carlo_tables.tolist()) == {99}
     assert not again.valid.any()
     # Multiples of 1/100, and not too many small ones: 1e-6 of a binomial of .07.
     np.testing.assert_allclose(again.p_value * 100, np.rint(again.p_value * 100), atol=1e-9)
     assert again.rejected().sum() <= stats.binom.ppf(1 - 1e-6, 200, 0.07)
+
+
+def test_tables_end_once_enough_are_as_large_and_the_size_stays() -> None:
+    rng = np.random.default_rng(5)
+    channel = KeepOrReplace.uniform(4, 0.5)
+    reports = rng.multinomial(12, [0.25] * 4, 2000)
+    found = channel_test(reports, channel, INDEPENDENT, generator=rng, tables=99, enough=5)
+    drawn, p = found.monte_carlo_tables, found.p_value
+    assert drawn.min() >= 5
+    assert drawn.max() == 99
+    assert np.median(drawn) <= 20  # of uniform p-values half are above 1/2
+    # h / l where they ended early, multiples of 1/100 below 5/100 elsewhere.
+    ended = np.isclose(p * drawn, 5)
+    assert ended[drawn < 99].all()
+    assert np.isclose(p[~ended] * 100, np.rint(p[~ended] * 100)).all()
+    assert (p[~ended] <= 5 / 100 + 1e-12).all()
+    for level in (0.02, 0.05, 0.2, 0.5):
+        assert (p <= level).sum() <= stats.binom.ppf(1 - 1e-6, 2000, level)
 
 
 def test_one_valid_and_one_invalid_table_side_by_side() -> None:

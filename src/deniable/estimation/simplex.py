@@ -68,11 +68,12 @@ def euclidean_projection(estimate: npt.ArrayLike) -> Floats:
     values = _finite(estimate)
     # The same shift of all entries changes nothing; this one keeps the "- 1" below from drowning.
     values = values - values.max(axis=-1, keepdims=True)
-    descending = -np.sort(-values, axis=-1)
+    descending = np.sort(values, axis=-1)[..., ::-1]
     ranks = np.arange(1, values.shape[-1] + 1)
     shifts = (np.cumsum(descending, axis=-1) - 1) / ranks
-    kept = np.sum(descending > shifts, axis=-1, keepdims=True)
-    shift = np.take_along_axis(shifts, kept - 1, axis=-1)
+    kept = np.count_nonzero(descending > shifts, axis=-1, keepdims=True)
+    each = shifts.reshape(-1, shifts.shape[-1])
+    shift = each[np.arange(len(each)), kept.reshape(-1) - 1].reshape(kept.shape)
     projected = np.maximum(values - shift, 0.0)
     return np.asarray(projected / projected.sum(axis=-1, keepdims=True))
 
@@ -121,6 +122,6 @@ def _finite(values: npt.ArrayLike) -> Floats:
     array = np.asarray(values, dtype=float)
     if array.ndim == 0 or not array.shape[-1]:
         raise DeniableError("a distribution needs at least one category on the last axis")
-    if not np.all(np.isfinite(array)):
+    if not np.isfinite(array).all():
         raise DeniableError("an estimate has entries that are not finite; look at its channel")
     return array

@@ -8,7 +8,7 @@ attributes reads each code twice and each weight once an attribute, in compiled 
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -142,11 +142,14 @@ def weighted_pairs(
 
     for number, (column, size) in enumerate(zip(columns, shape, strict=True)):
         refuse_foreign_codes(column, size, f"attribute {number}")
-    shapes = list(combinations(shape, 2))
-    starts = np.cumsum([0, *(first * second for first, second in shapes)])
-    sums = sum_pairs(np.stack(columns), weights, np.array(shape), starts)
-    parts = np.split(sums, starts[1:-1])
-    return [part.reshape(pair) for part, pair in zip(parts, shapes, strict=True)]
+    # Codes of all attributes in one numbering, record by record: what is added to lies together.
+    starts = np.cumsum([0, *shape])
+    numbered = np.empty((len(weights), len(shape)), dtype=np.uint32)
+    for number, column in enumerate(columns):
+        np.add(column, starts[number], out=numbered[:, number], casting="unsafe")
+    sums = sum_pairs(numbered, weights, int(starts[-1]))
+    bounds = [slice(*ends) for ends in pairwise(starts.tolist())]
+    return [sums[first, second].copy() for first, second in combinations(bounds, 2)]
 
 
 def _checked(

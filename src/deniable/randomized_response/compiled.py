@@ -11,16 +11,19 @@ BELOW_USE = 1e-150  # sums this small are gone: to divide by them would overflow
 
 
 @numba.njit(cache=True)  # pragma: no cover - compiled
-def sum_pairs(codes, weights, shape, starts):  # type: ignore[no-untyped-def]
-    """Return the weights' sums by the cells of each pair's table, tables one after the other."""
-    sums = np.zeros(starts[-1])
-    for record in range(weights.size):
-        pair = 0
-        for first in range(len(codes)):
-            for second in range(first + 1, len(codes)):
-                cell = codes[first, record] * shape[second] + codes[second, record]
-                sums[starts[pair] + cell] += weights[record]
-                pair += 1
+def sum_pairs(numbered, weights, categories):  # type: ignore[no-untyped-def]
+    """Return the weights' sums by each two of a record's categories, the earlier attribute first.
+
+    Categories of all attributes are numbered through, and so are the table's rows and columns.
+    """
+    records, attributes = numbered.shape
+    sums = np.zeros((categories, categories))
+    for record in range(records):
+        weight = weights[record]
+        for first in range(attributes - 1):
+            row = sums[numbered[record, first]]
+            for second in range(first + 1, attributes):
+                row[numbered[record, second]] += weight
     return sums
 
 

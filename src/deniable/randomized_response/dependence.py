@@ -259,9 +259,10 @@ def cluster_attributes(
         In the domain's order, inside clusters and of clusters by their first attribute. Equal
         dependences are taken in the domain's order, so that the result is always the same.
     """
+    columns = (dependences[name].tolist() for name in ("attribute_1", "attribute_2", "dependence"))
     strength = {
-        frozenset((row["attribute_1"], row["attribute_2"])): float(row["dependence"])
-        for row in dependences.to_dict("records")
+        frozenset((first, second)): float(dependence)
+        for first, second, dependence in zip(*columns, strict=True)
     }
     sizes = dict(zip(domain.names, domain.shape, strict=True))
     clusters: list[tuple[str, ...]] = [(name,) for name in domain.names]

@@ -116,7 +116,7 @@ def collect(
     replaced = true.sum(axis=-1) - kept.sum(axis=-1)
     for block in range(blocks):
         tables[:, block] = state.table
-        fake = multinomial_rows(generator, replaced[:, block], drawn_distribution(state.table))
+        fake = multinomial_rows(generator, replaced[:, block], state.drawn_from)
         reported[:, block] = kept[:, block] + fake
         state = state.updated(reported[:, block], keep, rule)
     return Collection(keep, reported, tables, state)
@@ -133,7 +133,8 @@ def multinomial_rows(
     rows, last = np.arange(len(probabilities)), probabilities.shape[-1] - 1
     likeliest = probabilities.argmax(axis=-1)
     swapped = probabilities.copy()
-    swapped[rows, likeliest], swapped[:, last] = probabilities[:, last], probabilities.max(axis=-1)
+    swapped[rows, likeliest] = probabilities[:, last]
+    swapped[:, last] = probabilities[rows, likeliest]
     # Sums of floats just above 1 would be refused.
     swapped /= np.maximum(swapped.sum(axis=-1, keepdims=True), 1.0)
     drawn = generator.multinomial(totals, swapped)

@@ -8,7 +8,8 @@ one made of it. What is made of it is the `Rule`.
 Everything works on the last axis, the cells of the table, and over any leading axes of runs.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
@@ -115,20 +116,25 @@ class TableState:
         A run without reports stays as it is. Raises `DeniableError` if these are no counts.
         """
         block = checked_counts(reported, self.table.shape[-1])
-        drawn_from = drawn_distribution(self.table)
         size = block.sum(axis=-1, keepdims=True)
-        after = replace(
-            self, counts=self.counts + block, exposure=self.exposure + size * drawn_from
-        )
+        counts, exposure = self.counts + block, self.exposure + size * self.drawn_from
+        after = TableState(self.table, counts, exposure)
         if rule.basis == "none":
             return after
         if rule.basis == "pooled":
             estimate = after.estimate(keep)
+        elif rule.basis == "block":
+            estimate = _solved(block, size, self.table, keep)
         else:
-            counts = block if rule.basis == "block" else after.counts
             estimate = printed_estimate(counts, self.table, keep)
         moves = (size > 0) & (np.abs(self.table).max(axis=-1, keepdims=True) < LOST)
-        return replace(after, table=np.where(moves, _made_table(estimate, rule), self.table))
+        made = _made_table(estimate, rule)
+        return TableState(np.where(moves, made, self.table), counts, exposure)
+
+    @cached_property
+    def drawn_from(self) -> Floats:
+        """The distribution of the next clients' fake answers, shape (..., cells)."""
+        return drawn_distribution(self.table)
 
     def estimate(self, keep: float) -> Floats:
         """Return the unbiased estimate from all reports so far; uniform where there are none."""
@@ -160,7 +166,11 @@ def printed_estimate(reported: npt.ArrayLike, table: npt.ArrayLike, keep: float)
     """
     T = np.asarray(table, dtype=float)
     counts = checked_counts(reported, T.shape[-1])
-    n = counts.sum(axis=-1, keepdims=True)
+    return _solved(counts, counts.sum(axis=-1, keepdims=True), T, keep)
+
+
+def _solved(counts: Counts, n: Counts, T: Floats, keep: float) -> Floats:
+    """Return equation (4) of checked counts and their sums."""
     solved = (counts / np.maximum(n, 1) - (1 - keep) * T) / keep
     return np.asarray(np.where(n > 0, solved, T))
 
@@ -206,13 +216,15 @@ def drawn_distribution(table: Floats) -> Floats:
     negative are never drawn, and cells after them less often than their entry says. A distribution
     is returned as it is.
     """
-    valid = np.all(table >= 0, axis=-1, keepdims=True)
-    if valid.all():
+    possible = table >= 0
+    if possible.all():
         return table
-    cumulative = np.clip(np.cumsum(table, axis=-1), 0.0, 1.0)
+    cumulative = np.minimum(np.maximum(np.cumsum(table, axis=-1), 0.0), 1.0)
     cumulative[..., -1] = 1.0
     reached = np.maximum.accumulate(cumulative, axis=-1)
-    return np.where(valid, table, np.diff(reached, axis=-1, prepend=0.0))
+    steps = reached.copy()
+    steps[..., 1:] -= reached[..., :-1]
+    return np.where(possible.all(axis=-1, keepdims=True), table, steps)
 
 
 def table_channel(table: npt.ArrayLike, keep: float) -> KeepOrReplace:
@@ -251,7 +263,9 @@ def checked_counts(reported: npt.ArrayLike, cells: int) -> Counts:
             f"counts of reports are {counts.dtype} of shape {counts.shape}; give numbers, one for "
             f"each of {cells} cells on the last axis"
         )
-    if wrong := counts[~((counts >= 0) & (counts < np.inf))].tolist():
+    right = counts >= 0 if counts.dtype.kind != "f" else (counts >= 0) & (counts < np.inf)
+    if not right.all():
+        wrong = counts[~right].tolist()
         raise DeniableError(f"there are {wrong[0]} reports of a cell; counts are finite and from 0")
     return counts
 

@@ -24,8 +24,6 @@ from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
-import sklearn  # type: ignore[import-untyped]
-from sklearn.ensemble import RandomForestClassifier  # type: ignore[import-untyped]
 
 from deniable.arrays import Codes, Floats
 from deniable.errors import DeniableError, refuse_unknown
@@ -43,6 +41,7 @@ from deniable.idp import (
     noisy_histograms,
     threshold_rule,
 )
+from deniable.papers.idp.random_forest import forest_predictions
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise
 from deniable.study import Cell
@@ -147,11 +146,8 @@ class IdpForests:
         return noisy_histograms(*records, upper[columns], bins=bins, epsilon=epsilon, noise=noise)
 
     def _forest(self, training: Floats, seed: int) -> Floats:
-        # What is left out are checks of parameters and values: the forest is the same.
-        with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
-            forest = RandomForestClassifier(random_state=seed, n_jobs=1)
-            forest.fit(training, self._training.labels)
-            return self._measured(forest.predict(self._test.values))
+        known = self._training.labels
+        return self._measured(forest_predictions(training, known, self._test.values, seed))
 
     def _measured(self, predicted: Codes) -> Floats:
         return f_measures(self._test.labels, predicted, len(self.data.classes))

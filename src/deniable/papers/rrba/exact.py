@@ -12,11 +12,13 @@ the lists of views of section 4, equation (4) on the example's own table, and th
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from deniable.arrays import Floats
 from deniable.contingency import nearest_table_by_program, nearest_tables
 from deniable.records import Attribute, Domain, Microdata
 from deniable.rrba import (
@@ -104,10 +106,16 @@ def _of_data(
     # The floor 1 makes a table uniform.
     for table, floor in [("uniform", 1.0), *(("true", floor) for floor in floors)]:
         sent = {c: floored_projection(proportions, floor) for c, proportions in truth.items()}
-        of_answer = {c: answer_epsilon(q, p) for c, q in sent.items()}
-        worst = max(of_answer, key=of_answer.__getitem__)
-        # The sum of floats finds the worst view, rational numbers its epsilon.
-        view = max(views, key=lambda each: sum(of_answer[c] for c in each))
+        # Floats find what may be the worst, rational numbers decide.
+        rough = {c: _rough_epsilon(q, p) for c, q in sent.items()}
+        sums = [sum(rough[c] for c in view) for view in views]
+        likely = [list(rough)[position] for position in _near_the_largest(list(rough.values()))]
+        likely_views = [views[position] for position in _near_the_largest(sums)]
+        twins = cache(lambda values: answer_epsilon(np.frombuffer(values), p))
+        asked = (*likely, *(c for view in likely_views for c in view))
+        of_answer = {c: twins(sent[c].tobytes()) for c in asked}
+        worst = max(likely, key=of_answer.__getitem__)
+        view = max(likely_views, key=lambda each: sum(of_answer[c] for c in each))
         about = {"table": table, "dataset": name, "attributes": len(worst), "rounds": 1}
         about["floor"] = floor if table == "true" else math.nan
         cells = {"cells": sent[worst].size, "answers": 1}
@@ -115,6 +123,20 @@ def _of_data(
         cells = {"cells": sum(sent[c].size for c in view), "answers": len(view)}
         exact = view_epsilon([sent[c] for c in view], p)
         yield _epsilon(p, exact, about | cells, unit="view")
+
+
+def _rough_epsilon(table: Floats, p: float) -> float:
+    """Return epsilon of an answer but for rounding: ln(1 + p / ((1 - p) q)), q the least cell."""
+    least = float(table.min())
+    if table.size == 1:
+        return 0.0
+    return math.log1p(p / ((1 - p) * least)) if least > 0 else math.inf
+
+
+def _near_the_largest(values: Sequence[float]) -> list[int]:
+    """Return the positions of the largest value, and of those that rounding may have put below."""
+    least = max(values) * (1 - 1e-9)
+    return [position for position, value in enumerate(values) if value >= least]
 
 
 def _epsilon(p: float, exact: float, about: Mapping[str, Any], **more: Any) -> Row:

@@ -7,10 +7,15 @@ probability of any false rejection whatever the tests' dependence, and by Benjam
 which bounds the expected share of false ones among the rejections if tests are independent or
 positively dependent.
 
+Monte Carlo tables end once `ENOUGH` have a statistic as large as the observed one (Besag and
+Clifford, 1991): a p-value above .05 can decide nothing, and is known to a seventh of itself by
+then. The method that stands beside a p-value says how many tables it rests on.
+
 So few Monte Carlo tables cannot give a p-value that is small after such an adjustment. A test whose
-p-value is the least that they can give is therefore made again with enough of them. The size stays:
-whatever is rejected at a level above that least was rejected before, and at a level below it the
-second p-value alone decides.
+p-value is the least that they can give is therefore made again with enough of them: with so many
+that a single rejection after Holm's adjustment is possible. The size stays: whatever is rejected at
+a level above that least was rejected before, and at a level below it the second p-value alone
+decides.
 """
 
 import math
@@ -30,8 +35,8 @@ from deniable.sampling import generator_for
 from deniable.study import benjamini_hochberg, holm
 
 LEVEL = 0.05
-SPARE = 1.25
-"""How many times the tables that a single rejection after Holm's adjustment needs are drawn."""
+ENOUGH = 50
+"""So many Monte Carlo tables as large as the observed one end a test: 50 of 999 are 5 %."""
 CHI_SQUARED, MONTE_CARLO, NOTHING = "chi-squared", "Monte Carlo", "nothing to test"
 RESULTS = ("answers", "statistic", "degrees_of_freedom", "p_value", "valid", "method")
 
@@ -64,7 +69,7 @@ def independence_tests(
     for (shape, *_), alike in groups.items():
         own = [answers[each] for each in alike]
         rows |= zip(alike, _tested(shape, own, generator, monte_carlo_tables), strict=True)
-    more = math.ceil(SPARE * len(rows) / LEVEL)
+    more = math.ceil(len(rows) / LEVEL)
     for (shape, *_), alike in groups.items():
         again = [each for each in alike if _is_least(rows[each], monte_carlo_tables)]
         if again and more > monte_carlo_tables:
@@ -104,12 +109,17 @@ def _tested(
         return [dict(zip(RESULTS, (number, *nothing), strict=True)) for number in numbers]
     channel = table_channel(answers[0].average_fake, answers[0].keep)
     reports = np.array([each.reports.sum(axis=0) for each in answers])
-    found = channel_test(reports, channel, model, generator=generator, tables=monte_carlo_tables)
-    drawn = f"{MONTE_CARLO}, {monte_carlo_tables} tables"
+    found = channel_test(
+        reports, channel, model, generator=generator, tables=monte_carlo_tables, enough=ENOUGH
+    )
+    methods = [
+        f"{MONTE_CARLO}, {tables} tables" if tables else CHI_SQUARED
+        for tables in found.monte_carlo_tables.tolist()
+    ]
     results = (numbers, found.statistic.tolist(), found.p_value.tolist(), found.valid.tolist())
     rows = [
-        (number, statistic, model.degrees_of_freedom, p, valid, CHI_SQUARED if valid else drawn)
-        for number, statistic, p, valid in zip(*results, strict=True)
+        (number, statistic, model.degrees_of_freedom, p, valid, method)
+        for number, statistic, p, valid, method in zip(*results, methods, strict=True)
     ]
     return [dict(zip(RESULTS, row, strict=True)) for row in rows]
 
