@@ -1,22 +1,20 @@
 """The random forest of scikit-learn without what it does beside growing trees.
 
 `sklearn.ensemble.RandomForestClassifier` copies, checks and validates for each tree anew: for a
-file of some hundred records that takes longer than the tree. Here its trees are grown and asked as
+file of some hundred records that takes as long as the tree. Here its trees are grown and asked as
 it grows and asks them with its defaults, from the same draws, and nothing else is done: what it
 predicts is the same to the last digit. Tests hold it to that.
 """
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.tree._criterion import Gini  # type: ignore[import-untyped]
-from sklearn.tree._splitter import BestSplitter  # type: ignore[import-untyped]
-from sklearn.tree._tree import DepthFirstTreeBuilder, Tree  # type: ignore[import-untyped]
+import sklearn  # type: ignore[import-untyped]
+from sklearn.tree import DecisionTreeClassifier  # type: ignore[import-untyped]
 
 from deniable.arrays import Codes, Floats
 
 TREES = 100
 """The default of scikit-learn, as are the other parameters."""
-_DEEPEST = np.iinfo(np.int32).max
+_LARGEST_SEED = np.iinfo(np.int32).max
 
 
 def forest_predictions(training: Floats, labels: Codes, test: Floats, seed: int) -> Codes:
@@ -32,25 +30,15 @@ def forest_predictions(training: Floats, labels: Codes, test: Floats, seed: int)
     """
     known, tested = (np.ascontiguousarray(values, dtype=np.float32) for values in (training, test))
     classes, codes = np.unique(labels, return_inverse=True)
-    classified = codes.astype(float)[:, None]
-    seeds = np.random.RandomState(seed)
+    seeds, records = np.random.RandomState(seed), len(known)
     votes = np.zeros((len(tested), classes.size))
-    for _ in range(TREES):
-        tree = _tree(known, classified, classes.size, int(seeds.randint(_DEEPEST)))
-        votes += tree.predict(tested)
+    with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
+        for tree_seed in seeds.randint(_LARGEST_SEED, size=TREES).tolist():
+            # As many records as there are, drawn with replacement.
+            drawn = np.random.RandomState(tree_seed).randint(0, records, records)
+            weights = np.bincount(drawn, minlength=records).astype(float)
+            tree = DecisionTreeClassifier(max_features="sqrt", random_state=tree_seed)
+            tree.fit(known, codes, sample_weight=weights, check_input=False)
+            votes += tree.tree_.predict(tested)
     # Shares as there: a division may make two numbers of votes equal.
     return np.asarray(classes[np.argmax(votes / TREES, axis=1)])
-
-
-def _tree(training: npt.NDArray[np.float32], labels: Floats, classes: int, seed: int) -> Tree:
-    """Return a tree grown from as many records as there are, drawn with replacement."""
-    records, attributes = training.shape
-    drawn = np.random.RandomState(seed).randint(0, records, records)
-    weights = np.bincount(drawn, minlength=records).astype(float)
-    looked_at, outputs = max(1, int(np.sqrt(attributes))), np.array([classes])
-    # At least one record a leaf, of any weight; splits of at least two, by the drop of impurity.
-    splitter = BestSplitter(Gini(1, outputs), looked_at, 1, 0.0, np.random.RandomState(seed), None)
-    tree = Tree(attributes, outputs, 1)
-    builder = DepthFirstTreeBuilder(splitter, 2, 1, 0.0, _DEEPEST, 0.0)
-    builder.build(tree, training, labels, weights)
-    return tree
