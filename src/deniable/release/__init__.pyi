@@ -12,8 +12,8 @@ from .lane import (
     source_for as source_for,
     write_made as write_made,
 )
+from .lanes import LANES as LANES, Lane as Lane, Step as Step
 from .settings import (
-    LANES as LANES,
     NETWORK_FILES as NETWORK_FILES,
     AnyRelease as AnyRelease,
     AssessedDependences as AssessedDependences,
@@ -27,11 +27,9 @@ from .settings import (
     IdpRelease as IdpRelease,
     IndependentRelease as IndependentRelease,
     JointRelease as JointRelease,
-    Lane as Lane,
     NumericRelease as NumericRelease,
     PramRelease as PramRelease,
     Release as Release,
     RetentionMatrix as RetentionMatrix,
-    Step as Step,
     TwoStepMatrix as TwoStepMatrix,
 )
