@@ -1,5 +1,5 @@
 from .audit import released as released
-from .lane import (
+from .made import (
     CONVENTION as CONVENTION,
     PRODUCTION_MARK as PRODUCTION_MARK,
     REHEARSAL_MARK as REHEARSAL_MARK,

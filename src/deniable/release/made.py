@@ -1,4 +1,4 @@
-"""What lanes share: marks, sources of chance, files, how descriptions begin."""
+"""What lanes share: marks, sources of chance, what a step reads and leaves, how descriptions begin."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
