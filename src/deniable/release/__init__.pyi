@@ -1,4 +1,4 @@
-from .audit import released as released
+from .lanes import LANES as LANES, Lane as Lane, Step as Step
 from .made import (
     CONVENTION as CONVENTION,
     PRODUCTION_MARK as PRODUCTION_MARK,
@@ -12,7 +12,6 @@ from .made import (
     source_for as source_for,
     write_made as write_made,
 )
-from .lanes import LANES as LANES, Lane as Lane, Step as Step
 from .settings import (
     NETWORK_FILES as NETWORK_FILES,
     AnyRelease as AnyRelease,
