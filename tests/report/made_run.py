@@ -58,7 +58,7 @@ from deniable.release.collection import design as release_rrba
 from deniable.release.collection.check import check_collection
 from deniable.release.collection.estimates import estimate_tables, fit_in_two_steps, make_consistent
 from deniable.release.collection.independence import independence_tests
-from deniable.release.lane import source_for
+from deniable.release.made import source_for
 from deniable.release.numeric import design as release_numeric
 from deniable.release.numeric.check import check_numbers, measure_utility
 from deniable.release.numeric.estimates import estimate_numbers

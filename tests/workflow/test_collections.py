@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from deniable.release.lane import PRODUCTION_MARK, REHEARSAL_MARK
+from deniable.release.made import PRODUCTION_MARK, REHEARSAL_MARK
 
 pytestmark = pytest.mark.workflow
 FILES = ("collection", "clients", "tables", "consistent", "margins", "two_step", "independence")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from deniable.records.numeric import read_numeric_parquet
-from deniable.release.lane import REHEARSAL_MARK
+from deniable.release.made import REHEARSAL_MARK
 from deniable.release.numeric.design import SAMPLER_MARK
 
 pytestmark = pytest.mark.workflow

@@ -17,7 +17,7 @@ from deniable.pipeline.plan import Plan
 from deniable.pipeline.provenance import SUFFIX
 from deniable.pram.protocol import StratifiedProtocol
 from deniable.records.categorical import read_parquet
-from deniable.release.lane import PRODUCTION_MARK, REHEARSAL_MARK
+from deniable.release.made import PRODUCTION_MARK, REHEARSAL_MARK
 
 pytestmark = pytest.mark.workflow
 

@@ -302,3 +302,13 @@ def audit_row(
 def audit_table(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
     """Return rows as one table, in which T_v is a whole number or missing."""
     return pd.DataFrame(rows).astype({"t_v": "Int64"})
+
+
+def audit_of_release(
+    release: str, matrix: str, rows: Sequence[tuple[str, str, Finding]]
+) -> pd.DataFrame:
+    """Return findings on a release, each with its unit and of what it is, as rows of the audit.
+
+    `matrix` says of which kind its channels are.
+    """
+    return audit_table(audit_row(f"release {release}", matrix, *row) for row in rows)

@@ -1,5 +1,5 @@
-from .audit import released as released
-from .lane import (
+from .lanes import LANES as LANES, Lane as Lane, Step as Step
+from .made import (
     CONVENTION as CONVENTION,
     PRODUCTION_MARK as PRODUCTION_MARK,
     REHEARSAL_MARK as REHEARSAL_MARK,
@@ -13,7 +13,6 @@ from .lane import (
     write_made as write_made,
 )
 from .settings import (
-    LANES as LANES,
     NETWORK_FILES as NETWORK_FILES,
     AnyRelease as AnyRelease,
     AssessedDependences as AssessedDependences,
@@ -27,11 +26,9 @@ from .settings import (
     IdpRelease as IdpRelease,
     IndependentRelease as IndependentRelease,
     JointRelease as JointRelease,
-    Lane as Lane,
     NumericRelease as NumericRelease,
     PramRelease as PramRelease,
     Release as Release,
     RetentionMatrix as RetentionMatrix,
-    Step as Step,
     TwoStepMatrix as TwoStepMatrix,
 )

@@ -252,7 +252,7 @@ def test_the_public_draw_is_the_seeds_in_a_rehearsal_alone(monkeypatch: Any) -> 
     def refuse(*_: Any) -> None:
         raise AssertionError("a release must not be seeded")
 
-    monkeypatch.setattr("deniable.release.lane.generator_for", refuse)
+    monkeypatch.setattr("deniable.release.made.generator_for", refuse)
     real = settings(respondents="half", rehearsal=False)
     first, second = (described(real, data)["dependences"] for _ in range(2))
     assert first["public_draw"] != second["public_draw"]

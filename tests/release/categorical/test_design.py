@@ -19,7 +19,7 @@ from deniable.records.categorical import Microdata
 from deniable.release.categorical import design as release
 from deniable.release.categorical.check import check_against_truth, coverage_of_redraws
 from deniable.release.categorical.estimates import TARGETS, estimate
-from deniable.release.lane import PRODUCTION_MARK, REHEARSAL_MARK, read_made, source_for
+from deniable.release.made import PRODUCTION_MARK, REHEARSAL_MARK, read_made, source_for
 from deniable.release.settings import AnyRelease
 from deniable.sampling import SystemSource, generator_for
 
@@ -144,7 +144,7 @@ def test_a_release_uses_no_seed(
     def refuse(*_: Any) -> None:
         raise AssertionError("a release must not be seeded")
 
-    monkeypatch.setattr("deniable.release.lane.generator_for", refuse)
+    monkeypatch.setattr("deniable.release.made.generator_for", refuse)
     assert isinstance(source_for(chosen, 1), SystemSource)
     assert not same(drawn(chosen, small_data, 1), drawn(chosen, small_data, 1))
 

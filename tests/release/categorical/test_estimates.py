@@ -28,7 +28,7 @@ from deniable.release.categorical.estimates import (
     estimated_distributions,
     synthesize_release,
 )
-from deniable.release.lane import PRODUCTION_MARK, REHEARSAL_MARK, read_made, source_for
+from deniable.release.made import PRODUCTION_MARK, REHEARSAL_MARK, read_made, source_for
 from deniable.sampling import SystemSource
 
 COMMON = {"name": "small", "data": "adult", "matrix": "keep", "p": 0.7, "rehearsal": True}
@@ -227,7 +227,7 @@ def test_a_rehearsal_is_repeated_and_a_release_is_not(
     def refuse(*_: Any) -> None:
         raise AssertionError("a release must not be seeded")
 
-    monkeypatch.setattr("deniable.release.lane.generator_for", refuse)
+    monkeypatch.setattr("deniable.release.made.generator_for", refuse)
     real = Lane(small_data, "joint clusters", rehearsal=False)
     assert isinstance(source_for(real.settings, 1, step="synthesis"), SystemSource)
     one, other_one = real.synthetic(basis), real.synthetic(basis)

@@ -35,7 +35,7 @@ from deniable.release.categorical.estimates import (
     synthesize_release,
 )
 from deniable.release.categorical.pairs import estimate_pairs
-from deniable.release.lane import read_made, source_for
+from deniable.release.made import read_made, source_for
 from deniable.release.settings import PramRelease
 from deniable.report.contents import ReleaseFiles
 from deniable.report.render import Contents, render

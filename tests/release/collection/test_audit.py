@@ -14,7 +14,7 @@ from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 from deniable.release.collection.check import audit_collection
 from deniable.release.collection.design import collect_answers, describe, design_collection, in_full
-from deniable.release.lane import source_for
+from deniable.release.made import source_for
 from deniable.release.settings import CollectionRelease
 
 DOMAIN = Domain(

@@ -48,7 +48,7 @@ from deniable.release.collection.independence import (
     benjamini_hochberg,
     independence_tests,
 )
-from deniable.release.lane import REHEARSAL_MARK, read_made, source_for
+from deniable.release.made import REHEARSAL_MARK, read_made, source_for
 from deniable.release.settings import CollectionRelease
 from deniable.rrba.privacy import answer_epsilon, view_epsilon
 from deniable.rrba.tables import TableState

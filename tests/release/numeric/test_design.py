@@ -17,7 +17,7 @@ from deniable.errors import DeniableError
 from deniable.idp.audit.report import AS_IT_RUNS, FROZEN
 from deniable.pipeline import release_from
 from deniable.records.numeric import NumericMicrodata, read_numeric_parquet
-from deniable.release.lane import REHEARSAL_MARK
+from deniable.release.made import REHEARSAL_MARK
 from deniable.release.numeric import design as release_numeric
 from deniable.release.numeric.check import check_numbers, measure_utility
 from deniable.release.numeric.design import (

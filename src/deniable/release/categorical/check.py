@@ -28,9 +28,9 @@ from deniable.privacy import (
     column_epsilon,
     exact_epsilon,
 )
-from deniable.randomized_response import audit as multirr_audit
+from deniable.randomized_response import audit as multirr_audit, audit_of_release
 from deniable.records import Microdata
-from deniable.release import CategoricalRelease, marked, released
+from deniable.release import CategoricalRelease, marked
 from deniable.release.categorical.clusters import answering
 from deniable.release.categorical.estimates import (
     groups,
@@ -71,7 +71,9 @@ def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
     ]
     whole = Finding(float(privacy["epsilon"]), *_worst(protocol, None))
     rows.append(("record", "all attributes", whole))
-    return released(description["release"], description["parameters"]["matrix"]["kind"], rows)
+    return audit_of_release(
+        description["release"], description["parameters"]["matrix"]["kind"], rows
+    )
 
 
 def _worst(protocol: StratifiedProtocol, changed: str | None) -> tuple[float, float]:

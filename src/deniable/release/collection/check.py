@@ -16,8 +16,9 @@ from deniable.contingency import LogLinearModel
 from deniable.datasets import exact_margin, from_resources
 from deniable.estimation import Z_95, jensen_shannon_distances, l2_distances
 from deniable.privacy import Finding, column_epsilon, exact_epsilon
+from deniable.randomized_response import audit_of_release
 from deniable.records import Microdata
-from deniable.release import CollectionRelease, marked, released
+from deniable.release import CollectionRelease, marked
 from deniable.release.collection.design import BETWEEN, CollectionDesign
 from deniable.release.collection.estimates import cells_of
 from deniable.rrba import Combination, table_channel
@@ -73,7 +74,7 @@ def audit_collection(
         max(sum(shipped for _, shipped in question) for question in asked),
     )
     rows.append(("record", "all answers of a client", record))
-    return released(description["release"], "rrba", rows)
+    return audit_of_release(description["release"], "rrba", rows)
 
 
 def _worst(findings: Sequence[Finding]) -> Finding:

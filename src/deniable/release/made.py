@@ -1,4 +1,4 @@
-"""What lanes share: marks, sources of chance, files, how descriptions begin."""
+"""What lanes share: marks, sources of chance, what steps read and leave, descriptions."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -12,7 +12,7 @@ from deniable.pipeline import release_from
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 from deniable.records.numeric import NumericMicrodata
-from deniable.release.lane import (
+from deniable.release.made import (
     PRODUCTION_MARK,
     REHEARSAL_MARK,
     marked,
