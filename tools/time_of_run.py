@@ -5,7 +5,6 @@ results/benchmarks/times.csv and where_the_time_goes.svg, .png beside it: times 
 run, so they are not among the tables that are compared.
 """
 
-import re
 import sys
 from pathlib import Path
 
@@ -13,22 +12,22 @@ import pandas as pd
 
 from costs import BENCHMARKS, Kind, Measured, current, read_benchmarks
 from deniable.display import save
+from deniable.papers import ANALYSES
+from deniable.release import LANES
 from times import PART_STYLE, where_the_time_goes
 from workflow_config import last_config, read_config
 
-RULES = Path("workflow/rules")
 BY_NAME = ("simulate", "collect", "draw")
 """Rules that serve all papers: whose the job is, its name says."""
 
 
 def parts_of_rules() -> dict[str, str]:
-    """Return the part of the work that each rule belongs to, by the file that it stands in."""
-    found = {}
-    for file in sorted(RULES.glob("*.smk")):
-        part = file.stem.split("_")[0]
-        for rule in re.findall(r"^rule (\w+):", file.read_text(encoding="utf-8"), re.MULTILINE):
-            found[rule] = part if part in PART_STYLE else "shared"
-    return found
+    """Return the part of the work that each rule belongs to: a paper's analyses, or releases."""
+    papers = {name: analysis.run.split(".")[1] for name, analysis in ANALYSES.items()}
+    steps = ("design", "protect", "draw", "estimate", "check")
+    releases = {f"{step}_{lane}": "release" for step in steps for lane in LANES}
+    found = papers | releases | {"write_matrices": "release"}
+    return {rule: part for rule, part in found.items() if part in PART_STYLE}
 
 
 def part_of(job: Measured, parts: dict[str, str]) -> str:
