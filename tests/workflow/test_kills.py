@@ -23,8 +23,9 @@ pytestmark = [
 
 FEW = 3
 SMALL = ("results/tables/multirr_sensitivity.csv", "results/releases/tried/estimates.csv")
-# Data sets, a chunk and a table; channels, protected records (two files), estimates and pairs.
-RESULTS_OF_SMALL = 9
+# Data sets, a chunk and a table; channels, protected records (two files), and all that a release
+# with estimates has of them.
+RESULTS_OF_SMALL = 13
 # Of releases from the operating system's generator, and of what is drawn from those.
 DRAWN_ANEW = ("results/releases/real/", "results/releases/counted/", "results/releases/answered/")
 
