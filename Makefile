@@ -9,6 +9,9 @@ endif
 BIN := .venv/bin
 ENVIRONMENT := .venv/.complete
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
+# Of whole runs. Each job that ends leaves Snakemake a timer, at whose end it looks through all that
+# is ready, and starts another: every second by default, which soon costs as much as ten jobs.
+WHOLE := $(SNAKEMAKE) --max-jobs-per-timespan 1000/10s
 PYTEST := $(BIN)/python -m pytest -n $(CORES) --dist worksteal
 # Which config `make report` is to report on.
 LAST := .snakemake/last_config
@@ -38,11 +41,11 @@ help: ## list the targets
 
 reproduce: $(ENVIRONMENT) ## every table and figure at full size, and the report
 	@mkdir -p $(dir $(LAST)) && echo config/config.yaml >$(LAST)
-	$(SNAKEMAKE)
+	$(WHOLE)
 
 quick: $(ENVIRONMENT) ## the same tables and figures from few replicates, in minutes
 	@mkdir -p $(dir $(LAST)) && echo config/quick.yaml >$(LAST)
-	$(SNAKEMAKE) --configfile config/quick.yaml
+	$(WHOLE) --configfile config/quick.yaml
 
 report: $(ENVIRONMENT) ## the report, also in one file (results/report.html), and Snakemake's own, of the last run's config
 	@test -f $(LAST) || { mkdir -p $(dir $(LAST)) && echo config/config.yaml >$(LAST); }
@@ -59,7 +62,7 @@ plan: $(ENVIRONMENT) ## what a run will cost, before it starts: CONFIG=config/qu
 	$(BIN)/python tools/plan_run.py --cores $(CORES) --configfile $(or $(CONFIG),config/config.yaml) $(TARGETS)
 
 sweep: $(ENVIRONMENT) ## the sweep of config/sweep.yaml, or of CONFIG; docs/sweeps.md
-	$(SNAKEMAKE) --configfile $(or $(CONFIG),config/sweep.yaml) -- $(SWEEP)
+	$(WHOLE) --configfile $(or $(CONFIG),config/sweep.yaml) -- $(SWEEP)
 
 costs: $(ENVIRONMENT) ## measure the costs that `make plan` counts with: of the last run, or of CONFIG's
 	$(BIN)/python tools/measure_costs.py $(RUNS)
