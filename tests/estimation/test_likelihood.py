@@ -9,8 +9,8 @@ from tests.estimation.test_simplex import assert_on_simplex
 
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError, SingularChannelError
-from deniable.estimation import compiled, likelihood
-from deniable.estimation.compiled import MOST_NEWTON_STEPS
+from deniable.estimation import likelihood
+from deniable.estimation.likelihood import MOST_NEWTON_STEPS
 from deniable.estimation.likelihood import (
     expectation_maximization,
     maximum_likelihood,
@@ -181,7 +181,7 @@ def test_many_cells_are_left_to_em(monkeypatch):
 
 
 def test_where_newtons_method_does_not_arrive_em_goes_on(monkeypatch):
-    monkeypatch.setattr(compiled, "newton", lambda start, *_: (start, 3, np.inf))
+    monkeypatch.setattr(likelihood, "_newton", lambda start, *_: (start, 3, np.inf))
     channel = pair_of((5, 3), 0.3)
     counts = np.arange(30).reshape(2, 15)
     found = maximum_likelihood(counts, channel, tolerance=0.01)

@@ -6,8 +6,8 @@ maximum. For more cells than a dense matrix is quick for there is expectation-ma
 needs 10^4 steps and more where randomization is strong: each removes only the share of the error
 that the reports inform about. Two steps show where a sequence of them is heading; SQUAREM (Varadhan
 and Roland, 2008) jumps there and takes the next step from the new place. Both say how far the
-likelihood may still be from its maximum. Compiled, each table on its own: what else is in a batch
-changes not one bit of a result.
+likelihood may still be from its maximum. Each table on its own: what else is in a batch changes not
+one bit of a result.
 """
 
 import warnings
@@ -26,6 +26,11 @@ from deniable.estimation.simplex import clip_and_rescale, estimated_or_uniform
 TOLERANCE = 1e-6  # nats
 MOST_STEPS = 100_000
 MOST_CELLS_OF_NEWTON = 512  # its steps grow with the cube
+MOST_NEWTON_STEPS = 50
+ROUNDING = 1e-14  # of a log-likelihood, relative
+LEAST_LENGTH = 2.0**-20
+LEAST_PROMISE = 1e-12
+RIDGE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +88,6 @@ def maximum_likelihood(
     )
     if channel.size > MOST_CELLS_OF_NEWTON:
         return by_em(reported_counts)
-    from deniable.estimation.compiled import newton  # noqa: PLC0415 - numba is slow to import
-
     tables = np.asarray(reported_counts, dtype=float)
     frequencies = channel.frequencies(tables)[0]
     matrix = channel.matrix()
@@ -95,7 +98,7 @@ def maximum_likelihood(
         start = clip_and_rescale(channel.solve_transposed(observed))
         if not np.all((start @ matrix)[observed > 0]):
             start = np.full(channel.size, 1 / channel.size)
-        found, steps, lacking = newton(start, observed, total, matrix, tolerance)
+        found, steps, lacking = _newton(start, observed, total, matrix, tolerance)
         if lacking > tolerance:
             other = by_em(tables[at])
             found, steps, lacking = other.proportions, other.iterations, other.gap
@@ -151,6 +154,78 @@ def _fill_where_nothing_is_reported(counts: Floats, a: float, b: Floats) -> Floa
     if not np.all(some):
         result[~some] = _fill_to_level(counts[~some], a, b)
     return result
+
+
+# -- Newton's method -------------------------------------------------------------------------------
+
+
+def _newton(
+    point: Floats, observed: Floats, records: float, matrix: Floats, tolerance: float
+) -> tuple[Floats, int, float]:
+    """Return where the likelihood of one table is highest, Newton's steps, and the gap.
+
+    What rises is the mean log-likelihood less the sum of the point, whose maximum has sum 1. Its
+    second derivative is -A with A point = gradient, so that the quadratic at a point is that of
+    `_best_of_quadratic` with 2 gradient - 1.
+    """
+    seen = observed > 0
+    matrix, observed = matrix[:, seen], observed[seen]
+
+    def height(point: Floats) -> tuple[Floats, float]:
+        reported = point @ matrix
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return reported, float(observed @ np.log(reported) - point.sum())
+
+    reported, reached = height(point)
+    gap = np.inf
+    for steps in range(MOST_NEWTON_STEPS):
+        gradient = matrix @ (observed / reported)
+        gap = records * max(float(gradient.max()) - 1.0, 0.0)
+        if gap <= tolerance:
+            return point, steps, gap
+        spread = matrix * (np.sqrt(observed) / reported)
+        best = _best_of_quadratic(spread @ spread.T, 2.0 * gradient - 1.0, point)
+        length, moved = 1.0, best
+        reported, higher = height(moved)
+        while not higher >= reached - ROUNDING * abs(reached):
+            length /= 2.0
+            if length < LEAST_LENGTH:
+                return point, steps, gap
+            moved = point + length * (best - point)
+            reported, higher = height(moved)
+        total = float(moved.sum())
+        point, reported = moved / total, reported / total
+        reached = higher - np.log(total) + total - 1.0
+    return point, MOST_NEWTON_STEPS, gap
+
+
+def _best_of_quadratic(curvature: Floats, slope: Floats, start: Floats) -> Floats:
+    """Return the x >= 0 that maximizes slope . x - x' curvature x / 2 (Lawson and Hanson, 1974).
+
+    From a start >= 0: the best of the entries that are free, going back to where the first of them
+    turns negative, which is then held at 0; and freeing the entry that promises most.
+    """
+    x, free = start.copy(), start > 0
+    # For categories that nobody reports.
+    ridged = curvature + np.diag(RIDGE * (1.0 + np.diag(curvature)))
+    for _ in range(3 * x.size):
+        while True:
+            at = np.flatnonzero(free)
+            best = np.linalg.solve(ridged[np.ix_(at, at)], slope[at])
+            falls = np.flatnonzero(best < 0)
+            if not falls.size:
+                break
+            lengths = x[at[falls]] / (x[at[falls]] - best[falls])
+            first = lengths.argmin()
+            x[at] = np.maximum(x[at] + lengths[first] * (best - x[at]), 0.0)
+            x[at[falls[first]]] = 0.0
+            free &= x > 0
+        x[at] = best
+        promise = np.where(free, 0.0, slope - curvature @ x)
+        if promise.max() <= LEAST_PROMISE:
+            break
+        free[promise.argmax()] = True
+    return x
 
 
 # -- expectation-maximization ----------------------------------------------------------------------
