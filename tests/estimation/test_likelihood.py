@@ -10,8 +10,8 @@ from tests.estimation.test_simplex import assert_on_simplex
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError, SingularChannelError
 from deniable.estimation import likelihood
-from deniable.estimation.likelihood import MOST_NEWTON_STEPS
 from deniable.estimation.likelihood import (
+    MOST_NEWTON_STEPS,
     expectation_maximization,
     maximum_likelihood,
 )

@@ -550,13 +550,17 @@ def test_quick_changes_sizes_and_nothing_else(config_values: dict[str, Any]) -> 
     sizes = {"replicates", "chunks", "block", "k", "census_k", "wine_k", "releases", "runs"}
     sizes |= {"subsets", "most_replicates", "epsilons", "fault_trials"}
     assert changed
-    # Grids of forests have fewer k, and are else the same.
+    # Some grids have fewer values, and are else the same.
     fewer = {path for path in changed if path.endswith(".grids")}
-    assert fewer == {"studies.idp_fig5.grids", "studies.idp_fig6.grids"}
+    fewer_of = {"idp_fig5": {"k", "epsilon"}, "idp_fig6": {"k", "epsilon"}}
+    fewer_of |= {"rrba_fig5": {"probability"}, "rrba_fig6": {"probability"}}
+    assert fewer == {f"studies.{study}.grids" for study in fewer_of}
     for path in fewer:
         for whole, part in zip(full[path], small[path], strict=True):
-            assert {**whole, "k": 0} == {**part, "k": 0}
-            assert set(part["k"]) <= set(whole["k"])
+            assert set(whole) == set(part)
+            assert all(set(part[axis]) <= set(whole[axis]) for axis in whole)
+            others = set(whole) - fewer_of[path.split(".")[1]]
+            assert {axis: whole[axis] for axis in others} == {axis: part[axis] for axis in others}
     assert {path.split(".")[-1] for path in changed - fewer} <= sizes
     assert set(full) == set(small)
     settle(merged(config_values, quick))

@@ -23,7 +23,7 @@ from deniable.report.contents import Contents
 from deniable.report.render import write
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-QUICK = ("index", "multirr")
+QUICK = ("index",)
 NARROW, WIDE = 400, 1280
 ONE_SCREEN = 1000  # pixels high, 1,280 wide
 MOST_ELEMENTS = 20_000
@@ -93,7 +93,13 @@ def opened(browser: webdriver.Chrome, page: Path, pixels: int) -> webdriver.Chro
 
 def open_all_tables(browser: webdriver.Chrome) -> None:
     browser.execute_script("document.querySelector('#open-all')?.click()")
-    WebDriverWait(browser, SLOWEST).until(lambda page: page.execute_script(WAITING) == 0)
+
+    def loaded(page: webdriver.Chrome) -> bool:
+        missing = [each for each in page.execute_script(NOT_LOADED) if "missing" in each]
+        assert not missing, f"{missing}\n{page.get_log('browser')}"
+        return bool(page.execute_script(WAITING) == 0)
+
+    WebDriverWait(browser, SLOWEST).until(loaded)
 
 
 def asked_for(browser: webdriver.Chrome) -> set[str]:
