@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from selenium import webdriver
+from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.wait import WebDriverWait
 
@@ -99,7 +100,11 @@ def open_all_tables(browser: webdriver.Chrome) -> None:
         assert not missing, f"{missing}\n{page.get_log('browser')}"
         return bool(page.execute_script(WAITING) == 0)
 
-    WebDriverWait(browser, SLOWEST).until(loaded)
+    try:
+        WebDriverWait(browser, SLOWEST).until(loaded)
+    except TimeoutException:
+        waiting, log = browser.execute_script(NOT_LOADED), browser.get_log("browser")
+        raise AssertionError(f"after {SLOWEST} s: {waiting}\n{log}") from None
 
 
 def asked_for(browser: webdriver.Chrome) -> set[str]:

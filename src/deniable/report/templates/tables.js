@@ -8,6 +8,7 @@ function load(details) {
   const script = document.createElement("script");
   script.src = `tables/${name}.js`;
   script.onerror = () => {
+    delete details.dataset.asked; // opened again, it is asked for again
     details.querySelector(".later").textContent = `tables/${name}.js is missing beside this page.`;
   };
   document.head.append(script);
