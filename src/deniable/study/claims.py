@@ -20,30 +20,15 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the text.
-
-    Attributes
-    ----------
-    id, section : str
-    printed : str
-        What the text says, in other words.
-    kind : str
-        Whether it is about every setting, some setting, an average, an order or an equality.
-    test : str
-        What is compared.
-    about : str
-        What is looked at to decide it, by the names of `decide_claims`.
-    decide : callable
-        Decides it from that: `Test`.
-    """
+    """A claim of the text."""
 
     id: str
     section: str
-    printed: str
-    kind: Kind
-    test: str
-    about: str
-    decide: Test
+    printed: str  # what the text says, in other words
+    kind: Kind  # it is about every setting, some setting, an average, an order or an equality
+    test: str  # what is compared
+    about: str  # what is looked at to decide it, by the names of `decide_claims`
+    decide: Test  # decides it from that
 
 
 class Claims(list[Claim]):
@@ -97,24 +82,13 @@ class Claims(list[Claim]):
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What claims are decided from.
+    """What claims are decided from."""
 
-    Attributes
-    ----------
-    settings : tuple of str
-        Those it is about, in the order of their columns: how the claim may be read.
-    source : str
-        Where the data come from, as in ``data_source``.
-    given : object
-        What the tests take.
-    part : str
-        What it is called beside other evidence of the same settings, with which it is taken
-        together: the claim is about all of it.
-    """
-
-    settings: tuple[str, ...]
-    source: str
-    given: Any
+    settings: tuple[str, ...]  # that it is about, in the order of their columns: how a claim reads
+    source: str  # where the data come from, as in ``data_source``
+    given: Any  # what the tests take
+    # What it is called beside other evidence of the same settings, with which it is taken
+    # together: the claim is about all of it.
     part: str = ""
 
 

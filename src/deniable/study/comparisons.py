@@ -46,22 +46,12 @@ Compared = TypeVar("Compared")
 
 @dataclass(frozen=True)
 class Comparison:
-    """By how much a claim is so: above 0 it is, below 0 it is not.
-
-    Attributes
-    ----------
-    difference, error : float
-        Estimate and its standard error: 0 if it is exact, infinite if nothing is known.
-    margin : float
-        Of an equality: `difference` is this less the distance, and moves with it.
-    picked_from : int
-        Of how many estimates the compared ones are the extremes: chance had as many occasions.
-    """
+    """By how much a claim is so: above 0 it is, below 0 it is not."""
 
     difference: float
-    error: float = 0.0
-    margin: float = 0.0
-    picked_from: int = 1
+    error: float = 0.0  # its standard error: 0 if it is exact, infinite if nothing is known
+    margin: float = 0.0  # of an equality: `difference` is this less the distance, moves with it
+    picked_from: int = 1  # of how many estimates these are the extremes: as many chances
 
     def p_value(self, sign: Literal[1, -1]) -> float:
         """Return the p-value of the test that supports the claim (1), or contradicts it (-1)."""
@@ -92,24 +82,12 @@ UNKNOWN = Comparison(0.0, math.inf)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What decides a claim.
+    """What decides a claim."""
 
-    Attributes
-    ----------
-    comparisons : tuple of Comparison
-        None: the claim is undecided, and the figure says why.
-    figure : str
-        The numbers that a reader wants to see.
-    kind : str
-        What the claim is about: the claim's own, whatever the test gives.
-    our_margin : bool
-        Whether the margin of an equality is ours; otherwise it is the text's own precision.
-    """
-
-    comparisons: tuple[Comparison, ...]
-    figure: str
-    kind: Kind = "every"
-    our_margin: bool = False
+    comparisons: tuple[Comparison, ...]  # none: the claim is undecided, and the figure says why
+    figure: str  # the numbers that a reader wants to see
+    kind: Kind = "every"  # the claim's own, whatever the test gives
+    our_margin: bool = False  # that of an equality; otherwise it is the text's own precision
 
     @property
     def support(self) -> int:
