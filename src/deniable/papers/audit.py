@@ -53,16 +53,13 @@ def one_audit(
     collections as of `deniable.randomized_response.audit.audit_table`, of numbers as of
     `deniable.idp.audit.as_table`.
 
-    Returns
-    -------
-    DataFrame
-        ``source`` (the paper's key, or "release" and its name), ``mechanism``, ``claim``,
-        ``setting``, ``unit`` (what changes, or whose), which together name a row;
-        ``claimed_epsilon``, ``exact_epsilon`` and ``shipped_epsilon`` of the worst case (``of``
-        says which; the last is that of the matrix that is drawn from, where both are known), all
-        above or at 0, infinite where something is known for certain; ``kind``: "exact", or "lower
-        bound"; ``holds`` (of all cases; empty if undecided), ``cases``, ``hold``, ``fail``;
-        ``shown_by``, the table or file under results/ that has each case; ``data_source``.
+    Columns: ``source`` (the paper's key, or "release" and its name), ``mechanism``, ``claim``,
+    ``setting``, ``unit`` (what changes, or whose), which together name a row; ``claimed_epsilon``,
+    ``exact_epsilon`` and ``shipped_epsilon`` of the worst case (``of`` says which; the last is that
+    of the matrix that is drawn from, where both are known), all above or at 0, infinite where
+    something is known for certain; ``kind``: "exact", or "lower bound"; ``holds`` (of all cases;
+    empty if undecided), ``cases``, ``hold``, ``fail``; ``shown_by``, the table or file under
+    results/ that has each case; ``data_source``.
     """
     parts = [
         _pooled(key, f"tables/{name}.csv", read(tables[name]), tables[name])

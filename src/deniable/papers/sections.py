@@ -114,12 +114,9 @@ def _worst(part: pd.DataFrame) -> Row:
 def risk(tables: Tables) -> dict[str, Any]:
     """Prepare "equal risk" against all that is spent, under the matrix as printed.
 
-    Returns
-    -------
-    dict
-        ``rows``: for each p RR-Independent's ``record`` and for each mechanism the T_v at which one
-        attribute costs most, with the totals under each assessment; ``assessments``; ``matrix``;
-        ``every``, all rows under all matrices; ``facts``.
+    ``rows``: for each p RR-Independent's ``record`` and for each mechanism the T_v at which one
+    attribute costs most, with the totals under each assessment; ``assessments``; ``matrix``;
+    ``every``, all rows under all matrices; ``facts``.
     """
     table = tables["multirr_risk"]
     part = first_of(table, "matrix")
@@ -132,6 +129,9 @@ def risk(tables: Tables) -> dict[str, Any]:
             same = of[of["t_v"] == worst["t_v"]]
             totals = by(same, "assessment")
             rows.append(row | group | {"alone": alone, "worst": worst, "totals": totals})
+    # Where risk is equal throughout: for records, by mechanism for attributes, assessed.
+    release = table[(table["assessment"] == "none") & table["t_v"].notna()]
+    assessed = table[table["assessment"] != "none"]
     assessments = [
         name for name in ASSESSMENTS if name != "none" and name in set(part["assessment"])
     ]
@@ -140,18 +140,11 @@ def risk(tables: Tables) -> dict[str, Any]:
         "rows": rows,
         "assessments": assessments,
         "every": table,
-        "facts": _facts(table),
-    }
-
-
-def _facts(table: pd.DataFrame) -> dict[str, Any]:
-    """Return where risk is equal throughout: for records, by mechanism for attributes, assessed."""
-    release = table[(table["assessment"] == "none") & table["t_v"].notna()]
-    assessed = table[table["assessment"] != "none"]
-    return {
-        "record": bool(release["equal_risk_record"].all()),
-        "attribute": release.groupby("mechanism")["equal_risk_attribute"].all().to_dict(),
-        "assessed": bool(assessed["equal_risk_with_assessment"].any()),
+        "facts": {
+            "record": bool(release["equal_risk_record"].all()),
+            "attribute": release.groupby("mechanism")["equal_risk_attribute"].all().to_dict(),
+            "assessed": bool(assessed["equal_risk_with_assessment"].any()),
+        },
     }
 
 

@@ -20,17 +20,10 @@ MIDDLE = 0.4, 0.6
 def resampled_medians(
     values: Floats, generator: np.random.Generator, resamples: int = RESAMPLES
 ) -> Floats:
-    """Return the medians of each output in resamples of whole runs.
+    """Return the medians of each output in resamples of whole runs, shape (resamples, outputs).
 
-    Parameters
-    ----------
-    values : array
-        Of each run the answers of each output, shape (runs, outputs, answers).
-
-    Returns
-    -------
-    array of shape (resamples, outputs)
-        Each the smallest answer that at least half of the resample's answers do not exceed.
+    Values are of each run the answers of each output, shape (runs, outputs, answers); a median is
+    the smallest answer that at least half of the resample's answers do not exceed.
     """
     runs, outputs, answers = values.shape
     times = generator.multinomial(runs, np.full(runs, 1 / runs), size=resamples)

@@ -58,14 +58,9 @@ class Claims(list[Claim]):
     ) -> Callable[[Function], Function]:
         """Return a decorator that enters a claim, or one for each case, with its test.
 
-        Parameters
-        ----------
-        printed, test, section, kind, about : str
-            As in `Claim`. What stands in braces is taken from the case.
-        name : str
-            The id; that of the function, without the underscore before it, if empty.
-        cases : iterable of mappings
-            Further arguments of the test, by name.
+        The first five are as in `Claim`; the name is the id, by default the function's without the
+        underscore before it. Of each of the cases the function gets the values as further
+        arguments, and texts what stands in braces.
         """
 
         def enter(function: Function) -> Function:
@@ -114,20 +109,9 @@ def decide_claims(
 ) -> pd.DataFrame:
     """Decide claims from what they are about, in the order of the claims.
 
-    Parameters
-    ----------
-    claims : iterable of Claim
-        Each with the test that decides it.
-    evidence : mapping
-        What there is to look at, by the names that the claims are ``about``.
-    *settings : str
-        Columns of the settings of the evidence, and last of the readings if tests have several.
-
-    Returns
-    -------
-    DataFrame
-        A row a claim and settings: `claim_columns`. What the tables lack cells for is undecided,
-        and the figure says so.
+    Evidence is by the names that the claims are ``about``; settings are the columns of its
+    settings, and last of the readings if tests have several. A row a claim and settings:
+    `claim_columns`. What the tables lack cells for is undecided, and the figure says so.
     """
     rows = []
     for claim in claims:

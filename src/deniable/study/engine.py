@@ -67,29 +67,18 @@ def replicate(
     number: what else runs, and where, changes nothing, and more replicates only add blocks. So do
     those that a simulator wants after a look at the first.
     """
-    values = _blocks(simulator, root_seed, study, cell, [], replicates, block)
     wanted = getattr(simulator, "wanted", None)
-    while wanted and (more := wanted(cell, values)) > len(values):
-        whole = values[: len(values) // block * block]
-        values = _blocks(simulator, root_seed, study, cell, [whole], more, block)
-    return values
-
-
-def _blocks(
-    simulator: Simulator,
-    root_seed: int,
-    study: str,
-    cell: Cell,
-    parts: list[Floats],
-    replicates: int,
-    block: int,
-) -> Floats:
-    """Return parts of whole blocks with the blocks that they lack."""
-    for start in range(sum(map(len, parts)), replicates, block):
-        number = start // block
-        generator = generator_for(root_seed, {"study": study, "cell": dict(cell), "block": number})
-        parts.append(simulator(cell, generator, min(block, replicates - start)))
-    return np.concatenate(parts)
+    blocks: list[Floats] = []
+    while True:
+        for start in range(len(blocks) * block, replicates, block):
+            key = {"study": study, "cell": dict(cell), "block": start // block}
+            generator = generator_for(root_seed, key)
+            blocks.append(simulator(cell, generator, min(block, replicates - start)))
+        values = np.concatenate(blocks)
+        more = wanted(cell, values) if wanted else 0
+        if more <= len(values):
+            return values
+        replicates, blocks = more, [each for each in blocks if len(each) == block]
 
 
 @dataclass(frozen=True)
@@ -188,14 +177,9 @@ def compare(
 ) -> pd.DataFrame:
     """Set results beside the printed numbers, with a verdict a row.
 
-    Parameters
-    ----------
-    results : DataFrame
-        The key columns, and regenerated, ci_low, ci_high, replicates, data_source.
-    published : DataFrame or None
-        As `deniable.study.published.read_published` returns it; its keys may be some of `keys`.
-    keys : sequence of str
-        Columns that name a row; the result has them first, then `RESULT_COLUMNS`.
+    Results have the key columns, and regenerated, ci_low, ci_high, replicates, data_source; printed
+    numbers are as `deniable.study.read_published` returns them, and may have some of the keys. The
+    result has the keys first, then `RESULT_COLUMNS`.
     """
     if published is None:
         table = results.assign(published=np.nan, half_unit=0.0)

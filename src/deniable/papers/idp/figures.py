@@ -1,4 +1,8 @@
-"""Figures 3 to 6 of [idp] with honest competitors, and those of the audit and of attacks."""
+"""Figures 3 to 6 of [idp] with honest competitors, and those of the audit and of attacks.
+
+Each is drawn from the table that the catalog names, with its keys there; an epsilon, domain factor
+or k of 0 does not apply.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -89,11 +93,7 @@ FOREST_LINES: Mapping[str, Line] = {
 
 @in_style
 def errors(table: pd.DataFrame, dataset: str) -> Figure:
-    """Draw the mean SSE on a data set, "census" or "wine".
-
-    The columns are method, epsilon, domain_factor, k, mean_sse, ci_low, ci_high, replicates,
-    data_source.
-    """
+    """Draw the mean SSE on a data set, "census" or "wine"."""
     epsilons, factors = _values(table, "epsilon"), _values(table, "domain_factor")
     figure, axes = _over_k(table, len(factors), len(epsilons), 2.9, 2.75)
     for axis, (factor, epsilon) in zip(axes.flat, product(factors, epsilons), strict=True):
@@ -117,11 +117,7 @@ def errors(table: pd.DataFrame, dataset: str) -> Figure:
 
 @in_style
 def f_measures(table: pd.DataFrame, dataset: str) -> Figure:
-    """Draw the F-measures on a data set, "census" or "wine".
-
-    The columns are method, epsilon, domain_factor, k, class, f_measure, ci_low, ci_high,
-    replicates, data_source; epsilon, domain_factor and k are 0 where they do not apply.
-    """
+    """Draw the F-measures on a data set, "census" or "wine"."""
     epsilons, factors = _values(table, "epsilon"), _values(table, "domain_factor")
     columns = list(product(factors, dict.fromkeys(table["class"])))
     figure, axes = _over_k(table, len(epsilons), len(columns), 2.65, 2.35)
@@ -221,8 +217,7 @@ SHIFTS: Mapping[str, float] = {"dp_um": 0.94, "idp_ls": 1.0, "idp_cbls": 1.06}
 def claimed_and_exact(table: pd.DataFrame) -> Figure:
     """Draw by which factor each unit exceeds the epsilon that is claimed for it, over k.
 
-    The columns are dataset, method, reading, unit, k, epsilon, domain_factor, domain, clusters,
-    attribute, times_claimed, note, data_source; the largest epsilon and first factor are drawn.
+    The largest epsilon and the first domain factor are drawn.
     """
     largest = table["epsilon"].max()
     shown = table[
@@ -333,11 +328,7 @@ LAPLACE = ("#1b1f24", "^", "Laplace DP")
 
 @in_style
 def attacks(table: pd.DataFrame) -> Figure:
-    """Draw how often an intruder tells the file from a neighbour, over the claimed epsilon.
-
-    The columns are dataset, attack, neighbour, method, reading, k, claimed_epsilon, accuracy,
-    ci_low, ci_high, allowed, replicates, data_source.
-    """
+    """Draw how often an intruder tells the file from a neighbour, over the claimed epsilon."""
     k = table["k"].max()
     shown = table[(table["k"] == k) | table["k"].isna()]
     size = NARROWEST, 2.5 * table["dataset"].nunique() + 1.9

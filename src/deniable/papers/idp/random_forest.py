@@ -20,13 +20,8 @@ _LARGEST_SEED = np.iinfo(np.int32).max
 def forest_predictions(training: Floats, labels: Codes, test: Floats, seed: int) -> Codes:
     """Return the classes that a random forest predicts.
 
-    Parameters
-    ----------
-    training, test : finite, shapes (records, attributes)
-    labels : shape (training records,)
-        The classes of the training records.
-    seed : int
-        What ``random_state`` is for scikit-learn's forest.
+    Records are finite, shape (records, attributes), labels the classes of the training records; the
+    seed is what ``random_state`` is for scikit-learn's forest.
     """
     known, tested = (np.ascontiguousarray(values, dtype=np.float32) for values in (training, test))
     classes, codes = np.unique(labels, return_inverse=True)

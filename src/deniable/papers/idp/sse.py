@@ -183,25 +183,14 @@ def least_dp_sse(data: NumericMicrodata, epsilon: float) -> float:
 
 
 def expected_table(dataset: str, data: NumericMicrodata, simulated: pd.DataFrame) -> pd.DataFrame:
-    """Return the expected mean SSE beside the simulated one.
+    """Return the expected mean SSE beside the simulated one of a data set, idp_fig3 or idp_fig4.
 
-    Parameters
-    ----------
-    dataset : str
-    data : NumericMicrodata
-        The records that were masked.
-    simulated : DataFrame
-        idp_fig3 or idp_fig4; rows of competitors are left out.
-
-    Returns
-    -------
-    DataFrame
-        A row a cell, of ``dp`` one for all k, which is then 0: ``dataset``, ``method``,
-        ``epsilon``, ``domain_factor``, ``k``, ``expected_sse``, the simulated ``mean_sse`` with
-        interval and replicates, and ``standardized``: how far it is from what is expected, in
-        standard errors, as a normal score of Student's distribution (0 where there is no error).
-        Cells are independent: if the code draws what it should, the squares of these sum up to
-        chi-square with as many degrees of freedom as there are rows.
+    A row a cell of the methods of the text, of ``dp`` one for all k, which is then 0: ``dataset``,
+    ``method``, ``epsilon``, ``domain_factor``, ``k``, ``expected_sse``, the simulated ``mean_sse``
+    with interval and replicates, and ``standardized``: how far it is from what is expected, in
+    standard errors, as a normal score of Student's distribution (0 where there is no error). Cells
+    are independent: if the code draws what it should, the squares of these sum up to chi-square
+    with as many degrees of freedom as there are rows.
     """
     own = simulated[simulated["method"].isin(METHODS)].copy()
     plain = own["method"] == "dp"

@@ -181,14 +181,10 @@ def secure_assessments(data: Microdata, root_seed: int, parties: int) -> pd.Data
     messages would be 10^12. Here few parties run the protocol itself, and what is assessed from its
     aggregates is held against what plain counts of the same pairs give.
 
-    Returns
-    -------
-    DataFrame
-        A row a method: ``method``, ``matrix``, ``p``, ``parties``, ``pairs``, ``messages``,
-        ``equals_direct_counts`` (the sums are the plain counts of the same pairs),
-        ``largest_difference`` (of a dependence from the sums to one from plain counts),
-        ``clusters`` (from the sums, at T_v = 100 and T_d = .1), ``clusters_direct``,
-        ``clusters_equal``.
+    A row a method: ``method``, ``matrix``, ``p``, ``parties``, ``pairs``, ``messages``,
+    ``equals_direct_counts`` (the sums are the plain counts of the same pairs),
+    ``largest_difference`` (of a dependence from the sums to one from plain counts), ``clusters``
+    (from the sums, at T_v = 100 and T_d = .1), ``clusters_direct``, ``clusters_equal``.
     """
     generator = generator_for(root_seed, {"study": "secure_assessment"})
     chosen = generator.choice(len(data), parties, replace=False)

@@ -105,14 +105,11 @@ def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFra
     one clustering are tested. Results are rows of Tables 1 and 2 as their CSV files hold them,
     clusters as `deniable.randomized_response.audit.clusters_table` returns them.
 
-    Returns
-    -------
-    DataFrame
-        ``dataset``, ``mechanism`` (whose error is used), ``p``, ``t_v``, ``clusterings`` (how many
-        different ones the T_d give: 1), ``printed_low``, ``printed_high``, ``statistic``,
-        ``degrees_of_freedom``, ``p_value``; then a row for each dataset and mechanism with ``p``
-        and ``t_v`` empty: the sum over all, and ``p_value_without_worst``, that of the sum without
-        the test of the largest statistic.
+    Columns: ``dataset``, ``mechanism`` (whose error is used), ``p``, ``t_v``, ``clusterings`` (how
+    many different ones the T_d give: 1), ``printed_low``, ``printed_high``, ``statistic``,
+    ``degrees_of_freedom``, ``p_value``; then a row for each dataset and mechanism with ``p`` and
+    ``t_v`` empty: the sum over all, and ``p_value_without_worst``, that of the sum without the test
+    of the largest statistic.
     """
     names = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
     clusterings: dict[Any, int] = names.groupby("t_v").nunique().to_dict()

@@ -57,11 +57,8 @@ def bound_table(
     The bounds hold for every channel of that epsilon, every set of that prior probability and
     every report, and each such channel attains them under some prior.
 
-    Returns
-    -------
-    DataFrame
-        ``rho_1`` (the prior probability), ``epsilon``, ``parity`` (its exponential),
-        ``smallest_posterior``, ``largest_posterior``, ``largest_factor`` (of posterior to prior).
+    Columns: ``rho_1`` (the prior probability), ``epsilon``, ``parity`` (its exponential),
+    ``smallest_posterior``, ``largest_posterior``, ``largest_factor`` (of posterior to prior).
     """
     table = pd.DataFrame(product(priors, epsilons), columns=["rho_1", "epsilon"])
     table["parity"] = [float(np.exp(epsilon)) for epsilon in table["epsilon"]]
@@ -76,12 +73,9 @@ def threshold_table(
 ) -> pd.DataFrame:
     """Return what rules out every rho_1-to-rho_2 breach ([pram], (3.5)).
 
-    Returns
-    -------
-    DataFrame
-        ``rho_1``, ``rho_2``, ``categories``, ``largest_parity``, ``largest_epsilon``, ``diagonal``
-        (of the matrix of that parity), ``largest_factor`` (rho_2 / rho_1: a parity up to that
-        already follows from Theorem 3.2).
+    Columns: ``rho_1``, ``rho_2``, ``categories``, ``largest_parity``, ``largest_epsilon``,
+    ``diagonal`` (of the matrix of that parity), ``largest_factor`` (rho_2 / rho_1: a parity up to
+    that already follows from Theorem 3.2).
     """
     rows = []
     for (rho_1, rho_2), size in product(thresholds, sizes):
@@ -106,12 +100,9 @@ def approach_table(
 ) -> pd.DataFrame:
     """Return how close priors of the form (3.12) of [pram] come to its bound, on both sides.
 
-    Returns
-    -------
-    DataFrame
-        ``channel``, ``side`` (largest, smallest), ``mass`` (a), ``ratio`` (of posterior to prior),
-        ``bound`` (the parity, or 1 over it), ``gap`` (how far the ratio is from the bound, as a
-        share of it), ``category``, ``report`` (codes).
+    Columns: ``channel``, ``side`` (largest, smallest), ``mass`` (a), ``ratio`` (of posterior to
+    prior), ``bound`` (the parity, or 1 over it), ``gap`` (how far the ratio is from the bound, as a
+    share of it), ``category``, ``report`` (codes).
     """
     rows = []
     sides: tuple[Side, ...] = ("largest", "smallest")
@@ -142,13 +133,10 @@ def intruder_table(
     entries of a column but one are then equal, so the posterior of the reported category is the
     bound (3.9), whatever the prior.
 
-    Returns
-    -------
-    DataFrame
-        ``attribute``, ``p``, ``epsilon``, ``parity``, ``category`` (the report), ``prior``,
-        ``posterior`` (of the reported category), ``factor``, ``likeliest`` (the true category of
-        largest posterior given the report: for a rare one often not the one reported),
-        ``likeliest_posterior``.
+    Columns: ``attribute``, ``p``, ``epsilon``, ``parity``, ``category`` (the report), ``prior``,
+    ``posterior`` (of the reported category), ``factor``, ``likeliest`` (the true category of
+    largest posterior given the report: for a rare one often not the one reported),
+    ``likeliest_posterior``.
     """
     rows = []
     for named, channel, margin, categories in _channels(data, attributes, probabilities):
@@ -181,12 +169,9 @@ def worst_set_table(
     likely; its complement is the set of prior probability above 1 - rho_1 that a report makes least
     likely. The bound is that of all priors: the difference is its slack for this one.
 
-    Returns
-    -------
-    DataFrame
-        ``attribute``, ``p``, ``epsilon``, ``parity``, ``rho_1``, ``members`` (categories, joined by
-        " + "; empty if there is no such set), ``report``, ``prior``, ``posterior``, ``exact``
-        (whether no set is worse), ``bound``, ``largest_factor`` (over all sets and reports).
+    Columns: ``attribute``, ``p``, ``epsilon``, ``parity``, ``rho_1``, ``members`` (categories,
+    joined by " + "; empty if there is no such set), ``report``, ``prior``, ``posterior``, ``exact``
+    (whether no set is worse), ``bound``, ``largest_factor`` (over all sets and reports).
     """
     rows = []
     for named, channel, margin, categories in _channels(data, attributes, probabilities):

@@ -89,16 +89,13 @@ def design_table(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
     They are for the data's margins, without categories that no record has, at epsilons above 0, at
     most 30.
 
-    Returns
-    -------
-    DataFrame
-        A row for each attribute of two or more categories, epsilon and kind: ``attribute``,
-        ``categories``, ``epsilon``, ``loss``, ``requirements``, ``estimator``; the losses
-        ``designed``, ``generalized_rr`` (generalized randomized response of that epsilon),
-        ``two_step`` (the invariant two-step matrix of that epsilon); ``gain_over_generalized_rr``
-        and ``gain_over_two_step`` (their loss divided by the designed one); ``lower_bound`` (no
-        channel that meets the requirements has less), ``optimality`` (global or local),
-        ``exact_epsilon`` and ``worst_violation`` of the designed matrix.
+    A row for each attribute of two or more categories, epsilon and kind: ``attribute``,
+    ``categories``, ``epsilon``, ``loss``, ``requirements``, ``estimator``; the losses ``designed``,
+    ``generalized_rr`` (generalized randomized response of that epsilon), ``two_step`` (the
+    invariant two-step matrix of that epsilon); ``gain_over_generalized_rr`` and
+    ``gain_over_two_step`` (their loss divided by the designed one); ``lower_bound`` (no channel
+    that meets the requirements has less), ``optimality`` (global or local), ``exact_epsilon`` and
+    ``worst_violation`` of the designed matrix.
     """
     return pd.DataFrame(
         {"attribute": attribute, "categories": counts.size}
@@ -143,10 +140,8 @@ def _row(kind: Kind, shares: Floats, epsilon: float) -> dict[str, Any]:
 def channel_table(data: Microdata) -> pd.DataFrame:
     """Return some designed matrices, entry by entry.
 
-    Returns
-    -------
-    DataFrame
-        ``design`` (attribute, epsilon and what is least), ``true``, ``reported``, ``probability``.
+    Columns: ``design`` (attribute, epsilon and what is least), ``true``, ``reported``,
+    ``probability``.
     """
     known = {attribute: (names, counts) for attribute, names, counts in margins(data)}
     tables = []

@@ -1,4 +1,7 @@
-"""Figures of [pram]: coverage, variances, joint distributions, breaches, designed channels."""
+"""Figures of [pram]: coverage, variances, joint distributions, breaches, designed channels.
+
+Each is drawn from the tables that the catalog names, with their keys there.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -63,11 +66,7 @@ FAINTEST = 1e-4
 
 @in_style
 def coverage(table: pd.DataFrame) -> Figure:
-    """Draw how often intervals hold the truth, by channel.
-
-    Columns of the table: channel, records, target, method, intervals, category, measure, mean,
-    ci_low, ci_high, replicates, data_source.
-    """
+    """Draw how often intervals hold the truth, by channel."""
     covered = table[table["measure"] == "coverage"]
     channels = [name for name in names.CHANNELS if name in set(covered["channel"])]
     titles = {
@@ -114,10 +113,7 @@ def _covered(axis: Axes, part: pd.DataFrame, height: float, colour: str, marker:
 
 @in_style
 def variance(table: pd.DataFrame) -> Figure:
-    """Draw the variance inflation of each mechanism over the epsilon of its matrix.
-
-    Columns of the table: attribute, categories, epsilon, mechanism, inflation, data_source.
-    """
+    """Draw the variance inflation of each mechanism over the epsilon of its matrix."""
     known = list(dict.fromkeys(table["attribute"]))
     shown = [name for name in SHOWN_ATTRIBUTES if name in known] or known[:4]
     size, around = (2.4 * len(shown) + 0.9, 4.3), (0.75, 0.1, 0.95, 1.15)
@@ -146,11 +142,7 @@ def variance(table: pd.DataFrame) -> Figure:
 
 @in_style
 def invariant(table: pd.DataFrame) -> Figure:
-    """Draw claimed over true variances of shares under invariant PRAM, and coverages.
-
-    Columns of the table: attribute, records, method, p, estimator, claim, measure, mean,
-    ci_low, ci_high, replicates, data_source.
-    """
+    """Draw claimed over true variances of shares under invariant PRAM, and coverages."""
     shares = table[(table["estimator"] == "shares") & (table["records"] == table["records"].max())]
     shares = shares[shares["p"] == shares["p"].min()]
     attributes = list(dict.fromkeys(shares["attribute"]))
@@ -201,11 +193,7 @@ def _claimed(axis: Axes, part: pd.DataFrame, height: int) -> None:
 
 @in_style
 def joint_loss(table: pd.DataFrame) -> Figure:
-    """Draw what is left of the dependence of pairs whose attributes are made invariant.
-
-    Columns of the table: first, second, epsilon, estimator, measure, mean, ci_low, ci_high,
-    replicates, data_source.
-    """
+    """Draw what is left of the dependence of pairs whose attributes are made invariant."""
     pairs = list(dict.fromkeys(zip(table["first"], table["second"], strict=True)))
     rows = {"cramers_v": "Cramér's V", "distance": "distance from the true table"}
     size, around = (2.5 * len(pairs) + 0.9, 5.9), (0.72, 0.14, 0.95, 1.0)
@@ -240,11 +228,7 @@ def joint_loss(table: pd.DataFrame) -> Figure:
 
 @in_style
 def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
-    """Draw how far a report can move a probability, and priors that come close to the bound.
-
-    Columns of the first table: rho_1, epsilon, parity, smallest_posterior, largest_posterior; of
-    the second: channel, side, mass, gap.
-    """
+    """Draw how far a report can move a probability, and priors that come close to the bound."""
     figure, ((left, right),) = panels(1, 2, (NARROWEST, 4.7), (0.7, 0.14, 0.89, 0.99), (0.24, 0))
     epsilons = sorted(bounds["epsilon"].unique())
     colours = mpl.colormaps["viridis"](np.linspace(0.85, 0.05, len(epsilons)))
@@ -289,11 +273,7 @@ def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
 
 @in_style
 def design(table: pd.DataFrame) -> Figure:
-    """Draw the loss of designed channels as a share of that of closed forms at equal epsilon.
-
-    Columns of the table: attribute, categories, epsilon, loss, requirements, designed,
-    generalized_rr, two_step, lower_bound, data_source.
-    """
+    """Draw the loss of designed channels as a share of that of closed forms at equal epsilon."""
     kinds = list(dict.fromkeys(zip(table["loss"], table["requirements"], strict=True)))
     attributes = list(dict.fromkeys(table["attribute"]))
     epsilons = sorted(table["epsilon"].unique())
@@ -349,10 +329,7 @@ def _shares(
 
 @in_style
 def channels(table: pd.DataFrame) -> Figure:
-    """Draw designed matrices with their categories, a heat map each.
-
-    Columns of the table: design, true, reported, probability, data_source.
-    """
+    """Draw designed matrices with their categories, a heat map each."""
     designs = list(dict.fromkeys(table["design"]))
     columns = min(2, len(designs))
     rows = -(-len(designs) // columns)

@@ -68,11 +68,8 @@ def _result(number: str, says: str, test: str) -> Callable[[Check], Check]:
 def numbered_results() -> pd.DataFrame:
     """Check every result.
 
-    Returns
-    -------
-    DataFrame
-        ``result``, ``section``, ``says``, ``test``, ``cases``, ``gap``, ``figure``, ``verdict``
-        ("holds" if the gap is rounding, else "fails").
+    Columns: ``result``, ``section``, ``says``, ``test``, ``cases``, ``gap``, ``figure``,
+    ``verdict`` ("holds" if the gap is rounding, else "fails").
     """
     names = ("result", "section", "says", "test", "cases", "gap", "figure")
     rows = [

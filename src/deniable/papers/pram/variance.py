@@ -60,15 +60,12 @@ def variance_inflation(data: Microdata, epsilons: Sequence[float]) -> pd.DataFra
     The data's margins are taken for the population, without categories that no record has; epsilons
     are above 0, at most 30.
 
-    Returns
-    -------
-    DataFrame
-        A row for each attribute of two or more categories, epsilon and mechanism: ``attribute``,
-        ``categories``, ``epsilon`` (wanted), ``mechanism``, ``records`` (n, of the data),
-        ``exact_epsilon`` (of the matrix), ``retention`` (expected share of records whose category
-        stays), ``trace_sampling`` and ``trace_added`` (of the covariance matrices, for n records),
-        ``inflation`` ((sampling + added) / sampling). The bound has neither epsilon nor retention
-        of its own.
+    A row for each attribute of two or more categories, epsilon and mechanism: ``attribute``,
+    ``categories``, ``epsilon`` (wanted), ``mechanism``, ``records`` (n, of the data),
+    ``exact_epsilon`` (of the matrix), ``retention`` (expected share of records whose category
+    stays), ``trace_sampling`` and ``trace_added`` (of the covariance matrices, for n records),
+    ``inflation`` ((sampling + added) / sampling). The bound has neither epsilon nor retention of
+    its own.
     """
     rows: list[dict[str, Any]] = []
     for name, _, counts in margins(data):
@@ -114,13 +111,10 @@ def whole_file_epsilons(data: Microdata, epsilons: Sequence[float]) -> pd.DataFr
 
     For a file in which one record changes, released with its matrix kept secret or published.
 
-    Returns
-    -------
-    DataFrame
-        ``attribute``, ``categories``, ``smallest_count`` (records of the rarest category),
-        ``epsilon`` (of the matrix), ``mechanism`` (``invariant_two_step``, ``invariant_lazy`` and,
-        of epsilon 0, ``resampling``), ``whole_file_epsilon`` (matrix secret), ``published_epsilon``
-        (infinite if the matrix discloses other shares after the change, as it does).
+    Columns: ``attribute``, ``categories``, ``smallest_count`` (records of the rarest category),
+    ``epsilon`` (of the matrix), ``mechanism`` (``invariant_two_step``, ``invariant_lazy`` and, of
+    epsilon 0, ``resampling``), ``whole_file_epsilon`` (matrix secret), ``published_epsilon``
+    (infinite if the matrix discloses other shares after the change, as it does).
     """
     rows: list[dict[str, Any]] = []
     for name, _, counts in margins(data):

@@ -216,19 +216,10 @@ CLAIMS = (*GROUPS, *forests.SMALL_EPSILONS, *EPSILON, *sse.CLAIMS, *forests.FORE
 
 
 def claims(tables: dict[str, Tables], audit: pd.DataFrame) -> pd.DataFrame:
-    """Hold every claim against the tables of this run: a row a sentence.
+    """Hold every claim against the tables of each data set, "census" and "wine", and their audit.
 
-    Parameters
-    ----------
-    tables : dict of Tables
-        By data set, "census" and "wine".
-    audit : DataFrame
-        idp_audit, of both.
-
-    Returns
-    -------
-    DataFrame
-        As of `deniable.study.by_sentence`. What tables lack cells for is undecided, and says why.
+    A row a sentence, as of `deniable.study.by_sentence`. What tables lack cells for is undecided,
+    and says why.
     """
     evidence = {
         name: [Evidence((), own.source, own, name.capitalize())] for name, own in tables.items()

@@ -25,20 +25,11 @@ class Tables:
 
     A row to compare is a mapping with ``median`` (the estimate, here a mean), ``ci_low`` and
     ``ci_high``: what the tests of `deniable.study.comparisons` take.
-
-    Attributes
-    ----------
-    data : NumericMicrodata
-    sse : DataFrame
-        As `deniable.papers.idp.sse.expected_table` returns it.
-    forests : DataFrame
-        idp_fig5 or idp_fig6: method, epsilon, domain_factor, k, class, f_measure, ci_low, ci_high,
-        with 0 for what does not apply.
     """
 
     data: NumericMicrodata
-    sse: pd.DataFrame
-    forests: pd.DataFrame
+    sse: pd.DataFrame  # as `deniable.papers.idp.sse.expected_table` returns it
+    forests: pd.DataFrame  # idp_fig5 or idp_fig6, with 0 for what does not apply
 
     @property
     def source(self) -> str:

@@ -1,7 +1,6 @@
 """Figures 1 to 3 of [multirr], and what goes beyond them.
 
-Tables have columns ci_low, ci_high, replicates and data_source besides those that are named, but
-for Figure 1, of no data.
+Each is drawn from the tables that the catalog names, with their keys there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -96,7 +95,7 @@ def _nothing(title: str) -> Figure:
 
 @in_style
 def figure_1(table: pd.DataFrame) -> Figure:
-    """Draw sqrt(B) over the number of categories (Figure 1): columns categories, root_b."""
+    """Draw sqrt(B) over the number of categories (Figure 1)."""
     figure = canvas(7.2, 4.0)
     axis = figure.add_axes((0.08, 0.14, 0.86, 0.66))
     axis.plot(table["categories"], table["root_b"], color="#0072b2", linewidth=1.8)
@@ -120,10 +119,7 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 @in_style
 def figure_2(table: pd.DataFrame) -> Figure:
-    """Draw absolute and relative errors of RR-Independent and of the raw data (Figure 2).
-
-    Columns estimator, sigma, measure, median, p.
-    """
+    """Draw absolute and relative errors of RR-Independent and of the raw data (Figure 2)."""
     labels = {
         "absolute_error": "median absolute error, records",
         "relative_error": "median relative error",
@@ -148,8 +144,7 @@ def figure_2(table: pd.DataFrame) -> Figure:
 def figure_3(table: pd.DataFrame, best: str) -> Figure:
     """Draw the four methods: a row a cluster mechanism, a panel a p (Figure 3).
 
-    At the thresholds that are best by "paper" or "ours". Columns mechanism, t_v, t_d, p, sigma,
-    method, median, best.
+    At the thresholds that are best by "paper" or "ours".
     """
     chosen = table[table["best"].isin([best, "both"])]
     whose = "the paper found" if best == "paper" else "we found"
@@ -190,8 +185,7 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
     """Draw when the joint distribution of a pair beats the product of its margins.
 
     Above, relative error over p at three coverages, with the paper's best method at each p of
-    Figure 3; below, who wins at each p and coverage. Columns matrix, estimator, p, sigma, measure,
-    median, and those of Figure 3. Of several matrices the first is drawn.
+    Figure 3; below, who wins at each p and coverage. Of several matrices the first is drawn.
     """
     table = first_of(table, "matrix")
     relative = table[table["measure"] == "relative_error"]
@@ -270,10 +264,7 @@ def _winners(axis: Axes, relative: pd.DataFrame, named: Sequence[str]) -> None:
 
 @in_style
 def assessment(table: pd.DataFrame) -> Figure:
-    """Draw how well dependences assessed without a trusted party keep ranks and clusters.
-
-    Columns method, matrix, p, measure, t_v, t_d, mean.
-    """
+    """Draw how well dependences assessed without a trusted party keep ranks and clusters."""
     drawn = table[table["method"].isin(list(ASSESSMENT_STYLE))]
     title = "Dependences assessed without a trusted party"
     if not len(drawn):

@@ -1,6 +1,6 @@
 """Tables 1 and 2 of [multirr] as pictures, printed beside regenerated, and a sweep beyond them.
 
-All tables have columns ci_low, ci_high, replicates and data_source besides those that are named.
+Each is drawn from the table that the catalog names, with its keys there.
 """
 
 from typing import Any
@@ -39,8 +39,7 @@ def printed_against_regenerated(table: pd.DataFrame, title: str) -> Figure:
     """Draw a table of relative errors: a panel for each p, T_v across, T_d side by side.
 
     Printed values are diamonds; regenerated medians have their 95 % intervals and are filled where
-    the verdict is "agrees", hollow otherwise. Columns p, t_d, t_v, mechanism, published,
-    regenerated, verdict.
+    the verdict is "agrees", hollow otherwise.
     """
     probabilities = sorted(table["p"].unique())
     size = (2.6 * len(probabilities) + 1.2, 4.9)
@@ -102,8 +101,7 @@ def thresholds(table: pd.DataFrame) -> Figure:
     """Draw a field of cells, p by T_v, for each number of records (columns) and T_d (rows).
 
     A dot marks the best T_v for a p, and every other one whose interval meets that one's. Of
-    several matrices, mechanisms or projections the table's first is drawn. Columns records, matrix,
-    mechanism, projection, p, t_v, t_d, median_relative_error.
+    several matrices, mechanisms or projections the table's first is drawn.
     """
     settings = ("matrix", "mechanism", "projection")
     drawn = first_of(table, *settings)
