@@ -31,21 +31,7 @@ from deniable.display import (
     plain,
     plain_ticks,
 )
-from deniable.papers.idp.names import (
-    ALL,
-    ANEW,
-    AS_IT_RUNS,
-    ATTACKS as KINDS,
-    AUDITED,
-    CERTIFICATE,
-    DATASETS,
-    FOREST_TITLES,
-    FROZEN,
-    NOT_APPLICABLE,
-    SHUFFLED,
-    SSE_TITLES,
-    UNITS,
-)
+from deniable.papers.idp import names
 
 # -- Figures 3 to 6: mean SSE and F-measures against k ---------------------------------------------
 
@@ -105,10 +91,10 @@ def errors(table: pd.DataFrame, dataset: str) -> Figure:
         axis.set_title(f"ε = {epsilon:g}, domain to {factor:g} × maximum", fontsize=9.5)
     for axis in axes[:, 0]:
         axis.set_ylabel("mean SSE (log scale)")
-    _legend(figure, table, SSE_LINES, SSE_TITLES)
+    _legend(figure, table, SSE_LINES, names.SSE_TITLES)
     heading(
         figure,
-        f"{DATASETS[dataset]}: mean SSE of masked records against k",
+        f"{names.DATASETS[dataset]}: mean SSE of masked records against k",
         "in variances of an attribute: 1 is the error of everybody's mean; "
         f"means of {table['replicates'].max():,} runs, bands: 95 % intervals",
     )
@@ -123,8 +109,8 @@ def f_measures(table: pd.DataFrame, dataset: str) -> Figure:
     figure, axes = _over_k(table, len(epsilons), len(columns), 2.65, 2.35)
     for axis, (epsilon, (factor, name)) in zip(axes.flat, product(epsilons, columns), strict=True):
         part = table[
-            table["epsilon"].isin([epsilon, NOT_APPLICABLE])
-            & table["domain_factor"].isin([factor, NOT_APPLICABLE])
+            table["epsilon"].isin([epsilon, names.NOT_APPLICABLE])
+            & table["domain_factor"].isin([factor, names.NOT_APPLICABLE])
             & (table["class"] == name)
         ]
         _draw(axis, part, FOREST_LINES, "f_measure")
@@ -133,10 +119,10 @@ def f_measures(table: pd.DataFrame, dataset: str) -> Figure:
         axis.set_title(f"{name}\ndomain to {factor:g} × maximum", fontsize=9.5)
     for axis, epsilon in zip(axes[:, 0], epsilons, strict=True):
         axis.set_ylabel(f"ε = {epsilon:g}\nF-measure")
-    _legend(figure, table, FOREST_LINES, FOREST_TITLES)
+    _legend(figure, table, FOREST_LINES, names.FOREST_TITLES)
     heading(
         figure,
-        f"{DATASETS[dataset]}: F-measures of classifiers trained on protected records",
+        f"{names.DATASETS[dataset]}: F-measures of classifiers trained on protected records",
         f"means of {table['replicates'].max():,} runs, bands: 95 % intervals; lines without "
         "markers do not depend on k",
     )
@@ -144,7 +130,7 @@ def f_measures(table: pd.DataFrame, dataset: str) -> Figure:
 
 
 def _values(table: pd.DataFrame, column: str) -> list[float]:
-    return sorted(set(table[column]) - {NOT_APPLICABLE})
+    return sorted(set(table[column]) - {names.NOT_APPLICABLE})
 
 
 def _over_k(
@@ -169,13 +155,13 @@ def _over_k(
 def _draw(axis: Axes, part: pd.DataFrame, lines: Mapping[str, Line], value: str) -> None:
     for method, line in lines.items():
         rows = part[part["method"] == method]
-        flat = rows[rows["k"] == NOT_APPLICABLE]
+        flat = rows[rows["k"] == names.NOT_APPLICABLE]
         if len(flat):
             height, low, high = flat[[value, "ci_low", "ci_high"]].iloc[0].tolist()
             axis.axhline(height, color=line.colour, linestyle=line.style, linewidth=1.5)
             if np.isfinite(low) and np.isfinite(high) and low < high:
                 axis.axhspan(low, high, color=line.colour, alpha=0.10, linewidth=0)
-        clustered = rows[rows["k"] != NOT_APPLICABLE]
+        clustered = rows[rows["k"] != names.NOT_APPLICABLE]
         if len(clustered):
             line_with_band(axis, clustered, "k", value, **line.drawn(3.5, linewidth=1.5))
 
@@ -196,19 +182,19 @@ def _legend(
 
 METHODS: Mapping[str, tuple[str, str, str]] = {
     # colour (safe for colour-blind readers), marker, label
-    "dp_um": ("#009e73", "s", AUDITED["dp_um"]),
-    "idp_ls": ("#0072b2", "D", AUDITED["idp_ls"]),
-    "idp_cbls": ("#d55e00", "o", AUDITED["idp_cbls"]),
+    "dp_um": ("#009e73", "s", names.AUDITED["dp_um"]),
+    "idp_ls": ("#0072b2", "D", names.AUDITED["idp_ls"]),
+    "idp_cbls": ("#d55e00", "o", names.AUDITED["idp_cbls"]),
     "idp_cbls_prose": ("#9aa1a9", "v", "iDP-CBLS, sensitivity as in the prose"),
 }
 PANELS: Sequence[tuple[str, str, str]] = (
     # unit, of which attributes, title
-    ("centroid", "one", UNITS["centroid"]),
-    ("attribute", "one", UNITS["attribute"]),
-    ("attribute", ALL, "all centroids of all attributes"),
-    ("record", "one", UNITS["record"]),
+    ("centroid", "one", names.UNITS["centroid"]),
+    ("attribute", "one", names.UNITS["attribute"]),
+    ("attribute", names.ALL, "all centroids of all attributes"),
+    ("record", "one", names.UNITS["record"]),
 )
-READINGS: Mapping[str, str] = {FROZEN: "-", AS_IT_RUNS: "--"}
+READINGS: Mapping[str, str] = {names.FROZEN: "-", names.AS_IT_RUNS: "--"}
 AUDITED_K_TICKS = (3, 10, 30, 100, 300)
 SHIFTS: Mapping[str, float] = {"dp_um": 0.94, "idp_ls": 1.0, "idp_cbls": 1.06}
 
@@ -224,8 +210,8 @@ def claimed_and_exact(table: pd.DataFrame) -> Figure:
         (table["epsilon"] == largest)
         & (table["domain_factor"] == table["domain_factor"].iloc[0])
         & (table["domain"] == "public")
-        & (table["clusters"] == ANEW)
-        & ~table["note"].fillna("").str.contains(f"{CERTIFICATE}|{SHUFFLED}")
+        & (table["clusters"] == names.ANEW)
+        & ~table["note"].fillna("").str.contains(f"{names.CERTIFICATE}|{names.SHUFFLED}")
     ]
     finite = shown["times_claimed"][np.isfinite(shown["times_claimed"])]
     infinite = 10 ** (np.ceil(np.log10(finite.max())) + 0.7)
@@ -236,7 +222,7 @@ def claimed_and_exact(table: pd.DataFrame) -> Figure:
         for axis, (unit, of, _) in zip(line, PANELS, strict=True):
             part = own[own["unit"] == unit]
             if unit == "attribute":
-                part = part[(part["attribute"] == ALL) == (of == ALL)]
+                part = part[(part["attribute"] == names.ALL) == (of == names.ALL)]
             _ratios(axis, part, infinite)
     keys = [
         *(
@@ -335,7 +321,7 @@ def attacks(table: pd.DataFrame) -> Figure:
     labels = "claimed epsilon", "share of right answers"
     figure, lines = _by_dataset(shown, [*ATTACKS.values()], labels, size, (1.1, 0.95))
     for own, line in lines:
-        for axis, kind in zip(line, (KINDS[name] for name in ATTACKS), strict=True):
+        for axis, kind in zip(line, (names.ATTACKS[name] for name in ATTACKS), strict=True):
             part = own[
                 (own["attack"] == kind.attack)
                 & own["neighbour"].str.contains(kind.neighbour)
