@@ -1,10 +1,8 @@
 """One audit: what every mechanism claims of privacy, what is exact, and what shows it.
 
-Nothing is computed anew. Each paper's claims are audited one by one in tables of its own, from
-channels and scales; these are read here as rows of one kind. A row is a claim about a unit at a
-setting that the claim names. What it says nothing of (which attribute, which clusters, k, a floor's
-table) is pooled: how many such cases there are, in how many the claim holds and fails, and the
-worst of them.
+Nothing is computed anew: tables in which papers audit their claims case by case are read as rows of
+one kind. A row is a claim about a unit at a setting that the claim names. What it says nothing of
+(which attribute, which clusters, k, a floor's table) is pooled and counted, with the worst case.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -53,13 +51,12 @@ def one_audit(
     collections as of `deniable.randomized_response.audit.audit_table`, of numbers as of
     `deniable.idp.audit.as_table`.
 
-    Columns: ``source`` (the paper's key, or "release" and its name), ``mechanism``, ``claim``,
-    ``setting``, ``unit`` (what changes, or whose), which together name a row; ``claimed_epsilon``,
-    ``exact_epsilon`` and ``shipped_epsilon`` of the worst case (``of`` says which; the last is that
-    of the matrix that is drawn from, where both are known), all above or at 0, infinite where
-    something is known for certain; ``kind``: "exact", or "lower bound"; ``holds`` (of all cases;
-    empty if undecided), ``cases``, ``hold``, ``fail``; ``shown_by``, the table or file under
-    results/ that has each case; ``data_source``.
+    ``source`` (the paper's key, or "release" and its name), ``mechanism``, ``claim``, ``setting``
+    and ``unit`` (what changes, or whose) name a row. ``claimed_epsilon``, ``exact_epsilon`` and
+    ``shipped_epsilon`` are of the worst case (``of``; the last of the matrix that is drawn from,
+    where both are known), infinite where something is known for certain; ``kind``: "exact", or
+    "lower bound"; ``holds`` (of all cases; empty if undecided), ``cases``, ``hold``, ``fail``;
+    ``shown_by``, the table or file under results/ that has each case; ``data_source``.
     """
     parts = [
         _pooled(key, f"tables/{name}.csv", read(tables[name]), tables[name])

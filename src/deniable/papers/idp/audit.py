@@ -1,8 +1,7 @@
-"""The audit of [idp] on its data sets: the table of bounds, and what stands behind it.
+"""The audit of [idp] on its data sets: claimed against exact epsilon, or a lower bound.
 
-- `audit_table`: claimed against exact epsilon, or a lower bound (`idp_audit.csv`);
-- `cluster_table`: what does not depend on epsilon: how tight each sensitivity is, how far an
-  attribute exceeds its claim, which clusters get no noise (`idp_audit_clusters.csv`).
+`cluster_table` has what does not depend on epsilon: how tight each sensitivity is, how far an
+attribute exceeds its claim, which clusters get no noise.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,11 +51,10 @@ def audit_table(
     domain_factors: Sequence[float],
     releases: int,
 ) -> pd.DataFrame:
-    """Audit all methods on a data set.
+    """Audit all methods on a data set; columns are those of `deniable.idp.audit.as_table`.
 
     The first domain factor is audited in both readings, the others with the scale frozen;
-    certificates are measured in so many releases. The columns are those of
-    `deniable.idp.audit.as_table`.
+    certificates are measured in so many releases.
     """
     files = [file_of(name, data, factor) for factor in domain_factors]
     tables = [audit_file(file, k, epsilons, as_it_runs=file is files[0]) for file in files]
@@ -85,15 +83,13 @@ def cluster_table(
 ) -> pd.DataFrame:
     """Hold each sensitivity against all changes of one record, attribute by attribute.
 
-    Columns are ``dataset``, ``attribute``, ``method``, ``k``, ``domain_factor``, ``clusters`` (how
-    many); ``tightness_fixed`` and ``tightness_fixed_median``, the largest and the median over
-    clusters of largest change / claimed sensitivity if records stay in their clusters, and
-    ``tightness_anew``, the largest if clusters are formed anew: above 1 the sensitivity is too
-    small; ``attribute_times_claimed``, the exact epsilon of all centroids of the attribute over the
-    claimed one, scale frozen; ``records_beyond``, the share of records that alone exceed the claim;
-    ``clusters_without_noise`` and ``values_without_noise``, shares; and
-    ``values_certain_from_means``, the share of values that the means of the clusters alone give
-    away.
+    ``tightness_fixed`` and ``tightness_fixed_median`` are the largest and the median over
+    ``clusters`` (how many) of largest change / claimed sensitivity if records stay in their
+    clusters, ``tightness_anew`` is the largest if clusters are formed anew: above 1 the sensitivity
+    is too small. ``attribute_times_claimed`` is the exact epsilon of all centroids of the attribute
+    over the claimed one, scale frozen. Shares: ``records_beyond`` (records that alone exceed the
+    claim), ``clusters_without_noise``, ``values_without_noise`` and ``values_certain_from_means``
+    (values that the means of the clusters alone give away).
     """
     files = [file_of(name, data, factor) for factor in domain_factors]
     every = (ClusteredFile(file, size) for file in files for size in k)

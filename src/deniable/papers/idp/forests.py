@@ -1,22 +1,19 @@
 """F-measures of forests trained on masked records: Figures 5 and 6 of [idp].
 
 The whole file is masked, then the first 66 % of its records train a random forest (scikit-learn's,
-with its defaults: 100 trees) and the others, unmasked, test it. The class stays as it is. Beside
-the methods of the text:
+with its defaults) and the others, unmasked, test it. The class stays as it is. Beside the methods
+of the text:
 
 - ``original``: the same forest on unmasked records, the upper bound of the text;
 - ``majority``: always the class that is most frequent among the training records;
 - ``dp_synthetic``: the same forest on synthetic records with true epsilon-differential privacy;
 - ``dp_naive_bayes``: naive Bayes on the noisy histogram of a single attribute, true epsilon-DP;
 - ``dp_rule``: a threshold of one attribute, both drawn by the exponential mechanism, true
-  epsilon-DP.
+  epsilon-DP. These three see the training records alone: stricter than what the text does.
 
-The last three see the training records alone, which is stricter than what the text does.
-
-Two exact savings. The domain factors of a run share the forest's seed and, for ``idp_cbls``, whose
-scales do not depend on the domain, the noise: where clipping leaves the training records the same,
-one forest serves both. And what has no clusters is not repeated for each k: its k is 0, as is an
-epsilon or a domain factor that does not apply.
+Two exact savings: where clipping leaves the training records of two domain factors the same, one
+forest serves both, as they share its seed (and noise, for ``idp_cbls``); and what has no clusters
+is not repeated for each k: its k is 0, as is an epsilon or a domain factor that does not apply.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,8 @@
 """The random forest of scikit-learn without what it does beside growing trees.
 
-`sklearn.ensemble.RandomForestClassifier` copies, checks and validates for each tree anew: for a
-file of some hundred records that takes as long as the tree. Here its trees are grown and asked as
-it grows and asks them with its defaults, from the same draws, and nothing else is done: what it
-predicts is the same to the last digit. Tests hold it to that.
+`sklearn.ensemble.RandomForestClassifier` copies, checks and validates for each tree anew, which for
+some hundred records takes as long as the tree. Here its trees are grown and asked with its defaults
+and its draws, and nothing else is done: what it predicts is the same to the last digit.
 """
 
 import numpy as np

@@ -149,9 +149,9 @@ def forests_of(table: pd.DataFrame) -> dict[str, Any]:
     """Prepare the F-measures of one data set.
 
     ``lines`` has, by (method, epsilon, domain factor, k), 0 where they do not apply, the row of
-    each class, and ``mean`` their mean; ``common`` and ``rare`` are the class that the majority
-    line answers, and the other, None without that line; ``unlearned`` counts by method the
-    settings in which the rarer class is hardly ever recognized.
+    each class, and ``mean`` their mean; ``common`` is the class that the majority line answers,
+    ``rare`` the other; ``unlearned`` counts by method the settings in which that is hardly ever
+    recognized.
     """
     axes, classes = _axes(table, names.FOREST_TITLES), list(dict.fromkeys(table["class"]))
     lines: dict[tuple[Any, ...], Row] = {}

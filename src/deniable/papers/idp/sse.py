@@ -6,10 +6,8 @@ Beside the four methods of the text:
   privacy (`deniable.idp.true_dp`);
 - ``dp_synthetic``: every record gets values drawn from noisy histograms of its class;
 - ``no_data``: 0 for every value, which nobody's data have gone into: epsilon is 0;
-- ``least_dp``: not a release but a bound. No release of attributes that are drawn independently of
-  each other, each from its own values and classes and blind to the records' order, has a smaller
-  expected mean SSE with epsilon-differential privacy for a record (`least_dp_sse`). Of such
-  releases, as all here are, what is below it has no such epsilon.
+- ``least_dp``: not a release but a bound, `least_dp_sse`. Of releases that draw attributes
+  independently, as all here, what is below it is not epsilon-differentially private for a record.
 """
 
 from dataclasses import dataclass
@@ -48,8 +46,8 @@ DRAWS_AT_ONCE = 1 << 20  # 8 MB of noise
 class IdpSse:
     """Simulates the mean SSE of methods on records with classes, over all k at once.
 
-    The k are least sizes of clusters. Methods without clusters have the same SSE at each, of the
-    same draws.
+    The k are least sizes of clusters; methods without have the same SSE, of the same draws, at
+    each.
     """
 
     data: NumericMicrodata

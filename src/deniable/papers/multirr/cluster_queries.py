@@ -1,15 +1,12 @@
 """Relative error of count queries under RR-Clusters: Tables 1 and 2 of [multirr].
 
 A run randomizes the data once, estimates each cluster's distribution, and asks one random query
-over two random attributes (or more, where a cell says so). Only the counts of the clusters that
-the query touches are drawn: the error depends on nothing else, and counts have the same
-distribution as randomized records.
+over two random attributes (or more, where a cell says so). Only the counts of the clusters that the
+query touches are drawn: the error depends on nothing else.
 
 In a sweep over p, T_v, T_d and the number of records all thresholds of a cell answer the same
-queries from the same randomization: the counts of a cluster are drawn once a run, whichever
-thresholds form the cluster. Each output has the distribution that it would have alone; differences
-between thresholds are more exact than between independent runs, and a cell of twenty thresholds
-costs as much as a few.
+queries from the same randomization. Each output has the distribution that it would have alone,
+differences between thresholds are more exact, and a cell of twenty costs as much as a few.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -62,7 +59,7 @@ class ClusterQueries(OfTrueRecords):
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the relative error of each run's query, shape (replicates, 1).
 
-        A cell has dataset, matrix, mechanism, projection, p, t_d, t_v; attributes, of a query, if
+        A cell has dataset, matrix, mechanism, projection, p, t_d, t_v; attributes, if a query has
         not 2.
         """
         number = cell.get("attributes", ATTRIBUTES_OF_A_QUERY)
@@ -158,8 +155,7 @@ class ExploredQueries(ClusterQueries):
 def resized(data: Microdata, records: int, seed: int) -> Microdata:
     """Return so many of the records, in an order drawn with the seed, over and over.
 
-    Smaller files are parts of larger ones; a multiple of the file's length is the file so many
-    times, as Adult6 is Adult six times.
+    Smaller files are parts of larger ones; six times the length is the file six times, as Adult6.
     """
     order = np.resize(np.random.default_rng(seed).permutation(len(data)), records)
     return replace(data, columns=tuple(column[order] for column in data.columns))

@@ -1,12 +1,10 @@
 """What assessing dependences without a trusted party leaves of ranks and clusters.
 
-A run assesses the dependence of all pairs once. What is kept of the order of the true dependences
-(4.1 asks for no more) is Spearman's correlation; what is kept of the clusters of Algorithm 1 is
-their adjusted Rand index with the clusters from the true dependences.
-
-Pairs of 4.1 share one randomization of the records, so records are drawn there. In 4.2 and 4.3
-pairs are independent of each other, and counts are drawn. The secure sum's aggregate equals the
-contingency table exactly, so the table itself is used: the protocol takes n * n messages a count.
+A run assesses the dependence of all pairs once. What is kept of their order (4.1 asks for no more)
+is Spearman's correlation with the true ones; what is kept of the clusters of Algorithm 1 is their
+adjusted Rand index. Pairs of 4.1 share one randomization, so records are drawn there; in 4.2 and
+4.3 pairs are independent, and counts are drawn. The secure sum's aggregate equals the contingency
+table, which is used in its place: the protocol takes n * n messages a count.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,8 +50,8 @@ DECIMALS = 12
 class DependenceAssessment:
     """Simulates assessments of dependences of the true records.
 
-    `ordinal` names the attributes that are taken as such. Clusters are compared at the thresholds
-    t_v and t_d of Algorithm 1 in every combination.
+    `ordinal` names attributes taken as such; t_v and t_d are thresholds of Algorithm 1, all
+    combined.
     """
 
     data: Microdata
@@ -110,10 +108,8 @@ class DependenceAssessment:
         return np.asarray(np.round(np.stack(found, axis=-1), DECIMALS), dtype=float)
 
     def clusters(self, dependences: Floats, t_v: int, t_d: float) -> Clusters:
-        """Return the clusters that Algorithm 1 forms.
-
-        They depend on dependences only by their order, down to T_d; the clusters of an order are
-        formed once.
+        """Return the clusters of Algorithm 1, formed once for each order of dependences down to
+        T_d.
         """
         above = at_least(dependences, t_d)
         ranks = np.where(above, scipy.stats.rankdata(-dependences, "dense"), 0).astype(int)
@@ -143,8 +139,7 @@ def rank_correlations(assessed: Floats, true: Floats) -> Floats:
 def adjusted_rand(names: tuple[str, ...], first: Clusters, second: Clusters) -> float:
     """Return the adjusted Rand index of two clusterings of attributes (Hubert and Arabie, 1985).
 
-    1 for equal clusterings, also where no attributes are together in either; 0 is what chance
-    gives, and what single attributes give beside any clusters.
+    1 for equal clusterings, also of single attributes alone; 0 is what chance gives.
     """
     from sklearn.metrics import (  # type: ignore[import-untyped] # noqa: PLC0415 - slow to import
         adjusted_rand_score,
@@ -177,14 +172,10 @@ def masked_pairs(
 def secure_assessments(data: Microdata, root_seed: int, parties: int) -> pd.DataFrame:
     """Assess dependences by secure sum, of true pairs (4.2) and of masked pairs (4.3).
 
-    The study draws the counts that a secure sum would deliver, at the size of Adult, where the
-    messages would be 10^12. Here few parties run the protocol itself, and what is assessed from its
-    aggregates is held against what plain counts of the same pairs give.
-
-    A row a method: ``method``, ``matrix``, ``p``, ``parties``, ``pairs``, ``messages``,
-    ``equals_direct_counts`` (the sums are the plain counts of the same pairs),
-    ``largest_difference`` (of a dependence from the sums to one from plain counts), ``clusters``
-    (from the sums, at T_v = 100 and T_d = .1), ``clusters_direct``, ``clusters_equal``.
+    The study draws the counts that a secure sum would deliver; here few parties run the protocol
+    itself, and what is assessed from its aggregates is held against plain counts of the same pairs:
+    a row a method, ``largest_difference`` of a dependence, and ``clusters`` at T_v = 100 and T_d =
+    .1 beside ``clusters_direct``.
     """
     generator = generator_for(root_seed, {"study": "secure_assessment"})
     chosen = generator.choice(len(data), parties, replace=False)

@@ -109,13 +109,11 @@ def steps(sweeps: int) -> Iterator[Step]:
 def example_1(sweeps: int = 10) -> pd.DataFrame:
     """Return Example 1 step by step, 1 sweep at least, with a verdict on what the text prints.
 
-    A row a step, then one for the limit (14) and one for RR-Independent (15). ``sweep``,
-    ``adjusted`` (the attribute: 1 or 2; "start", "limit", "RR-Independent"), for each group of
-    records its weight as a fraction (``weight_1_4``, ``weight_5_6``, ``weight_7_10``) and as a
-    number (``value_...``), both margins (``lambda_1``, ``lambda_2``), ``gap`` and ``gap_value``
-    (largest distance between a margin and its target), ``share`` (of the cell (a12, a21)) and
-    ``sweep_times_share`` (tends to 1/4), ``published``, ``regenerated`` (the same quantities),
-    ``verdict``, ``note``.
+    A row a step, then one for the limit (14) and one for RR-Independent (15). ``adjusted`` is the
+    attribute (1 or 2; "start", "limit", "RR-Independent"); records of a group have a weight as a
+    fraction (``weight_1_4``, ``weight_5_6``, ``weight_7_10``) and as a number (``value_...``);
+    ``lambda_1`` and ``lambda_2`` are the margins, ``gap`` and ``gap_value`` their largest distance
+    from a target, ``share`` is that of the cell (a12, a21); ``sweep_times_share`` tends to 1/4.
     """
     if sweeps < 1:
         raise DeniableError(f"the number of sweeps is {sweeps}; it must be at least 1")

@@ -1,8 +1,7 @@
 """Count queries of two attributes at several coverages: Figure 2 of [multirr], and beyond.
 
-A run picks two random attributes and asks one random query of each coverage. Only these two are
-randomized, by RR-Independent; all estimators, which have its epsilon, answer the same queries from
-the same reports.
+A run picks two random attributes, randomizes them by RR-Independent, and asks one random query of
+each coverage; all estimators answer the same queries from the same reports.
 """
 
 import math
@@ -43,9 +42,8 @@ Estimator = Callable[[Counts, ProductChannel, str], Floats]
 class PairQueries(OfTrueRecords):
     """Simulates count queries over two attributes of the true records under RR-Independent.
 
-    The coverages are the sigmas: shares of the pair's cells that queries ask for. The default
-    estimators, of `ESTIMATORS`, are those of Figure 2; which are asked for changes neither the
-    randomization nor the queries.
+    Coverages are the sigmas: shares of the pair's cells that queries ask for. Which of `ESTIMATORS`
+    are asked for, by default those of Figure 2, changes neither the randomization nor the queries.
     """
 
     data: Microdata

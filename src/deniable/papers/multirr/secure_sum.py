@@ -95,10 +95,9 @@ def trials(
 ) -> pd.DataFrame:
     """Count one pair among many parties and all pairs among few; hold both against plain counts.
 
-    A row a pair, and one with the sums over all pairs: ``pair``, ``parties``, ``cells``,
-    ``share_messages``, ``broadcasts``, ``messages`` (both), ``formula_per_party`` (the paper's
-    cost, cells x n), ``formula_in_all`` (cells x n x n), ``bits``, ``equals_direct_counts``,
-    ``inconsistencies``, ``cramers_v_from_sum``, ``cramers_v_direct``.
+    A row a pair, and one with the sums over all pairs. ``messages`` are ``share_messages`` and
+    ``broadcasts``, ``formula_per_party`` is the paper's cost, cells x n, ``formula_in_all`` cells x
+    n x n.
     """
     one = _drawn(data, parties, root_seed, "one pair")
     few = _drawn(data, parties_of_all_pairs, root_seed, "all pairs")
@@ -152,9 +151,8 @@ def linkage_example(data: Microdata, root_seed: int, parties: int, samples: int)
     """Rebuild records from the exact tables of all pairs, in samples of so many parties.
 
     A row a category that one party alone has in some sample, and a last one for any of them:
-    ``attribute``, ``category``, ``parties``, ``samples``, ``share_of_samples`` (in which a record
-    is rebuilt by it), ``attributes_rebuilt`` (the fewest, its own included), ``equals_true_record``
-    (always), ``share_of_parties_exposed``.
+    ``share_of_samples`` (in which a record is rebuilt by it), ``attributes_rebuilt`` (the fewest,
+    its own included), ``equals_true_record`` (always), ``share_of_parties_exposed``.
     """
     each = [
         linked_parties(_drawn(data, parties, root_seed, "linkage", sample)).assign(sample=sample)
@@ -202,8 +200,7 @@ Spoil = Callable[[Microdata, np.random.Generator], Mapping[Pair, Faults]]
 def fault_trials(root_seed: int, count: int) -> pd.DataFrame:
     """Spoil sums of 4 to 9 parties in each way that is known; say how often and how it is noticed.
 
-    A row a fault: ``fault``, ``trials``, ``detected`` (share), ``party_named`` (share),
-    ``by_what``, ``remedy_or_limit``.
+    A row a fault; ``detected`` and ``party_named`` are shares of the trials.
     """
     rows = []
     for fault, spoil, pairs, limit in FAULTS:

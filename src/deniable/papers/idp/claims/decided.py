@@ -1,7 +1,7 @@
 """What [idp] claims in words, and the verdicts of this run: a row a sentence.
 
-A sentence about both data sets is decided from both at once. One that says two things, such as that
-results are similar and fall with k, has a row for each; one that lists epsilons has one.
+A sentence about both data sets is decided from both at once. One that says two things has a row for
+each; one that lists epsilons has one.
 """
 
 from dataclasses import dataclass

@@ -1,14 +1,13 @@
 """Claims of [idp] on classifiers: section 4.2 (Figures 5 and 6), and what 1 and 5 make of them.
 
 "F" is the mean of the F-measures of the two classes. Where the largest of several F is compared,
-chance had as many occasions, and p-values are multiplied by their number. Cells of two domain
-factors share the forest's seed, which makes tests between them conservative.
+p-values are multiplied by their number. Cells of two domain factors share the forest's seed, which
+makes tests between them conservative.
 
-**Margins.** Where the text prints a shortfall, it prints how precise it is: "around" 20, 10 and 5 %
-are round numbers 5 points apart, and mean it give or take half of that; "only" 3 and 10 % and
-"identical" are whole per cent, give or take half a point. A margin of the size of what is printed,
-3 points for 3 %, would let "identical" pass for it. Where the text prints no number, the margin is
-ours, and a verdict that hangs on it says so.
+**Margins.** "Around" 20, 10 and 5 % are round numbers 5 points apart, and mean it give or take half
+of that; "only" 3 and 10 % and "identical" are whole per cent, give or take half a point: a margin
+of 3 points for 3 % would let "identical" pass for it. Where the text prints no number, the margin
+is ours, and a verdict that hangs on it says so.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,7 @@
 """Claims of [idp], section 4.1, on the mean SSE (Figures 3 and 4).
 
-The expectation of the mean SSE is known in closed form: what is compared here has no error, and
-chance no part in a verdict. Several numbers and symbols of the claims are lost in the text that we
-have; where a test needs one, it names the reading, or tries each.
+It is known in closed form: chance has no part in a verdict. Several numbers and symbols of the
+claims are lost in the text that we have; a test that needs one names the reading, or tries each.
 """
 
 import math
@@ -149,8 +148,7 @@ def _smaller_domain_smaller_sse(tables: Tables) -> Outcome:
 def below_by_orders_of_magnitude(tables: Tables, others: Sequence[str]) -> Outcome:
     """Test that iDP-CBLS has at most a hundredth of the SSE of others, in each cell.
 
-    That several orders of magnitude are `ORDERS` is a margin of ours: the outcome is one only if
-    those of `MARGINS` times it give the same.
+    That several orders of magnitude are `ORDERS` is a margin of ours.
     """
     best = [
         min(float(tables.sse_of(other, *at)["median"]) for other in others) for at in tables.every()
