@@ -37,10 +37,7 @@ STYLE: dict[Any, Any] = {
 
 
 def in_style(draw: Callable[Drawing, Figure]) -> Callable[Drawing, Figure]:
-    """Let a function draw in the style of all figures, with the banner if its data ask for it.
-
-    Whose data these are the first of its tables says.
-    """
+    """Let a function draw in the style of all figures, marked if its first table is surrogate."""
 
     @wraps(draw)
     def styled(*args: Drawing.args, **options: Drawing.kwargs) -> Figure:
@@ -145,10 +142,7 @@ def line_with_band(axis: Axes, table: pd.DataFrame, x: str, y: str, **style: Any
 
 
 def mark_surrogate(figure: Figure, table: pd.DataFrame) -> None:
-    """Put the banner on a figure if a row of its table comes of surrogate data.
-
-    A table without the column ``data_source`` is of no data, but of exact values alone.
-    """
+    """Put the banner on a figure if a row of its table comes of surrogate data, if of any data."""
     if "data_source" in table and (table["data_source"] == "surrogate").any():
         figure.text(
             0.99,

@@ -31,10 +31,7 @@ RELEASES = "releases"
 
 
 def claims(tables: Tables, paper: str, words: str = "") -> dict[str, Any]:
-    """Prepare the sentences of a paper's claims, each with its readings if it has several.
-
-    ``words`` names a function that calls methods as a reader knows them.
-    """
+    """Prepare a paper's claims, each with its readings; ``words`` names what calls methods."""
     in_words: Callable[[str], str] = resolve(words) if words else str
     table = tables[f"{paper}_claims"]
     readings = tables.get(f"{paper}_claim_readings", table.iloc[:0])
@@ -70,10 +67,7 @@ def counted(tables: Tables, paper: str) -> list[str]:
 
 
 def audit(tables: Tables) -> dict[str, Any]:
-    """Prepare the audit: by paper and of releases, each claim of each mechanism, and all rows.
-
-    What fails comes first.
-    """
+    """Prepare the audit, what fails first: claims of each mechanism by paper, of releases, all."""
     return {
         "papers": [_audited(name, part, tables) for name, part in _by_source(tables["privacy"])],
         "samplers": tables.get("samplers", pd.DataFrame()),

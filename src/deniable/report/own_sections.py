@@ -54,10 +54,10 @@ def in_short(contents: Contents) -> Row:
 
 
 def claims_at_once(tables: Tables) -> dict[str, list[tuple[str, str]]]:
-    """Count the verdicts on the sentences of each paper that stand among those of all papers.
+    """Count, by paper, the verdicts on its sentences that stand among those of all papers.
 
-    By Holm's procedure over all of them, but for results that leave nothing to chance; each verdict
-    with its number in words.
+    By Holm's procedure over all, but for results that leave nothing to chance; with numbers in
+    words.
     """
     p_values, verdicts = {}, {}
     for paper in PAPERS:
@@ -200,10 +200,7 @@ def _numeric(files: ReleaseFiles) -> Row:
 
 
 def _worst(audit: pd.DataFrame, units: Sequence[str], reading: str | None = None) -> Row | None:
-    """Return the largest multiple of what is claimed, where clusters are formed anew.
-
-    With what becomes of the claim: one row that breaks it is enough.
-    """
+    """Return the largest multiple of what is claimed, clusters formed anew, and what it breaks."""
     chosen = audit["unit"].isin(units) & (audit["clusters"] != FIXED)
     if reading is not None:
         chosen &= audit["reading"] == reading

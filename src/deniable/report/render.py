@@ -152,10 +152,7 @@ def _body(templates: Environment, section: Section, contents: Contents) -> str:
 
 
 def environment(compiled: BytecodeCache | None = None) -> Environment:
-    """Return what templates are filled by, with the filters and signs of all of them.
-
-    ``compiled`` keeps compiled templates, for whoever fills them again and again.
-    """
+    """Return what templates are filled by; ``compiled`` keeps compiled templates between uses."""
     shared = map(PackageLoader, ("deniable.report", "deniable.display", "deniable.papers"))
     own = {paper.key: PackageLoader(f"deniable.papers.{paper.key}") for paper in PAPERS}
     made = Environment(
@@ -174,10 +171,7 @@ def environment(compiled: BytecodeCache | None = None) -> Environment:
 
 
 def _environment(contents: Contents, results: str) -> Environment:
-    """Return what all templates share: tables, and where numbers come from.
-
-    ``results`` leads from a page to the folder of the results.
-    """
+    """Return what all templates share; ``results`` leads from a page to the results' folder."""
     shared = environment()
     shared.globals.update(
         tables=contents.tables,

@@ -40,10 +40,7 @@ def resampled_medians(
 
 
 def _middles(times: Counts, run: Positions, answers: int, low: int, high: int) -> Positions | None:
-    """Return for each resample at which place its answers reach a half; None if not in between.
-
-    `times` says how often a resample has each run, `run` whose the answer at each place is.
-    """
+    """Return the place at which each resample's answers reach a half; None if not in between."""
     before = times @ np.bincount(run[:low], minlength=times.shape[1])
     reached = before[:, None] + np.cumsum(times[:, run[low:high]], axis=1)
     half = times[0].sum() * answers

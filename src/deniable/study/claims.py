@@ -240,10 +240,7 @@ def _of_readings(verdicts: set[str]) -> str:
 
 
 def corrected(p_values: Mapping[Any, float], verdicts: Mapping[Any, str]) -> dict[Any, str]:
-    """Return verdicts that stand when all claims are looked at once, by Holm's procedure.
-
-    What holds or fails by itself, but not among all claims at `LEVEL`, is undecided.
-    """
+    """Return verdicts that stand among all claims, by Holm's procedure; others are undecided."""
     ordered = sorted(p_values, key=lambda each: p_values[each])
     standing = set(ordered[: rejected(p_values.values())])
     decided = ("holds", "fails")

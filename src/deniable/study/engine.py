@@ -111,10 +111,7 @@ def median_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Sum
 
 
 def mean_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summary:
-    """Return the mean with Student's interval, for outputs that are bounded or take few values.
-
-    With a single value the interval is the whole line.
-    """
+    """Return the mean with Student's interval; with a single value that is the whole line."""
     sample = np.asarray(values, dtype=float)
     n = sample.size
     if not n or np.any(np.isnan(sample)):
@@ -223,10 +220,7 @@ def simulate_chunk(
     root_seed: int,
     summary: SummaryName = "median",
 ) -> pd.DataFrame:
-    """Simulate one chunk of a study's cells and summarise each output.
-
-    The columns: the cell's, what names the output, regenerated, ci_low, ci_high, replicates.
-    """
+    """Simulate one chunk of a study's cells and summarise each output, a row each."""
     rows = []
     for cell in chunk_of(cells_of_grids(grids), chunk, chunks):
         values = replicate(simulator, root_seed, study, cell, replicates=replicates, block=block)

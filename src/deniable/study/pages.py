@@ -33,10 +33,7 @@ class PrivacyVerdict:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many of some printed numbers come out again; None on surrogate data.
-
-    Numbers that differ by mechanism or by reading are not counted together.
-    """
+    """How many of some printed numbers, of one reading, come out; None on surrogate data."""
 
     what: str
     agrees: int | None
@@ -46,10 +43,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What is said of a paper on the first page, in the paper's order.
-
-    What its claims in words come to is counted over all papers at once.
-    """
+    """What is said of a paper on the first page, in the paper's order, but for claims in words."""
 
     privacy: Sequence[PrivacyVerdict] = ()
     numbers: Sequence[Agreement] = ()
@@ -84,10 +78,7 @@ def agreement_of(what: str, table: "pd.DataFrame", section: str) -> Agreement:
 
 
 def claims_tables(paper: str, decided_by: str, *readings: str) -> tuple[AnalysisTable, ...]:
-    """Return the table of a paper's sentences, and that of their readings if it has several.
-
-    Of both the baseline keeps the verdicts alone.
-    """
+    """Return the tables of a paper's sentences and of their readings; kept: verdicts alone."""
     of_sentences = Columns(("claim",), by_chance=SAID + WORST + COUNTS, decided_elsewhere=True)
     found = [AnalysisTable(f"{paper}_claims", decided_by, of_sentences)]
     if readings:

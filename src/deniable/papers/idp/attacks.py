@@ -158,10 +158,7 @@ class _Attacks:
             yield self._row(found, clustered.k, *what)
 
     def _worst_neighbour(self, clustered: ClusteredFile, shipped: Masking) -> Masking:
-        """Return how a neighbour is masked: the record with most to lose goes to an end of each.
-
-        Which end of each domain tells more is seen by trying both.
-        """
+        """Return how it is masked if the record with most to lose goes to the worse end of each."""
         losses = clustered.frozen_losses(shipped.method)[ANEW]
         record = int(np.argmax(self.file.of_all_attributes(losses)))
 

@@ -127,10 +127,7 @@ def _cluster_rows(clustered: ClusteredFile, method: Variant) -> Iterator[dict[st
 
 
 def of_datasets(tables: Mapping[str, pd.DataFrame], sources: Mapping[str, str]) -> pd.DataFrame:
-    """Return the tables of several data sets as one, with the source of each.
-
-    Rows that are about no data set stand in each table and are kept once.
-    """
+    """Return the tables of several data sets, with sources; rows about none are kept once."""
     joined = pd.concat([table.assign(data_source=sources[name]) for name, table in tables.items()])
     about_none = joined["dataset"] == "none"
     again = about_none & joined.drop(columns="data_source").duplicated()

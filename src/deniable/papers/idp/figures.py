@@ -201,10 +201,7 @@ SHIFTS: Mapping[str, float] = {"dp_um": 0.94, "idp_ls": 1.0, "idp_cbls": 1.06}
 
 @in_style
 def claimed_and_exact(table: pd.DataFrame) -> Figure:
-    """Draw by which factor each unit exceeds the epsilon that is claimed for it, over k.
-
-    The largest epsilon and the first domain factor are drawn.
-    """
+    """Draw by which factor units exceed the largest claimed epsilon, over k, first domain."""
     largest = table["epsilon"].max()
     shown = table[
         (table["epsilon"] == largest)

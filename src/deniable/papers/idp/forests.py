@@ -69,10 +69,7 @@ class IdpForests:
         ]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the F-measures of each run, shape (replicates, outputs).
-
-        A cell has a method, an epsilon and a k; the latter two are 0 where they do not apply.
-        """
+        """Return the F-measures of runs, shape (replicates, outputs); cells: method, epsilon, k."""
         method = str(cell["method"])
         if method in REFERENCES:
             return np.stack([self._reference(method, generator) for _ in range(replicates)])

@@ -58,10 +58,7 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Attack:
-    """Which rows of the attacks belong together, and what the page calls them.
-
-    `attack` and `reading` are as in the table, `neighbour` is a part of what is changed.
-    """
+    """Which rows of the attacks belong together (part of a neighbour), and what they are called."""
 
     attack: str
     reading: str

@@ -246,10 +246,7 @@ def overview(tables: Tables) -> dict[str, Any]:
 
 
 def _deliveries(audit: pd.DataFrame, at: Shown) -> dict[tuple[str, str, float, str], Row]:
-    """Return by data set, method, epsilon and unit what the algorithm spends as it runs.
-
-    In a public domain; of attributes the worst one.
-    """
+    """Return by data set, method, epsilon and unit what is spent as it runs, in a public domain."""
     part = at.at_k(where(audit, reading=names.AS_IT_RUNS, domain="public", domain_factor=at.factor))
     together = (part["unit"] == "attribute") & (part["attribute"] == names.ALL)
     rows = [judged(row) for row in rows_of(part[~together & ~noted(part, names.CERTIFICATE)])]

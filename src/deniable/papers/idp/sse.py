@@ -44,11 +44,7 @@ DRAWS_AT_ONCE = 1 << 20  # 8 MB of noise
 
 @dataclass(frozen=True, eq=False)
 class IdpSse:
-    """Simulates the mean SSE of methods on records with classes, over all k at once.
-
-    The k are least sizes of clusters; methods without have the same SSE, of the same draws, at
-    each.
-    """
+    """Simulates the mean SSE of methods on records with classes, for all least cluster sizes k."""
 
     data: NumericMicrodata
     k: tuple[int, ...]
@@ -58,10 +54,7 @@ class IdpSse:
         return [{"k": k} for k in self.k]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the mean SSE of each run, shape (replicates, number of k).
-
-        A cell has a method, an epsilon and a domain_factor.
-        """
+        """Return mean SSEs, shape (replicates, k); cells: method, epsilon, domain_factor."""
         method, epsilon = str(cell["method"]), float(cell["epsilon"])
         upper = domain_bounds(self.data.values, float(cell["domain_factor"]))
         if method in SSE_COMPETITORS:

@@ -41,10 +41,7 @@ its target that is left, and the sum of the targets that no record could meet.""
 
 @dataclass(frozen=True, eq=False)
 class _Reports:
-    """Randomized records of a run, and what they estimate.
-
-    `joints` has for each cluster the estimated distribution over its cells, shaped as a table.
-    """
+    """Randomized records of a run, and the estimated distribution of each cluster, as a table."""
 
     protocol: Protocol
     records: Microdata
@@ -88,11 +85,7 @@ class _Reports:
 
 @dataclass(frozen=True, eq=False)
 class AdjustedQueries(OfTrueRecords):
-    """Simulates cells of Figure 3, on the true records of Adult.
-
-    Coverages are sigma, the shares of cells that queries ask for, projections keys of
-    `PROJECTIONS`.
-    """
+    """Simulates cells of Figure 3, on the true records, by coverages and keys of `PROJECTIONS`."""
 
     data: Microdata
     coverages: tuple[float, ...]
@@ -125,10 +118,7 @@ class AdjustedQueries(OfTrueRecords):
         return found
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs of each run, shape (replicates, outputs, pairs).
-
-        A cell has matrix, mechanism, t_v, t_d, p.
-        """
+        """Return (replicates, outputs, pairs); cells: matrix, mechanism, t_v, t_d, p."""
         domain, p, matrix = self.data.domain, cell["p"], cell["matrix"]
         alone = rr_independent(domain, p, matrix)
         grouped = rr_clusters(domain, self.clusters(cell), p, matrix, cell["mechanism"])

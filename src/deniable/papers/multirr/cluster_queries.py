@@ -38,10 +38,7 @@ ATTRIBUTES_OF_A_QUERY = 2
 
 @dataclass(frozen=True, eq=False)
 class ClusterQueries(OfTrueRecords):
-    """Simulates cells of Tables 1 and 2, on the true records of Adult.
-
-    The coverage is sigma, the share of the attributes' cells that a query asks for.
-    """
+    """Simulates cells of Tables 1 and 2, on the true records; queries ask for a share of cells."""
 
     data: Microdata
     coverage: float
@@ -137,10 +134,7 @@ class ExploredQueries(ClusterQueries):
         return super().clusters(cell)
 
     def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
-        """Return with which probabilities a query is about each of the sets; None: all alike.
-
-        Alike, too, where no set of attributes, or every one, lies in a cluster.
-        """
+        """Return the probabilities of the sets; None: all alike, as if none or all are inside."""
         clusters = self.clusters(cell)
         inside = np.array([any(set(names) <= set(each) for each in clusters) for names in sets])
         if cell["variation"] != "clustered_pairs" or len(set(inside)) == 1:
@@ -165,8 +159,7 @@ def resized(data: Microdata, records: int, seed: int) -> Microdata:
 class ThresholdSweep:
     """Simulates cells of a sweep, each on as many of the true records as it names.
 
-    The thresholds t_v and t_d of Algorithm 1 are tried in every combination; the seed says which
-    records a smaller file has. Coverage and ordinal attributes are those of `ClusterQueries`.
+    All t_v and t_d of Algorithm 1 are combined; the seed says which records a smaller file has.
     """
 
     data: Microdata
@@ -191,10 +184,7 @@ class ThresholdSweep:
         }
 
     def outputs(self, cell: Cell) -> Sequence[Mapping[str, Any]]:
-        """Return what names each output of a run: thresholds, and the clusters that they form.
-
-        With the exact epsilon of a whole record.
-        """
+        """Return thresholds, how many clusters they form, and the exact epsilon of a record."""
         return [
             {"t_v": t_v, "t_d": t_d, "clusters": len(protocol.clusters)}
             | {"epsilon": protocol.epsilon}
@@ -202,10 +192,7 @@ class ThresholdSweep:
         ]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the relative error of each run's query, shape (replicates, thresholds).
-
-        A cell has records, matrix, mechanism, projection, p.
-        """
+        """Return (replicates, thresholds); cells: records, matrix, mechanism, projection, p."""
         pairs = list(combinations(self.data.domain.names, ATTRIBUTES_OF_A_QUERY))
         errors = partial(self._errors, cell, [*self.protocols(cell).values()], generator)
         return of_random_attributes(errors, pairs, generator, replicates)

@@ -48,11 +48,7 @@ DECIMALS = 12
 
 @dataclass(frozen=True, eq=False)
 class DependenceAssessment:
-    """Simulates assessments of dependences of the true records.
-
-    `ordinal` names attributes taken as such; t_v and t_d are thresholds of Algorithm 1, all
-    combined.
-    """
+    """Simulates assessments of dependences of the true records, at all t_v and t_d."""
 
     data: Microdata
     ordinal: tuple[str, ...] = ()
@@ -71,10 +67,7 @@ class DependenceAssessment:
         return self._measured({pair: self.data.counts(pair) for pair in self.measures})
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what a run yields: one rank correlation, one Rand index at each threshold.
-
-        With the exact epsilon of the assessment for a whole record, and what the text takes it for.
-        """
+        """Return what a run yields, with a record's epsilon: exact, and as the text takes it."""
         protocol = assessment_protocol(cell["method"], self.data.domain, cell["p"], cell["matrix"])
         exact = protocol.epsilon
         claimed = protocol.waived_epsilon if isinstance(protocol, PairReports) else exact
@@ -85,10 +78,7 @@ class DependenceAssessment:
         ]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs of each run, shape (replicates, outputs).
-
-        A cell has method (`deniable.randomized_response.assessment.Assessment`), matrix, p.
-        """
+        """Return the outputs of runs, shape (replicates, outputs); cells: method, matrix, p."""
         assessed = self.assessed(cell, generator, replicates)
         columns: list[npt.ArrayLike] = [rank_correlations(assessed, self.true_dependences)]
         for t_v, t_d in product(self.t_v, self.t_d):
@@ -108,9 +98,7 @@ class DependenceAssessment:
         return np.asarray(np.round(np.stack(found, axis=-1), DECIMALS), dtype=float)
 
     def clusters(self, dependences: Floats, t_v: int, t_d: float) -> Clusters:
-        """Return the clusters of Algorithm 1, formed once for each order of dependences down to
-        T_d.
-        """
+        """Return Algorithm 1's clusters, formed once for an order of dependences down to T_d."""
         above = at_least(dependences, t_d)
         ranks = np.where(above, scipy.stats.rankdata(-dependences, "dense"), 0).astype(int)
         key = (t_v, tuple(ranks.tolist()))
@@ -122,10 +110,7 @@ class DependenceAssessment:
 
 
 def rank_correlations(assessed: Floats, true: Floats) -> Floats:
-    """Return Spearman's correlation of each row with `true`; equal numbers share their mean rank.
-
-    0 where all numbers of a row are equal: they order nothing.
-    """
+    """Return Spearman's correlation of each row with `true`; 0 where all its numbers are equal."""
     first = scipy.stats.rankdata(assessed, axis=-1)
     second = scipy.stats.rankdata(true)
     first, second = first - first.mean(axis=-1, keepdims=True), second - second.mean()
@@ -137,10 +122,7 @@ def rank_correlations(assessed: Floats, true: Floats) -> Floats:
 
 @cache
 def adjusted_rand(names: tuple[str, ...], first: Clusters, second: Clusters) -> float:
-    """Return the adjusted Rand index of two clusterings of attributes (Hubert and Arabie, 1985).
-
-    1 for equal clusterings, also of single attributes alone; 0 is what chance gives.
-    """
+    """Return the adjusted Rand index (Hubert and Arabie, 1985) of clusterings; 1 for equal ones."""
     from sklearn.metrics import (  # type: ignore[import-untyped] # noqa: PLC0415 - slow to import
         adjusted_rand_score,
     )

@@ -64,10 +64,7 @@ class PairQueries(OfTrueRecords):
         ]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the errors of each run, absolute ones in records, shape (replicates, outputs).
-
-        A cell has matrix, p, projection (of the margins of ``rr_independent``).
-        """
+        """Return errors (in records, if absolute) of runs; cells: matrix, p, projection."""
         pairs = list(combinations(self.data.domain.names, 2))
         errors = partial(self._errors, cell, generator)
         return of_random_attributes(errors, pairs, generator, replicates)

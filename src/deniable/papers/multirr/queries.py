@@ -28,10 +28,7 @@ PROJECTIONS: dict[str, Callable[[Counts, Channel], Floats]] = {
 
 
 class OfTrueRecords:
-    """What a simulator knows of the true records, each worked out once.
-
-    `ordinal` names the attributes that are taken as such when dependences are measured.
-    """
+    """What a simulator knows of the true records, some attributes taken as `ordinal`."""
 
     data: Microdata
     ordinal: tuple[str, ...]

@@ -198,10 +198,7 @@ Spoil = Callable[[Microdata, np.random.Generator], Mapping[Pair, Faults]]
 
 
 def fault_trials(root_seed: int, count: int) -> pd.DataFrame:
-    """Spoil sums of 4 to 9 parties in each way that is known; say how often and how it is noticed.
-
-    A row a fault; ``detected`` and ``party_named`` are shares of the trials.
-    """
+    """Spoil sums of 4 to 9 parties in each known way; say how often and how it is noticed."""
     rows = []
     for fault, spoil, pairs, limit in FAULTS:
         generator = generator_for(root_seed, {"study": "secure_sum", "fault": fault})

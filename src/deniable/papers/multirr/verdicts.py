@@ -56,11 +56,7 @@ def joint_fit(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def misfit(results: pd.DataFrame) -> pd.DataFrame:
-    """Say where a reading misses the printed numbers: by p and T_v, pooled over T_d.
-
-    ``ratio`` is the geometric mean of ours over the printed ones, its interval for the errors of
-    both.
-    """
+    """Say how far a reading misses printed numbers, as geometric mean ratios by p and T_v."""
     printed = results.dropna(subset=["published"])
     logs = np.log(printed["regenerated"] / printed["published"])
     keys = [*READING, "p", "t_v"]
@@ -156,11 +152,7 @@ def _chi_square(statistic: float, freedom: int) -> dict[str, float]:
 
 
 def printed_table(tables: Tables, name: str) -> dict[str, Any]:
-    """Arrange a table as the paper does: a row for each p and T_d, columns by T_v.
-
-    A row says whether it is the ``first`` of its p, and has for each T_v ``cells``, one a
-    mechanism.
-    """
+    """Arrange a table as the paper does: a row for each p and T_d, columns by T_v."""
     table = tables[name]
     cells = by(table, "p", "t_d", "t_v", "mechanism")
     sizes = sorted(table["t_v"].unique())

@@ -81,10 +81,7 @@ CHANNELS: Mapping[str, tuple[tuple[str, ...], Channel]] = {
 def setting(
     data: Microdata, name: str, classes: Sequence[str] = ()
 ) -> tuple[Channel, list[str], Floats]:
-    """Return a channel of `CHANNELS`, the names of its categories, and the true shares of records.
-
-    Shares are by category, on the last axis, within each class of other attributes, if given.
-    """
+    """Return a channel, names of its categories, and true shares, within each class if given."""
     attributes, channel = CHANNELS[name]
     labels = data.domain.project(attributes).cell_labels()
     counts = data.counts((*classes, *attributes))
@@ -99,10 +96,7 @@ def setting(
 
 @dataclass(frozen=True, eq=False)
 class PramCoverage:
-    """Simulates estimates and their intervals.
-
-    From Adult, or records with its attributes income, education and relationship.
-    """
+    """Simulates estimates and their intervals, from Adult or records with its attributes."""
 
     data: Microdata
 
@@ -133,10 +127,7 @@ class PramCoverage:
         return [dict(zip(names, each, strict=True)) for each in found]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs of each run, shape (replicates, outputs).
-
-        A cell has channel (of `CHANNELS`) and records.
-        """
+        """Return the outputs of runs, shape (replicates, outputs); cells: channel, records."""
         channel, _, proportions = setting(self.data, cell["channel"])
         records = int(cell["records"])
         columns: list[Floats] = []

@@ -138,11 +138,7 @@ def _row(kind: Kind, shares: Floats, epsilon: float) -> dict[str, Any]:
 
 
 def channel_table(data: Microdata) -> pd.DataFrame:
-    """Return some designed matrices, entry by entry.
-
-    Columns: ``design`` (attribute, epsilon and what is least), ``true``, ``reported``,
-    ``probability``.
-    """
+    """Return some designed matrices, entry by entry; a design is named by what is least."""
     known = {attribute: (names, counts) for attribute, names, counts in margins(data)}
     tables = []
     for attribute, epsilon, kind, words in SHOWN:

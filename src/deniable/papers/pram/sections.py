@@ -251,10 +251,7 @@ def invariant(tables: Tables) -> dict[str, Any]:
 
 
 def joint_loss(tables: Tables) -> dict[str, Any]:
-    """Prepare what is left of the dependence of pairs: a row a pair and epsilon.
-
-    Of each pair it says what is left at both ends, and from which epsilon inverting is nearer.
-    """
+    """Prepare what is left of pairs' dependence, and from which epsilon inverting is nearer."""
     table = tables["pram_joint_loss"].sort_values("epsilon", kind="stable")
     rows, pairs, nearest = [], [], set()
     for pair, part in groups_of(table, "first", "second"):

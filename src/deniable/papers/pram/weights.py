@@ -34,10 +34,7 @@ ESTIMATORS = ("hajek", "horvitz_thompson", "unweighted")
 
 @dataclass(frozen=True, eq=False)
 class PramWeights:
-    """Simulates weighted estimates and their intervals.
-
-    From Adult, or records with its attributes income, education and relationship.
-    """
+    """Simulates weighted estimates and intervals, from Adult or records with its attributes."""
 
     data: Microdata
 
@@ -68,11 +65,7 @@ class PramWeights:
         return found
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs of each run, shape (replicates, outputs).
-
-        A cell has design (pps or stratified), channel (of `deniable.papers.pram.coverage.CHANNELS`,
-        of one attribute that is not the relationship) and records.
-        """
+        """Return outputs, shape (replicates, outputs); cells: design, channel, records."""
         channel, design = self.setting(cell)
         true = design.draw(generator, replicates)
         reports = channel.randomize_counts(true, generator)

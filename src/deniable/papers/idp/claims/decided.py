@@ -218,8 +218,7 @@ CLAIMS = (*GROUPS, *forests.SMALL_EPSILONS, *EPSILON, *sse.CLAIMS, *forests.FORE
 def claims(tables: dict[str, Tables], audit: pd.DataFrame) -> pd.DataFrame:
     """Hold every claim against the tables of each data set, "census" and "wine", and their audit.
 
-    A row a sentence, as of `deniable.study.by_sentence`. What tables lack cells for is undecided,
-    and says why.
+    A row a sentence, as of `deniable.study.by_sentence`; what tables lack cells for is undecided.
     """
     evidence = {
         name: [Evidence((), own.source, own, name.capitalize())] for name, own in tables.items()

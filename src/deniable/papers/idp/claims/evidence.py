@@ -23,8 +23,7 @@ Number = TypeVar("Number", int, float)
 class Tables:
     """What the claims on a data set are held against.
 
-    A row to compare is a mapping with ``median`` (the estimate, here a mean), ``ci_low`` and
-    ``ci_high``: what the tests of `deniable.study.comparisons` take.
+    A row to compare has ``median`` (the estimate, here a mean), ``ci_low`` and ``ci_high``.
     """
 
     data: NumericMicrodata
@@ -47,10 +46,7 @@ class Tables:
 
     @cached_property
     def measures(self) -> Rows:
-        """The mean of the F-measures over the classes.
-
-        Errors of the two classes add: their F-measures come from the same forests.
-        """
+        """The mean F over the classes; errors of the two, of the same forests, add."""
         values = ["f_measure", "ci_low", "ci_high"]
         return _rows(self.forests.groupby(list(KEYS))[values].mean().reset_index())
 

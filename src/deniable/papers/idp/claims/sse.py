@@ -146,10 +146,7 @@ def _smaller_domain_smaller_sse(tables: Tables) -> Outcome:
 
 
 def below_by_orders_of_magnitude(tables: Tables, others: Sequence[str]) -> Outcome:
-    """Test that iDP-CBLS has at most a hundredth of the SSE of others, in each cell.
-
-    That several orders of magnitude are `ORDERS` is a margin of ours.
-    """
+    """Test that iDP-CBLS has at most a hundredth of others' SSE, a margin of ours, in each cell."""
     best = [
         min(float(tables.sse_of(other, *at)["median"]) for other in others) for at in tables.every()
     ]

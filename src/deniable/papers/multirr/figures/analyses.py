@@ -142,10 +142,7 @@ def figure_2(table: pd.DataFrame) -> Figure:
 
 @in_style
 def figure_3(table: pd.DataFrame, best: str) -> Figure:
-    """Draw the four methods: a row a cluster mechanism, a panel a p (Figure 3).
-
-    At the thresholds that are best by "paper" or "ours".
-    """
+    """Draw the four methods, a panel a p, at thresholds best by "paper" or "ours" (Figure 3)."""
     chosen = table[table["best"].isin([best, "both"])]
     whose = "the paper found" if best == "paper" else "we found"
     title = f"Figure 3: the four methods, at the thresholds that {whose} best"
