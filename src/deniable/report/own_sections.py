@@ -86,8 +86,6 @@ def risen(suspicion: float, epsilon: float) -> float:
 
     Bayes' rule, with a report that is exp(epsilon) times as likely if the suspicion is true.
 
-    Examples
-    --------
     >>> risen(0.5, 0), round(risen(0.01, 2), 4)
     (0.5, 0.0695)
     """

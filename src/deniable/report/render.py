@@ -5,7 +5,7 @@ Their sections are listed in the catalogs of the papers; here they are filled an
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,13 +63,7 @@ def write(output: Path | str, contents: Contents) -> None:
 
 def render(contents: Contents) -> str:
     """Return the whole report as one page of HTML, with its figures and tables."""
-    templates = _environment(contents, "")
-    templates.globals.update(
-        drawings={
-            name: Markup(inline_svg(picture, name, FIGURES[name].shows))
-            for name, picture in contents.figures.items()
-        }
-    )
+    templates = _environment(contents, "", inline_svg)
     shown = _possible(contents)
     ids = {section.id: f"#{section.id}" for page in shown for section in page.sections}
     ids |= {f"page-{page.id}": f"#{page.sections[0].id}" for page in shown}
@@ -84,12 +78,8 @@ def render(contents: Contents) -> str:
 
 def render_pages(contents: Contents) -> Iterator[tuple[str, str]]:
     """Yield the files of the report by name: pages, and what they load from their folder."""
-    templates = _environment(contents, "../")
-    templates.globals.update(
-        drawings={
-            name: Markup(linked_svg(picture, f"figures/{name}.svg", FIGURES[name].shows))
-            for name, picture in contents.figures.items()
-        }
+    templates = _environment(
+        contents, "../", lambda svg, name, shows: linked_svg(svg, f"figures/{name}.svg", shows)
     )
     shown = _possible(contents)
     places = {section.id: page.id for page in shown for section in page.sections}
@@ -114,8 +104,6 @@ def render_pages(contents: Contents) -> Iterator[tuple[str, str]]:
 def without_long_tables(body: str, section: str) -> tuple[str, dict[str, str]]:
     """Return HTML without what is long and opens on request, and that by names.
 
-    Examples
-    --------
     >>> without_long_tables("<details><summary>a</summary>b</details>", "s")
     ('<details><summary>a</summary>b</details>', {})
     """
@@ -170,7 +158,9 @@ def environment(compiled: BytecodeCache | None = None) -> Environment:
     return made
 
 
-def _environment(contents: Contents, results: str) -> Environment:
+def _environment(
+    contents: Contents, results: str, drawn: Callable[[str, str, str], str]
+) -> Environment:
     """Return what all templates share; ``results`` leads from a page to the results' folder."""
     shared = environment()
     shared.globals.update(
@@ -184,5 +174,9 @@ def _environment(contents: Contents, results: str) -> Environment:
         folders={name: audit.folder for name, audit in AUDITS.items()},
         surrogate=contents.surrogate,
         results=results,
+        drawings={
+            name: Markup(drawn(picture, name, FIGURES[name].shows))
+            for name, picture in contents.figures.items()
+        },
     )
     return shared

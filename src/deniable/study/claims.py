@@ -34,8 +34,6 @@ class Claim:
 class Claims(list[Claim]):
     """The claims of a text, in the order in which their tests stand.
 
-    Examples
-    --------
     >>> from deniable.study.comparisons import counted
     >>> claims = Claims()
     >>> @claims.claim("Large.", "above {n}", section="1", name="above_{n}", cases=[{"n": 2}])
@@ -159,15 +157,16 @@ def _by_settings(claim: Claim, evidence: Iterable[Evidence]) -> dict[tuple[str, 
 
 def _outcomes(test: Test, given: Any) -> Iterator[tuple[tuple[str, ...], Outcome]]:
     """Yield what a test finds, by reading if it has several."""
-    found = _found(partial(test, given))
+    found = found_by(partial(test, given))
     if isinstance(found, Outcome):
         yield (), found
         return
     for name, decide in found:
-        yield (name,), _found(decide)
+        yield (name,), found_by(decide)
 
 
-def _found(decide: Callable[[], Found]) -> Found | Outcome:
+def found_by(decide: Callable[[], Found]) -> Found | Outcome:
+    """Return what is decided; if the tables lack what it takes, that nothing is."""
     try:
         return decide()
     except LookupError as lacking:

@@ -4,14 +4,14 @@ A comparison says by how much what is claimed is so, or is not, and the standard
 **supports** the claim if its one-sided test at `LEVEL` says so; among all comparisons of a claim it
 **contradicts** it if Holm's procedure at `LEVEL` says so.
 
-- A claim about *every* setting, about an *order* (each step of it), an *average* (one comparison)
-  or an *equality* (each comparison two one-sided tests against a margin) **holds** if every
-  comparison supports it: an intersection-union test, so that no correction is due. It **fails** if
-  one contradicts it beyond chance.
+- A claim about *every* setting, an *order* (each step of it), an *average* (one comparison) or an
+  *equality* (each comparison two one-sided tests against a margin) **holds** if every comparison
+  supports it: an intersection-union test, so that no correction is due. It **fails** if one
+  contradicts it.
 - A claim about *some* setting **holds** if one comparison supports it, by Holm's procedure, and
   **fails** if each contradicts it at `LEVEL`.
-- All else is **undecided**. An equality whose margin is ours, not the text's, **depends on the
-  margin** if another verdict is reached with one that is a quarter smaller or larger.
+- All else is **undecided**. An equality whose margin is ours **depends on the margin** if another
+  verdict is reached with one that is a quarter smaller or larger.
 
 Standard errors are read off 95 % intervals. Estimates are taken as independent; those of methods
 that answered the same queries are compared by the interval of their difference instead.
@@ -159,8 +159,6 @@ class Outcome:
 def rejected(p_values: Iterable[float]) -> int:
     """Return how many hypotheses Holm's procedure rejects at `LEVEL`.
 
-    Examples
-    --------
     >>> rejected([0.01, 0.04, 0.03]), rejected([0.01, 0.02, 0.03])
     (1, 3)
     """
@@ -172,8 +170,6 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 
     What is no number is no test.
 
-    Examples
-    --------
     >>> holm([0.01, 0.04, 0.03]).round(4).tolist()
     [0.03, 0.06, 0.06]
     """
@@ -183,8 +179,6 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
     """Return p-values adjusted by Benjamini and Hochberg's step-up method, otherwise as `holm`.
 
-    Examples
-    --------
     >>> benjamini_hochberg([0.01, 0.04, 0.03]).round(4).tolist()
     [0.03, 0.04, 0.04]
     """
@@ -234,7 +228,11 @@ def alike(pairs: Sequence[Pair], figure: str) -> Outcome:
 
 def near(pairs: Sequence[Pair], margin: float, figure: str, picked_from: int = 1) -> Outcome:
     """Test that in each pair the estimates are at most so far apart, in their unit."""
-    return Outcome(tuple(_within(_above(*pair), margin, picked_from) for pair in pairs), figure)
+    found = (
+        Comparison(margin - abs(each.difference), each.error, margin, picked_from)
+        for each in (_above(*pair) for pair in pairs)
+    )
+    return Outcome(tuple(found), figure)
 
 
 def _above(first: Row, second: Row) -> Comparison:
@@ -243,10 +241,6 @@ def _above(first: Row, second: Row) -> Comparison:
     if first["median"] == second["median"]:
         difference = 0.0  # also if both are infinite
     return Comparison(difference, error)
-
-
-def _within(apart: Comparison, margin: float, picked_from: int) -> Comparison:
-    return Comparison(margin - abs(apart.difference), apart.error, margin, picked_from)
 
 
 def ratio(first: Row, second: Row) -> dict[str, float]:
@@ -299,13 +293,7 @@ def known(value: float) -> Row:
 
 
 def counted(decisions: Iterable[bool], figure: str) -> Outcome:
-    """Return the outcome of decisions without error: each supports or contradicts.
-
-    Raises
-    ------
-    LookupError
-        If there are none.
-    """
+    """Return the outcome of decisions without error; a `LookupError` says that there are none."""
     found = tuple(Comparison(1.0 if each else -1.0) for each in decisions)
     if not found:
         raise LookupError("anything to decide from")
@@ -330,8 +318,6 @@ def listed(values: Mapping[str, float]) -> str:
 def range_of(values: Iterable[float], style: str = ".3g") -> str:
     """Return the range of numbers; a `LookupError` says that there are none.
 
-    Examples
-    --------
     >>> range_of([3, 1, 2.5])
     '1 to 3'
     """

@@ -94,9 +94,8 @@ class Summary:
 def median_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summary:
     """Return the median with its distribution-free interval from order statistics.
 
-    The ranks are those of the binomial(n, 1/2): the interval covers with at least `confidence`
-    whatever the distribution. With fewer than 6 values no order statistics reach 95 %; the
-    interval is then the whole line.
+    It covers with at least `confidence` whatever the distribution. With fewer than 6 values no
+    order statistics reach 95 %; the interval is then the whole line.
     """
     ordered = np.sort(np.asarray(values, dtype=float))
     n = ordered.size
@@ -148,10 +147,9 @@ def verdict(
 ) -> Verdict:
     """Hold a regenerated value against a printed one; without one the verdict is "not printed".
 
-    The printed value, give or take half a unit of its last digit, must lie within our interval
-    widened by the printed value's own sampling error. That error is taken as ours scaled to the
-    paper's replicate count, see `widening`. A printed value without sampling error has no such
-    count. Where our value rests on surrogate data nothing is to be compared.
+    The printed value, give or take half a unit of its last digit, must lie within our interval,
+    widened by the printed value's own sampling error (`widening`) unless it has none: no count.
+    Where our value rests on surrogate data nothing is to be compared.
     """
     if surrogate:
         return "surrogate"
@@ -259,12 +257,7 @@ def _by_runs(
 def in_order(results: pd.DataFrame, cells: Sequence[Cell]) -> pd.DataFrame:
     """Return the results of the cells, in the cells' order, whatever chunks they came from.
 
-    Outputs of a cell stay in the order in which they were simulated.
-
-    Raises
-    ------
-    DeniableError
-        If a cell is missing among the results or there twice.
+    Outputs of a cell stay in their order. A cell that is missing or there twice is refused.
     """
     keys = list(cells[0])
     names = list(results.columns[: list(results.columns).index("regenerated")])

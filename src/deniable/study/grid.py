@@ -13,8 +13,6 @@ Grid = Mapping[str, Sequence[Any]]
 def cells_of(grid: Grid) -> list[dict[str, Any]]:
     """Return every combination of a grid's values, the last column running fastest.
 
-    Examples
-    --------
     >>> cells_of({"p": [0.1, 0.3], "t_v": [50]})
     [{'p': 0.1, 't_v': 50}, {'p': 0.3, 't_v': 50}]
     """

@@ -77,8 +77,6 @@ def _is_number(text: Any) -> bool:
 def half_unit_of_last_digit(printed: str) -> float:
     """Return half a unit of the last printed digit.
 
-    Examples
-    --------
     >>> half_unit_of_last_digit("0.310"), half_unit_of_last_digit("94.5")
     (0.0005, 0.05)
     """

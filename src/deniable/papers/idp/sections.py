@@ -201,8 +201,6 @@ def line_at(found: Mapping[str, Any], method: str, epsilon: float, factor: float
 def in_words(text: str) -> str:
     """Return text with methods called as the page calls them.
 
-    Examples
-    --------
     >>> in_words("idp_ls over dp_um at epsilon 1, dp_rule")
     'iDP-LS over DP-UM at ε 1, threshold rule'
     """

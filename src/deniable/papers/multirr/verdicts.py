@@ -206,8 +206,6 @@ def clusters(tables: Tables) -> dict[str, Any]:
 def in_words(figure: str) -> str:
     """Return what is said of a claim with the methods' names as a reader knows them.
 
-    Examples
-    --------
     >>> in_words("rr_clusters_adjustment: 0.2, sigma = .1, T_v = 50")
     'RR-Clusters + Adjustment: 0.2, σ = .1, T_v = 50'
     """

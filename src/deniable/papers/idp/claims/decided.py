@@ -4,7 +4,6 @@ A sentence about both data sets is decided from both at once. One that says two 
 each; one that lists epsilons has one.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
@@ -132,13 +131,6 @@ def _hides_in_a_group(tables: Tables) -> Outcome:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Audited:
-    """The audit of a data set: ``idp_audit``."""
-
-    table: pd.DataFrame
-
-
 @EPSILON.claim(
     "iDP-LS and iDP-CBLS give epsilon-individual differential privacy to centroids, by composition "
     "to attributes and to the released records.",
@@ -147,8 +139,8 @@ class Audited:
     section="3",
     about="audit",
 )
-def _individual_privacy(audited: Audited) -> Readings:
-    return readings({name: partial(_as_claimed, audited.table, name) for name in READINGS})
+def _individual_privacy(audit: pd.DataFrame) -> Readings:
+    return readings({name: partial(_as_claimed, audit, name) for name in READINGS})
 
 
 def _as_claimed(table: pd.DataFrame, name: str) -> Outcome:
@@ -225,7 +217,7 @@ def claims(tables: dict[str, Tables], audit: pd.DataFrame) -> pd.DataFrame:
     }
     evidence[""] = [each for own in evidence.values() for each in own]
     evidence["audit"] = [
-        Evidence((), source_of(own), Audited(own), str(name).capitalize())
+        Evidence((), source_of(own), own, str(name).capitalize())
         for name, own in audit.groupby("dataset", sort=False)
     ]
     return by_sentence(decide_claims(CLAIMS, evidence, "reading"))

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 import pandas as pd
 
 from deniable.records import NumericMicrodata
-from deniable.study import Decide, Outcome, Pair, Row, known, some, source_of
+from deniable.study import Decide, Pair, Row, found_by, known, some, source_of
 
 KEYS = ("method", "epsilon", "domain_factor", "k")
 Key = tuple[str, float, float, int]
@@ -74,16 +74,6 @@ class Tables:
         """The k of the SSE, in order."""
         return _in_order((k for *_, k in self._errors if k), "k")
 
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The narrowest and the widest domain factor of the SSE."""
-        return _ends(self.factors, "domain factor")
-
-    @property
-    def epsilon_ends(self) -> tuple[float, float]:
-        """The smallest and the largest epsilon of the SSE."""
-        return _ends(self.epsilons, "epsilon")
-
     def every(self) -> list[tuple[float, float, int]]:
         """Return each setting at each k."""
         return [(*setting, k) for setting in self.settings for k in self.k]
@@ -108,11 +98,6 @@ class Tables:
     def forest_factors(self) -> Sequence[float]:
         """The domain factors of forests on iDP-CBLS records, in order."""
         return _in_order(self._of_forests(2), "forests on iDP-CBLS records")
-
-    @property
-    def forest_ends(self) -> tuple[float, float]:
-        """The narrowest and the widest domain factor of the forests."""
-        return _ends(self.forest_factors, "domain factor")
 
     def _of_forests(self, place: Literal[2, 3]) -> list[Any]:
         return [key[place] for key in self.measures if key[0] == "idp_cbls"]
@@ -143,7 +128,8 @@ def _in_order(values: Iterable[Number], what: str) -> Sequence[Number]:
     return found
 
 
-def _ends(values: Sequence[float], what: str) -> tuple[float, float]:
+def ends(values: Sequence[float], what: str) -> tuple[float, float]:
+    """Return the least and the most of values in order; a `LookupError` says what lacks two."""
     if len(values) < 2:
         raise LookupError(f"a second {what}")
     return values[0], values[-1]
@@ -151,13 +137,6 @@ def _ends(values: Sequence[float], what: str) -> tuple[float, float]:
 
 def readings(decide: Mapping[str, Decide]) -> Readings:
     """Return what decides a claim by reading, each with the figures of all: they are compared."""
-    found = {name: _found(each) for name, each in decide.items()}
+    found = {name: found_by(each) for name, each in decide.items()}
     said = "; ".join(f"{name}: {outcome.figure}" for name, outcome in found.items())
     return [(name, partial(replace, outcome, figure=said)) for name, outcome in found.items()]
-
-
-def _found(decide: Decide) -> Outcome:
-    try:
-        return decide()
-    except LookupError as lacking:
-        return Outcome((), f"the tables lack {lacking}")

@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 
-from deniable.papers.idp.claims.evidence import Readings, Tables
+from deniable.papers.idp.claims.evidence import Readings, Tables, ends
 from deniable.papers.idp.claims.sse import of_less_epsilon
 from deniable.study import (
     Claims,
@@ -61,7 +61,7 @@ def _forests_of_local_improve_with_k(tables: Tables) -> Outcome:
     "epsilon 1: F at the larger factor below that at the smaller, each k",
 )
 def _forests_of_local_better_in_small_domains(tables: Tables) -> Outcome:
-    narrow, wide = tables.forest_ends
+    narrow, wide = ends(tables.forest_factors, "domain factor")
     pairs = [
         (tables.measures["idp_ls", 1.0, wide, k], tables.measures["idp_ls", 1.0, narrow, k])
         for k in tables.forest_k

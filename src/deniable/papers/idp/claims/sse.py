@@ -11,7 +11,7 @@ from functools import partial
 from itertools import pairwise, product
 
 from deniable.idp import METHODS
-from deniable.papers.idp.claims.evidence import Readings, Tables, readings
+from deniable.papers.idp.claims.evidence import Readings, Tables, ends, readings
 from deniable.study import (
     MARGINS,
     Claims,
@@ -67,7 +67,7 @@ def _dp_highest(tables: Tables) -> Outcome:
     "dp at the largest and the smallest epsilon within a factor of 1.2",
 )
 def _dp_barely_falls(tables: Tables) -> Outcome:
-    low, high = tables.epsilon_ends
+    low, high = ends(tables.epsilons, "epsilon")
     pairs = [(tables.sse_of("dp", high, c), tables.sse_of("dp", low, c)) for c in tables.factors]
     return alike(some(pairs), f"dp at epsilon {high:g} over {low:g}: {ratios_of(pairs)}")
 
@@ -111,7 +111,7 @@ def _gap(tables: Tables, epsilon: float, factor: float, k: int) -> Row:
     "idp_ls / dp_um at the largest epsilon below that at the smallest, each factor, k",
 )
 def _gap_grows_with_epsilon(tables: Tables) -> Outcome:
-    low, high = tables.epsilon_ends
+    low, high = ends(tables.epsilons, "epsilon")
     every = product(tables.factors, tables.k)
     pairs = some([(_gap(tables, high, *at), _gap(tables, low, *at)) for at in every])
     highs, lows = (range_of(pair[i]["median"] for pair in pairs) for i in (0, 1))
@@ -123,7 +123,7 @@ def _gap_grows_with_epsilon(tables: Tables) -> Outcome:
     "idp_ls / dp_um at the two factors within a factor of 1.2, each epsilon, k",
 )
 def _gap_stays_proportional(tables: Tables) -> Outcome:
-    narrow, wide = tables.ends
+    narrow, wide = ends(tables.factors, "domain factor")
     every = product(tables.epsilons, tables.k)
     pairs = some([(_gap(tables, e, wide, k), _gap(tables, e, narrow, k)) for e, k in every])
     figure = f"factor {wide:g} against {narrow:g}: apart by {ratios_of(pairs)}"
@@ -135,7 +135,7 @@ def _gap_stays_proportional(tables: Tables) -> Outcome:
     "the smaller factor below the larger, each epsilon, and k where there are clusters",
 )
 def _smaller_domain_smaller_sse(tables: Tables) -> Outcome:
-    narrow, wide = tables.ends
+    narrow, wide = ends(tables.factors, "domain factor")
     every = [("dp", e, 0) for e in tables.epsilons]  # once, whatever k
     every += product(LOCAL, tables.epsilons, tables.k)
     pairs = [(tables.sse_of(m, e, narrow, k), tables.sse_of(m, e, wide, k)) for m, e, k in every]
@@ -198,7 +198,7 @@ def _cluster_based_at_less_epsilon(tables: Tables) -> Readings:
     "idp_cbls at the two factors within a factor of 1.2, each epsilon, k",
 )
 def _cluster_based_unaffected_by_domain(tables: Tables) -> Outcome:
-    narrow, wide = tables.ends
+    narrow, wide = ends(tables.factors, "domain factor")
     of = {
         e: [
             (tables.sse_of("idp_cbls", e, wide, k), tables.sse_of("idp_cbls", e, narrow, k))
