@@ -33,8 +33,7 @@ the reading or the margin), and on surrogate data, where there is none."""
 MISSING = "–"
 MINUS = "−"
 POINTS_AN_INCH = 72
-PIXELS_AN_INCH = (80, 112)
-"""How small and how large a figure may be shown."""
+PIXELS_AN_INCH = (80, 112)  # how small and how large a figure may be shown
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 

@@ -18,8 +18,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from deniable.files import written_whole
 
 Drawing = ParamSpec("Drawing")
-NARROWEST = 9.4
-"""Inches: so that a heading and the banner on surrogate data stand side by side."""
+NARROWEST = 9.4  # inches: so that a heading and the banner on surrogate data stand side by side
 INK = "#1b1f24"
 GRID = "#d9dde2"
 STYLE: dict[Any, Any] = {

@@ -21,8 +21,7 @@ COLUMNS = (
     *("claimed_epsilon", "exact_epsilon", "shipped_epsilon", "kind", "holds"),
     *("cases", "hold", "fail", "of", "shown_by", "data_source"),
 )
-RELEASE = "release "
-"""What the source of a release's rows begins with."""
+RELEASE = "release "  # what the source of a release's rows begins with
 STATED = "ε that the release states"
 NOT_STATED = "no finite ε, as the release says"
 OF_MATRICES = "ε of the matrices stated (6.3.1, 6.3.2)"

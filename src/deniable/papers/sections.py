@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -68,19 +68,17 @@ def counted(tables: Tables, paper: str) -> list[str]:
 
 def audit(tables: Tables) -> dict[str, Any]:
     """Prepare the audit, what fails first: claims of each mechanism by paper, of releases, all."""
+    privacy = tables["privacy"]
+    source = privacy["source"].where(~privacy["source"].str.startswith(RELEASE), RELEASES)
+    by_source = privacy.groupby(source, sort=False)
     return {
-        "papers": [_audited(name, part, tables) for name, part in _by_source(tables["privacy"])],
+        "papers": [_audited(str(name), part, tables) for name, part in by_source],
         "samplers": tables.get("samplers", pd.DataFrame()),
     }
 
 
-def _by_source(privacy: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    source = privacy["source"].where(~privacy["source"].str.startswith(RELEASE), RELEASES)
-    for name, part in privacy.groupby(source, sort=False):
-        yield str(name), part.sort_values("fail", key=lambda fail: fail == 0, kind="stable")
-
-
 def _audited(key: str, part: pd.DataFrame, tables: Tables) -> Row:
+    part = part.sort_values("fail", key=lambda fail: fail == 0, kind="stable")
     claims = [
         row | {"units": [_worst(of_unit) for _, of_unit in groups_of(own, "unit")]}
         for row, own in groups_of(part, "mechanism", "claim")

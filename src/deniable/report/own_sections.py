@@ -22,11 +22,9 @@ SUSPICION, EPSILONS = 0.01, (1, 2, 4, 8)
 FROZEN, AS_IT_RUNS, FIXED = "scale frozen", "as it runs", "fixed"
 """As the audit has them; the report needs to import nothing that computes."""
 SHARE = "share of the class"
-REPLICA = "paper_"
-"""What names of releases begin with that repeat a paper's setting."""
+REPLICA = "paper_"  # what names of releases begin with that repeat a paper's setting
 CERTAIN = {True: "holds", False: "fails", None: "undecided"}
-SHOWN = 12
-"""Tables of the strongest dependence that the page lists of a collection."""
+SHOWN = 12  # tables of the strongest dependence that the page lists of a collection
 DECISIONS = {
     "rejected": "each test by itself",
     "rejected_benjamini_hochberg": "Benjamini and Hochberg",

@@ -46,8 +46,7 @@ PRINTED = [name for name, table in TABLES.items() if table.compared]
 LONG = 8_000
 """Characters of what opens on request, beyond which a page leaves it to a file of its own."""
 # What opens holds nothing else that does.
-FILES = re.compile(r">results/([\w/]+\.csv)<")
-"""The files that a section names under its tables."""
+FILES = re.compile(r">results/([\w/]+\.csv)<")  # the files that a section names under its tables
 OPENING = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 
 

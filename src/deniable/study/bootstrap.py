@@ -13,8 +13,7 @@ from deniable.arrays import Counts, Floats, Positions
 How = Literal["difference", "ratio"]
 RESAMPLES = 400
 """The percentiles of that many resamples have an error of a tenth of the interval's half-width."""
-MIDDLE = 0.4, 0.6
-"""Between which shares of the answers medians of resamples are looked for first."""
+MIDDLE = 0.4, 0.6  # between which shares of the answers medians of resamples are looked for first
 
 
 def resampled_medians(

@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:  # not at run time: every job's process reads this module
     import pandas as pd
 
-WRITTEN = 2e-8
-"""Tables have 9 digits: numbers that differ by less, relatively, are the same."""
+WRITTEN = 2e-8  # tables have 9 digits: numbers that differ by less, relatively, are the same
 COMPUTED = 1e-6
 """The same for what sums and solvers compute, which differ with versions and kinds of processor."""
-DESIGNED = 1e-3
-"""The same for channels found by search, which stops where little is left to gain."""
+DESIGNED = 1e-3  # the same for channels found by search, which stops where little is left to gain
 
 
 def resolve(place: str) -> Any:
@@ -41,8 +39,7 @@ class Resources:
     memory_mb: int = 1000
 
 
-MINUTES = Resources(15, 1500)
-"""Of jobs that may take minutes, not seconds."""
+MINUTES = Resources(15, 1500)  # of jobs that may take minutes, not seconds
 
 
 @dataclass(frozen=True)

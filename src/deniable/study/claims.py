@@ -141,8 +141,7 @@ def _told(outcome: Outcome, source: str) -> tuple[Any, ...]:
     )
 
 
-Parts = list[tuple[str, Outcome, str]]
-"""Outcomes from parts of the evidence: name, outcome, source."""
+Parts = list[tuple[str, Outcome, str]]  # outcomes from parts of the evidence: name, outcome, source
 
 
 def _by_settings(claim: Claim, evidence: Iterable[Evidence]) -> dict[tuple[str, ...], Parts]:

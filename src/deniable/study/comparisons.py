@@ -76,8 +76,7 @@ class Comparison:
         )
 
 
-UNKNOWN = Comparison(0.0, math.inf)
-"""Neither supports a claim nor contradicts it."""
+UNKNOWN = Comparison(0.0, math.inf)  # neither supports a claim nor contradicts it
 
 
 @dataclass(frozen=True)

@@ -16,21 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator
 
-from deniable.display import (
-    GRID,
-    INK,
-    NARROWEST,
-    as_number,
-    gridded,
-    heading,
-    in_style,
-    legend_below,
-    line_with_band,
-    mark_key,
-    panels,
-    plain,
-    plain_ticks,
-)
+from deniable.display import plain, style
 from deniable.papers.idp import names
 
 # -- Figures 3 to 6: mean SSE and F-measures against k ---------------------------------------------
@@ -48,8 +34,8 @@ class Line:
 
     def drawn(self, markersize: float, **more: Any) -> dict[str, Any]:
         """Return it as matplotlib takes it."""
-        style = {"color": self.colour, "linestyle": self.style, "marker": self.marker or None}
-        return style | {"markersize": markersize} | more
+        look = {"color": self.colour, "linestyle": self.style, "marker": self.marker or None}
+        return look | {"markersize": markersize} | more
 
 
 _CLUSTERED = {
@@ -68,7 +54,7 @@ SSE_LINES: Mapping[str, Line] = (
     }
 )
 FOREST_LINES: Mapping[str, Line] = {
-    "original": Line(INK, "--"),
+    "original": Line(style.INK, "--"),
     "majority": Line("#9aa1a9", "--"),
     "dp_rule": Line("#009e73"),
     "dp_naive_bayes": Line("#56b4e9"),
@@ -77,7 +63,7 @@ FOREST_LINES: Mapping[str, Line] = {
 } | _CLUSTERED
 
 
-@in_style
+@style.in_style
 def errors(table: pd.DataFrame, dataset: str) -> Figure:
     """Draw the mean SSE on a data set, "census" or "wine"."""
     epsilons, factors = _values(table, "epsilon"), _values(table, "domain_factor")
@@ -92,7 +78,7 @@ def errors(table: pd.DataFrame, dataset: str) -> Figure:
     for axis in axes[:, 0]:
         axis.set_ylabel("mean SSE (log scale)")
     _legend(figure, table, SSE_LINES, names.SSE_TITLES)
-    heading(
+    style.heading(
         figure,
         f"{names.DATASETS[dataset]}: mean SSE of masked records against k",
         "in variances of an attribute: 1 is the error of everybody's mean; "
@@ -101,7 +87,7 @@ def errors(table: pd.DataFrame, dataset: str) -> Figure:
     return figure
 
 
-@in_style
+@style.in_style
 def f_measures(table: pd.DataFrame, dataset: str) -> Figure:
     """Draw the F-measures on a data set, "census" or "wine"."""
     epsilons, factors = _values(table, "epsilon"), _values(table, "domain_factor")
@@ -120,7 +106,7 @@ def f_measures(table: pd.DataFrame, dataset: str) -> Figure:
     for axis, epsilon in zip(axes[:, 0], epsilons, strict=True):
         axis.set_ylabel(f"ε = {epsilon:g}\nF-measure")
     _legend(figure, table, FOREST_LINES, names.FOREST_TITLES)
-    heading(
+    style.heading(
         figure,
         f"{names.DATASETS[dataset]}: F-measures of classifiers trained on protected records",
         f"means of {table['replicates'].max():,} runs, bands: 95 % intervals; lines without "
@@ -136,17 +122,19 @@ def _values(table: pd.DataFrame, column: str) -> list[float]:
 def _over_k(
     table: pd.DataFrame, rows: int, columns: int, width: float, height: float
 ) -> tuple[Figure, Any]:
-    """Return panels of a width and height, over k."""
+    """Return style.panels of a width and height, over k."""
     size = width * columns + 0.9, height * rows + 1.9
     around = (0.8, 0.12, 1.1, 1.15)
-    figure, axes = panels(rows, columns, size, around, (0.08, 0.22), sharex=True, sharey="row")
+    figure, axes = style.panels(
+        rows, columns, size, around, (0.08, 0.22), sharex=True, sharey="row"
+    )
     sizes = _values(table, "k")
     for axis in axes.flat:
         axis.set_xscale("log")
         ticks = [tick for tick in K_TICKS if sizes[0] <= tick <= sizes[-1]]
-        plain_ticks(axis.xaxis, ticks, as_number)
+        style.plain_ticks(axis.xaxis, ticks, style.as_number)
         axis.set_xlim(sizes[0] / 1.12, sizes[-1] * 1.12)
-        gridded(axis)
+        style.gridded(axis)
     for axis in axes[-1]:
         axis.set_xlabel("k")
     return figure, axes
@@ -163,7 +151,7 @@ def _draw(axis: Axes, part: pd.DataFrame, lines: Mapping[str, Line], value: str)
                 axis.axhspan(low, high, color=line.colour, alpha=0.10, linewidth=0)
         clustered = rows[rows["k"] != names.NOT_APPLICABLE]
         if len(clustered):
-            line_with_band(axis, clustered, "k", value, **line.drawn(3.5, linewidth=1.5))
+            style.line_with_band(axis, clustered, "k", value, **line.drawn(3.5, linewidth=1.5))
 
 
 def _legend(
@@ -175,7 +163,7 @@ def _legend(
         for method, line in lines.items()
         if method in known
     ]
-    legend_below(figure, keys, 3 if len(keys) > 8 else 4)
+    style.legend_below(figure, keys, 3 if len(keys) > 8 else 4)
 
 
 # -- the audit -------------------------------------------------------------------------------------
@@ -199,7 +187,7 @@ AUDITED_K_TICKS = (3, 10, 30, 100, 300)
 SHIFTS: Mapping[str, float] = {"dp_um": 0.94, "idp_ls": 1.0, "idp_cbls": 1.06}
 
 
-@in_style
+@style.in_style
 def claimed_and_exact(table: pd.DataFrame) -> Figure:
     """Draw by which factor units exceed the largest claimed epsilon, over k, first domain."""
     largest = table["epsilon"].max()
@@ -212,7 +200,7 @@ def claimed_and_exact(table: pd.DataFrame) -> Figure:
     ]
     finite = shown["times_claimed"][np.isfinite(shown["times_claimed"])]
     infinite = 10 ** (np.ceil(np.log10(finite.max())) + 0.7)
-    size = NARROWEST + 1.6, 2.55 * shown["dataset"].nunique() + 1.9
+    size = style.NARROWEST + 1.6, 2.55 * shown["dataset"].nunique() + 1.9
     titles, y = [title for *_, title in PANELS], "exact / claimed epsilon"
     figure, lines = _by_dataset(shown, titles, ("k", y), size, (1.0, 1.05))
     for own, line in lines:
@@ -226,11 +214,11 @@ def claimed_and_exact(table: pd.DataFrame) -> Figure:
             Line2D([], [], color=colour, marker=marker, label=label, markersize=4)
             for colour, marker, label in METHODS.values()
         ),
-        Line2D([], [], color=INK, linestyle="-", label="scale frozen (exact)"),
-        Line2D([], [], color=INK, linestyle="--", label="as it runs (at least)"),
+        Line2D([], [], color=style.INK, linestyle="-", label="scale frozen (exact)"),
+        Line2D([], [], color=style.INK, linestyle="--", label="as it runs (at least)"),
     ]
-    legend_below(figure, keys, 3)
-    heading(
+    style.legend_below(figure, keys, 3)
+    style.heading(
         figure,
         "What is claimed, and what one record's change really spends",
         f"factor over the claim at epsilon {largest:g}; clusters formed anew for each "
@@ -246,10 +234,10 @@ def _by_dataset(
     size: tuple[float, float],
     above_and_below: tuple[float, float],
 ) -> tuple[Figure, Iterator[tuple[pd.DataFrame, Any]]]:
-    """Return a line of panels for each data set, labelled at the margins, with its rows."""
+    """Return a line of style.panels for each data set, labelled at the margins, with its rows."""
     datasets = list(dict.fromkeys(table["dataset"]))
     around = (0.0, 0.0, *above_and_below)
-    figure, axes = panels(len(datasets), len(titles), size, around, (0.06, 0.2), sharey=True)
+    figure, axes = style.panels(len(datasets), len(titles), size, around, (0.06, 0.2), sharey=True)
     figure.subplots_adjust(left=0.12, right=0.985)  # shares of either figure's width
     for line, dataset in zip(axes, datasets, strict=True):
         line[0].set_ylabel(f"{dataset}\n{labels[1]}")
@@ -261,8 +249,8 @@ def _by_dataset(
 
 
 def _ratios(axis: Axes, part: pd.DataFrame, infinite: float) -> None:
-    axis.axhline(1, color=INK, linewidth=1)
-    axis.axhspan(infinite / 2.5, infinite * 2.5, color=GRID, alpha=0.6, linewidth=0)
+    axis.axhline(1, color=style.INK, linewidth=1)
+    axis.axhspan(infinite / 2.5, infinite * 2.5, color=style.GRID, alpha=0.6, linewidth=0)
     for (method, (colour, marker, _)), (reading, line) in product(
         METHODS.items(), READINGS.items()
     ):
@@ -284,7 +272,7 @@ def _ratios(axis: Axes, part: pd.DataFrame, infinite: float) -> None:
     ks = part["k"].dropna().astype(float)
     _log_scale(axis, [k for k in AUDITED_K_TICKS if k <= ks.max()] if len(ks) else [])
     powers = (10.0**power for power in range(int(np.log10(infinite)) + 1))
-    plain_ticks(
+    style.plain_ticks(
         axis.yaxis,
         [*powers, infinite],
         lambda value: "infinite" if value >= infinite * 0.99 else f"{value:,.0f}",
@@ -294,8 +282,8 @@ def _ratios(axis: Axes, part: pd.DataFrame, infinite: float) -> None:
 def _log_scale(axis: Axes, ticks: Sequence[float]) -> None:
     """Give an axis a log scale with plain numbers, and lines across at its ticks of heights."""
     axis.set_xscale("log")
-    plain_ticks(axis.xaxis, ticks, plain)
-    gridded(axis, "y", 0.5)
+    style.plain_ticks(axis.xaxis, ticks, plain)
+    style.gridded(axis, "y", 0.5)
 
 
 # -- attacks ---------------------------------------------------------------------------------------
@@ -309,12 +297,12 @@ ATTACKS: Mapping[str, str] = {
 LAPLACE = ("#1b1f24", "^", "Laplace DP")
 
 
-@in_style
+@style.in_style
 def attacks(table: pd.DataFrame) -> Figure:
     """Draw how often an intruder tells the file from a neighbour, over the claimed epsilon."""
     k = table["k"].max()
     shown = table[(table["k"] == k) | table["k"].isna()]
-    size = NARROWEST, 2.5 * table["dataset"].nunique() + 1.9
+    size = style.NARROWEST, 2.5 * table["dataset"].nunique() + 1.9
     labels = "claimed epsilon", "share of right answers"
     figure, lines = _by_dataset(shown, [*ATTACKS.values()], labels, size, (1.1, 0.95))
     for own, line in lines:
@@ -325,13 +313,13 @@ def attacks(table: pd.DataFrame) -> Figure:
                 & ((own["reading"] == kind.reading) | (own["method"] == "dp"))
             ]
             _accuracies(axis, part)
-    styles = [style for name, style in METHODS.items() if name in set(table["method"])]
+    styles = [look for name, look in METHODS.items() if name in set(table["method"])]
     keys = [
-        *(mark_key(*style) for style in (*styles, LAPLACE)),
-        Line2D([], [], color=INK, label="most that the claimed epsilon allows"),
+        *(style.mark_key(*look) for look in (*styles, LAPLACE)),
+        Line2D([], [], color=style.INK, label="most that the claimed epsilon allows"),
     ]
-    legend_below(figure, keys, 5)
-    heading(
+    style.legend_below(figure, keys, 5)
+    style.heading(
         figure,
         "Telling a file from its neighbour by one release",
         f"k = {k:g}; half of the releases are of each; 95 % intervals",
@@ -341,7 +329,7 @@ def attacks(table: pd.DataFrame) -> Figure:
 
 def _accuracies(axis: Axes, part: pd.DataFrame) -> None:
     grid = np.geomspace(0.006, 1.7, 80)
-    axis.plot(grid, 1 / (1 + np.exp(-grid)), color=INK, linewidth=1)
+    axis.plot(grid, 1 / (1 + np.exp(-grid)), color=style.INK, linewidth=1)
     styles = {"dp": LAPLACE} | dict(METHODS)
     shifts = np.geomspace(0.88, 1.14, len(styles))
     for shift, (method, (colour, marker, _)) in zip(shifts, styles.items(), strict=True):

@@ -11,8 +11,7 @@ from sklearn.tree import DecisionTreeClassifier  # type: ignore[import-untyped]
 
 from deniable.arrays import Codes, Floats
 
-TREES = 100
-"""The default of scikit-learn, as are the other parameters."""
+TREES = 100  # the default of scikit-learn, as are the other parameters
 _LARGEST_SEED = np.iinfo(np.int32).max
 
 

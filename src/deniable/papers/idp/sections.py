@@ -19,8 +19,7 @@ NEARLY_FLAT = 0.2
 SAME_AS_MAJORITY = 0.1
 """A classifier that has less than this share of the bound's F has not learned the rarer class."""
 
-Count = tuple[int, int]
-"""In how many settings something is so, and of how many."""
+Count = tuple[int, int]  # in how many settings something is so, and of how many
 NAMES = {
     name: title.split(": ")[-1] for name, title in (names.FOREST_TITLES | names.SSE_TITLES).items()
 }

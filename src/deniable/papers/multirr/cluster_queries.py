@@ -31,8 +31,7 @@ from deniable.randomized_response import Clusters, Protocol, rr_clusters
 from deniable.records import Microdata
 from deniable.study import Cell
 
-COPIES = {"adult": 1, "adult6": 6}
-"""Adult6 is Adult concatenated six times ([multirr], 6.5)."""
+COPIES = {"adult": 1, "adult6": 6}  # Adult6 is Adult concatenated six times ([multirr], 6.5)
 ATTRIBUTES_OF_A_QUERY = 2
 
 
@@ -59,34 +58,28 @@ class ClusterQueries(OfTrueRecords):
         A cell has dataset, matrix, mechanism, projection, p, t_d, t_v; attributes, if a query has
         not 2.
         """
+        protocol = self.protocol(cell)
+
+        def errors(names: tuple[str, ...], runs: int) -> Floats:
+            margins = (
+                self.estimated_margin(cell, channel, cluster, names, generator, runs)
+                for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True)
+                if not set(cluster).isdisjoint(names)
+            )
+            estimated = reduce(mul, margins)
+            true = self.true_counts(cell, names)
+            queries = random_queries(true.size, self.coverage, runs, generator)
+            shares = np.sum(estimated.reshape(runs, -1), axis=1, where=queries)
+            return relative_errors(true.sum() * shares, queries @ true.astype(float))
+
         number = cell.get("attributes", ATTRIBUTES_OF_A_QUERY)
         sets = list(combinations(self.data.domain.names, number))
-        errors = partial(self._errors, cell, self.protocol(cell), generator)
         chances = self.chances(cell, sets)
         return of_random_attributes(errors, sets, generator, replicates, chances)[:, None]
 
     def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
         """Return with which probabilities a query is about each of the sets; None: all alike."""
         return None
-
-    def _errors(
-        self,
-        cell: Cell,
-        protocol: Protocol,
-        generator: np.random.Generator,
-        names: tuple[str, ...],
-        runs: int,
-    ) -> Floats:
-        margins = (
-            self.estimated_margin(cell, channel, cluster, names, generator, runs)
-            for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True)
-            if not set(cluster).isdisjoint(names)
-        )
-        estimated = reduce(mul, margins)
-        true = self.true_counts(cell, names)
-        queries = random_queries(true.size, self.coverage, runs, generator)
-        shares = np.sum(estimated.reshape(runs, -1), axis=1, where=queries)
-        return relative_errors(true.sum() * shares, queries @ true.astype(float))
 
     def true_counts(self, cell: Cell, names: tuple[str, ...]) -> Counts:
         """Return the counts of the cells of attributes, in as many copies as the data set has."""
@@ -193,42 +186,36 @@ class ThresholdSweep:
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return (replicates, thresholds); cells: records, matrix, mechanism, projection, p."""
-        pairs = list(combinations(self.data.domain.names, ATTRIBUTES_OF_A_QUERY))
-        errors = partial(self._errors, cell, [*self.protocols(cell).values()], generator)
-        return of_random_attributes(errors, pairs, generator, replicates)
-
-    def _errors(
-        self,
-        cell: Cell,
-        protocols: Sequence[Protocol],
-        generator: np.random.Generator,
-        names: tuple[str, ...],
-        runs: int,
-    ) -> Floats:
         queries = self.queries_on(cell["records"])
-        true = queries.true_counts(cell, names)
-        asked = random_queries(true.size, self.coverage, runs, generator)
-        answers = asked @ true.astype(float)
+        protocols = [*self.protocols(cell).values()]
         channels = {
             cluster: channel
             for protocol in protocols
             for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True)
         }
 
-        @cache
-        def margin(cluster: tuple[str, ...]) -> Floats:
-            channel = channels[cluster]
-            return queries.estimated_margin(cell, channel, cluster, names, generator, runs)
+        def errors(names: tuple[str, ...], runs: int) -> Floats:
+            true = queries.true_counts(cell, names)
+            asked = random_queries(true.size, self.coverage, runs, generator)
+            answers = asked @ true.astype(float)
 
-        @cache
-        def error(touched: Clusters) -> Floats:
-            estimated = reduce(mul, map(margin, touched))
-            shares = np.sum(estimated.reshape(runs, -1), axis=1, where=asked)
-            return relative_errors(true.sum() * shares, answers)
+            @cache
+            def margin(cluster: tuple[str, ...]) -> Floats:
+                channel = channels[cluster]
+                return queries.estimated_margin(cell, channel, cluster, names, generator, runs)
 
-        # The error depends on the clusters that the query touches, on nothing else.
-        touched = [
-            tuple(cluster for cluster in protocol.clusters if not set(cluster).isdisjoint(names))
-            for protocol in protocols
-        ]
-        return np.column_stack([error(clusters) for clusters in touched])
+            @cache
+            def error(touched: Clusters) -> Floats:
+                estimated = reduce(mul, map(margin, touched))
+                shares = np.sum(estimated.reshape(runs, -1), axis=1, where=asked)
+                return relative_errors(true.sum() * shares, answers)
+
+            # The error depends on the clusters that the query touches, on nothing else.
+            touched = [
+                tuple(each for each in protocol.clusters if not set(each).isdisjoint(names))
+                for protocol in protocols
+            ]
+            return np.column_stack([error(clusters) for clusters in touched])
+
+        pairs = list(combinations(self.data.domain.names, ATTRIBUTES_OF_A_QUERY))
+        return of_random_attributes(errors, pairs, generator, replicates)

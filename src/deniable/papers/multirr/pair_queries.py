@@ -7,7 +7,6 @@ each coverage; all estimators answer the same queries from the same reports.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations, product
 from typing import Any
 
@@ -65,30 +64,27 @@ class PairQueries(OfTrueRecords):
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return errors (in records, if absolute) of runs; cells: matrix, p, projection."""
-        pairs = list(combinations(self.data.domain.names, 2))
-        errors = partial(self._errors, cell, generator)
-        return of_random_attributes(errors, pairs, generator, replicates)
 
-    def _errors(
-        self, cell: Cell, generator: np.random.Generator, pair: tuple[str, ...], runs: int
-    ) -> Floats:
-        true = self.counts(pair).reshape(-1)
-        sizes = self.data.domain.project(pair).shape
-        channel = ProductChannel(
-            tuple(rr_channel(size, cell["p"], cell["matrix"]) for size in sizes)
-        )
-        reports = channel.randomize_counts(np.broadcast_to(true, (runs, true.size)), generator)
-        queries = np.stack(
-            [random_queries(true.size, each, runs, generator) for each in self.coverages], axis=1
-        ).astype(float)
-        joints = [
-            ESTIMATORS[name](reports, channel, cell["projection"]) for name in self.estimators
-        ]
-        answers = np.stack([np.einsum("rc,rqc->rq", joint, queries) for joint in joints], axis=1)
-        estimated = true.sum() * answers
-        truth = np.asarray(np.broadcast_to((queries @ true)[:, None], estimated.shape), dtype=float)
-        errors = (absolute_errors(estimated, truth), relative_errors(estimated, truth))
-        return np.stack(errors, axis=-1).reshape(runs, -1)
+        def errors(pair: tuple[str, ...], runs: int) -> Floats:
+            true = self.counts(pair).reshape(-1)
+            sizes = self.data.domain.project(pair).shape
+            channel = ProductChannel(
+                tuple(rr_channel(size, cell["p"], cell["matrix"]) for size in sizes)
+            )
+            reports = channel.randomize_counts(np.broadcast_to(true, (runs, true.size)), generator)
+            asked = [random_queries(true.size, each, runs, generator) for each in self.coverages]
+            queries = np.stack(asked, axis=1).astype(float)
+            joints = (
+                ESTIMATORS[name](reports, channel, cell["projection"]) for name in self.estimators
+            )
+            answers = [np.einsum("rc,rqc->rq", joint, queries) for joint in joints]
+            estimated = true.sum() * np.stack(answers, axis=1)
+            truth = np.broadcast_to((queries @ true)[:, None], estimated.shape).astype(float)
+            found = (absolute_errors(estimated, truth), relative_errors(estimated, truth))
+            return np.stack(found, axis=-1).reshape(runs, -1)
+
+        pairs = list(combinations(self.data.domain.names, 2))
+        return of_random_attributes(errors, pairs, generator, replicates)
 
 
 class GainQueries(PairQueries):

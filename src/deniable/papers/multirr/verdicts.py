@@ -22,8 +22,7 @@ TREND_COLUMNS = (
     *("statistic", "degrees_of_freedom", "p_value", "p_value_without_worst"),
 )
 READING = (*CLUSTER_QUERY_KEYS[:4], VARIATION)
-AS_READ = "none"
-"""Of a reading without variation."""
+AS_READ = "none"  # of a reading without variation
 
 
 def agreement_by_reading(given: Given) -> dict[str, pd.DataFrame]:
@@ -47,12 +46,10 @@ def joint_fit(results: pd.DataFrame) -> pd.DataFrame:
     """
     printed = results.dropna(subset=["published"])
     scores = ((printed["published"] - printed["regenerated"]) / _errors(np.asarray, printed)) ** 2
-    rows = []
-    for reading, squares in scores.groupby([printed[name] for name in READING]):
-        fit = _chi_square(float(squares.sum()), len(squares))
-        rows.append(dict(zip(READING, reading, strict=True)) | fit)
-    columns = [*READING, "statistic", "degrees_of_freedom", "p_value"]
-    return pd.DataFrame(rows, columns=columns)
+    fit = scores.groupby([printed[name] for name in READING]).agg(["sum", "size"])
+    fit = fit.set_axis(["statistic", "degrees_of_freedom"], axis=1).reset_index()
+    p_values = scipy.special.chdtrc(fit["degrees_of_freedom"], fit["statistic"])
+    return fit.assign(p_value=p_values)
 
 
 def misfit(results: pd.DataFrame) -> pd.DataFrame:

@@ -33,8 +33,7 @@ EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
 THRESHOLDS = ((0.05, 0.2), (0.05, 0.5), (0.1, 0.5), (0.2, 0.5), (0.1, 0.9), (0.01, 0.5))
 MASSES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 """Of the category that takes nearly all of the prior in [pram], (3.12)."""
-PROBABILITIES = (0.3, 0.5, 0.7)
-"""To keep the true category."""
+PROBABILITIES = (0.3, 0.5, 0.7)  # to keep the true category
 
 SKEWED = [
     [0.70, 0.20, 0.05, 0.05],

@@ -84,10 +84,12 @@ def inflations(shares: Floats, epsilon: float, records: int) -> list[dict[str, A
     lazy = lazy_resampling_with_epsilon(shares, epsilon)
     sampling = float(np.trace(sampling_covariance(shares, records)))
     kept = lazy.diagonal_weight
+    # (2.4), at shares that need not be those of a whole number of records.
+    conditional = float(np.sum(shares - shares @ two_step.matrix() ** 2) / records)
     added: Mapping[str, tuple[Channel | None, float]] = {
         "randomized_response": (response, _fixed_matrix(response, shares, records)),
         "pram_given_parity": (parity, _fixed_matrix(parity, shares, records)),
-        "invariant_two_step": (two_step, _conditional(two_step, shares, records)),
+        "invariant_two_step": (two_step, conditional),
         "invariant_two_step_inverted": (two_step, _fixed_matrix(two_step, shares, records)),
         "invariant_lazy": (lazy, (1 - kept**2) * (1 - 1 / records) * sampling),
         "bound": (None, (1 - 1 / records) * sampling),
@@ -161,12 +163,6 @@ def _fixed_matrix(channel: Channel, shares: Floats, records: int) -> float:
     if channel.singular:
         return math.inf
     return float(np.trace(channel.covariance(shares, records, "file")))
-
-
-def _conditional(channel: Channel, shares: Floats, records: int) -> float:
-    """Return the trace of (2.4) at shares that need not be those of a whole number of records."""
-    P = channel.matrix()
-    return float(np.sum(shares - shares @ P**2) / records)
 
 
 def compared(given: Given) -> dict[str, pd.DataFrame]:

@@ -45,8 +45,7 @@ from deniable.study import (
 GROUPS, EPSILON = Claims(), Claims()
 _of_groups = partial(GROUPS.claim, section="1")
 FIGURES = {"census": ("idp_fig3", "idp_fig5"), "wine": ("idp_fig4", "idp_fig6")}
-TIMES = {10: ((0.01, 0.1), (0.1, 1.0)), 100: ((0.01, 1.0),)}
-"""Epsilons with so many times as much."""
+TIMES = {10: ((0.01, 0.1), (0.1, 1.0)), 100: ((0.01, 1.0),)}  # epsilons with so many times as much
 CONCLUSIONS = Claims()
 _of_conclusions = partial(CONCLUSIONS.claim, section="5")
 

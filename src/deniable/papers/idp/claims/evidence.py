@@ -11,11 +11,9 @@ from deniable.records import NumericMicrodata
 from deniable.study import Decide, Pair, Row, found_by, known, some, source_of
 
 KEYS = ("method", "epsilon", "domain_factor", "k")
-Key = tuple[str, float, float, int]
-"""Method, epsilon, domain factor, k."""
+Key = tuple[str, float, float, int]  # method, epsilon, domain factor, k
 Rows = dict[Key, Row]
-Readings = list[tuple[str, Decide]]
-"""What a claim decides under each way to read it, by name."""
+Readings = list[tuple[str, Decide]]  # what a claim decides under each way to read it, by name
 Number = TypeVar("Number", int, float)
 
 

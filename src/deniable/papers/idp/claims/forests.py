@@ -31,8 +31,7 @@ from deniable.study import (
 )
 
 TRUE_DP = ("dp_synthetic", "dp_naive_bayes", "dp_rule")
-SMALL_K = 10
-"""In the middle of what section 4.1 gives as the best k of iDP-CBLS."""
+SMALL_K = 10  # in the middle of what section 4.1 gives as the best k of iDP-CBLS
 SIMILAR_F = 0.05
 AROUND, WHOLE_PERCENT = 0.025, 0.005
 """Half the spacing of what is printed: "around 20 %" among multiples of 5 %, "3 %" among 1 %."""
@@ -183,8 +182,7 @@ def above_true_dp(
     return Outcome(tuple(comparisons), side_by_side(pairs), our_margin=True)
 
 
-SMALL_EPSILONS = Claims()
-"""Of section 1."""
+SMALL_EPSILONS = Claims()  # of section 1
 
 
 @SMALL_EPSILONS.claim(

@@ -34,10 +34,8 @@ _of_sse = partial(CLAIMS.claim, section="4.1, Figures 3 and 4")
 _of_two = partial(_of_sse, kind="equality")
 
 LOCAL = ("dp_um", "idp_ls")
-BEST_K = (5, 15)
-"""What section 4.1 gives as the best k of iDP-CBLS."""
-ORDERS = 100.0
-"""Several orders of magnitude are at least two: our reading."""
+BEST_K = (5, 15)  # what section 4.1 gives as the best k of iDP-CBLS
+ORDERS = 100.0  # several orders of magnitude are at least two: our reading
 SIMILAR_SSE = 2.0
 LESS_EPSILON = ((0.01, 1.0), (0.1, 1.0), (0.01, 0.1))
 """How a smaller and a larger epsilon whose symbols are lost may be read."""
