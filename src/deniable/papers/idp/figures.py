@@ -122,7 +122,7 @@ def _values(table: pd.DataFrame, column: str) -> list[float]:
 def _over_k(
     table: pd.DataFrame, rows: int, columns: int, width: float, height: float
 ) -> tuple[Figure, Any]:
-    """Return style.panels of a width and height, over k."""
+    """Return panels of a width and height, over k."""
     size = width * columns + 0.9, height * rows + 1.9
     around = (0.8, 0.12, 1.1, 1.15)
     figure, axes = style.panels(
@@ -234,7 +234,7 @@ def _by_dataset(
     size: tuple[float, float],
     above_and_below: tuple[float, float],
 ) -> tuple[Figure, Iterator[tuple[pd.DataFrame, Any]]]:
-    """Return a line of style.panels for each data set, labelled at the margins, with its rows."""
+    """Return a line of panels for each data set, labelled at the margins, with its rows."""
     datasets = list(dict.fromkeys(table["dataset"]))
     around = (0.0, 0.0, *above_and_below)
     figure, axes = style.panels(len(datasets), len(titles), size, around, (0.06, 0.2), sharey=True)

@@ -313,7 +313,7 @@ def _shares(
     axis.axvline(1, color=style.INK, linewidth=0.8, linestyle=":")
     style.gridded(axis, linewidth=0.5)
     axis.set_xlim(0, 1.06)
-    axis.tick_params(labelbottom=True)  # style.panels below may be missing
+    axis.tick_params(labelbottom=True)  # panels below may be missing
     axis.xaxis.set_major_locator(MaxNLocator(5))
     axis.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.0f} %"))
 
