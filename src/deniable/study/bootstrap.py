@@ -21,8 +21,7 @@ def resampled_medians(
 ) -> Floats:
     """Return the medians of each output in resamples of whole runs, shape (resamples, outputs).
 
-    Values are of each run the answers of each output, shape (runs, outputs, answers); a median is
-    the smallest answer that at least half of the resample's answers do not exceed.
+    Values have shape (runs, outputs, answers); of an even number the lower median is taken.
     """
     runs, outputs, answers = values.shape
     times = generator.multinomial(runs, np.full(runs, 1 / runs), size=resamples)
@@ -62,8 +61,7 @@ def compared_medians(
 ) -> tuple[float, float, float]:
     """Return how the medians of two outputs differ, with the ends of its percentile interval.
 
-    The first less the second, or over it, with medians of shape (outputs,) and (resamples,
-    outputs). A difference of infinite medians is no number, and may lie anywhere.
+    The first less the second, or over it; infinite medians give no number, which may lie anywhere.
     """
     first, second = pair
     of = np.subtract if how == "difference" else np.divide

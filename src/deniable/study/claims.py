@@ -212,9 +212,8 @@ def by_sentence(readings: pd.DataFrame) -> pd.DataFrame:
 
     A sentence holds, or fails, if it does under every reading, *depends on the reading* if it holds
     under one and fails under another, *on the margin* if it does so under some and is decided under
-    all others, and is else undecided. ``readings`` are counted, and those under which it ``holds``
-    and ``fails``; figure, worst comparison and p-value are those of the reading with the largest
-    p-value, the counts of comparisons are of all readings.
+    all others, and is else undecided. Figure, worst comparison and p-value are those of the reading
+    with the largest p-value; the counts of comparisons are of all ``readings``.
     """
     rows = []
     for _, part in readings.groupby("claim", sort=False):

@@ -132,8 +132,7 @@ SUMMARIES: Mapping[SummaryName, Callable[[npt.ArrayLike], Summary]] = {
 def widening(replicates: Any, published_replicates: int) -> Any:
     """Return by which factor the error of a printed value widens ours, of so many replicates.
 
-    It is taken as ours scaled to the paper's replicate count (an error shrinks with the root of the
-    count), and the two are independent: their squares add.
+    Its error is ours scaled to the paper's replicate count; being independent, they add in squares.
     """
     return np.sqrt(1 + replicates / published_replicates)
 
@@ -195,10 +194,9 @@ def compare(
 
 
 def plotted(results: pd.DataFrame, keys: Sequence[str], summary: str) -> pd.DataFrame:
-    """Return results that no printed number stands beside, as the numbers behind a figure.
+    """Return results that no printed number stands beside: keys, summary, interval, origin.
 
-    The columns: the keys, the summary under its name, ``ci_low``, ``ci_high``, ``replicates``,
-    ``data_source``, then what else names a cell, where it says anything.
+    What else names a cell comes last, where it says anything.
     """
     named = results.rename(columns={"regenerated": summary})
     first = [*keys, summary, "ci_low", "ci_high", "replicates", "data_source"]
@@ -281,9 +279,8 @@ def _as_written(value: Any) -> Any:
 def agreement(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Count verdicts group by group, and say how far apart printed and regenerated are.
 
-    The columns: `by`, then ``cells``, ``agrees``, ``differs``, ``surrogate``, ``median_ratio`` (of
-    regenerated to printed), ``typical_factor`` (exp of the mean absolute log ratio) and
-    ``rank_correlation`` (Spearman's).
+    ``median_ratio`` is of regenerated to printed, ``typical_factor`` exp of the mean absolute log
+    ratio, ``rank_correlation`` Spearman's.
     """
     rows = []
     for group, cells in results.dropna(subset=["published"]).groupby(list(by), sort=True):

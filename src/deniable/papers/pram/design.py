@@ -87,15 +87,11 @@ def design_table(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
     """Return the losses of designed channels beside those of closed forms.
 
     They are for the data's margins, without categories that no record has, at epsilons above 0, at
-    most 30.
-
-    A row for each attribute of two or more categories, epsilon and kind: ``attribute``,
-    ``categories``, ``epsilon``, ``loss``, ``requirements``, ``estimator``; the losses ``designed``,
-    ``generalized_rr`` (generalized randomized response of that epsilon), ``two_step`` (the
-    invariant two-step matrix of that epsilon); ``gain_over_generalized_rr`` and
-    ``gain_over_two_step`` (their loss divided by the designed one); ``lower_bound`` (no channel
-    that meets the requirements has less), ``optimality`` (global or local), ``exact_epsilon`` and
-    ``worst_violation`` of the designed matrix.
+    most 30: a row for each attribute of two or more categories, epsilon and kind.
+    ``generalized_rr`` and ``two_step`` (invariant) are the losses of the closed forms of that
+    epsilon, ``gain_over_...`` are these divided by the designed one; ``lower_bound``: no channel
+    that meets the requirements has less; ``optimality``: global or local; ``exact_epsilon`` and
+    ``worst_violation`` are of the designed matrix.
     """
     return pd.DataFrame(
         {"attribute": attribute, "categories": counts.size}

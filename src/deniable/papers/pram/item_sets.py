@@ -1,12 +1,10 @@
 """Item sets through product channels: what they cost as they grow ([pram], section 4).
 
-Transactions of 40 items come from a latent-class model that is drawn once from a stated seed: each
-client is of one of a few kinds, and a kind has its own probability of each item. Each item is
-randomized on its own with the same epsilon, so that the whole record has 40 times that epsilon.
-
-A run draws, for each kind, the reported patterns of the items that it likes most: one multinomial
-with the distribution of reports, which is what sampling and randomizing n records come to ([pram],
-(1.1)). Sets are drawn independently of each other; only what becomes of each is asked.
+Transactions of 40 items come from a latent-class model that is drawn once: each client is of one of
+a few kinds, and a kind has its own probability of each item. Each item is randomized on its own
+with the same epsilon, so that the whole record has 40 times that. A run draws, for each kind, the
+reported patterns of the items that it likes most: one multinomial with the distribution of reports
+((1.1)). Sets are drawn independently; only what becomes of each is asked.
 """
 
 import math

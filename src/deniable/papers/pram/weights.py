@@ -1,15 +1,14 @@
 """Weighted estimates from randomized records of a survey with unequal weights ([pram], (2.7)).
 
-The population is Adult. Records are drawn from it with replacement, more often from some
-relationships than from others, and each draw is randomized on its own:
+The population is Adult. Records are drawn from it with replacement, and randomized one by one:
 
 - ``pps``: a draw takes a person with a probability proportional to a size that depends on the
   relationship (`SIZES`);
 - ``stratified``: the six relationships are strata, each with the same number of draws.
 
-Both oversample the married, who earn more and have more education than the rest: without weights
-the estimates are of another population. Weights known to depend on a characteristic tell of it,
-whatever the channel hides; here they tell the relationship.
+Both oversample the married, who earn more and have more education: without weights the estimates
+are of another population. Weights known to depend on a characteristic tell of it, whatever the
+channel hides; here they tell the relationship.
 """
 
 from dataclasses import dataclass
@@ -42,11 +41,10 @@ class PramWeights:
         """Return what names each output of a run: target, estimator, category, measure.
 
         - ``coverage``: share of the categories whose interval holds the truth;
-        - ``variance_ratio``: estimated over true variance (of the linearized ratio for
-          ``hajek``), mean over categories, for the population;
+        - ``variance_ratio``: estimated over true variance (of the linearized ratio for ``hajek``),
+          mean over categories, for the population;
         - ``bias``: error of the estimate of a category, in proportions of the population;
-        - ``expected_bias``: what is expected of it, exactly, in every run. There is no closed form
-          for ``hajek``, a ratio.
+          ``expected_bias``: what is expected of it, exactly, but for ``hajek``, a ratio.
         """
         _, labels, _ = setting(self.data, cell["channel"])
         found = []
