@@ -118,7 +118,7 @@ def decide_claims(
             for key, outcomes in _by_settings(claim, evidence.get(claim.about, ())).items()
         }
         if not found:
-            found = {("none",) * len(settings): (nothing("no table to look at"), "none")}
+            found = {("none",) * len(settings): (Outcome((), "no table to look at"), "none")}
         for key, (outcome, source) in found.items():
             every = (*key, *("any",) * (len(settings) - len(key)))
             said = (claim.id, claim.section, claim.printed, claim.kind, *every, claim.test)
@@ -169,12 +169,7 @@ def found_by(decide: Callable[[], Found]) -> Found | Outcome:
     try:
         return decide()
     except LookupError as lacking:
-        return nothing(f"the tables lack {lacking}")
-
-
-def nothing(why: str) -> Outcome:
-    """Return the outcome of no comparison: undecided, and why."""
-    return Outcome((), why)
+        return Outcome((), f"the tables lack {lacking}")
 
 
 def together(parts: Parts) -> tuple[Outcome, str]:

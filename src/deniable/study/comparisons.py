@@ -245,8 +245,7 @@ def _above(first: Row, second: Row) -> Comparison:
 def ratio(first: Row, second: Row) -> dict[str, float]:
     """Return the ratio of two independent medians with its interval, on the log scale.
 
-    To 0 the ratio is infinite, of 0 to 0 not a number; where an interval reaches 0, that of the
-    ratio is from 0 to infinity.
+    To 0 it is infinite, of 0 to 0 not a number; an interval that reaches 0 gives 0 to infinity.
     """
     error = _above(logarithms(first), logarithms(second)).error
     if second["median"]:

@@ -36,8 +36,7 @@ RESULT_COLUMNS = (
 class Simulator(Protocol):
     """Simulates the cells of a study. One run of a cell may have several outputs.
 
-    One that has a method ``wanted`` decides from the runs of a cell, (cell, values), how many it is
-    to have in all: so many as it has ends it.
+    A method ``wanted`` may decide from the runs of a cell, (cell, values), how many it is to have.
     """
 
     def outputs(self, cell: Cell) -> Sequence[Output]:

@@ -223,23 +223,16 @@ def protection_table(
     """
     file = file_of(name, data, domain_factor)
     linked = _linked(file, data.values, k, epsilons, seed)
-    table = pd.DataFrame([*_twins(epsilons), *_certain(file, k), *linked])
+    twins = [
+        {"dataset": "none", "measure": "loss between clusters with one mean", "method": method}
+        | {"k": len(TWIN_CLUSTERS[0]), "epsilon": epsilon, "microaggregation": 0.0}
+        | {"value": told_beyond_means(method, *TWIN_CLUSTERS, TWIN_DOMAIN, epsilon)}
+        for method, epsilon in product(ATTACKED, epsilons)
+    ]
+    table = pd.DataFrame([*twins, *_certain(file, k), *linked])
     table["less_protection"] = table["value"] > table["microaggregation"]
     table = table[list(PROTECTION_COLUMNS)]
     return table.astype({"k": "Int64", "replicates": "Int64"})
-
-
-def _twins(epsilons: Sequence[float]) -> Iterator[dict[str, Any]]:
-    for method, epsilon in product(ATTACKED, epsilons):
-        yield {
-            "dataset": "none",
-            "measure": "loss between clusters with one mean",
-            "method": method,
-            "k": len(TWIN_CLUSTERS[0]),
-            "epsilon": epsilon,
-            "value": told_beyond_means(method, *TWIN_CLUSTERS, TWIN_DOMAIN, epsilon),
-            "microaggregation": 0.0,
-        }
 
 
 def _certain(file: AuditedFile, ks: Sequence[int]) -> Iterator[dict[str, Any]]:

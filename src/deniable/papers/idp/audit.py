@@ -27,11 +27,11 @@ from deniable.idp.audit import (
     certain_values,
     certificate,
 )
+from deniable.papers.idp.catalog import DATASETS, SPLIT
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise, generator_for
 from deniable.study import Given
 
-DATASETS = ("census", "wine")
 INDEPENDENTLY = "attributes released independently"
 
 
@@ -149,14 +149,9 @@ def joined(given: Given) -> dict[str, pd.DataFrame]:
     """Join what audits and attacks found on each data set, with the source of its records."""
     sources = {name: data.marks["data_source"] for name, data in given.data.items()}
     types = {"k": "Int64", "holds": "boolean"}  # of columns with missing values
-    found = {}
-    for table, part in (
-        ("idp_audit", ""),
-        ("idp_audit_clusters", "_clusters"),
-        ("idp_attacks", "_attacks"),
-        ("idp_protection", "_protection"),
-    ):
-        tables = {name: given.tables[f"{name}{part}"] for name in DATASETS}
+    found, made = {}, ("idp_audit", "idp_audit_clusters", "idp_attacks", "idp_protection")
+    for table, end in zip(made, SPLIT, strict=True):
+        tables = {name: given.tables[f"{name}{end}"] for name in DATASETS}
         typed = {
             name: each.astype({column: kind for column, kind in types.items() if column in each})
             for name, each in tables.items()

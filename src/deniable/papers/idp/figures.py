@@ -5,9 +5,8 @@ or k of 0 does not apply.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,42 +23,33 @@ from deniable.papers.idp import names
 K_TICKS = (3, 5, 10, 25, 50, 100, 200, 400)
 
 
-@dataclass(frozen=True)
-class Line:
-    """How a method is drawn: colour (safe for colour-blind readers), line, marker."""
-
-    colour: str
-    style: Literal["-", "--", ":"] = "-"
-    marker: str = ""
-
-    def drawn(self, markersize: float, **more: Any) -> dict[str, Any]:
-        """Return it as matplotlib takes it."""
-        look = {"color": self.colour, "linestyle": self.style, "marker": self.marker or None}
-        return look | {"markersize": markersize} | more
+def _line(colour: str, line: str = "-", marker: str | None = None) -> dict[str, Any]:
+    """Return how matplotlib draws a method, in a colour that is safe for colour-blind readers."""
+    return {"color": colour, "linestyle": line, "marker": marker}
 
 
 _CLUSTERED = {
-    "dp_um": Line("#e69f00", marker="s"),
-    "idp_ls": Line("#0072b2", marker="o"),
-    "idp_cbls": Line("#d55e00", marker="^"),
+    "dp_um": _line("#e69f00", marker="s"),
+    "idp_ls": _line("#0072b2", marker="o"),
+    "idp_cbls": _line("#d55e00", marker="^"),
 }
-SSE_LINES: Mapping[str, Line] = (
-    {"dp": Line("#1b1f24")}
+SSE_LINES: Mapping[str, dict[str, Any]] = (
+    {"dp": _line("#1b1f24")}
     | _CLUSTERED
     | {
-        "dp_synthetic": Line("#009e73", "--"),
-        "dp_median": Line("#009e73"),
-        "no_data": Line("#9aa1a9", "--"),
-        "least_dp": Line("#cc79a7", ":"),
+        "dp_synthetic": _line("#009e73", "--"),
+        "dp_median": _line("#009e73"),
+        "no_data": _line("#9aa1a9", "--"),
+        "least_dp": _line("#cc79a7", ":"),
     }
 )
-FOREST_LINES: Mapping[str, Line] = {
-    "original": Line(style.INK, "--"),
-    "majority": Line("#9aa1a9", "--"),
-    "dp_rule": Line("#009e73"),
-    "dp_naive_bayes": Line("#56b4e9"),
-    "dp_synthetic": Line("#009e73", ":"),
-    "dp": Line("#cc79a7"),
+FOREST_LINES: Mapping[str, dict[str, Any]] = {
+    "original": _line(style.INK, "--"),
+    "majority": _line("#9aa1a9", "--"),
+    "dp_rule": _line("#009e73"),
+    "dp_naive_bayes": _line("#56b4e9"),
+    "dp_synthetic": _line("#009e73", ":"),
+    "dp": _line("#cc79a7"),
 } | _CLUSTERED
 
 
@@ -140,26 +130,29 @@ def _over_k(
     return figure, axes
 
 
-def _draw(axis: Axes, part: pd.DataFrame, lines: Mapping[str, Line], value: str) -> None:
+def _draw(axis: Axes, part: pd.DataFrame, lines: Mapping[str, dict[str, Any]], value: str) -> None:
     for method, line in lines.items():
         rows = part[part["method"] == method]
         flat = rows[rows["k"] == names.NOT_APPLICABLE]
         if len(flat):
             height, low, high = flat[[value, "ci_low", "ci_high"]].iloc[0].tolist()
-            axis.axhline(height, color=line.colour, linestyle=line.style, linewidth=1.5)
+            axis.axhline(height, **line, linewidth=1.5)
             if np.isfinite(low) and np.isfinite(high) and low < high:
-                axis.axhspan(low, high, color=line.colour, alpha=0.10, linewidth=0)
+                axis.axhspan(low, high, color=line["color"], alpha=0.10, linewidth=0)
         clustered = rows[rows["k"] != names.NOT_APPLICABLE]
         if len(clustered):
-            style.line_with_band(axis, clustered, "k", value, **line.drawn(3.5, linewidth=1.5))
+            style.line_with_band(axis, clustered, "k", value, markersize=3.5, linewidth=1.5, **line)
 
 
 def _legend(
-    figure: Figure, table: pd.DataFrame, lines: Mapping[str, Line], titles: Mapping[str, str]
+    figure: Figure,
+    table: pd.DataFrame,
+    lines: Mapping[str, dict[str, Any]],
+    titles: Mapping[str, str],
 ) -> None:
     known = set(table["method"])
     keys = [
-        Line2D([], [], label=titles[method], **line.drawn(4, linewidth=1.8))
+        Line2D([], [], label=titles[method], **line, markersize=4, linewidth=1.8)
         for method, line in lines.items()
         if method in known
     ]

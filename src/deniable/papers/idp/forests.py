@@ -81,7 +81,7 @@ class IdpForests:
         return np.stack(runs)
 
     def _reference(self, method: str, generator: np.random.Generator) -> Floats:
-        training, test = self._parts
+        training, test = self._split
         if method == "majority":
             return majority_f_measures(training.labels, test.labels, len(self.data.classes))
         return self._forest(training.values, int(generator.integers(2**31)))
@@ -108,17 +108,18 @@ class IdpForests:
         self, method: str, k: int, upper: Floats, epsilon: float, generator: np.random.Generator
     ) -> Floats:
         """Return the training records as they are released."""
+        known, _ = self._split
         if method == "dp_synthetic":
             tables = self._histograms(slice(None), upper, epsilon, generator)
-            return tables.synthesize(self._training.labels, generator)
+            return tables.synthesize(known.labels, generator)
         found = masking(cast(Method, method), self._ranking, k, upper, epsilon)
-        return np.asarray(found.mask(SeededNoise(generator))[0][: len(self._training)])
+        return np.asarray(found.mask(SeededNoise(generator))[0][: len(known)])
 
     def _classified(
         self, method: str, upper: Floats, epsilon: float, generator: np.random.Generator
     ) -> Codes:
         """Return the classes that a classifier with true DP predicts."""
-        training, test = self._parts
+        training, test = self._split
         if method == "dp_rule":
             rule = threshold_rule(training.values, training.labels, upper, epsilon, generator)
             return rule.predict(test.values)
@@ -134,28 +135,21 @@ class IdpForests:
         generator: np.random.Generator,
     ) -> NoisyHistograms:
         """Return noisy histograms of some attributes of the training records, by class."""
-        training, bins = self._training, bins_of_domain(upper, self.data.values)
+        (training, _), bins = self._split, bins_of_domain(upper, self.data.values)
         records = training.values[:, columns], training.labels, len(self.data.classes)
         noise = SeededNoise(generator)
         return noisy_histograms(*records, upper[columns], bins=bins, epsilon=epsilon, noise=noise)
 
     def _forest(self, training: Floats, seed: int) -> Floats:
-        known = self._training.labels
-        return self._measured(forest_predictions(training, known, self._test.values, seed))
+        known, test = self._split
+        return self._measured(forest_predictions(training, known.labels, test.values, seed))
 
     def _measured(self, predicted: Codes) -> Floats:
-        return f_measures(self._test.labels, predicted, len(self.data.classes))
-
-    @property
-    def _training(self) -> NumericMicrodata:
-        return self._parts[0]
-
-    @property
-    def _test(self) -> NumericMicrodata:
-        return self._parts[1]
+        _, test = self._split
+        return f_measures(test.labels, predicted, len(self.data.classes))
 
     @cached_property
-    def _parts(self) -> tuple[NumericMicrodata, NumericMicrodata]:
+    def _split(self) -> tuple[NumericMicrodata, NumericMicrodata]:
         if len(self.data.classes) != 2:
             raise DeniableError(
                 f"the records have {len(self.data.classes)} classes; these studies need two"

@@ -57,9 +57,18 @@ class IdpSse:
         """Return mean SSEs, shape (replicates, k); cells: method, epsilon, domain_factor."""
         method, epsilon = str(cell["method"]), float(cell["epsilon"])
         upper = domain_bounds(self.data.values, float(cell["domain_factor"]))
+        drawn = {"dp_median": self._medians, "dp_synthetic": self._synthetic}
+        if method in drawn:
+            once = drawn[method](upper, epsilon, generator, replicates)
+            return np.repeat(once[:, None], len(self.k), axis=1)
         if method in SSE_COMPETITORS:
-            simulated = self._competitor(method, upper, epsilon, generator, replicates)
-            return np.repeat(simulated[:, None], len(self.k), axis=1)
+            nothing = np.zeros_like(self.data.values)
+            known = (
+                mean_sse(self.data.values, nothing)
+                if method == "no_data"
+                else least_dp_sse(self.data, epsilon)
+            )
+            return np.full((replicates, len(self.k)), float(known))
         sizes = self.k[:1] if method == "dp" else self.k
         maskings = (self.masking(method, k, upper, epsilon) for k in sizes)
         columns = [self._runs(found, generator, replicates) for found in maskings]
@@ -88,26 +97,6 @@ class IdpSse:
         parts = (min(at_once, replicates - start) for start in range(0, replicates, at_once))
         drawn = (found.noisy_centroids(noise, runs) for runs in parts)
         return np.concatenate([masking_sse(found, each, self.variances) for each in drawn])
-
-    def _competitor(
-        self,
-        method: str,
-        upper: Floats,
-        epsilon: float,
-        generator: np.random.Generator,
-        replicates: int,
-    ) -> Floats:
-        if method == "dp_median":
-            return self._medians(upper, epsilon, generator, replicates)
-        if method == "dp_synthetic":
-            return self._synthetic(upper, epsilon, generator, replicates)
-        values = self.data.values
-        found = (
-            mean_sse(values, np.zeros_like(values))
-            if method == "no_data"
-            else least_dp_sse(self.data, epsilon)
-        )
-        return np.full(replicates, float(found))
 
     def _medians(
         self, upper: Floats, epsilon: float, generator: np.random.Generator, replicates: int
@@ -148,14 +137,12 @@ def least_dp_sse(data: NumericMicrodata, epsilon: float) -> float:
     *Proof.* Deal out an attribute's values among the records of each (public) class at random. To
     exchange the values of two records takes two changes of a record, so what is released is at most
     exp(2 epsilon_j) times as likely under one dealing as under the other. Given the release, each
-    value of a record so keeps at least exp(-2 epsilon_j) times the probability that it had before,
-    and so does its squared distance from any guess, whose expectation was at least the variance
-    within the class. A method that does not look at the records' order or at other attributes, as
-    all here, has the same expected SSE for every dealing. Releases that are drawn independently
-    spend epsilon = sum of epsilon_j together; the bound takes the split that suits it best, with
-    V_j the variance within classes in units of s_j^2:
-
-        the least of mean over j of V_j exp(-2 epsilon_j).
+    value of a record so keeps at least exp(-2 epsilon_j) times its probability, and so does its
+    squared distance from any guess, whose expectation was at least the variance within the class. A
+    method that is blind to order and other attributes has the same expected SSE for every dealing.
+    Independent releases spend epsilon = sum of epsilon_j together; the bound takes the split that
+    suits it best, with V_j the variance within classes in units of s_j^2: the least of mean over j
+    of V_j exp(-2 epsilon_j).
     """
     within = sum(
         int(np.sum(data.labels == code)) * data.values[data.labels == code].var(axis=0)

@@ -1,9 +1,8 @@
 """What channels designed by optimization gain over closed forms, on a data set's attributes.
 
-All channels of a row have the same bound on their exact epsilon, and meet the same requirements; a
+All channels of a row have the same bound on their exact epsilon and meet the same requirements; a
 closed form that cannot is left out. Losses are those of one record: variances without that of
-sampling (the target "file"), or shares and costs of a record. They depend on nothing random, and
-the search for a design has a seed of its own: the same data give the same table.
+sampling (the target "file"), or shares and costs. The search for a design has a seed of its own.
 """
 
 from collections.abc import Sequence

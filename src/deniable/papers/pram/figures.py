@@ -140,8 +140,11 @@ def invariant(table: pd.DataFrame) -> Figure:
     for method, called in methods.items():
         for attribute in attributes:
             part = shares[(shares["method"] == method) & (shares["attribute"] == attribute)]
-            for axis, measure in zip(axes, ("claimed_to_true", "coverage"), strict=True):
-                _claimed(axis, part[part["measure"] == measure], len(labels))
+            for claim, (colour, marker) in CLAIMS.items():
+                own, mark = part[part["claim"] == claim], {"color": colour, "markersize": 5}
+                for axis, measure in zip(axes, ("claimed_to_true", "coverage"), strict=True):
+                    means = own["mean"][own["measure"] == measure]
+                    axis.plot(means, [len(labels)] * len(means), marker, **mark)
             labels.append(f"{attribute}  ({called})")
     axes[0].set_xscale("log")
     style.plain_ticks(axes[0].xaxis, RATIO_TICKS, style.as_number)
@@ -172,12 +175,6 @@ def _nominal(axis: Axes) -> None:
     axis.axvspan(*names.WITHIN, color=style.GRID, alpha=0.55, linewidth=0)
     axis.axvline(0.95, color=style.INK, linewidth=0.8, linestyle=":")
     axis.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-
-
-def _claimed(axis: Axes, part: pd.DataFrame, height: int) -> None:
-    for claim, (colour, marker) in CLAIMS.items():
-        rows = part[part["claim"] == claim]
-        axis.plot(rows["mean"], [height] * len(rows), marker, color=colour, markersize=5)
 
 
 @style.in_style

@@ -156,8 +156,7 @@ class Design:
     def expected(self, estimator: str) -> Floats:
         """Return the expected estimates of the population, whatever the channel: it adds no bias.
 
-        Of ``horvitz_thompson`` they are the truth, as weights are inverse to expected draws; of
-        ``unweighted`` that of another population.
+        Of ``horvitz_thompson`` that is the truth, of ``unweighted`` that of another population.
         """
         if estimator == "horvitz_thompson":
             return self.proportions

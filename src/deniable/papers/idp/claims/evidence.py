@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Literal, TypeVar
+from typing import TypeVar
 
 import pandas as pd
 
@@ -14,6 +14,7 @@ KEYS = ("method", "epsilon", "domain_factor", "k")
 Key = tuple[str, float, float, int]  # method, epsilon, domain factor, k
 Rows = dict[Key, Row]
 Readings = list[tuple[str, Decide]]  # what a claim decides under each way to read it, by name
+CLUSTER_FORESTS = "forests on iDP-CBLS records"
 Number = TypeVar("Number", int, float)
 
 
@@ -90,15 +91,16 @@ class Tables:
     @property
     def forest_k(self) -> Sequence[int]:
         """The k of forests on iDP-CBLS records, in order."""
-        return _in_order(self._of_forests(3), "forests on iDP-CBLS records")
+        return _in_order(
+            (k for method, *_, k in self.measures if method == "idp_cbls"), CLUSTER_FORESTS
+        )
 
     @property
     def forest_factors(self) -> Sequence[float]:
         """The domain factors of forests on iDP-CBLS records, in order."""
-        return _in_order(self._of_forests(2), "forests on iDP-CBLS records")
-
-    def _of_forests(self, place: Literal[2, 3]) -> list[Any]:
-        return [key[place] for key in self.measures if key[0] == "idp_cbls"]
+        return _in_order(
+            (factor for m, _, factor, _ in self.measures if m == "idp_cbls"), CLUSTER_FORESTS
+        )
 
     def bound(self) -> Row:
         """Return the mean F of forests on the original records."""

@@ -173,8 +173,7 @@ def figure_3(table: pd.DataFrame, best: str) -> Figure:
 def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
     """Draw when the joint distribution of a pair beats the product of its margins.
 
-    Above, relative error over p at three coverages, with the paper's best method at each p of
-    Figure 3; below, who wins at each p and coverage. Of several matrices the first is drawn.
+    Above, relative error over p at three coverages, with the paper's best method; below, who wins.
     """
     table = first_of(table, "matrix")
     relative = table[table["measure"] == "relative_error"]
@@ -186,7 +185,10 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
         axis = figure.add_subplot(grid[0, number])
         part = relative[relative["sigma"] == sigma]
         _lines(axis, part, "estimator", "p", 1.4)
-        _paper_best(axis, methods[methods["sigma"] == sigma])
+        for mechanism, (marker, _) in PAPER_BEST.items():
+            own = methods[(methods["sigma"] == sigma) & (methods["mechanism"] == mechanism)]
+            best = own.groupby("p")["median"].min()
+            axis.plot(best.index, best, marker, color=style.INK, markersize=7, zorder=5)
         _percent_scale(axis)
         axis.margins(x=0.08)
         axis.set_title(f"coverage $\\sigma$ = {sigma:g}", fontsize=10)
@@ -205,15 +207,6 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
     )
     figure.subplots_adjust(left=0.075, right=0.99, top=0.88, bottom=0.17, hspace=0.33, wspace=0.16)
     return figure
-
-
-def _paper_best(axis: Axes, methods: pd.DataFrame) -> None:
-    """Mark the lowest median among the paper's methods at each p, for either cluster mechanism."""
-    for mechanism, (marker, _) in PAPER_BEST.items():
-        best = methods[methods["mechanism"] == mechanism].groupby("p")["median"].min()
-        axis.plot(
-            best.index, best, marker=marker, color=style.INK, markersize=7, zorder=5, linestyle=""
-        )
 
 
 def _winners(axis: Axes, relative: pd.DataFrame, named: Sequence[str]) -> None:

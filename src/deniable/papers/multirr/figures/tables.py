@@ -28,8 +28,7 @@ SWEEP_TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0]
 def printed_against_regenerated(table: pd.DataFrame, title: str) -> Figure:
     """Draw a table of relative errors: a panel for each p, T_v across, T_d side by side.
 
-    Printed values are diamonds; regenerated medians have their 95 % intervals and are filled where
-    the verdict is "agrees", hollow otherwise.
+    Printed values are diamonds; regenerated medians, with intervals, are filled where they agree.
     """
     probabilities = sorted(table["p"].unique())
     size = (2.6 * len(probabilities) + 1.2, 4.9)
@@ -90,8 +89,8 @@ def _cells(axis: Axes, cells: pd.DataFrame) -> None:
 def thresholds(table: pd.DataFrame) -> Figure:
     """Draw a field of cells, p by T_v, for each number of records (columns) and T_d (rows).
 
-    A dot marks the best T_v for a p, and every other one whose interval meets that one's. Of
-    several matrices, mechanisms or projections the table's first is drawn.
+    Dots mark the best T_v for a p, and those whose intervals meet it; of several readings, the
+    first.
     """
     settings = ("matrix", "mechanism", "projection")
     drawn = first_of(table, *settings)
