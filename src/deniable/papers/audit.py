@@ -6,6 +6,7 @@ one kind. A row is a claim about a unit at a setting that the claim names. What 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -184,17 +185,13 @@ def _of_matrix(table: pd.DataFrame, exact: str = "exact_epsilon") -> Cases:
     }
 
 
-def _whole_file(column: str, matrix: str) -> Callable[[pd.DataFrame], Cases]:
-    """Return what reads invariant matrices as what they are made of: the file ([pram], 2)."""
-
-    def read(table: pd.DataFrame) -> Cases:
-        return _of_matrix(table, column) | {
-            "mechanism": table["mechanism"],
-            "claim": f"ε of the matrix, taken for the file's, {matrix}",
-            "unit": "record of the file that the matrix is made of",
-        }
-
-    return read
+def _whole_file(column: str, matrix: str, table: pd.DataFrame) -> Cases:
+    """Read invariant matrices as what they are made of: the file ([pram], 2)."""
+    return _of_matrix(table, column) | {
+        "mechanism": table["mechanism"],
+        "claim": f"ε of the matrix, taken for the file's, {matrix}",
+        "unit": "record of the file that the matrix is made of",
+    }
 
 
 def _posteriors(table: pd.DataFrame) -> Cases:
@@ -214,27 +211,20 @@ def _posteriors(table: pd.DataFrame) -> Cases:
     }
 
 
-def _theorem(composed: bool) -> Callable[[pd.DataFrame], Cases]:
-    """Return what reads Theorem 4.1 ([rrba]): of the protocol, or counted once an answer."""
+def _theorem(table: pd.DataFrame, composed: bool = False) -> Cases:
+    """Read Theorem 4.1 ([rrba]): of the protocol, or counted once an answer."""
     ending = "_composed" if composed else ""
-
-    def read(table: pd.DataFrame) -> Cases:
-        several = table["answers"] > 1
-        settings = _said(table, p="p = {:g}", table="table {}", floor="w = {:g}")
-        tables = _said(table, dataset="{}", cells="{} cells", answers="{} answers")
-        return {
-            "mechanism": "rrba",
-            "claim": f"{THEOREM}, counted once an answer" if composed else THEOREM,
-            "setting": settings,
-            "unit": table["unit"],
-            "claimed_epsilon": table[f"claimed{ending}"],
-            "exact_epsilon": table["exact"],
-            "holds": table[f"holds{ending}"],
-            "of": tables,
-            "where": several if composed else True,
-        }
-
-    return read
+    return {
+        "mechanism": "rrba",
+        "claim": f"{THEOREM}, counted once an answer" if composed else THEOREM,
+        "setting": _said(table, p="p = {:g}", table="table {}", floor="w = {:g}"),
+        "unit": table["unit"],
+        "claimed_epsilon": table[f"claimed{ending}"],
+        "exact_epsilon": table["exact"],
+        "holds": table[f"holds{ending}"],
+        "of": _said(table, dataset="{}", cells="{} cells", answers="{} answers"),
+        "where": table["answers"] > 1 if composed else True,
+    }
 
 
 def _individual(table: pd.DataFrame) -> Cases:
@@ -280,12 +270,12 @@ READERS: Sequence[tuple[str, str, Callable[[pd.DataFrame], Cases]]] = (
     ("multirr", "multirr_waiver", _waiver),
     ("pram", "pram_variance", _matrices),
     ("pram", "pram_design", _designed),
-    ("pram", "pram_whole_file", _whole_file("whole_file_epsilon", "kept secret")),
-    ("pram", "pram_whole_file", _whole_file("published_epsilon", "published")),
+    ("pram", "pram_whole_file", partial(_whole_file, "whole_file_epsilon", "kept secret")),
+    ("pram", "pram_whole_file", partial(_whole_file, "published_epsilon", "published")),
     ("pram", "pram_worst_sets", _posteriors),
     ("idp", "idp_audit", _individual),
-    ("rrba", "rrba_epsilon", _theorem(composed=False)),
-    ("rrba", "rrba_epsilon", _theorem(composed=True)),
+    ("rrba", "rrba_epsilon", _theorem),
+    ("rrba", "rrba_epsilon", partial(_theorem, composed=True)),
 )
 """The papers' tables of claims, by key, and how each is read."""
 
