@@ -141,7 +141,7 @@ def line_with_band(axis: Axes, table: pd.DataFrame, x: str, y: str, **style: Any
 
 
 def mark_surrogate(figure: Figure, table: pd.DataFrame) -> None:
-    """Put the banner on a figure if a row of its table comes of surrogate data, if of any data."""
+    """Put the banner on a figure if its table has rows of surrogate data; it may be of no data."""
     if "data_source" in table and (table["data_source"] == "surrogate").any():
         figure.text(
             0.99,

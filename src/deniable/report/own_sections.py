@@ -196,7 +196,7 @@ def _numeric(files: ReleaseFiles) -> Row:
 
 
 def _worst(audit: pd.DataFrame, units: Sequence[str], reading: str | None = None) -> Row | None:
-    """Return the largest multiple of what is claimed, clusters formed anew, and what it breaks."""
+    """Return the largest multiple of what is claimed, clusters formed anew, and the verdict."""
     chosen = audit["unit"].isin(units) & (audit["clusters"] != FIXED)
     if reading is not None:
         chosen &= audit["reading"] == reading

@@ -193,7 +193,7 @@ class Analysis:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure."""
+    """A figure, drawn from tables."""
 
     id: str  # of the files under results/figures
     draw: str  # a function of its tables that returns a matplotlib Figure

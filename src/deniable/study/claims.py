@@ -1,6 +1,6 @@
 """Claims made in words, each beside the test that decides it (`deniable.study.comparisons`)."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import nan
@@ -148,20 +148,16 @@ def _by_settings(claim: Claim, evidence: Iterable[Evidence]) -> dict[tuple[str, 
     """Return what a test finds, by settings and reading."""
     found: dict[tuple[str, ...], Parts] = {}
     for each in evidence:
-        for reading, outcome in _outcomes(claim.decide, each.given):
+        tested = found_by(partial(claim.decide, each.given))
+        readings: dict[tuple[str, ...], Outcome] = (
+            {(): tested}
+            if isinstance(tested, Outcome)
+            else {(name,): found_by(decide) for name, decide in tested}
+        )
+        for reading, outcome in readings.items():
             parts = found.setdefault((*each.settings, *reading), [])
             parts.append((each.part, outcome, each.source))
     return found
-
-
-def _outcomes(test: Test, given: Any) -> Iterator[tuple[tuple[str, ...], Outcome]]:
-    """Yield what a test finds, by reading if it has several."""
-    found = found_by(partial(test, given))
-    if isinstance(found, Outcome):
-        yield (), found
-        return
-    for name, decide in found:
-        yield (name,), found_by(decide)
 
 
 def found_by(decide: Callable[[], Found]) -> Found | Outcome:

@@ -85,7 +85,7 @@ class _Reports:
 
 @dataclass(frozen=True, eq=False)
 class AdjustedQueries(OfTrueRecords):
-    """Simulates cells of Figure 3, on the true records, by coverages and keys of `PROJECTIONS`."""
+    """Simulates cells of Figure 3 on the true records, at coverages (sigma) and `PROJECTIONS`."""
 
     data: Microdata
     coverages: tuple[float, ...]
@@ -118,7 +118,10 @@ class AdjustedQueries(OfTrueRecords):
         return found
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return (replicates, outputs, pairs); cells: matrix, mechanism, t_v, t_d, p."""
+        """Return the outputs of each run, shape (replicates, outputs, pairs).
+
+        A cell has matrix, mechanism, t_v, t_d, p.
+        """
         domain, p, matrix = self.data.domain, cell["p"], cell["matrix"]
         alone = rr_independent(domain, p, matrix)
         grouped = rr_clusters(domain, self.clusters(cell), p, matrix, cell["mechanism"])

@@ -37,7 +37,7 @@ ATTRIBUTES_OF_A_QUERY = 2
 
 @dataclass(frozen=True, eq=False)
 class ClusterQueries(OfTrueRecords):
-    """Simulates cells of Tables 1 and 2, on the true records; queries ask for a share of cells."""
+    """Simulates cells of Tables 1 and 2, on the true records of Adult; the coverage is sigma."""
 
     data: Microdata
     coverage: float
@@ -185,7 +185,10 @@ class ThresholdSweep:
         ]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return (replicates, thresholds); cells: records, matrix, mechanism, projection, p."""
+        """Return the relative error of each run's query, shape (replicates, thresholds).
+
+        A cell has records, matrix, mechanism, projection, p.
+        """
         queries = self.queries_on(cell["records"])
         protocols = [*self.protocols(cell).values()]
         channels = {

@@ -63,7 +63,10 @@ class PairQueries(OfTrueRecords):
         ]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return errors (in records, if absolute) of runs; cells: matrix, p, projection."""
+        """Return the errors of each run, absolute ones in records, shape (replicates, outputs).
+
+        A cell has matrix, p, projection (of the margins of ``rr_independent``).
+        """
 
         def errors(pair: tuple[str, ...], runs: int) -> Floats:
             true = self.counts(pair).reshape(-1)

@@ -53,7 +53,7 @@ def joint_fit(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def misfit(results: pd.DataFrame) -> pd.DataFrame:
-    """Say how far a reading misses printed numbers, as geometric mean ratios by p and T_v."""
+    """Say how far a reading misses printed numbers: geometric mean ratios, by p and T_v."""
     printed = results.dropna(subset=["published"])
     logs = np.log(printed["regenerated"] / printed["published"])
     keys = [*READING, "p", "t_v"]

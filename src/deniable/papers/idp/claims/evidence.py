@@ -45,7 +45,7 @@ class Tables:
 
     @cached_property
     def measures(self) -> Rows:
-        """The mean F over the classes; errors of the two, of the same forests, add."""
+        """The mean of the F-measures over the classes, whose errors add: they share forests."""
         values = ["f_measure", "ci_low", "ci_high"]
         return _rows(self.forests.groupby(list(KEYS))[values].mean().reset_index())
 
@@ -129,7 +129,7 @@ def _in_order(values: Iterable[Number], what: str) -> Sequence[Number]:
 
 
 def ends(values: Sequence[float], what: str) -> tuple[float, float]:
-    """Return the least and the most of values in order; a `LookupError` says what lacks two."""
+    """Return the first and the last of ordered values; a `LookupError` says that one lacks."""
     if len(values) < 2:
         raise LookupError(f"a second {what}")
     return values[0], values[-1]

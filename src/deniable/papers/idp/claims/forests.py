@@ -169,7 +169,10 @@ def side_by_side(pairs: Sequence[Pair]) -> str:
 def above_true_dp(
     tables: Tables, epsilons: Sequence[tuple[float, float]], margin: float
 ) -> Outcome:
-    """Test that the best F of iDP-CBLS is above true DP's by our margin, each at its epsilon."""
+    """Test that the best F of iDP-CBLS is above that of true DP by a margin of ours.
+
+    A margin below 0: that it is not so far below. Each has its epsilon.
+    """
     pairs = [
         (tables.best(["idp_cbls"], own, factor), tables.best(TRUE_DP, other, factor))
         for (own, other), factor in product(epsilons, tables.forest_factors)
