@@ -115,21 +115,29 @@ ANALYSES = (
         resources=MINUTES,
     ),
 )
-FIGURES = tuple(
-    Figure(f"pram_{name}", f".figures:{name}", shows, tuple(tables))
-    for name, shows, *tables in (
-        ("coverage", "How often intervals of estimates hold the truth, by channel"),
-        ("variance", "Variance inflation of randomized response and invariant PRAM over epsilon"),
-        ("invariant", "Variances claimed for invariant PRAM over true ones, and coverage"),
-        ("joint_loss", "Dependence of pairs whose attributes are made invariant, over epsilon"),
-        (
-            "breaches",
-            "Bounds on what a report can tell, and priors that come close to them",
-            *("pram_breach_bounds", "pram_approach"),
-        ),
-        ("design", "Losses of designed channels beside generalized RR and two steps, over epsilon"),
-        ("channels", "Designed channels as heat maps, true categories by reported ones"),
-    )
+FIGURES = (
+    *(
+        Figure(f"pram_{name}", f".figures:{name}", shows, tuple(tables))
+        for name, shows, *tables in (
+            ("coverage", "How often intervals of estimates hold the truth, by channel"),
+            (
+                "variance",
+                "Variance inflation of randomized response and invariant PRAM over epsilon",
+            ),
+            ("invariant", "Variances claimed for invariant PRAM over true ones, and coverage"),
+            ("joint_loss", "Dependence of pairs whose attributes are made invariant, over epsilon"),
+            (
+                "breaches",
+                "Bounds on what a report can tell, and priors that come close to them",
+                *("pram_breach_bounds", "pram_approach"),
+            ),
+            (
+                "design",
+                "Losses of designed channels beside generalized RR and two steps, over epsilon",
+            ),
+            ("channels", "Designed channels as heat maps, true categories by reported ones"),
+        )
+    ),
 )
 
 
