@@ -24,7 +24,7 @@ from deniable.study.engine import (
     simulate_chunk,
     verdict,
 )
-from deniable.study.grid import Cell, cells_of
+from deniable.study.grid import Cell, cells_of_grids
 
 # -- medians ---------------------------------------------------------------------------------------
 
@@ -241,7 +241,7 @@ def test_results_depend_neither_on_chunks_nor_on_the_order_of_cells(chunks: int)
         simulate_chunk(draws, "s", [turned], chunk=i, chunks=chunks, **setting)
         for i in reversed(range(chunks))
     ]
-    pd.testing.assert_frame_equal(in_order(pd.concat(parts), cells_of(grid)), whole)
+    pd.testing.assert_frame_equal(in_order(pd.concat(parts), cells_of_grids([grid])), whole)
 
 
 def test_each_output_of_a_run_is_a_row_under_its_name() -> None:
@@ -250,7 +250,7 @@ def test_each_output_of_a_run_is_a_row_under_its_name() -> None:
     parts = [
         simulate_chunk(Draws("a", "b"), "s", [grid], chunk=i, chunks=2, **setting) for i in (1, 0)
     ]
-    rows = in_order(pd.concat(parts), cells_of(grid))
+    rows = in_order(pd.concat(parts), cells_of_grids([grid]))
     assert rows[["p", "method"]].values.tolist() == [[0.3, "a"], [0.3, "b"], [0.1, "a"], [0.1, "b"]]
     values = replicate(Draws("a", "b"), 7, "s", {"p": 0.1}, replicates=9, block=4)
     assert values.shape == (9, 2)
@@ -308,7 +308,7 @@ def test_a_stream_does_not_depend_on_the_order_of_its_key() -> None:
 
 
 def test_a_cell_that_is_missing_or_there_twice_is_named() -> None:
-    cells = cells_of({"p": [0.1, 0.3]})
+    cells = cells_of_grids([{"p": [0.1, 0.3]}])
     rows = pd.DataFrame({"p": [0.3, 0.1], "regenerated": [3.0, 1.0]})
     assert in_order(rows, cells)["regenerated"].tolist() == [1.0, 3.0]
     with pytest.raises(DeniableError, match=r"lack the cell \(0\.1,\); delete results/studies"):
@@ -328,7 +328,7 @@ def test_settings_with_many_digits_survive_the_file(tmp_path: Any) -> None:
         draws, "s", [grid], chunk=0, chunks=1, replicates=7, block=7, root_seed=1
     )
     write_table(tmp_path / "t.csv", whole)
-    ordered = in_order(pd.read_csv(tmp_path / "t.csv"), cells_of(grid))
+    ordered = in_order(pd.read_csv(tmp_path / "t.csv"), cells_of_grids([grid]))
     np.testing.assert_allclose(ordered["regenerated"], whole["regenerated"], rtol=1e-8)
 
 

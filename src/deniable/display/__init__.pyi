@@ -1,3 +1,4 @@
+from . import style as style
 from .page import (
     MINUS as MINUS,
     SIGN as SIGN,

@@ -33,8 +33,7 @@ the reading or the margin), and on surrogate data, where there is none."""
 MISSING = "–"
 MINUS = "−"
 POINTS_AN_INCH = 72
-PIXELS_AN_INCH = (80, 112)
-"""How small and how large a figure may be shown."""
+PIXELS_AN_INCH = (80, 112)  # how small and how large a figure may be shown
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -70,8 +69,6 @@ def groups_of(table: pd.DataFrame, *columns: str) -> list[tuple[Row, pd.DataFram
 def nearest(values: Iterable[float], target: float) -> float | None:
     """Return the positive value that is nearest to a target as a ratio; None if there is none.
 
-    Examples
-    --------
     >>> nearest([3, 9, 100], 10), nearest([0], 10)
     (9, None)
     """
@@ -85,8 +82,6 @@ def nearest(values: Iterable[float], target: float) -> float | None:
 def short(value: Any) -> str:
     """Return a number with three significant digits, or the value as text.
 
-    Examples
-    --------
     >>> short(0.29538), short(12.3456), short(1234.5), short(float("nan")), short("x")
     ('0.295', '12.3', '1,234', '–', 'x')
     >>> short(1.36e-12), short(float("inf")), short(13923379008.0), short(-0.5)
@@ -112,8 +107,6 @@ def short(value: Any) -> str:
 def percent(share: float) -> str:
     """Return a share in percent, with three significant digits.
 
-    Examples
-    --------
     >>> percent(0.11684), percent(41.4765), percent(1.0), percent(0.00625), percent(0.0)
     ('11.7 %', '4,148 %', '100 %', '0.625 %', '0 %')
     """
@@ -123,8 +116,6 @@ def percent(share: float) -> str:
 def thousands(value: float) -> str:
     """Return a whole number with commas between thousands.
 
-    Examples
-    --------
     >>> thousands(1814400.0)
     '1,814,400'
     """
@@ -134,8 +125,6 @@ def thousands(value: float) -> str:
 def plain(value: float) -> str:
     """Return a number with no more digits than it has.
 
-    Examples
-    --------
     >>> plain(12.0), plain(11.5)
     ('12', '11.5')
     """
@@ -145,8 +134,6 @@ def plain(value: float) -> str:
 def between(low: float, high: float, text: Callable[[float], str] = short) -> str:
     """Return a range; as nothing if it has no ends, as with very few runs; as one if both agree.
 
-    Examples
-    --------
     >>> between(0.1, 0.25), between(float("-inf"), float("inf")), between(1.0, 1.0)
     ('0.100 – 0.250', '–', '1.00')
     """
@@ -159,8 +146,6 @@ def between(low: float, high: float, text: Callable[[float], str] = short) -> st
 def joined(words: Iterable[Any]) -> str:
     """Return words as a list within a sentence.
 
-    Examples
-    --------
     >>> joined(["a"]), joined(["a", "b"]), joined([0.1, 0.3, 0.5])
     ('a', 'a and b', '0.1, 0.3 and 0.5')
     """
@@ -171,8 +156,6 @@ def joined(words: Iterable[Any]) -> str:
 def typeset(text: str) -> Markup:
     """Return text with the thresholds T_v and T_d set as a paper sets them.
 
-    Examples
-    --------
     >>> str(typeset("T_v < 50"))
     'T<sub>v</sub> &lt; 50'
     """
@@ -185,8 +168,6 @@ def markdown(text: str, folder: str) -> str:
     Its title is left to the page, its headings stand one below those of sections, and what it links
     to beside it is found from the page, which sees the text in ``folder``.
 
-    Examples
-    --------
     >>> markdown("# Title\n\n## Heading\n\n[file](a.csv)", "../docs")
     '<h3>Heading</h3>\n<p><a href="../docs/a.csv">file</a></p>\n'
     """
@@ -206,8 +187,6 @@ def markdown(text: str, folder: str) -> str:
 def living_links(page: str, places: Mapping[str, str]) -> str:
     """Return HTML whose links to sections lead to their places; others become plain text.
 
-    Examples
-    --------
     >>> living_links('<a href="#a">this</a> and <a href="#b">that</a>', {"a": "other.html#a"})
     '<a href="other.html#a">this</a> and that'
     """

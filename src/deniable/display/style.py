@@ -18,8 +18,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from deniable.files import written_whole
 
 Drawing = ParamSpec("Drawing")
-NARROWEST = 9.4
-"""Inches: so that a heading and the banner on surrogate data stand side by side."""
+NARROWEST = 9.4  # inches: so that a heading and the banner on surrogate data stand side by side
 INK = "#1b1f24"
 GRID = "#d9dde2"
 STYLE: dict[Any, Any] = {
@@ -37,10 +36,7 @@ STYLE: dict[Any, Any] = {
 
 
 def in_style(draw: Callable[Drawing, Figure]) -> Callable[Drawing, Figure]:
-    """Let a function draw in the style of all figures, with the banner if its data ask for it.
-
-    Whose data these are the first of its tables says.
-    """
+    """Let a function draw in the style of all figures, marked if its first table is surrogate."""
 
     @wraps(draw)
     def styled(*args: Drawing.args, **options: Drawing.kwargs) -> Figure:
@@ -70,16 +66,9 @@ def panels(
 ) -> tuple[Figure, Any]:
     """Return a figure with panels, and their axes as an array, shape (rows, columns).
 
-    Parameters
-    ----------
-    size : tuple of float
-        Width and height, in inches; as wide as `NARROWEST` at least.
-    around : tuple of float
-        What is left free at the left, right, top and bottom, in inches.
-    between : tuple of float
-        What is left free between columns and between rows, as shares of a panel.
-    **shared
-        ``sharex``, ``sharey`` and the like, as `Figure.subplots` takes them.
+    The size is width (`NARROWEST` at least) and height, ``around`` what is left free at the left,
+    right, top and bottom, all in inches; ``between`` is what is left free between columns and
+    between rows, as shares of a panel. Others (``sharex`` ...) are as `Figure.subplots` takes them.
     """
     width, height = max(size[0], NARROWEST), size[1]
     left, right, top, bottom = around
@@ -151,26 +140,18 @@ def line_with_band(axis: Axes, table: pd.DataFrame, x: str, y: str, **style: Any
     axis.fill_between(at, low, high, where=known, color=line.get_color(), alpha=0.18, linewidth=0)
 
 
-def surrogate_banner(figure: Figure) -> None:
-    """Say across a figure that its data are surrogates."""
-    figure.text(
-        0.99,
-        1 - 0.22 / figure.get_figheight(),
-        "SURROGATE DATA: not the published file",
-        ha="right",
-        color="white",
-        fontweight="bold",
-        bbox={"facecolor": "#b31d28", "edgecolor": "none", "boxstyle": "round,pad=0.4"},
-    )
-
-
 def mark_surrogate(figure: Figure, table: pd.DataFrame) -> None:
-    """Put the banner on a figure if a row of its table comes of surrogate data.
-
-    A table without the column ``data_source`` is of no data, but of exact values alone.
-    """
+    """Put the banner on a figure if its table has rows of surrogate data; it may be of no data."""
     if "data_source" in table and (table["data_source"] == "surrogate").any():
-        surrogate_banner(figure)
+        figure.text(
+            0.99,
+            1 - 0.22 / figure.get_figheight(),
+            "SURROGATE DATA: not the published file",
+            ha="right",
+            color="white",
+            fontweight="bold",
+            bbox={"facecolor": "#b31d28", "edgecolor": "none", "boxstyle": "round,pad=0.4"},
+        )
 
 
 def save(figure: Figure, svg: Path | str, png: Path | str) -> None:

@@ -1,13 +1,12 @@
 """One audit: what every mechanism claims of privacy, what is exact, and what shows it.
 
-Nothing is computed anew. Each paper's claims are audited one by one in tables of its own, from
-channels and scales; these are read here as rows of one kind. A row is a claim about a unit at a
-setting that the claim names. What it says nothing of (which attribute, which clusters, k, a floor's
-table) is pooled: how many such cases there are, in how many the claim holds and fails, and the
-worst of them.
+Nothing is computed anew: tables in which papers audit their claims case by case are read as rows of
+one kind. A row is a claim about a unit at a setting that the claim names. What it says nothing of
+(which attribute, which clusters, k, a floor's table) is pooled and counted, with the worst case.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,8 +22,7 @@ COLUMNS = (
     *("claimed_epsilon", "exact_epsilon", "shipped_epsilon", "kind", "holds"),
     *("cases", "hold", "fail", "of", "shown_by", "data_source"),
 )
-RELEASE = "release "
-"""What the source of a release's rows begins with."""
+RELEASE = "release "  # what the source of a release's rows begins with
 STATED = "ε that the release states"
 NOT_STATED = "no finite ε, as the release says"
 OF_MATRICES = "ε of the matrices stated (6.3.1, 6.3.2)"
@@ -53,16 +51,12 @@ def one_audit(
     collections as of `deniable.randomized_response.audit.audit_table`, of numbers as of
     `deniable.idp.audit.as_table`.
 
-    Returns
-    -------
-    DataFrame
-        ``source`` (the paper's key, or "release" and its name), ``mechanism``, ``claim``,
-        ``setting``, ``unit`` (what changes, or whose), which together name a row;
-        ``claimed_epsilon``, ``exact_epsilon`` and ``shipped_epsilon`` of the worst case (``of``
-        says which; the last is that of the matrix that is drawn from, where both are known), all
-        above or at 0, infinite where something is known for certain; ``kind``: "exact", or "lower
-        bound"; ``holds`` (of all cases; empty if undecided), ``cases``, ``hold``, ``fail``;
-        ``shown_by``, the table or file under results/ that has each case; ``data_source``.
+    ``source`` (the paper's key, or "release" and its name), ``mechanism``, ``claim``, ``setting``
+    and ``unit`` (what changes, or whose) name a row. ``claimed_epsilon``, ``exact_epsilon`` and
+    ``shipped_epsilon`` are of the worst case (``of``; the last of the matrix that is drawn from,
+    where both are known), infinite where something is known for certain; ``kind``: "exact", or
+    "lower bound"; ``holds`` (of all cases; empty if undecided), ``cases``, ``hold``, ``fail``;
+    ``shown_by``, the table or file under results/ that has each case; ``data_source``.
     """
     parts = [
         _pooled(key, f"tables/{name}.csv", read(tables[name]), tables[name])
@@ -191,17 +185,13 @@ def _of_matrix(table: pd.DataFrame, exact: str = "exact_epsilon") -> Cases:
     }
 
 
-def _whole_file(column: str, matrix: str) -> Callable[[pd.DataFrame], Cases]:
-    """Return what reads invariant matrices as what they are made of: the file ([pram], 2)."""
-
-    def read(table: pd.DataFrame) -> Cases:
-        return _of_matrix(table, column) | {
-            "mechanism": table["mechanism"],
-            "claim": f"ε of the matrix, taken for the file's, {matrix}",
-            "unit": "record of the file that the matrix is made of",
-        }
-
-    return read
+def _whole_file(column: str, matrix: str, table: pd.DataFrame) -> Cases:
+    """Read invariant matrices as what they are made of: the file ([pram], 2)."""
+    return _of_matrix(table, column) | {
+        "mechanism": table["mechanism"],
+        "claim": f"ε of the matrix, taken for the file's, {matrix}",
+        "unit": "record of the file that the matrix is made of",
+    }
 
 
 def _posteriors(table: pd.DataFrame) -> Cases:
@@ -221,27 +211,20 @@ def _posteriors(table: pd.DataFrame) -> Cases:
     }
 
 
-def _theorem(composed: bool) -> Callable[[pd.DataFrame], Cases]:
-    """Return what reads Theorem 4.1 ([rrba]): of the protocol, or counted once an answer."""
+def _theorem(table: pd.DataFrame, composed: bool = False) -> Cases:
+    """Read Theorem 4.1 ([rrba]): of the protocol, or counted once an answer."""
     ending = "_composed" if composed else ""
-
-    def read(table: pd.DataFrame) -> Cases:
-        several = table["answers"] > 1
-        settings = _said(table, p="p = {:g}", table="table {}", floor="w = {:g}")
-        tables = _said(table, dataset="{}", cells="{} cells", answers="{} answers")
-        return {
-            "mechanism": "rrba",
-            "claim": f"{THEOREM}, counted once an answer" if composed else THEOREM,
-            "setting": settings,
-            "unit": table["unit"],
-            "claimed_epsilon": table[f"claimed{ending}"],
-            "exact_epsilon": table["exact"],
-            "holds": table[f"holds{ending}"],
-            "of": tables,
-            "where": several if composed else True,
-        }
-
-    return read
+    return {
+        "mechanism": "rrba",
+        "claim": f"{THEOREM}, counted once an answer" if composed else THEOREM,
+        "setting": _said(table, p="p = {:g}", table="table {}", floor="w = {:g}"),
+        "unit": table["unit"],
+        "claimed_epsilon": table[f"claimed{ending}"],
+        "exact_epsilon": table["exact"],
+        "holds": table[f"holds{ending}"],
+        "of": _said(table, dataset="{}", cells="{} cells", answers="{} answers"),
+        "where": table["answers"] > 1 if composed else True,
+    }
 
 
 def _individual(table: pd.DataFrame) -> Cases:
@@ -287,12 +270,12 @@ READERS: Sequence[tuple[str, str, Callable[[pd.DataFrame], Cases]]] = (
     ("multirr", "multirr_waiver", _waiver),
     ("pram", "pram_variance", _matrices),
     ("pram", "pram_design", _designed),
-    ("pram", "pram_whole_file", _whole_file("whole_file_epsilon", "kept secret")),
-    ("pram", "pram_whole_file", _whole_file("published_epsilon", "published")),
+    ("pram", "pram_whole_file", partial(_whole_file, "whole_file_epsilon", "kept secret")),
+    ("pram", "pram_whole_file", partial(_whole_file, "published_epsilon", "published")),
     ("pram", "pram_worst_sets", _posteriors),
     ("idp", "idp_audit", _individual),
-    ("rrba", "rrba_epsilon", _theorem(composed=False)),
-    ("rrba", "rrba_epsilon", _theorem(composed=True)),
+    ("rrba", "rrba_epsilon", _theorem),
+    ("rrba", "rrba_epsilon", partial(_theorem, composed=True)),
 )
 """The papers' tables of claims, by key, and how each is read."""
 

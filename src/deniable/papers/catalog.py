@@ -71,28 +71,30 @@ def _of_paper(paper: Paper, link: str) -> Page:
     return Page(paper.key, paper.heading, link, paper.sections, verdicts)
 
 
+def _own(name: str, title: str) -> Section:
+    return Section(name, title, title, template=name, needs=())
+
+
+def _of_privacy(name: str, title: str, link: str, table: str) -> Section:
+    return Section(name, title, link, f"papers.sections:{name}", f"privacy/{name}", (table,))
+
+
+ABOUT = Section(
+    "about",
+    "What this is about",
+    "Methods, words and signs",
+    "papers.multirr.sections:about",
+    "multirr/about",
+    needs=(),
+)
 PAGES = (
     Page(
         "index",
         "Deniable: what four papers claim, and what holds",
         "In short",
-        (Section("glance", "In short", "In short", template="glance", needs=()),),
+        (_own("glance", "In short"),),
     ),
-    Page(
-        "words",
-        "In plain words",
-        "In plain words",
-        (
-            Section(
-                "about",
-                "What this is about",
-                "Methods, words and signs",
-                "papers.multirr.sections:about",
-                template="multirr/about",
-                needs=(),
-            ),
-        ),
-    ),
+    Page("words", "In plain words", "In plain words", (ABOUT,)),
     _of_paper(multirr.PAPER, "Multi-dimensional RR"),
     _of_paper(pram.PAPER, "PRAM"),
     _of_paper(idp.PAPER, "Individual DP"),
@@ -102,46 +104,27 @@ PAGES = (
         "Privacy",
         "Privacy",
         (
-            Section(
-                "audit",
-                "Privacy: claimed and exact",
-                "Audit",
-                "papers.sections:audit",
-                template="privacy/audit",
-                needs=("privacy",),
-            ),
-            Section(
+            _of_privacy("audit", "Privacy: claimed and exact", "Audit", "privacy"),
+            _of_privacy(
                 "risk",
                 "“Equal risk”, confronted with all that is spent",
                 "“Equal risk”",
-                "papers.sections:risk",
-                template="privacy/risk",
-                needs=("multirr_risk",),
+                "multirr_risk",
             ),
-            Section(
+            _of_privacy(
                 "waiver",
                 "A waiver of sequential composition, held to its word",
                 "The waiver of 4.3",
-                "papers.sections:waiver",
-                template="privacy/waiver",
-                needs=("multirr_waiver",),
+                "multirr_waiver",
             ),
         ),
     ),
-    Page(
-        "releases",
-        "Releases",
-        "Releases",
-        (Section("releases", "Releases", "Releases", template="releases", needs=()),),
-    ),
+    Page("releases", "Releases", "Releases", (_own("releases", "Releases"),)),
     Page(
         "findings",
         "Findings and the run",
         "Findings, run",
-        (
-            Section("findings", "Findings", "Findings", template="findings", needs=()),
-            Section("run", "This run", "This run", template="run", needs=()),
-        ),
+        (_own("findings", "Findings"), _own("run", "This run")),
     ),
 )
 """The pages of the report with their sections, in order; the first one has the verdicts of all."""

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,10 +31,7 @@ RELEASES = "releases"
 
 
 def claims(tables: Tables, paper: str, words: str = "") -> dict[str, Any]:
-    """Prepare the sentences of a paper's claims, each with its readings if it has several.
-
-    ``words`` names a function that calls methods as a reader knows them.
-    """
+    """Prepare a paper's claims, each with its readings; ``words`` names what calls methods."""
     in_words: Callable[[str], str] = resolve(words) if words else str
     table = tables[f"{paper}_claims"]
     readings = tables.get(f"{paper}_claim_readings", table.iloc[:0])
@@ -70,23 +67,18 @@ def counted(tables: Tables, paper: str) -> list[str]:
 
 
 def audit(tables: Tables) -> dict[str, Any]:
-    """Prepare the audit: by paper and of releases, each claim of each mechanism, and all rows.
-
-    What fails comes first.
-    """
+    """Prepare the audit, what fails first: claims of each mechanism by paper, of releases, all."""
+    privacy = tables["privacy"]
+    source = privacy["source"].where(~privacy["source"].str.startswith(RELEASE), RELEASES)
+    by_source = privacy.groupby(source, sort=False)
     return {
-        "papers": [_audited(name, part, tables) for name, part in _by_source(tables["privacy"])],
+        "papers": [_audited(str(name), part, tables) for name, part in by_source],
         "samplers": tables.get("samplers", pd.DataFrame()),
     }
 
 
-def _by_source(privacy: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    source = privacy["source"].where(~privacy["source"].str.startswith(RELEASE), RELEASES)
-    for name, part in privacy.groupby(source, sort=False):
-        yield str(name), part.sort_values("fail", key=lambda fail: fail == 0, kind="stable")
-
-
 def _audited(key: str, part: pd.DataFrame, tables: Tables) -> Row:
+    part = part.sort_values("fail", key=lambda fail: fail == 0, kind="stable")
     claims = [
         row | {"units": [_worst(of_unit) for _, of_unit in groups_of(own, "unit")]}
         for row, own in groups_of(part, "mechanism", "claim")
@@ -114,12 +106,9 @@ def _worst(part: pd.DataFrame) -> Row:
 def risk(tables: Tables) -> dict[str, Any]:
     """Prepare "equal risk" against all that is spent, under the matrix as printed.
 
-    Returns
-    -------
-    dict
-        ``rows``: for each p RR-Independent's ``record`` and for each mechanism the T_v at which one
-        attribute costs most, with the totals under each assessment; ``assessments``; ``matrix``;
-        ``every``, all rows under all matrices; ``facts``.
+    ``rows``: for each p RR-Independent's ``record`` and for each mechanism the T_v at which one
+    attribute costs most, with the totals under each assessment; ``assessments``; ``matrix``;
+    ``every``, all rows under all matrices; ``facts``.
     """
     table = tables["multirr_risk"]
     part = first_of(table, "matrix")
@@ -132,6 +121,9 @@ def risk(tables: Tables) -> dict[str, Any]:
             same = of[of["t_v"] == worst["t_v"]]
             totals = by(same, "assessment")
             rows.append(row | group | {"alone": alone, "worst": worst, "totals": totals})
+    # Where risk is equal throughout: for records, by mechanism for attributes, assessed.
+    release = table[(table["assessment"] == "none") & table["t_v"].notna()]
+    assessed = table[table["assessment"] != "none"]
     assessments = [
         name for name in ASSESSMENTS if name != "none" and name in set(part["assessment"])
     ]
@@ -140,18 +132,11 @@ def risk(tables: Tables) -> dict[str, Any]:
         "rows": rows,
         "assessments": assessments,
         "every": table,
-        "facts": _facts(table),
-    }
-
-
-def _facts(table: pd.DataFrame) -> dict[str, Any]:
-    """Return where risk is equal throughout: for records, by mechanism for attributes, assessed."""
-    release = table[(table["assessment"] == "none") & table["t_v"].notna()]
-    assessed = table[table["assessment"] != "none"]
-    return {
-        "record": bool(release["equal_risk_record"].all()),
-        "attribute": release.groupby("mechanism")["equal_risk_attribute"].all().to_dict(),
-        "assessed": bool(assessed["equal_risk_with_assessment"].any()),
+        "facts": {
+            "record": bool(release["equal_risk_record"].all()),
+            "attribute": release.groupby("mechanism")["equal_risk_attribute"].all().to_dict(),
+            "assessed": bool(assessed["equal_risk_with_assessment"].any()),
+        },
     }
 
 

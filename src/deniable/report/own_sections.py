@@ -22,11 +22,9 @@ SUSPICION, EPSILONS = 0.01, (1, 2, 4, 8)
 FROZEN, AS_IT_RUNS, FIXED = "scale frozen", "as it runs", "fixed"
 """As the audit has them; the report needs to import nothing that computes."""
 SHARE = "share of the class"
-REPLICA = "paper_"
-"""What names of releases begin with that repeat a paper's setting."""
+REPLICA = "paper_"  # what names of releases begin with that repeat a paper's setting
 CERTAIN = {True: "holds", False: "fails", None: "undecided"}
-SHOWN = 12
-"""Tables of the strongest dependence that the page lists of a collection."""
+SHOWN = 12  # tables of the strongest dependence that the page lists of a collection
 DECISIONS = {
     "rejected": "each test by itself",
     "rejected_benjamini_hochberg": "Benjamini and Hochberg",
@@ -54,10 +52,10 @@ def in_short(contents: Contents) -> Row:
 
 
 def claims_at_once(tables: Tables) -> dict[str, list[tuple[str, str]]]:
-    """Count the verdicts on the sentences of each paper that stand among those of all papers.
+    """Count, by paper, the verdicts on its sentences that stand among those of all papers.
 
-    By Holm's procedure over all of them, but for results that leave nothing to chance; each verdict
-    with its number in words.
+    By Holm's procedure over all, but for results that leave nothing to chance; with numbers in
+    words.
     """
     p_values, verdicts = {}, {}
     for paper in PAPERS:
@@ -86,8 +84,6 @@ def risen(suspicion: float, epsilon: float) -> float:
 
     Bayes' rule, with a report that is exp(epsilon) times as likely if the suspicion is true.
 
-    Examples
-    --------
     >>> risen(0.5, 0), round(risen(0.01, 2), 4)
     (0.5, 0.0695)
     """
@@ -200,10 +196,7 @@ def _numeric(files: ReleaseFiles) -> Row:
 
 
 def _worst(audit: pd.DataFrame, units: Sequence[str], reading: str | None = None) -> Row | None:
-    """Return the largest multiple of what is claimed, where clusters are formed anew.
-
-    With what becomes of the claim: one row that breaks it is enough.
-    """
+    """Return the largest multiple of what is claimed, clusters formed anew, and the verdict."""
     chosen = audit["unit"].isin(units) & (audit["clusters"] != FIXED)
     if reading is not None:
         chosen &= audit["reading"] == reading

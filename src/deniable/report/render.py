@@ -5,7 +5,7 @@ Their sections are listed in the catalogs of the papers; here they are filled an
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,8 +46,7 @@ PRINTED = [name for name, table in TABLES.items() if table.compared]
 LONG = 8_000
 """Characters of what opens on request, beyond which a page leaves it to a file of its own."""
 # What opens holds nothing else that does.
-FILES = re.compile(r">results/([\w/]+\.csv)<")
-"""The files that a section names under its tables."""
+FILES = re.compile(r">results/([\w/]+\.csv)<")  # the files that a section names under its tables
 OPENING = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 
 
@@ -63,13 +62,7 @@ def write(output: Path | str, contents: Contents) -> None:
 
 def render(contents: Contents) -> str:
     """Return the whole report as one page of HTML, with its figures and tables."""
-    templates = _environment(contents, "")
-    templates.globals.update(
-        drawings={
-            name: Markup(inline_svg(picture, name, FIGURES[name].shows))
-            for name, picture in contents.figures.items()
-        }
-    )
+    templates = _environment(contents, "", inline_svg)
     shown = _possible(contents)
     ids = {section.id: f"#{section.id}" for page in shown for section in page.sections}
     ids |= {f"page-{page.id}": f"#{page.sections[0].id}" for page in shown}
@@ -84,12 +77,8 @@ def render(contents: Contents) -> str:
 
 def render_pages(contents: Contents) -> Iterator[tuple[str, str]]:
     """Yield the files of the report by name: pages, and what they load from their folder."""
-    templates = _environment(contents, "../")
-    templates.globals.update(
-        drawings={
-            name: Markup(linked_svg(picture, f"figures/{name}.svg", FIGURES[name].shows))
-            for name, picture in contents.figures.items()
-        }
+    templates = _environment(
+        contents, "../", lambda svg, name, shows: linked_svg(svg, f"figures/{name}.svg", shows)
     )
     shown = _possible(contents)
     places = {section.id: page.id for page in shown for section in page.sections}
@@ -114,8 +103,6 @@ def render_pages(contents: Contents) -> Iterator[tuple[str, str]]:
 def without_long_tables(body: str, section: str) -> tuple[str, dict[str, str]]:
     """Return HTML without what is long and opens on request, and that by names.
 
-    Examples
-    --------
     >>> without_long_tables("<details><summary>a</summary>b</details>", "s")
     ('<details><summary>a</summary>b</details>', {})
     """
@@ -152,10 +139,7 @@ def _body(templates: Environment, section: Section, contents: Contents) -> str:
 
 
 def environment(compiled: BytecodeCache | None = None) -> Environment:
-    """Return what templates are filled by, with the filters and signs of all of them.
-
-    ``compiled`` keeps compiled templates, for whoever fills them again and again.
-    """
+    """Return what templates are filled by; ``compiled`` keeps compiled templates between uses."""
     shared = map(PackageLoader, ("deniable.report", "deniable.display", "deniable.papers"))
     own = {paper.key: PackageLoader(f"deniable.papers.{paper.key}") for paper in PAPERS}
     made = Environment(
@@ -173,11 +157,10 @@ def environment(compiled: BytecodeCache | None = None) -> Environment:
     return made
 
 
-def _environment(contents: Contents, results: str) -> Environment:
-    """Return what all templates share: tables, and where numbers come from.
-
-    ``results`` leads from a page to the folder of the results.
-    """
+def _environment(
+    contents: Contents, results: str, drawn: Callable[[str, str, str], str]
+) -> Environment:
+    """Return what all templates share; ``results`` leads from a page to the results' folder."""
     shared = environment()
     shared.globals.update(
         tables=contents.tables,
@@ -190,5 +173,9 @@ def _environment(contents: Contents, results: str) -> Environment:
         folders={name: audit.folder for name, audit in AUDITS.items()},
         surrogate=contents.surrogate,
         results=results,
+        drawings={
+            name: Markup(drawn(picture, name, FIGURES[name].shows))
+            for name, picture in contents.figures.items()
+        },
     )
     return shared

@@ -18,6 +18,7 @@ from .claims import (
     claim_columns as claim_columns,
     corrected as corrected,
     decide_claims as decide_claims,
+    found_by as found_by,
     source_of as source_of,
 )
 from .comparisons import (

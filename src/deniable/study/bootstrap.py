@@ -13,24 +13,15 @@ from deniable.arrays import Counts, Floats, Positions
 How = Literal["difference", "ratio"]
 RESAMPLES = 400
 """The percentiles of that many resamples have an error of a tenth of the interval's half-width."""
-MIDDLE = 0.4, 0.6
-"""Between which shares of the answers medians of resamples are looked for first."""
+MIDDLE = 0.4, 0.6  # between which shares of the answers medians of resamples are looked for first
 
 
 def resampled_medians(
     values: Floats, generator: np.random.Generator, resamples: int = RESAMPLES
 ) -> Floats:
-    """Return the medians of each output in resamples of whole runs.
+    """Return the medians of each output in resamples of whole runs, shape (resamples, outputs).
 
-    Parameters
-    ----------
-    values : array
-        Of each run the answers of each output, shape (runs, outputs, answers).
-
-    Returns
-    -------
-    array of shape (resamples, outputs)
-        Each the smallest answer that at least half of the resample's answers do not exceed.
+    Values have shape (runs, outputs, answers); of an even number the lower median is taken.
     """
     runs, outputs, answers = values.shape
     times = generator.multinomial(runs, np.full(runs, 1 / runs), size=resamples)
@@ -47,10 +38,7 @@ def resampled_medians(
 
 
 def _middles(times: Counts, run: Positions, answers: int, low: int, high: int) -> Positions | None:
-    """Return for each resample at which place its answers reach a half; None if not in between.
-
-    `times` says how often a resample has each run, `run` whose the answer at each place is.
-    """
+    """Return the place at which each resample's answers reach a half; None if not in between."""
     before = times @ np.bincount(run[:low], minlength=times.shape[1])
     reached = before[:, None] + np.cumsum(times[:, run[low:high]], axis=1)
     half = times[0].sum() * answers
@@ -73,8 +61,7 @@ def compared_medians(
 ) -> tuple[float, float, float]:
     """Return how the medians of two outputs differ, with the ends of its percentile interval.
 
-    The first less the second, or over it, with medians of shape (outputs,) and (resamples,
-    outputs). A difference of infinite medians is no number, and may lie anywhere.
+    The first less the second, or over it; infinite medians give no number, which may lie anywhere.
     """
     first, second = pair
     of = np.subtract if how == "difference" else np.divide

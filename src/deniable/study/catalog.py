@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:  # not at run time: every job's process reads this module
     import pandas as pd
 
-WRITTEN = 2e-8
-"""Tables have 9 digits: numbers that differ by less, relatively, are the same."""
+WRITTEN = 2e-8  # tables have 9 digits: numbers that differ by less, relatively, are the same
 COMPUTED = 1e-6
 """The same for what sums and solvers compute, which differ with versions and kinds of processor."""
-DESIGNED = 1e-3
-"""The same for channels found by search, which stops where little is left to gain."""
+DESIGNED = 1e-3  # the same for channels found by search, which stops where little is left to gain
 
 
 def resolve(place: str) -> Any:
@@ -41,38 +39,24 @@ class Resources:
     memory_mb: int = 1000
 
 
-MINUTES = Resources(15, 1500)
-"""Of jobs that may take minutes, not seconds."""
+MINUTES = Resources(15, 1500)  # of jobs that may take minutes, not seconds
 
 
 @dataclass(frozen=True)
 class Study:
-    """An experiment that is repeated over the cells of a grid.
+    """An experiment that is repeated over the cells of a grid."""
 
-    Attributes
-    ----------
-    simulator : str
-        A class that is a `deniable.study.Simulator`, or a class method that makes one, from true
-        records and what it ``takes``.
-    takes : tuple of str
-        The study's settings that it takes, by name.
-    summary : "median" or "mean"
-        Of the replicates of each output.
-    published_column, published_replicates : str and int, optional
-        Column of the printed numbers in their files, and the runs behind each.
-    datasets : tuple of str
-        Whose true records it simulates on; of several, the simulator gets a mapping by name. None
-        if it draws its data from a model of its own.
-    resources : Resources
-        Of a chunk, which a user's own ``chunks`` may make larger than the committed config's.
-    """
-
+    # A class that is a `deniable.study.Simulator`, or a class method that makes one, from true
+    # records and what it takes.
     simulator: str
-    takes: tuple[str, ...] = ()
-    summary: Literal["median", "mean"] = "median"
-    published_column: str = ""
-    published_replicates: int | None = None
+    takes: tuple[str, ...] = ()  # the study's settings that it takes, by name
+    summary: Literal["median", "mean"] = "median"  # of the replicates of each output
+    published_column: str = ""  # of the printed numbers in their files
+    published_replicates: int | None = None  # the runs behind each of them
+    # Whose true records it simulates on; of several, the simulator gets a mapping by name. None if
+    # it draws its data from a model of its own.
     datasets: tuple[str, ...] = ("adult",)
+    # Of a chunk, which a user's own ``chunks`` may make larger than the committed config's.
     resources: Resources = Resources(30, 1500)
 
     def on(self, data: Any, settings: Mapping[str, Any]) -> Any:
@@ -95,79 +79,39 @@ class Study:
 
 @dataclass(frozen=True)
 class Columns:
-    """What the columns of a table are, for the baseline that a quick run is held against.
+    """What the columns of a table are, for the baseline that a quick run is held against."""
 
-    Attributes
-    ----------
-    keys : tuple of str
-        They name a row; none: its place among rows that are otherwise unnamed.
-    estimate, summary : str
-        The column that ``ci_low`` and ``ci_high`` belong to, "" if there is none; "mean" or
-        "median" of its replicates.
-    verdict : str
-        The column of verdicts.
-    by_chance : tuple of str
-        What depends on the draws and has no interval, and what is said in words: not kept.
-    rows_by_chance : tuple of two str
-        A column, and how it begins in rows that depend on the draws altogether: not kept either.
-    tolerance : float
-        Relative, for numbers that do not depend on chance.
-    decided_elsewhere : bool
-        Whether a verdict rests on simulated numbers of other rows or tables.
-    """
-
-    keys: tuple[str, ...]
-    estimate: str = ""
-    summary: Literal["median", "mean"] = "mean"
-    verdict: str = "verdict"
+    keys: tuple[str, ...]  # they name a row; none: its place among rows that are otherwise unnamed
+    estimate: str = ""  # the column that ci_low and ci_high belong to, "" if there is none
+    summary: Literal["median", "mean"] = "mean"  # of the estimate's replicates
+    verdict: str = "verdict"  # the column of verdicts
+    # What depends on the draws and has no interval, and what is said in words: not kept.
     by_chance: tuple[str, ...] = ()
+    # A column, and how it begins in rows that depend on the draws altogether: not kept either.
     rows_by_chance: tuple[str, str] | None = None
-    tolerance: float = COMPUTED
-    decided_elsewhere: bool = False
+    tolerance: float = COMPUTED  # relative, for numbers that do not depend on chance
+    decided_elsewhere: bool = False  # a verdict rests on simulated numbers of other rows or tables
 
 
 @dataclass(frozen=True)
 class StudyTable:
-    """A table that a study fills.
+    """A table that a study fills."""
 
-    Attributes
-    ----------
-    id, title : str
-        Name of the file under results/tables; as a reader of the report sees it.
-    keys : tuple of str
-        Columns that name a row, in order.
-    study : str
-        Name of the study in the config; by default its own id.
-    published : tuple of str
-        Files of printed numbers under resources/published, without ".csv"; none for the numbers
-        behind a figure that the paper only draws, or that it does not have.
-    where : mapping
-        The cells and outputs of the study that belong to the table, by value or values; all if
-        empty.
-    value : str
-        Name of the column of summaries; the summary's own if empty.
-    reshape : str
-        A function of the results, applied before they are compared.
-    finish : str
-        (results, printed numbers or None) -> the table, where it takes more than comparing.
-    by_chance, decided_elsewhere
-        As in `Columns`.
-    on_request : bool
-        Whether config/config.yaml does not ask for it.
-    """
-
-    id: str
-    title: str
-    keys: tuple[str, ...]
-    study: str = ""
+    id: str  # of the file under results/tables
+    title: str  # as a reader of the report sees it
+    keys: tuple[str, ...]  # columns that name a row, in order
+    study: str = ""  # in the config; by default its own id
+    # Files of printed numbers under resources/published, without ".csv"; none for the numbers
+    # behind a figure that the paper only draws, or that it does not have.
     published: tuple[str, ...] = ()
+    # The cells and outputs of the study that belong to the table, by value or values; empty: all.
     where: Mapping[str, Any] = field(default_factory=dict)
-    value: str = ""
-    reshape: str = ""
-    finish: str = ""
-    by_chance: tuple[str, ...] = ()
-    decided_elsewhere: bool = False
-    on_request: bool = False
+    value: str = ""  # name of the column of summaries; the summary's own if empty
+    reshape: str = ""  # a function of the results, applied before they are compared
+    finish: str = ""  # (results, printed numbers or None) -> the table, if comparing does not do
+    by_chance: tuple[str, ...] = ()  # as in `Columns`
+    decided_elsewhere: bool = False  # as in `Columns`
+    on_request: bool = False  # config/config.yaml does not ask for it
 
     def __post_init__(self) -> None:
         """Take the study of the same name, unless another is given."""
@@ -200,23 +144,13 @@ class StudyTable:
 
 @dataclass(frozen=True)
 class AnalysisTable:
-    """A table that no study fills.
+    """A table that no study fills."""
 
-    Attributes
-    ----------
-    id, folder : str
-        Name of the file, without ".csv", and its folder under results/.
-    made_by : str
-        The function that computes it, which the report names under it.
-    described : Columns, tuple of str or None
-        What its columns are, or the keys alone; None for a part of a table, which is neither shown
-        nor kept.
-    """
-
-    id: str
-    made_by: str
+    id: str  # of the file, without ".csv"
+    made_by: str  # the function that computes it, which the report names under it
+    # What its columns are, or the keys alone; None for a part of a table, neither shown nor kept.
     described: "Columns | tuple[str, ...] | None"
-    folder: str = "tables"
+    folder: str = "tables"  # under results/
 
     @property
     def columns(self) -> Columns | None:
@@ -231,85 +165,41 @@ class AnalysisTable:
 
 @dataclass(frozen=True)
 class Given:
-    """What an analysis computes from.
+    """What an analysis computes from."""
 
-    Attributes
-    ----------
-    data : mapping of name to records
-        Microdata or NumericMicrodata, as `Analysis.data` names them.
-    published : mapping of name to path
-        Files of printed numbers.
-    settings : mapping
-        The part of the config that `Analysis.settings` names.
-    seed : int
-        The root seed.
-    """
-
-    data: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)  # records, as `Analysis.data` names them
     tables: Mapping[str, "pd.DataFrame"] = field(default_factory=dict)
-    published: Mapping[str, str] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    seed: int = 0
+    published: Mapping[str, str] = field(default_factory=dict)  # paths of files of printed numbers
+    settings: Mapping[str, Any] = field(default_factory=dict)  # as `Analysis.settings` names them
+    seed: int = 0  # the root seed
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """A computation that fills one table or several, once; a rule of the workflow.
+    """A computation that fills one table or several, once; a rule of the workflow."""
 
-    Attributes
-    ----------
-    name, says : str
-        Of the rule; what it does, as Snakemake tells it.
-    run : str
-        A function of `Given` that returns a mapping of ids to tables.
-    tables : tuple of AnalysisTable
-        What it fills.
-    data : tuple of str
-        Data sets that it reads, by the names of their files under results/data.
-    needs : tuple of str
-        Tables that it reads, by id. Those that a config makes no cells for are left out if it
-        ``takes_what_is_there``; without all others it is not made.
-    published : tuple of str
-        Files of printed numbers that it reads.
-    settings, caption : str
-        Its part of the config, "studies.name" or "analyses.name"; of its first table in Snakemake's
-        own report, a file under workflow/report.
-    """
-
-    name: str
-    run: str
-    tables: tuple[AnalysisTable, ...]
-    says: str
-    data: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
-    takes_what_is_there: bool = False
-    published: tuple[str, ...] = ()
-    settings: str = ""
-    caption: str = ""
+    name: str  # of the rule
+    run: str  # a function of `Given` that returns a mapping of ids to tables
+    tables: tuple[AnalysisTable, ...]  # that it fills
+    says: str  # what it does, as Snakemake tells it
+    data: tuple[str, ...] = ()  # sets that it reads, by the names of their files in results/data
+    needs: tuple[str, ...] = ()  # tables that it reads, by id; it is not made without them
+    takes_what_is_there: bool = False  # leaves out those that a config makes no cells for
+    published: tuple[str, ...] = ()  # files of printed numbers that it reads
+    settings: str = ""  # its part of the config, "studies.name" or "analyses.name"
+    caption: str = ""  # of its first table in Snakemake's own report: a file in workflow/report
     resources: Resources = Resources()
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure.
+    """A figure, drawn from tables."""
 
-    Attributes
-    ----------
-    id, shows : str
-        Name of the files under results/figures; what they show, for those who hear the page.
-    draw : str
-        A function of its tables that returns a matplotlib Figure.
-    tables : tuple of str
-        Ids; by default its own.
-    options : mapping
-        Further arguments of ``draw``, by name.
-    """
-
-    id: str
-    draw: str
-    shows: str
-    tables: tuple[str, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
+    id: str  # of the files under results/figures
+    draw: str  # a function of its tables that returns a matplotlib Figure
+    shows: str  # for those who hear the page
+    tables: tuple[str, ...] = ()  # ids; by default its own
+    options: Mapping[str, Any] = field(default_factory=dict)  # further arguments of ``draw``
 
     def __post_init__(self) -> None:
         """Take the table of the same name, unless others are given."""
@@ -318,30 +208,17 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page with a heading of its own.
+    """A part of the page with a heading of its own."""
 
-    Attributes
-    ----------
-    id, title, link : str
-        Its anchor, its heading, and its name in the list of contents.
-    prepare : str
-        A function of all tables that returns what the template shows besides them.
-    template : str
-        "folder/name" of a paper's templates, by default named after the function, or a name of the
-        report's own.
-    needs : tuple of str
-        Ids of the tables without which it is left out; by default its own.
-    options : mapping
-        Further arguments of ``prepare``, by name.
-    """
-
-    id: str
-    title: str
-    link: str
-    prepare: str = ""
+    id: str  # its anchor
+    title: str  # its heading
+    link: str  # its name in the list of contents
+    prepare: str = ""  # a function of all tables: what the template shows besides them
+    # "folder/name" of a paper's templates, by default named after the function, or a name of the
+    # report's own.
     template: str = ""
-    needs: tuple[str, ...] = ("",)
-    options: Mapping[str, Any] = field(default_factory=dict)
+    needs: tuple[str, ...] = ("",)  # ids of tables without which it is left out; "" is its own
+    options: Mapping[str, Any] = field(default_factory=dict)  # further arguments of ``prepare``
 
     def __post_init__(self) -> None:
         """Need the table of the same name, unless others are given."""
@@ -359,19 +236,12 @@ class Section:
 
 @dataclass(frozen=True)
 class Paper:
-    """What is reproduced of one source.
+    """What is reproduced of one source."""
 
-    Attributes
-    ----------
-    key : str
-        By which it is cited (docs/references.md); folder, tables and figures are named after it.
-    heading, source : str
-        Of its sections on the page; who wrote what, as the page says it.
-    """
-
+    # By which it is cited (docs/references.md); folder, tables and figures are named after it.
     key: str
-    heading: str
-    source: str
+    heading: str  # of its sections on the page
+    source: str  # who wrote what, as the page says it
     studies: Mapping[str, Study]
     tables: tuple[StudyTable, ...]
     analyses: tuple[Analysis, ...]

@@ -1,6 +1,6 @@
 """Claims made in words, each beside the test that decides it (`deniable.study.comparisons`)."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import nan
@@ -20,37 +20,20 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the text.
-
-    Attributes
-    ----------
-    id, section : str
-    printed : str
-        What the text says, in other words.
-    kind : str
-        Whether it is about every setting, some setting, an average, an order or an equality.
-    test : str
-        What is compared.
-    about : str
-        What is looked at to decide it, by the names of `decide_claims`.
-    decide : callable
-        Decides it from that: `Test`.
-    """
+    """A claim of the text."""
 
     id: str
     section: str
-    printed: str
-    kind: Kind
-    test: str
-    about: str
-    decide: Test
+    printed: str  # what the text says, in other words
+    kind: Kind  # it is about every setting, some setting, an average, an order or an equality
+    test: str  # what is compared
+    about: str  # what is looked at to decide it, by the names of `decide_claims`
+    decide: Test  # decides it from that
 
 
 class Claims(list[Claim]):
     """The claims of a text, in the order in which their tests stand.
 
-    Examples
-    --------
     >>> from deniable.study.comparisons import counted
     >>> claims = Claims()
     >>> @claims.claim("Large.", "above {n}", section="1", name="above_{n}", cases=[{"n": 2}])
@@ -73,14 +56,9 @@ class Claims(list[Claim]):
     ) -> Callable[[Function], Function]:
         """Return a decorator that enters a claim, or one for each case, with its test.
 
-        Parameters
-        ----------
-        printed, test, section, kind, about : str
-            As in `Claim`. What stands in braces is taken from the case.
-        name : str
-            The id; that of the function, without the underscore before it, if empty.
-        cases : iterable of mappings
-            Further arguments of the test, by name.
+        The first five are as in `Claim`; the name is the id, by default the function's without the
+        underscore before it. Of each of the cases the function gets the values as further
+        arguments, and texts what stands in braces.
         """
 
         def enter(function: Function) -> Function:
@@ -97,24 +75,13 @@ class Claims(list[Claim]):
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What claims are decided from.
+    """What claims are decided from."""
 
-    Attributes
-    ----------
-    settings : tuple of str
-        Those it is about, in the order of their columns: how the claim may be read.
-    source : str
-        Where the data come from, as in ``data_source``.
-    given : object
-        What the tests take.
-    part : str
-        What it is called beside other evidence of the same settings, with which it is taken
-        together: the claim is about all of it.
-    """
-
-    settings: tuple[str, ...]
-    source: str
-    given: Any
+    settings: tuple[str, ...]  # that it is about, in the order of their columns: how a claim reads
+    source: str  # where the data come from, as in ``data_source``
+    given: Any  # what the tests take
+    # What it is called beside other evidence of the same settings, with which it is taken
+    # together: the claim is about all of it.
     part: str = ""
 
 
@@ -140,20 +107,9 @@ def decide_claims(
 ) -> pd.DataFrame:
     """Decide claims from what they are about, in the order of the claims.
 
-    Parameters
-    ----------
-    claims : iterable of Claim
-        Each with the test that decides it.
-    evidence : mapping
-        What there is to look at, by the names that the claims are ``about``.
-    *settings : str
-        Columns of the settings of the evidence, and last of the readings if tests have several.
-
-    Returns
-    -------
-    DataFrame
-        A row a claim and settings: `claim_columns`. What the tables lack cells for is undecided,
-        and the figure says so.
+    Evidence is by the names that the claims are ``about``; settings are the columns of its
+    settings, and last of the readings if tests have several. A row a claim and settings:
+    `claim_columns`. What the tables lack cells for is undecided, and the figure says so.
     """
     rows = []
     for claim in claims:
@@ -162,7 +118,7 @@ def decide_claims(
             for key, outcomes in _by_settings(claim, evidence.get(claim.about, ())).items()
         }
         if not found:
-            found = {("none",) * len(settings): (nothing("no table to look at"), "none")}
+            found = {("none",) * len(settings): (Outcome((), "no table to look at"), "none")}
         for key, (outcome, source) in found.items():
             every = (*key, *("any",) * (len(settings) - len(key)))
             said = (claim.id, claim.section, claim.printed, claim.kind, *every, claim.test)
@@ -185,40 +141,31 @@ def _told(outcome: Outcome, source: str) -> tuple[Any, ...]:
     )
 
 
-Parts = list[tuple[str, Outcome, str]]
-"""Outcomes from parts of the evidence: name, outcome, source."""
+Parts = list[tuple[str, Outcome, str]]  # outcomes from parts of the evidence: name, outcome, source
 
 
 def _by_settings(claim: Claim, evidence: Iterable[Evidence]) -> dict[tuple[str, ...], Parts]:
     """Return what a test finds, by settings and reading."""
     found: dict[tuple[str, ...], Parts] = {}
     for each in evidence:
-        for reading, outcome in _outcomes(claim.decide, each.given):
+        tested = found_by(partial(claim.decide, each.given))
+        readings: dict[tuple[str, ...], Outcome] = (
+            {(): tested}
+            if isinstance(tested, Outcome)
+            else {(name,): found_by(decide) for name, decide in tested}
+        )
+        for reading, outcome in readings.items():
             parts = found.setdefault((*each.settings, *reading), [])
             parts.append((each.part, outcome, each.source))
     return found
 
 
-def _outcomes(test: Test, given: Any) -> Iterator[tuple[tuple[str, ...], Outcome]]:
-    """Yield what a test finds, by reading if it has several."""
-    found = _found(partial(test, given))
-    if isinstance(found, Outcome):
-        yield (), found
-        return
-    for name, decide in found:
-        yield (name,), _found(decide)
-
-
-def _found(decide: Callable[[], Found]) -> Found | Outcome:
+def found_by(decide: Callable[[], Found]) -> Found | Outcome:
+    """Return what is decided; if the tables lack what it takes, that nothing is."""
     try:
         return decide()
     except LookupError as lacking:
-        return nothing(f"the tables lack {lacking}")
-
-
-def nothing(why: str) -> Outcome:
-    """Return the outcome of no comparison: undecided, and why."""
-    return Outcome((), why)
+        return Outcome((), f"the tables lack {lacking}")
 
 
 def together(parts: Parts) -> tuple[Outcome, str]:
@@ -256,9 +203,8 @@ def by_sentence(readings: pd.DataFrame) -> pd.DataFrame:
 
     A sentence holds, or fails, if it does under every reading, *depends on the reading* if it holds
     under one and fails under another, *on the margin* if it does so under some and is decided under
-    all others, and is else undecided. ``readings`` are counted, and those under which it ``holds``
-    and ``fails``; figure, worst comparison and p-value are those of the reading with the largest
-    p-value, the counts of comparisons are of all readings.
+    all others, and is else undecided. Figure, worst comparison and p-value are those of the reading
+    with the largest p-value; the counts of comparisons are of all ``readings``.
     """
     rows = []
     for _, part in readings.groupby("claim", sort=False):
@@ -282,10 +228,7 @@ def _of_readings(verdicts: set[str]) -> str:
 
 
 def corrected(p_values: Mapping[Any, float], verdicts: Mapping[Any, str]) -> dict[Any, str]:
-    """Return verdicts that stand when all claims are looked at once, by Holm's procedure.
-
-    What holds or fails by itself, but not among all claims at `LEVEL`, is undecided.
-    """
+    """Return verdicts that stand among all claims, by Holm's procedure; others are undecided."""
     ordered = sorted(p_values, key=lambda each: p_values[each])
     standing = set(ordered[: rejected(p_values.values())])
     decided = ("holds", "fails")

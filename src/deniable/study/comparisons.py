@@ -4,14 +4,14 @@ A comparison says by how much what is claimed is so, or is not, and the standard
 **supports** the claim if its one-sided test at `LEVEL` says so; among all comparisons of a claim it
 **contradicts** it if Holm's procedure at `LEVEL` says so.
 
-- A claim about *every* setting, about an *order* (each step of it), an *average* (one comparison)
-  or an *equality* (each comparison two one-sided tests against a margin) **holds** if every
-  comparison supports it: an intersection-union test, so that no correction is due. It **fails** if
-  one contradicts it beyond chance.
+- A claim about *every* setting, an *order* (each step of it), an *average* (one comparison) or an
+  *equality* (each comparison two one-sided tests against a margin) **holds** if every comparison
+  supports it: an intersection-union test, so that no correction is due. It **fails** if one
+  contradicts it.
 - A claim about *some* setting **holds** if one comparison supports it, by Holm's procedure, and
   **fails** if each contradicts it at `LEVEL`.
-- All else is **undecided**. An equality whose margin is ours, not the text's, **depends on the
-  margin** if another verdict is reached with one that is a quarter smaller or larger.
+- All else is **undecided**. An equality whose margin is ours **depends on the margin** if another
+  verdict is reached with one that is a quarter smaller or larger.
 
 Standard errors are read off 95 % intervals. Estimates are taken as independent; those of methods
 that answered the same queries are compared by the interval of their difference instead.
@@ -46,22 +46,12 @@ Compared = TypeVar("Compared")
 
 @dataclass(frozen=True)
 class Comparison:
-    """By how much a claim is so: above 0 it is, below 0 it is not.
-
-    Attributes
-    ----------
-    difference, error : float
-        Estimate and its standard error: 0 if it is exact, infinite if nothing is known.
-    margin : float
-        Of an equality: `difference` is this less the distance, and moves with it.
-    picked_from : int
-        Of how many estimates the compared ones are the extremes: chance had as many occasions.
-    """
+    """By how much a claim is so: above 0 it is, below 0 it is not."""
 
     difference: float
-    error: float = 0.0
-    margin: float = 0.0
-    picked_from: int = 1
+    error: float = 0.0  # its standard error: 0 if it is exact, infinite if nothing is known
+    margin: float = 0.0  # of an equality: `difference` is this less the distance, moves with it
+    picked_from: int = 1  # of how many estimates these are the extremes: as many chances
 
     def p_value(self, sign: Literal[1, -1]) -> float:
         """Return the p-value of the test that supports the claim (1), or contradicts it (-1)."""
@@ -86,30 +76,17 @@ class Comparison:
         )
 
 
-UNKNOWN = Comparison(0.0, math.inf)
-"""Neither supports a claim nor contradicts it."""
+UNKNOWN = Comparison(0.0, math.inf)  # neither supports a claim nor contradicts it
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What decides a claim.
+    """What decides a claim."""
 
-    Attributes
-    ----------
-    comparisons : tuple of Comparison
-        None: the claim is undecided, and the figure says why.
-    figure : str
-        The numbers that a reader wants to see.
-    kind : str
-        What the claim is about: the claim's own, whatever the test gives.
-    our_margin : bool
-        Whether the margin of an equality is ours; otherwise it is the text's own precision.
-    """
-
-    comparisons: tuple[Comparison, ...]
-    figure: str
-    kind: Kind = "every"
-    our_margin: bool = False
+    comparisons: tuple[Comparison, ...]  # none: the claim is undecided, and the figure says why
+    figure: str  # the numbers that a reader wants to see
+    kind: Kind = "every"  # the claim's own, whatever the test gives
+    our_margin: bool = False  # that of an equality; otherwise it is the text's own precision
 
     @property
     def support(self) -> int:
@@ -181,8 +158,6 @@ class Outcome:
 def rejected(p_values: Iterable[float]) -> int:
     """Return how many hypotheses Holm's procedure rejects at `LEVEL`.
 
-    Examples
-    --------
     >>> rejected([0.01, 0.04, 0.03]), rejected([0.01, 0.02, 0.03])
     (1, 3)
     """
@@ -194,8 +169,6 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 
     What is no number is no test.
 
-    Examples
-    --------
     >>> holm([0.01, 0.04, 0.03]).round(4).tolist()
     [0.03, 0.06, 0.06]
     """
@@ -205,8 +178,6 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
     """Return p-values adjusted by Benjamini and Hochberg's step-up method, otherwise as `holm`.
 
-    Examples
-    --------
     >>> benjamini_hochberg([0.01, 0.04, 0.03]).round(4).tolist()
     [0.03, 0.04, 0.04]
     """
@@ -256,7 +227,11 @@ def alike(pairs: Sequence[Pair], figure: str) -> Outcome:
 
 def near(pairs: Sequence[Pair], margin: float, figure: str, picked_from: int = 1) -> Outcome:
     """Test that in each pair the estimates are at most so far apart, in their unit."""
-    return Outcome(tuple(_within(_above(*pair), margin, picked_from) for pair in pairs), figure)
+    found = (
+        Comparison(margin - abs(each.difference), each.error, margin, picked_from)
+        for each in (_above(*pair) for pair in pairs)
+    )
+    return Outcome(tuple(found), figure)
 
 
 def _above(first: Row, second: Row) -> Comparison:
@@ -267,15 +242,10 @@ def _above(first: Row, second: Row) -> Comparison:
     return Comparison(difference, error)
 
 
-def _within(apart: Comparison, margin: float, picked_from: int) -> Comparison:
-    return Comparison(margin - abs(apart.difference), apart.error, margin, picked_from)
-
-
 def ratio(first: Row, second: Row) -> dict[str, float]:
     """Return the ratio of two independent medians with its interval, on the log scale.
 
-    To 0 the ratio is infinite, of 0 to 0 not a number; where an interval reaches 0, that of the
-    ratio is from 0 to infinity.
+    To 0 it is infinite, of 0 to 0 not a number; an interval that reaches 0 gives 0 to infinity.
     """
     error = _above(logarithms(first), logarithms(second)).error
     if second["median"]:
@@ -321,13 +291,7 @@ def known(value: float) -> Row:
 
 
 def counted(decisions: Iterable[bool], figure: str) -> Outcome:
-    """Return the outcome of decisions without error: each supports or contradicts.
-
-    Raises
-    ------
-    LookupError
-        If there are none.
-    """
+    """Return the outcome of decisions without error; a `LookupError` says that there are none."""
     found = tuple(Comparison(1.0 if each else -1.0) for each in decisions)
     if not found:
         raise LookupError("anything to decide from")
@@ -352,8 +316,6 @@ def listed(values: Mapping[str, float]) -> str:
 def range_of(values: Iterable[float], style: str = ".3g") -> str:
     """Return the range of numbers; a `LookupError` says that there are none.
 
-    Examples
-    --------
     >>> range_of([3, 1, 2.5])
     '1 to 3'
     """

@@ -36,8 +36,7 @@ RESULT_COLUMNS = (
 class Simulator(Protocol):
     """Simulates the cells of a study. One run of a cell may have several outputs.
 
-    One that has a method ``wanted`` decides from the runs of a cell, (cell, values), how many it is
-    to have in all: so many as it has ends it.
+    A method ``wanted`` may decide from the runs of a cell, (cell, values), how many it is to have.
     """
 
     def outputs(self, cell: Cell) -> Sequence[Output]:
@@ -67,29 +66,18 @@ def replicate(
     number: what else runs, and where, changes nothing, and more replicates only add blocks. So do
     those that a simulator wants after a look at the first.
     """
-    values = _blocks(simulator, root_seed, study, cell, [], replicates, block)
     wanted = getattr(simulator, "wanted", None)
-    while wanted and (more := wanted(cell, values)) > len(values):
-        whole = values[: len(values) // block * block]
-        values = _blocks(simulator, root_seed, study, cell, [whole], more, block)
-    return values
-
-
-def _blocks(
-    simulator: Simulator,
-    root_seed: int,
-    study: str,
-    cell: Cell,
-    parts: list[Floats],
-    replicates: int,
-    block: int,
-) -> Floats:
-    """Return parts of whole blocks with the blocks that they lack."""
-    for start in range(sum(map(len, parts)), replicates, block):
-        number = start // block
-        generator = generator_for(root_seed, {"study": study, "cell": dict(cell), "block": number})
-        parts.append(simulator(cell, generator, min(block, replicates - start)))
-    return np.concatenate(parts)
+    blocks: list[Floats] = []
+    while True:
+        for start in range(len(blocks) * block, replicates, block):
+            key = {"study": study, "cell": dict(cell), "block": start // block}
+            generator = generator_for(root_seed, key)
+            blocks.append(simulator(cell, generator, min(block, replicates - start)))
+        values = np.concatenate(blocks)
+        more = wanted(cell, values) if wanted else 0
+        if more <= len(values):
+            return values
+        replicates, blocks = more, [each for each in blocks if len(each) == block]
 
 
 @dataclass(frozen=True)
@@ -105,9 +93,8 @@ class Summary:
 def median_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summary:
     """Return the median with its distribution-free interval from order statistics.
 
-    The ranks are those of the binomial(n, 1/2): the interval covers with at least `confidence`
-    whatever the distribution. With fewer than 6 values no order statistics reach 95 %; the
-    interval is then the whole line.
+    It covers with at least `confidence` whatever the distribution. With fewer than 6 values no
+    order statistics reach 95 %; the interval is then the whole line.
     """
     ordered = np.sort(np.asarray(values, dtype=float))
     n = ordered.size
@@ -122,10 +109,7 @@ def median_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Sum
 
 
 def mean_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summary:
-    """Return the mean with Student's interval, for outputs that are bounded or take few values.
-
-    With a single value the interval is the whole line.
-    """
+    """Return the mean with Student's interval; with a single value that is the whole line."""
     sample = np.asarray(values, dtype=float)
     n = sample.size
     if not n or np.any(np.isnan(sample)):
@@ -147,8 +131,7 @@ SUMMARIES: Mapping[SummaryName, Callable[[npt.ArrayLike], Summary]] = {
 def widening(replicates: Any, published_replicates: int) -> Any:
     """Return by which factor the error of a printed value widens ours, of so many replicates.
 
-    It is taken as ours scaled to the paper's replicate count (an error shrinks with the root of the
-    count), and the two are independent: their squares add.
+    Its error is ours scaled to the paper's replicate count; being independent, they add in squares.
     """
     return np.sqrt(1 + replicates / published_replicates)
 
@@ -162,10 +145,9 @@ def verdict(
 ) -> Verdict:
     """Hold a regenerated value against a printed one; without one the verdict is "not printed".
 
-    The printed value, give or take half a unit of its last digit, must lie within our interval
-    widened by the printed value's own sampling error. That error is taken as ours scaled to the
-    paper's replicate count, see `widening`. A printed value without sampling error has no such
-    count. Where our value rests on surrogate data nothing is to be compared.
+    The printed value, give or take half a unit of its last digit, must lie within our interval,
+    widened by the printed value's own sampling error (`widening`) unless it has none: no count.
+    Where our value rests on surrogate data nothing is to be compared.
     """
     if surrogate:
         return "surrogate"
@@ -188,14 +170,9 @@ def compare(
 ) -> pd.DataFrame:
     """Set results beside the printed numbers, with a verdict a row.
 
-    Parameters
-    ----------
-    results : DataFrame
-        The key columns, and regenerated, ci_low, ci_high, replicates, data_source.
-    published : DataFrame or None
-        As `deniable.study.published.read_published` returns it; its keys may be some of `keys`.
-    keys : sequence of str
-        Columns that name a row; the result has them first, then `RESULT_COLUMNS`.
+    Results have the key columns, and regenerated, ci_low, ci_high, replicates, data_source; printed
+    numbers are as `deniable.study.read_published` returns them, and may have some of the keys. The
+    result has the keys first, then `RESULT_COLUMNS`.
     """
     if published is None:
         table = results.assign(published=np.nan, half_unit=0.0)
@@ -216,10 +193,9 @@ def compare(
 
 
 def plotted(results: pd.DataFrame, keys: Sequence[str], summary: str) -> pd.DataFrame:
-    """Return results that no printed number stands beside, as the numbers behind a figure.
+    """Return results that no printed number stands beside: keys, summary, interval, origin.
 
-    The columns: the keys, the summary under its name, ``ci_low``, ``ci_high``, ``replicates``,
-    ``data_source``, then what else names a cell, where it says anything.
+    What else names a cell comes last, where it says anything.
     """
     named = results.rename(columns={"regenerated": summary})
     first = [*keys, summary, "ci_low", "ci_high", "replicates", "data_source"]
@@ -239,10 +215,7 @@ def simulate_chunk(
     root_seed: int,
     summary: SummaryName = "median",
 ) -> pd.DataFrame:
-    """Simulate one chunk of a study's cells and summarise each output.
-
-    The columns: the cell's, what names the output, regenerated, ci_low, ci_high, replicates.
-    """
+    """Simulate one chunk of a study's cells and summarise each output, a row each."""
     rows = []
     for cell in chunk_of(cells_of_grids(grids), chunk, chunks):
         values = replicate(simulator, root_seed, study, cell, replicates=replicates, block=block)
@@ -281,12 +254,7 @@ def _by_runs(
 def in_order(results: pd.DataFrame, cells: Sequence[Cell]) -> pd.DataFrame:
     """Return the results of the cells, in the cells' order, whatever chunks they came from.
 
-    Outputs of a cell stay in the order in which they were simulated.
-
-    Raises
-    ------
-    DeniableError
-        If a cell is missing among the results or there twice.
+    Outputs of a cell stay in their order. A cell that is missing or there twice is refused.
     """
     keys = list(cells[0])
     names = list(results.columns[: list(results.columns).index("regenerated")])
@@ -310,9 +278,8 @@ def _as_written(value: Any) -> Any:
 def agreement(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Count verdicts group by group, and say how far apart printed and regenerated are.
 
-    The columns: `by`, then ``cells``, ``agrees``, ``differs``, ``surrogate``, ``median_ratio`` (of
-    regenerated to printed), ``typical_factor`` (exp of the mean absolute log ratio) and
-    ``rank_correlation`` (Spearman's).
+    ``median_ratio`` is of regenerated to printed, ``typical_factor`` exp of the mean absolute log
+    ratio, ``rank_correlation`` Spearman's.
     """
     rows = []
     for group, cells in results.dropna(subset=["published"]).groupby(list(by), sort=True):

@@ -10,20 +10,14 @@ Cell = Mapping[str, Any]
 Grid = Mapping[str, Sequence[Any]]
 
 
-def cells_of(grid: Grid) -> list[dict[str, Any]]:
-    """Return every combination of a grid's values, the last column running fastest.
+def cells_of_grids(grids: Sequence[Grid]) -> list[dict[str, Any]]:
+    """Return every combination of each grid's values, the last column running fastest.
 
-    Examples
-    --------
-    >>> cells_of({"p": [0.1, 0.3], "t_v": [50]})
+    >>> cells_of_grids([{"p": [0.1, 0.3], "t_v": [50]}])
     [{'p': 0.1, 't_v': 50}, {'p': 0.3, 't_v': 50}]
     """
-    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
-
-
-def cells_of_grids(grids: Sequence[Grid]) -> list[dict[str, Any]]:
-    """Return the cells of several grids, in order."""
-    return [cell for grid in grids for cell in cells_of(grid)]
+    combined = ((grid, values) for grid in grids for values in itertools.product(*grid.values()))
+    return [dict(zip(grid, values, strict=True)) for grid, values in combined]
 
 
 def values_of(grids: Sequence[Grid], column: str) -> list[Any]:

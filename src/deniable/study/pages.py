@@ -20,38 +20,20 @@ COUNTS = ("readings", "holds", "fails")
 
 @dataclass(frozen=True)
 class PrivacyVerdict:
-    """What becomes of something that is claimed, or taken, to protect.
+    """What becomes of something that is claimed, or taken, to protect."""
 
-    Attributes
-    ----------
-    verdict : str
-        The second if it holds under one reading and fails under another.
-    says : str
-        What holds or fails, as a headline.
-    found : str
-        By how much, in a sentence or two.
-    instead : str
-        What one would use instead, "" if nothing has to be, or nothing is known.
-    section : str
-        The id of the section that has more.
-    times : float
-        The largest multiple of the claimed epsilon that is spent; 1 if the claim is kept to.
-    """
-
+    # The second if it holds under one reading and fails under another.
     verdict: Literal["holds", "depends on the reading", "fails"]
-    says: str
-    found: str
-    section: str
-    instead: str = ""
-    times: float = 1.0
+    says: str  # what holds or fails, as a headline
+    found: str  # by how much, in a sentence or two
+    section: str  # the id of the section that has more
+    instead: str = ""  # what one would use; "" if nothing has to be, or nothing is known
+    times: float = 1.0  # the largest multiple of the claimed epsilon that is spent
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many of some printed numbers come out again; None on surrogate data.
-
-    Numbers that differ by mechanism or by reading are not counted together.
-    """
+    """How many of some printed numbers, of one reading, come out; None on surrogate data."""
 
     what: str
     agrees: int | None
@@ -61,13 +43,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What is said of a paper on the first page.
-
-    Attributes
-    ----------
-    privacy, numbers
-        In the paper's order. What its claims in words come to is counted over all papers at once.
-    """
+    """What is said of a paper on the first page, in the paper's order, but for claims in words."""
 
     privacy: Sequence[PrivacyVerdict] = ()
     numbers: Sequence[Agreement] = ()
@@ -75,23 +51,13 @@ class Verdicts:
 
 @dataclass(frozen=True)
 class Page:
-    """A page of the report.
+    """A page of the report."""
 
-    Attributes
-    ----------
-    id : str
-        Its file, without ".html".
-    title, link : str
-        Its heading, and its name in lists of pages.
-    verdicts : str
-        A function of all tables that returns its `Verdicts`; "" if it has none.
-    """
-
-    id: str
-    title: str
-    link: str
+    id: str  # its file, without ".html"
+    title: str  # its heading
+    link: str  # its name in lists of pages
     sections: tuple[Section, ...]
-    verdicts: str = ""
+    verdicts: str = ""  # a function of all tables that returns its `Verdicts`, if it has any
 
     def verdicts_on(self, tables: "Mapping[str, pd.DataFrame]") -> Verdicts:
         """Return its verdicts, as far as there are tables for them."""
@@ -112,10 +78,7 @@ def agreement_of(what: str, table: "pd.DataFrame", section: str) -> Agreement:
 
 
 def claims_tables(paper: str, decided_by: str, *readings: str) -> tuple[AnalysisTable, ...]:
-    """Return the table of a paper's sentences, and that of their readings if it has several.
-
-    Of both the baseline keeps the verdicts alone.
-    """
+    """Return the tables of a paper's sentences and of their readings; kept: verdicts alone."""
     of_sentences = Columns(("claim",), by_chance=SAID + WORST + COUNTS, decided_elsewhere=True)
     found = [AnalysisTable(f"{paper}_claims", decided_by, of_sentences)]
     if readings:
@@ -141,18 +104,10 @@ def claims_section(paper: str, words: str = "") -> Section:
 
 @dataclass(frozen=True)
 class Origin:
-    """The code that makes a table or a figure.
+    """The code that makes a table or a figure."""
 
-    Attributes
-    ----------
-    function : str
-        "module:name" within the library, for example "papers.multirr.example_1:example_1".
-    rule : str
-        The rule of the workflow that calls it.
-    """
-
-    function: str
-    rule: str
+    function: str  # "module:name" in the library, as "papers.multirr.example_1:example_1"
+    rule: str  # of the workflow, which calls it
 
     @property
     def name(self) -> str:
@@ -167,10 +122,7 @@ class Origin:
 
     @property
     def line(self) -> int:
-        """The line on which the function starts.
-
-        It is looked up in the source, so that the page needs to import nothing that computes.
-        """
+        """The line on which it starts, looked up in the source: nothing need be imported."""
         module, _, name = self.function.partition(":")
         lines = _lines(module)
         # A method that a class inherits: the class says from whom.

@@ -14,16 +14,9 @@ from deniable.errors import DataError
 def read_published(path: Path | str, value_column: str) -> pd.DataFrame:
     """Read a table of printed numbers: a CSV file of key columns and one of printed values.
 
-    Returns
-    -------
-    DataFrame
-        The key columns, ``published`` (float) and ``half_unit`` (half a unit of the last printed
-        digit: .0005 for "0.310").
-
-    Raises
-    ------
-    DataError
-        If the file or the column is missing, a value is no number, or a key occurs twice.
+    Columns: the keys, ``published`` (float) and ``half_unit`` (half a unit of the last printed
+    digit: .0005 for "0.310"). A `DataError` says what is amiss with the file: a column or value is
+    missing or no number, or a key occurs twice.
     """
     text = _read_strictly(path)
     if value_column not in text:
@@ -84,8 +77,6 @@ def _is_number(text: Any) -> bool:
 def half_unit_of_last_digit(printed: str) -> float:
     """Return half a unit of the last printed digit.
 
-    Examples
-    --------
     >>> half_unit_of_last_digit("0.310"), half_unit_of_last_digit("94.5")
     (0.0005, 0.05)
     """

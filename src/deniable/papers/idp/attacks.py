@@ -1,9 +1,8 @@
 """Attacks on one release of [idp]'s methods, and the claim that noise never protects less.
 
-- `attack_table`: how often an intruder tells the file from a neighbour, against what the claimed
-  epsilon allows (`idp_attacks.csv`);
-- `protection_table`: section 1's "never less protection than the underlying microaggregation", by
-  computation (`idp_protection.csv`).
+`attack_table` says how often an intruder tells the file from a neighbour, and what the claimed
+epsilon allows; `protection_table` computes section 1's "never less protection than the underlying
+microaggregation".
 """
 
 from collections.abc import Iterator, Sequence
@@ -62,12 +61,12 @@ def attack_table(
 ) -> pd.DataFrame:
     """Attack releases of a data set and of a neighbour, `runs` times each.
 
-    Columns are ``dataset``, ``attack`` ("partition" or "likelihood"), ``neighbour`` (what is
-    changed), ``method``, ``reading``, ``unit`` (what is released), ``k``, ``claimed_epsilon`` (of
-    the record, though the partition attack changes a single attribute), ``accuracy`` with its 95 %
-    interval from ``replicates`` releases, ``allowed`` (the most that the claimed epsilon allows),
-    ``epsilon_at_least`` (which the interval's lower end proves) and ``holds``: False if a 99.98 %
-    interval lies above what is allowed, else empty, for no attack proves a claim.
+    ``attack`` is "partition" or "likelihood", ``neighbour`` what is changed, ``unit`` what is
+    released; ``claimed_epsilon`` is the record's, though the partition attack changes a single
+    attribute; ``accuracy`` has a 95 % interval from ``replicates`` releases; ``allowed`` is the
+    most that the claimed epsilon allows, ``epsilon_at_least`` what the interval's lower end proves;
+    ``holds``: False if a 99.98 % interval lies above what is allowed, else empty, for no attack
+    proves a claim.
     """
     file = file_of(name, data, domain_factor)
     every = [_Attacks(file, data.values, epsilon, runs, seed) for epsilon in epsilons]
@@ -159,10 +158,7 @@ class _Attacks:
             yield self._row(found, clustered.k, *what)
 
     def _worst_neighbour(self, clustered: ClusteredFile, shipped: Masking) -> Masking:
-        """Return how a neighbour is masked: the record with most to lose goes to an end of each.
-
-        Which end of each domain tells more is seen by trying both.
-        """
+        """Return how it is masked if the record with most to lose goes to the worse end of each."""
         losses = clustered.frozen_losses(shipped.method)[ANEW]
         record = int(np.argmax(self.file.of_all_attributes(losses)))
 
@@ -215,37 +211,28 @@ def protection_table(
 ) -> pd.DataFrame:
     """Compare what releases protect with what microaggregation alone protects.
 
-    Columns are ``dataset``, ``measure``, ``method``, ``k``, ``epsilon``, ``value`` under the
-    method, ``microaggregation`` (the same measure of the microaggregated file), ``less_protection``
-    (whether the first is larger), ``replicates`` (records looked for) and ``score`` (what the
-    intruder went by in each half of them). Measures:
+    ``value`` is a ``measure`` under the method, ``microaggregation`` the same of the
+    microaggregated file, ``less_protection`` whether the first is larger; ``replicates`` are the
+    records looked for, ``score`` is what the intruder went by in each half of them. Measures:
 
-    - "loss between clusters with one mean": between (1, 2, 3) and (2, 2, 2), which
-      microaggregation does not tell apart (no data set);
+    - "loss between clusters with one mean": between (1, 2, 3) and (2, 2, 2), which microaggregation
+      does not tell apart (no data set);
     - "values known for certain": share of all values;
     - "records linked": share of records that the intruder of `deniable.idp.audit.linkage` links to
-      their own: a lower bound, as all that an attack finds;
-    - "records linked by the nearest": the same, by squared distances alone.
+      their own: a lower bound; "records linked by the nearest": by squared distances alone.
     """
     file = file_of(name, data, domain_factor)
     linked = _linked(file, data.values, k, epsilons, seed)
-    table = pd.DataFrame([*_twins(epsilons), *_certain(file, k), *linked])
+    twins = [
+        {"dataset": "none", "measure": "loss between clusters with one mean", "method": method}
+        | {"k": len(TWIN_CLUSTERS[0]), "epsilon": epsilon, "microaggregation": 0.0}
+        | {"value": told_beyond_means(method, *TWIN_CLUSTERS, TWIN_DOMAIN, epsilon)}
+        for method, epsilon in product(ATTACKED, epsilons)
+    ]
+    table = pd.DataFrame([*twins, *_certain(file, k), *linked])
     table["less_protection"] = table["value"] > table["microaggregation"]
     table = table[list(PROTECTION_COLUMNS)]
     return table.astype({"k": "Int64", "replicates": "Int64"})
-
-
-def _twins(epsilons: Sequence[float]) -> Iterator[dict[str, Any]]:
-    for method, epsilon in product(ATTACKED, epsilons):
-        yield {
-            "dataset": "none",
-            "measure": "loss between clusters with one mean",
-            "method": method,
-            "k": len(TWIN_CLUSTERS[0]),
-            "epsilon": epsilon,
-            "value": told_beyond_means(method, *TWIN_CLUSTERS, TWIN_DOMAIN, epsilon),
-            "microaggregation": 0.0,
-        }
 
 
 def _certain(file: AuditedFile, ks: Sequence[int]) -> Iterator[dict[str, Any]]:

@@ -1,8 +1,7 @@
-"""The audit of [idp] on its data sets: the table of bounds, and what stands behind it.
+"""The audit of [idp] on its data sets: claimed against exact epsilon, or a lower bound.
 
-- `audit_table`: claimed against exact epsilon, or a lower bound (`idp_audit.csv`);
-- `cluster_table`: what does not depend on epsilon: how tight each sensitivity is, how far an
-  attribute exceeds its claim, which clusters get no noise (`idp_audit_clusters.csv`).
+`cluster_table` has what does not depend on epsilon: how tight each sensitivity is, how far an
+attribute exceeds its claim, which clusters get no noise.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,11 +27,11 @@ from deniable.idp.audit import (
     certain_values,
     certificate,
 )
+from deniable.papers.idp.catalog import DATASETS, SPLIT
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise, generator_for
 from deniable.study import Given
 
-DATASETS = ("census", "wine")
 INDEPENDENTLY = "attributes released independently"
 
 
@@ -52,11 +51,10 @@ def audit_table(
     domain_factors: Sequence[float],
     releases: int,
 ) -> pd.DataFrame:
-    """Audit all methods on a data set.
+    """Audit all methods on a data set; columns are those of `deniable.idp.audit.as_table`.
 
     The first domain factor is audited in both readings, the others with the scale frozen;
-    certificates are measured in so many releases. The columns are those of
-    `deniable.idp.audit.as_table`.
+    certificates are measured in so many releases.
     """
     files = [file_of(name, data, factor) for factor in domain_factors]
     tables = [audit_file(file, k, epsilons, as_it_runs=file is files[0]) for file in files]
@@ -85,15 +83,13 @@ def cluster_table(
 ) -> pd.DataFrame:
     """Hold each sensitivity against all changes of one record, attribute by attribute.
 
-    Columns are ``dataset``, ``attribute``, ``method``, ``k``, ``domain_factor``, ``clusters`` (how
-    many); ``tightness_fixed`` and ``tightness_fixed_median``, the largest and the median over
-    clusters of largest change / claimed sensitivity if records stay in their clusters, and
-    ``tightness_anew``, the largest if clusters are formed anew: above 1 the sensitivity is too
-    small; ``attribute_times_claimed``, the exact epsilon of all centroids of the attribute over the
-    claimed one, scale frozen; ``records_beyond``, the share of records that alone exceed the claim;
-    ``clusters_without_noise`` and ``values_without_noise``, shares; and
-    ``values_certain_from_means``, the share of values that the means of the clusters alone give
-    away.
+    ``tightness_fixed`` and ``tightness_fixed_median`` are the largest and the median over
+    ``clusters`` (how many) of largest change / claimed sensitivity if records stay in their
+    clusters, ``tightness_anew`` is the largest if clusters are formed anew: above 1 the sensitivity
+    is too small. ``attribute_times_claimed`` is the exact epsilon of all centroids of the attribute
+    over the claimed one, scale frozen. Shares: ``records_beyond`` (records that alone exceed the
+    claim), ``clusters_without_noise``, ``values_without_noise`` and ``values_certain_from_means``
+    (values that the means of the clusters alone give away).
     """
     files = [file_of(name, data, factor) for factor in domain_factors]
     every = (ClusteredFile(file, size) for file in files for size in k)
@@ -131,10 +127,7 @@ def _cluster_rows(clustered: ClusteredFile, method: Variant) -> Iterator[dict[st
 
 
 def of_datasets(tables: Mapping[str, pd.DataFrame], sources: Mapping[str, str]) -> pd.DataFrame:
-    """Return the tables of several data sets as one, with the source of each.
-
-    Rows that are about no data set stand in each table and are kept once.
-    """
+    """Return the tables of several data sets, with sources; rows about none are kept once."""
     joined = pd.concat([table.assign(data_source=sources[name]) for name, table in tables.items()])
     about_none = joined["dataset"] == "none"
     again = about_none & joined.drop(columns="data_source").duplicated()
@@ -156,14 +149,9 @@ def joined(given: Given) -> dict[str, pd.DataFrame]:
     """Join what audits and attacks found on each data set, with the source of its records."""
     sources = {name: data.marks["data_source"] for name, data in given.data.items()}
     types = {"k": "Int64", "holds": "boolean"}  # of columns with missing values
-    found = {}
-    for table, part in (
-        ("idp_audit", ""),
-        ("idp_audit_clusters", "_clusters"),
-        ("idp_attacks", "_attacks"),
-        ("idp_protection", "_protection"),
-    ):
-        tables = {name: given.tables[f"{name}{part}"] for name in DATASETS}
+    found, made = {}, ("idp_audit", "idp_audit_clusters", "idp_attacks", "idp_protection")
+    for table, end in zip(made, SPLIT, strict=True):
+        tables = {name: given.tables[f"{name}{end}"] for name in DATASETS}
         typed = {
             name: each.astype({column: kind for column, kind in types.items() if column in each})
             for name, each in tables.items()

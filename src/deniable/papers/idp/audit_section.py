@@ -7,33 +7,11 @@ from typing import Any
 import pandas as pd
 
 from deniable.display import Row, Tables, groups_of, rows_of
-from deniable.papers.idp.names import (
-    ALL,
-    ANEW,
-    AS_IT_RUNS,
-    ATTACKS,
-    AUDITED,
-    CERTAIN,
-    CERTIFICATE,
-    CLUSTERED,
-    DATASETS,
-    FROZEN,
-    LINKED,
-    MASKED,
-    NEAREST,
-    READINGS,
-    SHUFFLED,
-    UNITS,
-    Shown,
-    data_driven,
-    judged,
-    noted,
-    shown,
-    where,
-)
+from deniable.papers.idp import names
+from deniable.papers.idp.names import Shown, data_driven, judged, noted, shown, where
 
 HOLDS_WITHIN = 1e-9
-CHARITABLE = next(iter(READINGS))
+CHARITABLE = next(iter(names.READINGS))
 
 
 def audit(tables: Tables) -> dict[str, Any]:
@@ -43,20 +21,25 @@ def audit(tables: Tables) -> dict[str, Any]:
     clusters = tables.get("idp_audit_clusters")
     narrowest = where(clusters, domain_factor=at.factor)
     together = where(
-        first, unit="attribute", attribute=ALL, reading=FROZEN, clusters=ANEW, epsilon=at.epsilon
+        first,
+        unit="attribute",
+        attribute=names.ALL,
+        reading=names.FROZEN,
+        clusters=names.ANEW,
+        epsilon=at.epsilon,
     )
-    alone = where(first, unit="centroid", reading=AS_IT_RUNS, method=CLUSTERED)
+    alone = where(first, unit="centroid", reading=names.AS_IT_RUNS, method=names.CLUSTERED)
     own = where(narrowest, method="idp_cbls") if len(narrowest) else narrowest
     return {
         "at": at,
-        "names": DATASETS,
-        "methods": AUDITED,
+        "names": names.DATASETS,
+        "methods": names.AUDITED,
         "readings": _readings(where(at.at_k(table), domain_factor=at.factor, epsilon=at.epsilon)),
-        "units": UNITS,
+        "units": names.UNITS,
         "tightness": _tightness(clusters),
         "composition": _composition(narrowest),
         "together": _by_k(together, lambda cell: judged(rows_of(cell)[-1])),
-        "records": _records(where(table, unit="record", reading=FROZEN, clusters=ANEW)),
+        "records": _records(where(table, unit="record", reading=names.FROZEN, clusters=names.ANEW)),
         "runs": _by_k(alone, _over_epsilons),
         "domain": data_driven(table, at),
         "noiseless": _by_k(own, _without_noise),
@@ -68,17 +51,19 @@ def audit(tables: Tables) -> dict[str, Any]:
 
 def _readings(part: pd.DataFrame) -> dict[str, Any] | None:
     """Return what the same release spends under each reading: a row a method, a column a unit."""
-    own = where(part, domain="public", method=CLUSTERED)
-    of_method = ~((own["unit"] == "attribute") & (own["attribute"] == ALL))
-    own = own[of_method & ~noted(own, CERTIFICATE) & ~noted(own, SHUFFLED)]
-    names = {how: name for name, how in READINGS.items()}
+    own = where(part, domain="public", method=names.CLUSTERED)
+    of_method = ~((own["unit"] == "attribute") & (own["attribute"] == names.ALL))
+    own = own[of_method & ~noted(own, names.CERTIFICATE) & ~noted(own, names.SHUFFLED)]
+    called = {how: name for name, how in names.READINGS.items()}
     rows = _celled(
         own,
-        lambda row: (names.get((row["reading"], row["clusters"])), row["unit"]),
+        lambda row: (called.get((row["reading"], row["clusters"])), row["unit"]),
         *("dataset", "method"),
         cell=judged,
     )
-    found = [name for name in READINGS if any((name, "record") in row["cells"] for row in rows)]
+    found = [
+        name for name in names.READINGS if any((name, "record") in row["cells"] for row in rows)
+    ]
     verdicts = {
         row["cells"][name, unit]["verdict"]
         for row in rows
@@ -136,18 +121,18 @@ def _composition(part: pd.DataFrame) -> dict[str, Any] | None:
     found = _by_k(part, worst)
     if found is None:
         return None
-    verdicts: dict[str, set[str]] = {name: set() for name in AUDITED}
+    verdicts: dict[str, set[str]] = {name: set() for name in names.AUDITED}
     for row in found["rows"]:
         row["everyone"] = all(cell["everyone"] for cell in row["cells"].values())
         verdicts[row["method"]] |= {cell["verdict"] for cell in row["cells"].values()}
-    fails = any("fails" in verdicts[name] for name in CLUSTERED)
+    fails = any("fails" in verdicts[name] for name in names.CLUSTERED)
     return found | {"fails": fails, "kept": verdicts["dp_um"] == {"holds"}}
 
 
 def _records(part: pd.DataFrame) -> Row | None:
     """Count the releases of records that no finite epsilon describes, scale frozen."""
     public = where(part, domain="public")
-    in_order = ~noted(public, SHUFFLED)
+    in_order = ~noted(public, names.SHUFFLED)
     kept, shuffled = public[in_order], public[~in_order]
     if not len(kept):
         return None
@@ -177,12 +162,12 @@ def _without_noise(part: pd.DataFrame) -> Row:
 
 def _certificate(first: pd.DataFrame, at: Shown) -> dict[str, Any] | None:
     """Return what the released numbers alone prove of each method, by epsilon."""
-    part = at.at_k(where(first[noted(first, CERTIFICATE)], unit="record"))
+    part = at.at_k(where(first[noted(first, names.CERTIFICATE)], unit="record"))
     if not len(part):
         return None
 
     def key(row: Row) -> Hashable:
-        return row["epsilon"], "all" if row["attribute"] == ALL else "one"
+        return row["epsilon"], "all" if row["attribute"] == names.ALL else "one"
 
     rows = _celled(part, key, "dataset", "method", cell=judged)
     return {"rows": rows, "epsilons": sorted(part["epsilon"].unique())}
@@ -198,7 +183,7 @@ def _attacks(table: pd.DataFrame | None, at: Shown) -> dict[str, Any] | None:
         | {
             "cells": {
                 (name, row["claimed_epsilon"]): judged(row)
-                for name, kind in ATTACKS.items()
+                for name, kind in names.ATTACKS.items()
                 for row in rows_of(kind.rows_of(own))
             }
         }
@@ -207,7 +192,7 @@ def _attacks(table: pd.DataFrame | None, at: Shown) -> dict[str, Any] | None:
     return {
         "rows": rows,
         "epsilons": sorted(table["claimed_epsilon"].unique()),
-        "kinds": {name: kind.title for name, kind in ATTACKS.items()},
+        "kinds": {name: kind.title for name, kind in names.ATTACKS.items()},
         "allowed": dict(zip(table["claimed_epsilon"], table["allowed"], strict=True)),
         "all": [judged(row) for row in rows_of(table)],
     }
@@ -218,19 +203,19 @@ def _protection(table: pd.DataFrame | None) -> dict[str, Any] | None:
     if table is None or not len(table):
         return None
     twins = where(table, dataset="none").drop_duplicates(["method", "epsilon"])
-    linked = where(table, measure=LINKED)
+    linked = where(table, measure=names.LINKED)
     by_method = _celled(linked, lambda row: (row["method"], row["epsilon"]), "dataset", "k")
     return {
         "epsilons": sorted(table["epsilon"].dropna().unique()),
         "twins": _celled(twins, lambda row: row["epsilon"], "method"),
-        "certain": rows_of(where(table, measure=CERTAIN)),
+        "certain": rows_of(where(table, measure=names.CERTAIN)),
         "linked": [
             row | {"alone": float(next(iter(row["cells"].values()))["microaggregation"])}
             for row in by_method
         ],
         "nearest": {
             tuple(row[name] for name in ("dataset", "k", "method", "epsilon")): row["value"]
-            for row in rows_of(where(table, measure=NEAREST))
+            for row in rows_of(where(table, measure=names.NEAREST))
         },
-        "linked_methods": [name for name in MASKED if name in set(linked["method"])],
+        "linked_methods": [name for name in names.MASKED if name in set(linked["method"])],
     }

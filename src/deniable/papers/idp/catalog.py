@@ -156,26 +156,23 @@ FIGURES = (
     ),
 )
 SECTIONS = (
-    Section(
-        "idp_overview",
-        "Individual differential privacy: promised, delivered, protected",
-        "Promised and delivered",
-        ".sections:overview",
-        needs=("idp_audit",),
-    ),
-    Section(
-        "idp_sse",
-        "Figures 3 and 4: the error of masked records",
-        "Figures 3 and 4",
-        ".sections:sse",
-        needs=("idp_fig3", "idp_fig4"),
-    ),
-    Section(
-        "idp_forests",
-        "Figures 5 and 6: classifiers trained on masked records",
-        "Figures 5 and 6",
-        ".sections:forests",
-        needs=("idp_fig5", "idp_fig6"),
+    *(
+        Section(f"idp_{name}", title, link, f".sections:{name}", needs=needs)
+        for name, title, link, needs in (
+            (
+                "overview",
+                "Individual differential privacy: promised, delivered, protected",
+                "Promised and delivered",
+                ("idp_audit",),
+            ),
+            ("sse", "Figures 3 and 4: the error of masked records", "Figures 3 and 4", SSE),
+            (
+                "forests",
+                "Figures 5 and 6: classifiers trained on masked records",
+                "Figures 5 and 6",
+                FORESTS,
+            ),
+        )
     ),
     Section(
         "idp_privacy",
@@ -193,9 +190,5 @@ PAPER = Paper(
     "Individual differential privacy",
     "Conciliating Privacy and Utility in Data Releases via Individual Differential "
     "Privacy and Microaggregation",
-    STUDIES,
-    TABLES,
-    ANALYSES,
-    FIGURES,
-    SECTIONS,
+    *(STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS),
 )

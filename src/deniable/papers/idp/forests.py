@@ -1,22 +1,19 @@
 """F-measures of forests trained on masked records: Figures 5 and 6 of [idp].
 
 The whole file is masked, then the first 66 % of its records train a random forest (scikit-learn's,
-with its defaults: 100 trees) and the others, unmasked, test it. The class stays as it is. Beside
-the methods of the text:
+with its defaults) and the others, unmasked, test it. The class stays as it is. Beside the methods
+of the text:
 
 - ``original``: the same forest on unmasked records, the upper bound of the text;
 - ``majority``: always the class that is most frequent among the training records;
 - ``dp_synthetic``: the same forest on synthetic records with true epsilon-differential privacy;
 - ``dp_naive_bayes``: naive Bayes on the noisy histogram of a single attribute, true epsilon-DP;
 - ``dp_rule``: a threshold of one attribute, both drawn by the exponential mechanism, true
-  epsilon-DP.
+  epsilon-DP. These three see the training records alone: stricter than what the text does.
 
-The last three see the training records alone, which is stricter than what the text does.
-
-Two exact savings. The domain factors of a run share the forest's seed and, for ``idp_cbls``, whose
-scales do not depend on the domain, the noise: where clipping leaves the training records the same,
-one forest serves both. And what has no clusters is not repeated for each k: its k is 0, as is an
-epsilon or a domain factor that does not apply.
+Two exact savings: where clipping leaves the training records of two domain factors the same, one
+forest serves both, as they share its seed (and noise, for ``idp_cbls``); and what has no clusters
+is not repeated for each k: its k is 0, as is an epsilon or a domain factor that does not apply.
 """
 
 from dataclasses import dataclass
@@ -72,10 +69,7 @@ class IdpForests:
         ]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the F-measures of each run, shape (replicates, outputs).
-
-        A cell has a method, an epsilon and a k; the latter two are 0 where they do not apply.
-        """
+        """Return the F-measures of runs, shape (replicates, outputs); cells: method, epsilon, k."""
         method = str(cell["method"])
         if method in REFERENCES:
             return np.stack([self._reference(method, generator) for _ in range(replicates)])
@@ -87,7 +81,7 @@ class IdpForests:
         return np.stack(runs)
 
     def _reference(self, method: str, generator: np.random.Generator) -> Floats:
-        training, test = self._parts
+        training, test = self._split
         if method == "majority":
             return majority_f_measures(training.labels, test.labels, len(self.data.classes))
         return self._forest(training.values, int(generator.integers(2**31)))
@@ -114,17 +108,18 @@ class IdpForests:
         self, method: str, k: int, upper: Floats, epsilon: float, generator: np.random.Generator
     ) -> Floats:
         """Return the training records as they are released."""
+        known, _ = self._split
         if method == "dp_synthetic":
             tables = self._histograms(slice(None), upper, epsilon, generator)
-            return tables.synthesize(self._training.labels, generator)
+            return tables.synthesize(known.labels, generator)
         found = masking(cast(Method, method), self._ranking, k, upper, epsilon)
-        return np.asarray(found.mask(SeededNoise(generator))[0][: len(self._training)])
+        return np.asarray(found.mask(SeededNoise(generator))[0][: len(known)])
 
     def _classified(
         self, method: str, upper: Floats, epsilon: float, generator: np.random.Generator
     ) -> Codes:
         """Return the classes that a classifier with true DP predicts."""
-        training, test = self._parts
+        training, test = self._split
         if method == "dp_rule":
             rule = threshold_rule(training.values, training.labels, upper, epsilon, generator)
             return rule.predict(test.values)
@@ -140,28 +135,21 @@ class IdpForests:
         generator: np.random.Generator,
     ) -> NoisyHistograms:
         """Return noisy histograms of some attributes of the training records, by class."""
-        training, bins = self._training, bins_of_domain(upper, self.data.values)
+        (training, _), bins = self._split, bins_of_domain(upper, self.data.values)
         records = training.values[:, columns], training.labels, len(self.data.classes)
         noise = SeededNoise(generator)
         return noisy_histograms(*records, upper[columns], bins=bins, epsilon=epsilon, noise=noise)
 
     def _forest(self, training: Floats, seed: int) -> Floats:
-        known = self._training.labels
-        return self._measured(forest_predictions(training, known, self._test.values, seed))
+        known, test = self._split
+        return self._measured(forest_predictions(training, known.labels, test.values, seed))
 
     def _measured(self, predicted: Codes) -> Floats:
-        return f_measures(self._test.labels, predicted, len(self.data.classes))
-
-    @property
-    def _training(self) -> NumericMicrodata:
-        return self._parts[0]
-
-    @property
-    def _test(self) -> NumericMicrodata:
-        return self._parts[1]
+        _, test = self._split
+        return f_measures(test.labels, predicted, len(self.data.classes))
 
     @cached_property
-    def _parts(self) -> tuple[NumericMicrodata, NumericMicrodata]:
+    def _split(self) -> tuple[NumericMicrodata, NumericMicrodata]:
         if len(self.data.classes) != 2:
             raise DeniableError(
                 f"the records have {len(self.data.classes)} classes; these studies need two"

@@ -32,8 +32,7 @@ FOREST_TITLES = {
     "dp_naive_bayes": "true DP: naive Bayes, one attribute",
     "dp_synthetic": "true DP: forest on synthetic records",
 } | _TITLES
-NOT_APPLICABLE = 0
-"""The epsilon, domain factor or k of what has none."""
+NOT_APPLICABLE = 0  # the epsilon, domain factor or k of what has none
 
 # As `deniable.idp.audit` has them, which the page and figures need not import.
 FROZEN, AS_IT_RUNS = "scale frozen", "as it runs"
@@ -58,10 +57,7 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Attack:
-    """Which rows of the attacks belong together, and what the page calls them.
-
-    `attack` and `reading` are as in the table, `neighbour` is a part of what is changed.
-    """
+    """Which rows of the attacks belong together (part of a neighbour), and what they are called."""
 
     attack: str
     reading: str

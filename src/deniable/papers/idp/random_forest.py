@@ -1,9 +1,8 @@
 """The random forest of scikit-learn without what it does beside growing trees.
 
-`sklearn.ensemble.RandomForestClassifier` copies, checks and validates for each tree anew: for a
-file of some hundred records that takes as long as the tree. Here its trees are grown and asked as
-it grows and asks them with its defaults, from the same draws, and nothing else is done: what it
-predicts is the same to the last digit. Tests hold it to that.
+`sklearn.ensemble.RandomForestClassifier` copies, checks and validates for each tree anew, which for
+some hundred records takes as long as the tree. Here its trees are grown and asked with its defaults
+and its draws, and nothing else is done: what it predicts is the same to the last digit.
 """
 
 import numpy as np
@@ -12,21 +11,15 @@ from sklearn.tree import DecisionTreeClassifier  # type: ignore[import-untyped]
 
 from deniable.arrays import Codes, Floats
 
-TREES = 100
-"""The default of scikit-learn, as are the other parameters."""
+TREES = 100  # the default of scikit-learn, as are the other parameters
 _LARGEST_SEED = np.iinfo(np.int32).max
 
 
 def forest_predictions(training: Floats, labels: Codes, test: Floats, seed: int) -> Codes:
     """Return the classes that a random forest predicts.
 
-    Parameters
-    ----------
-    training, test : finite, shapes (records, attributes)
-    labels : shape (training records,)
-        The classes of the training records.
-    seed : int
-        What ``random_state`` is for scikit-learn's forest.
+    Records are finite, shape (records, attributes), labels the classes of the training records; the
+    seed is what ``random_state`` is for scikit-learn's forest.
     """
     known, tested = (np.ascontiguousarray(values, dtype=np.float32) for values in (training, test))
     classes, codes = np.unique(labels, return_inverse=True)

@@ -12,49 +12,27 @@ import pandas as pd
 import scipy
 
 from deniable.display import MINUS, Row, Tables, groups_of, nearest, rows_of
-from deniable.papers.idp.names import (
-    ALL,
-    AS_IT_RUNS,
-    ATTACKS,
-    CERTAIN,
-    CERTIFICATE,
-    CLUSTERED,
-    DATASETS,
-    FOREST_TABLES,
-    FOREST_TITLES,
-    HONEST,
-    LINKED,
-    MASKED,
-    NOT_APPLICABLE,
-    SHOWN_K,
-    SSE_TABLES,
-    SSE_TITLES,
-    UNITS,
-    Shown,
-    common,
-    data_driven,
-    judged,
-    noted,
-    shown,
-    where,
-)
+from deniable.papers.idp import names
+from deniable.papers.idp.names import Shown, common, data_driven, judged, noted, shown, where
 
 NEARLY_FLAT = 0.2
 SAME_AS_MAJORITY = 0.1
 """A classifier that has less than this share of the bound's F has not learned the rarer class."""
 
-Count = tuple[int, int]
-"""In how many settings something is so, and of how many."""
-NAMES = {name: title.split(": ")[-1] for name, title in (FOREST_TITLES | SSE_TITLES).items()}
+Count = tuple[int, int]  # in how many settings something is so, and of how many
+NAMES = {
+    name: title.split(": ")[-1] for name, title in (names.FOREST_TITLES | names.SSE_TITLES).items()
+}
 
 
 def _axes(table: pd.DataFrame, titles: Mapping[str, str]) -> dict[str, Any]:
     """Return the methods of a table, the settings that apply to them, in order, and the runs."""
     columns = {"epsilons": "epsilon", "factors": "domain_factor", "sizes": "k"}
+    none = {names.NOT_APPLICABLE}
     return {
         "methods": [name for name in titles if name in set(table["method"])],
         "runs": int(table["replicates"].max()),
-    } | {name: sorted(set(table[column]) - {NOT_APPLICABLE}) for name, column in columns.items()}
+    } | {name: sorted(set(table[column]) - none) for name, column in columns.items()}
 
 
 # -- Figures 3 and 4 -------------------------------------------------------------------------------
@@ -65,14 +43,14 @@ def sse(tables: Tables) -> dict[str, Any]:
     expected = tables.get("idp_expected_sse")
     found = {
         name: _sse_of(tables[table], where(expected, dataset=name))
-        for name, table in SSE_TABLES.items()
+        for name, table in names.SSE_TABLES.items()
         if table in tables
     }
     return {
         "datasets": found,
-        "names": DATASETS,
-        "titles": SSE_TITLES,
-        "figures": SSE_TABLES,
+        "names": names.DATASETS,
+        "titles": names.SSE_TITLES,
+        "figures": names.SSE_TABLES,
         "confirmed": _confirmed(expected),
     }
 
@@ -90,27 +68,27 @@ def _known(table: pd.DataFrame, expected: pd.DataFrame) -> pd.Series:
     if not len(expected):
         return table["mean_sse"]
     keys = ["method", "epsilon", "domain_factor", "k"]
-    places = table[keys].assign(k=table["k"].where(table["method"] != "dp", NOT_APPLICABLE))
+    places = table[keys].assign(k=table["k"].where(table["method"] != "dp", names.NOT_APPLICABLE))
     known = expected.set_index(keys)["expected_sse"].reindex(pd.MultiIndex.from_frame(places))
     return known.set_axis(table.index).fillna(table["mean_sse"])
 
 
 def _sse_of(table: pd.DataFrame, expected: pd.DataFrame) -> dict[str, Any]:
-    axes, at = _axes(table, SSE_TITLES), ["epsilon", "domain_factor", "k"]
+    axes, at = _axes(table, names.SSE_TITLES), ["epsilon", "domain_factor", "k"]
     means = table.assign(mean_sse=_known(table, expected))
     errors = means.pivot(index=at, columns="method", values="mean_sse")
-    errors = errors.reindex(columns=list(SSE_TITLES))
+    errors = errors.reindex(columns=list(names.SSE_TITLES))
     own, factors = errors["idp_cbls"], axes["factors"]
     narrow, wide = (own.xs(end, level="domain_factor") for end in (factors[0], factors[-1]))
-    steps = errors[list(MASKED)].dropna().diff(axis=1).iloc[:, 1:]
+    steps = errors[list(names.MASKED)].dropna().diff(axis=1).iloc[:, 1:]
     once = errors[errors.index.get_level_values("k") == axes["sizes"][0]]  # whatever k: plain noise
-    worse = {n: _lower(once if n == "dp" else errors, "no_data", n) for n in MASKED}
+    worse = {n: _lower(once if n == "dp" else errors, "no_data", n) for n in names.MASKED}
     return axes | {
         "cells": {
             (r["method"], r["epsilon"], r["domain_factor"], r["k"]): r | {"mean": r["mean_sse"]}
             for r in rows_of(table)
         },
-        "k": nearest(axes["sizes"], SHOWN_K),
+        "k": nearest(axes["sizes"], names.SHOWN_K),
         # DP highest, as the text says
         "ordered": _count((steps <= 0).all(axis=1)),
         "gains": _ranges(errors["dp"] / own),
@@ -153,12 +131,14 @@ def _flat(errors: pd.Series, axes: Mapping[str, Any]) -> Row | None:
 
 def forests(tables: Tables) -> dict[str, Any]:
     """Prepare the F-measures of both data sets, and what always answering one class reaches."""
-    found = {n: forests_of(tables[table]) for n, table in FOREST_TABLES.items() if table in tables}
+    found = {
+        n: forests_of(tables[table]) for n, table in names.FOREST_TABLES.items() if table in tables
+    }
     return {
         "datasets": found,
-        "names": DATASETS,
-        "titles": FOREST_TITLES,
-        "figures": FOREST_TABLES,
+        "names": names.DATASETS,
+        "titles": names.FOREST_TITLES,
+        "figures": names.FOREST_TABLES,
         "at": line_at,
         "three": lambda value: f"{value:.3f}".replace("-", MINUS),
     }
@@ -168,11 +148,11 @@ def forests_of(table: pd.DataFrame) -> dict[str, Any]:
     """Prepare the F-measures of one data set.
 
     ``lines`` has, by (method, epsilon, domain factor, k), 0 where they do not apply, the row of
-    each class, and ``mean`` their mean; ``common`` and ``rare`` are the class that the majority
-    line answers, and the other, None without that line; ``unlearned`` counts by method the
-    settings in which the rarer class is hardly ever recognized.
+    each class, and ``mean`` their mean; ``common`` is the class that the majority line answers,
+    ``rare`` the other; ``unlearned`` counts by method the settings in which that is hardly ever
+    recognized.
     """
-    axes, classes = _axes(table, FOREST_TITLES), list(dict.fromkeys(table["class"]))
+    axes, classes = _axes(table, names.FOREST_TITLES), list(dict.fromkeys(table["class"]))
     lines: dict[tuple[Any, ...], Row] = {}
     for of, part in groups_of(table, "method", "epsilon", "domain_factor", "k"):
         own = {row["class"]: row | {"mean": row["f_measure"]} for row in rows_of(part)}
@@ -185,14 +165,14 @@ def forests_of(table: pd.DataFrame) -> dict[str, Any]:
     narrowest, unlearned = axes["factors"][:1], dict[str, Count]()
     if original and rare is not None:
         least = SAME_AS_MAJORITY * original["classes"][rare]["mean"]
-        for name in (*MASKED, *HONEST):
+        for name in (*names.MASKED, *names.HONEST):
             every = [line["classes"] for key, line in lines.items() if key[0] == name]
             values = pd.Series([each[rare]["mean"] for each in every if rare in each], dtype=float)
             unlearned |= {name: count} if (count := _count(values < least)) else {}
     return axes | {
         "lines": lines,
         "classes": classes,
-        "k": common([table[table["method"].isin(CLUSTERED)]], "k", SHOWN_K),
+        "k": common([table[table["method"].isin(names.CLUSTERED)]], "k", names.SHOWN_K),
         "common": common_class,
         "rare": rare,
         "majority": majority,
@@ -205,7 +185,7 @@ def forests_of(table: pd.DataFrame) -> dict[str, Any]:
 def _best(lines: Mapping[Any, Row], epsilon: float, factor: float) -> dict[str, Row]:
     """Return the largest mean F of iDP-CBLS over k, and of the classifiers with true DP."""
     at = [line for key, line in lines.items() if key[1:3] == (epsilon, factor)]
-    of = {"idp_cbls": ("idp_cbls",), "honest": HONEST}
+    of = {"idp_cbls": ("idp_cbls",), "honest": names.HONEST}
     found = {name: [line for line in at if line["method"] in of[name]] for name in of}
     return {name: max(own, key=lambda line: line["mean"]) for name, own in found.items() if own}
 
@@ -220,13 +200,11 @@ def line_at(found: Mapping[str, Any], method: str, epsilon: float, factor: float
 def in_words(text: str) -> str:
     """Return text with methods called as the page calls them.
 
-    Examples
-    --------
     >>> in_words("idp_ls over dp_um at epsilon 1, dp_rule")
     'iDP-LS over DP-UM at ε 1, threshold rule'
     """
-    short = {name: FOREST_TITLES.get(name, "").partition(": ")[2] for name in HONEST}
-    words = MASKED | short | {"epsilon": "ε", "dp_median": "median of the class"}
+    short = {name: names.FOREST_TITLES.get(name, "").partition(": ")[2] for name in names.HONEST}
+    words = names.MASKED | short | {"epsilon": "ε", "dp_median": "median of the class"}
     words["dp_synthetic"] = "synthetic records"
     return re.sub(r"\b[a-z_]+\b", lambda word: words.get(word[0], word[0]), str(text))
 
@@ -238,26 +216,26 @@ def overview(tables: Tables) -> dict[str, Any]:
     """Prepare the page: for each data set a row a method, and what is said of it in words."""
     at = shown(tables)
     audit = tables["idp_audit"]
-    names = [name for name in DATASETS if name in set(audit["dataset"])]
-    found = _deliveries(audit, at)
-    pages = {name: _Page(tables, name, at, found) for name in names}
+    audited, found = set(audit["dataset"]), _deliveries(audit, at)
+    pages = {n: _Page(tables, n, at, found) for n in names.DATASETS if n in audited}
     datasets = {name: page.whole() for name, page in pages.items()}
-    every = (page["by"][name] for page in datasets.values() for name in CLUSTERED)
+    every = (page["by"][name] for page in datasets.values() for name in names.CLUSTERED)
     delivered = [row["delivered"]["record"] for row in every if row["delivered"]["record"]]
     centroids = [page["by"]["dp_um"]["delivered"]["attribute"] for page in datasets.values()]
     return {
         "at": at,
         "datasets": datasets,
-        "names": DATASETS,
-        "methods": MASKED,
-        "units": UNITS,
+        "names": names.DATASETS,
+        "methods": names.MASKED,
+        "units": names.UNITS,
         "records": len(delivered),
         "endless": sum(math.isinf(row["exact_or_lower_bound"]) for row in delivered),
         # on all data sets, as far as it was audited
         "centroids_keep": all(row and row["verdict"] == "holds" for row in centroids),
         "domain": data_driven(audit, at),
         "other_epsilons": [
-            {"dataset": name, "epsilon": e, "cells": {m: page.delivered(m, e) for m in MASKED}}
+            {"dataset": name, "epsilon": e}
+            | {"cells": {method: page.delivered(method, e) for method in names.MASKED}}
             for (name, page), e in product(pages.items(), sorted(audit["epsilon"].unique()))
         ],
         "allowed": None if at.epsilon is None else 1 / (1 + math.exp(-at.epsilon)),
@@ -265,13 +243,10 @@ def overview(tables: Tables) -> dict[str, Any]:
 
 
 def _deliveries(audit: pd.DataFrame, at: Shown) -> dict[tuple[str, str, float, str], Row]:
-    """Return by data set, method, epsilon and unit what the algorithm spends as it runs.
-
-    In a public domain; of attributes the worst one.
-    """
-    part = at.at_k(where(audit, reading=AS_IT_RUNS, domain="public", domain_factor=at.factor))
-    together = (part["unit"] == "attribute") & (part["attribute"] == ALL)
-    rows = [judged(row) for row in rows_of(part[~together & ~noted(part, CERTIFICATE)])]
+    """Return by data set, method, epsilon and unit what is spent as it runs, in a public domain."""
+    part = at.at_k(where(audit, reading=names.AS_IT_RUNS, domain="public", domain_factor=at.factor))
+    together = (part["unit"] == "attribute") & (part["attribute"] == names.ALL)
+    rows = [judged(row) for row in rows_of(part[~together & ~noted(part, names.CERTIFICATE)])]
     return {(row["dataset"], row["method"], row["epsilon"], row["unit"]): row for row in rows}
 
 
@@ -295,17 +270,19 @@ class _Page:
                 "told": self.told(name),
             }
             | self.useful(name)
-            for name, title in MASKED.items()
+            for name, title in names.MASKED.items()
         ]
-        honest = [{"method": name, "name": NAMES[name]} | self.useful(name) for name in HONEST]
+        honest = [
+            {"method": name, "name": NAMES[name]} | self.useful(name) for name in names.HONEST
+        ]
         return {
             "rows": rows,
             "by": {row["method"]: row for row in rows},
             "honest": [row for row in honest if row["sse"] or row["f"]],
             "classes": self.forests["classes"] if self.forests else [],
             "microaggregation": {
-                "linked": _first(self.protection(LINKED, "idp_cbls"), "microaggregation"),
-                "certain": _first(self.protection(CERTAIN, "idp_cbls"), "microaggregation"),
+                "linked": _first(self.protection(names.LINKED, "idp_cbls"), "microaggregation"),
+                "certain": _first(self.protection(names.CERTAIN, "idp_cbls"), "microaggregation"),
             },
             "original": self.useful("original"),
             "no_data": {"f": self.useful("majority")["f"], "sse": self.sse("no_data")},
@@ -315,7 +292,7 @@ class _Page:
     def delivered(self, method: str, epsilon: float | None) -> dict[str, Row | None]:
         """Return by unit what was found at an epsilon."""
         at = (self.dataset, method, epsilon)
-        return {unit: self.deliveries.get((*at, unit)) for unit in UNITS}
+        return {unit: self.deliveries.get((*at, unit)) for unit in names.UNITS}
 
     def protection(self, measure: str, method: str) -> pd.DataFrame:
         """Return what a measure says of a method at the k that is shown."""
@@ -324,14 +301,14 @@ class _Page:
 
     def linked(self, method: str, epsilon: float) -> float | None:
         """Return the share of records that the intruder links to their own released record."""
-        part = self.protection(LINKED, method)
+        part = self.protection(names.LINKED, method)
         return _first(where(part, epsilon=epsilon), "value") if len(part) else None
 
     def certain(self, method: str) -> float | None:
         """Return the share of values that a release gives away for certain."""
         if method == "dp":  # every value has noise of its own
             return 0.0
-        found = _first(self.protection(CERTAIN, method), "value")
+        found = _first(self.protection(names.CERTAIN, method), "value")
         if found is not None:
             return found
         at = {"k": self.at.k, "domain_factor": self.at.factor}
@@ -341,7 +318,7 @@ class _Page:
 
     def told(self, method: str) -> Row | None:
         """Return how often an intruder tells the file from a neighbour, by released records."""
-        kind = ATTACKS["frozen" if method == "dp" else "partition"]
+        kind = names.ATTACKS["frozen" if method == "dp" else "partition"]
         own = {"dataset": self.dataset, "method": method, "claimed_epsilon": self.at.epsilon}
         part = where(self.tables.get("idp_attacks"), **own)
         part = kind.rows_of(self.at.at_k(part)) if len(part) else part
@@ -356,13 +333,13 @@ class _Page:
     def sse(self, method: str) -> dict[float, float]:
         """Return the mean SSE of a method, by epsilon."""
         at = {"domain_factor": self.at.factor, "k": self.at.k, "epsilon": (*self.at.epsilons,)}
-        part = where(self.tables.get(SSE_TABLES[self.dataset]), method=method, **at)
+        part = where(self.tables.get(names.SSE_TABLES[self.dataset]), method=method, **at)
         return dict(zip(part["epsilon"], part["mean_sse"], strict=True)) if len(part) else {}
 
     @cached_property
     def forests(self) -> dict[str, Any]:
         """The F-measures, at the k that is shown; nothing without a table of them."""
-        table = self.tables.get(FOREST_TABLES[self.dataset])
+        table = self.tables.get(names.FOREST_TABLES[self.dataset])
         return {} if table is None else forests_of(table) | {"k": self.at.k}
 
     def _best_honest(self, honest: Sequence[Row]) -> dict[float, Row]:

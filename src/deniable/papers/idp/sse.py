@@ -6,10 +6,8 @@ Beside the four methods of the text:
   privacy (`deniable.idp.true_dp`);
 - ``dp_synthetic``: every record gets values drawn from noisy histograms of its class;
 - ``no_data``: 0 for every value, which nobody's data have gone into: epsilon is 0;
-- ``least_dp``: not a release but a bound. No release of attributes that are drawn independently of
-  each other, each from its own values and classes and blind to the records' order, has a smaller
-  expected mean SSE with epsilon-differential privacy for a record (`least_dp_sse`). Of such
-  releases, as all here are, what is below it has no such epsilon.
+- ``least_dp``: not a release but a bound, `least_dp_sse`. Of releases that draw attributes
+  independently, as all here, what is below it is not epsilon-differentially private for a record.
 """
 
 from dataclasses import dataclass
@@ -46,11 +44,7 @@ DRAWS_AT_ONCE = 1 << 20  # 8 MB of noise
 
 @dataclass(frozen=True, eq=False)
 class IdpSse:
-    """Simulates the mean SSE of methods on records with classes, over all k at once.
-
-    The k are least sizes of clusters. Methods without clusters have the same SSE at each, of the
-    same draws.
-    """
+    """Simulates the mean SSE of methods on records with classes, for all least cluster sizes k."""
 
     data: NumericMicrodata
     k: tuple[int, ...]
@@ -60,15 +54,21 @@ class IdpSse:
         return [{"k": k} for k in self.k]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the mean SSE of each run, shape (replicates, number of k).
-
-        A cell has a method, an epsilon and a domain_factor.
-        """
+        """Return mean SSEs, shape (replicates, k); cells: method, epsilon, domain_factor."""
         method, epsilon = str(cell["method"]), float(cell["epsilon"])
         upper = domain_bounds(self.data.values, float(cell["domain_factor"]))
+        drawn = {"dp_median": self._medians, "dp_synthetic": self._synthetic}
+        if method in drawn:
+            once = drawn[method](upper, epsilon, generator, replicates)
+            return np.repeat(once[:, None], len(self.k), axis=1)
         if method in SSE_COMPETITORS:
-            simulated = self._competitor(method, upper, epsilon, generator, replicates)
-            return np.repeat(simulated[:, None], len(self.k), axis=1)
+            nothing = np.zeros_like(self.data.values)
+            known = (
+                mean_sse(self.data.values, nothing)
+                if method == "no_data"
+                else least_dp_sse(self.data, epsilon)
+            )
+            return np.full((replicates, len(self.k)), float(known))
         sizes = self.k[:1] if method == "dp" else self.k
         maskings = (self.masking(method, k, upper, epsilon) for k in sizes)
         columns = [self._runs(found, generator, replicates) for found in maskings]
@@ -97,26 +97,6 @@ class IdpSse:
         parts = (min(at_once, replicates - start) for start in range(0, replicates, at_once))
         drawn = (found.noisy_centroids(noise, runs) for runs in parts)
         return np.concatenate([masking_sse(found, each, self.variances) for each in drawn])
-
-    def _competitor(
-        self,
-        method: str,
-        upper: Floats,
-        epsilon: float,
-        generator: np.random.Generator,
-        replicates: int,
-    ) -> Floats:
-        if method == "dp_median":
-            return self._medians(upper, epsilon, generator, replicates)
-        if method == "dp_synthetic":
-            return self._synthetic(upper, epsilon, generator, replicates)
-        values = self.data.values
-        found = (
-            mean_sse(values, np.zeros_like(values))
-            if method == "no_data"
-            else least_dp_sse(self.data, epsilon)
-        )
-        return np.full(replicates, float(found))
 
     def _medians(
         self, upper: Floats, epsilon: float, generator: np.random.Generator, replicates: int
@@ -157,14 +137,12 @@ def least_dp_sse(data: NumericMicrodata, epsilon: float) -> float:
     *Proof.* Deal out an attribute's values among the records of each (public) class at random. To
     exchange the values of two records takes two changes of a record, so what is released is at most
     exp(2 epsilon_j) times as likely under one dealing as under the other. Given the release, each
-    value of a record so keeps at least exp(-2 epsilon_j) times the probability that it had before,
-    and so does its squared distance from any guess, whose expectation was at least the variance
-    within the class. A method that does not look at the records' order or at other attributes, as
-    all here, has the same expected SSE for every dealing. Releases that are drawn independently
-    spend epsilon = sum of epsilon_j together; the bound takes the split that suits it best, with
-    V_j the variance within classes in units of s_j^2:
-
-        the least of mean over j of V_j exp(-2 epsilon_j).
+    value of a record so keeps at least exp(-2 epsilon_j) times its probability, and so does its
+    squared distance from any guess, whose expectation was at least the variance within the class. A
+    method that is blind to order and other attributes has the same expected SSE for every dealing.
+    Independent releases spend epsilon = sum of epsilon_j together; the bound takes the split that
+    suits it best, with V_j the variance within classes in units of s_j^2: the least of mean over j
+    of V_j exp(-2 epsilon_j).
     """
     within = sum(
         int(np.sum(data.labels == code)) * data.values[data.labels == code].var(axis=0)
@@ -183,25 +161,14 @@ def least_dp_sse(data: NumericMicrodata, epsilon: float) -> float:
 
 
 def expected_table(dataset: str, data: NumericMicrodata, simulated: pd.DataFrame) -> pd.DataFrame:
-    """Return the expected mean SSE beside the simulated one.
+    """Return the expected mean SSE beside the simulated one of a data set, idp_fig3 or idp_fig4.
 
-    Parameters
-    ----------
-    dataset : str
-    data : NumericMicrodata
-        The records that were masked.
-    simulated : DataFrame
-        idp_fig3 or idp_fig4; rows of competitors are left out.
-
-    Returns
-    -------
-    DataFrame
-        A row a cell, of ``dp`` one for all k, which is then 0: ``dataset``, ``method``,
-        ``epsilon``, ``domain_factor``, ``k``, ``expected_sse``, the simulated ``mean_sse`` with
-        interval and replicates, and ``standardized``: how far it is from what is expected, in
-        standard errors, as a normal score of Student's distribution (0 where there is no error).
-        Cells are independent: if the code draws what it should, the squares of these sum up to
-        chi-square with as many degrees of freedom as there are rows.
+    A row a cell of the methods of the text, of ``dp`` one for all k, which is then 0: ``dataset``,
+    ``method``, ``epsilon``, ``domain_factor``, ``k``, ``expected_sse``, the simulated ``mean_sse``
+    with interval and replicates, and ``standardized``: how far it is from what is expected, in
+    standard errors, as a normal score of Student's distribution (0 where there is no error). Cells
+    are independent: if the code draws what it should, the squares of these sum up to chi-square
+    with as many degrees of freedom as there are rows.
     """
     own = simulated[simulated["method"].isin(METHODS)].copy()
     plain = own["method"] == "dp"

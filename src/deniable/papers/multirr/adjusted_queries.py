@@ -1,10 +1,9 @@
 """Count queries of two attributes by four methods: Figure 3 of [multirr] (6.2).
 
 A run of the text picks two random attributes and asks one random query. Here a run asks of every
-pair one random query of each coverage: its randomization costs more than its queries. Every record
-is randomized as a whole, for RR-Independent and for RR-Clusters; RR-Adjustment weights records, so
-records are drawn. All methods and all projections answer the same queries from the same reports,
-and are compared run by run.
+pair one query of each coverage: its randomization costs more than its queries. RR-Adjustment
+weights records, so records are drawn, whole ones for both protocols. All methods and projections
+answer the same queries from the same reports, and are compared run by run.
 """
 
 import warnings
@@ -42,10 +41,7 @@ its target that is left, and the sum of the targets that no record could meet.""
 
 @dataclass(frozen=True, eq=False)
 class _Reports:
-    """Randomized records of a run, and what they estimate.
-
-    `joints` has for each cluster the estimated distribution over its cells, shaped as a table.
-    """
+    """Randomized records of a run, and the estimated distribution of each cluster, as a table."""
 
     protocol: Protocol
     records: Microdata
@@ -89,11 +85,7 @@ class _Reports:
 
 @dataclass(frozen=True, eq=False)
 class AdjustedQueries(OfTrueRecords):
-    """Simulates cells of Figure 3, on the true records of Adult.
-
-    The coverages are sigma, the shares of the two attributes' cells that queries ask for; the
-    projections are keys of `PROJECTIONS`.
-    """
+    """Simulates cells of Figure 3 on the true records, at coverages (sigma) and `PROJECTIONS`."""
 
     data: Microdata
     coverages: tuple[float, ...]

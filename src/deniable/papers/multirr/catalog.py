@@ -137,6 +137,8 @@ TABLES = (
 PRINTED_NUMBERS = (*PRINTED_TABLES, "multirr_sensitivity")  # beside simulated ones
 AGREEMENT = ("agrees", "differs", "median_ratio", "typical_factor", "rank_correlation")
 FIT = ("statistic", "p_value")
+READING = (*CLUSTER_QUERY_KEYS[:4], VARIATION)
+AUDIT = "randomized_response.audit"
 of_adult = partial(Analysis, data=("adult",), settings="studies.multirr_tables")
 ANALYSES = (
     Analysis(
@@ -146,12 +148,12 @@ ANALYSES = (
             AnalysisTable(
                 "multirr_agreement",
                 "study.engine:agreement",
-                Columns((*CLUSTER_QUERY_KEYS[:4], VARIATION), by_chance=AGREEMENT + FIT),
+                Columns(READING, by_chance=AGREEMENT + FIT),
             ),
             AnalysisTable(
                 "multirr_misfit",
                 ".verdicts:misfit",
-                Columns((*CLUSTER_QUERY_KEYS[:4], VARIATION, "p", "t_v"), by_chance=("ratio",)),
+                Columns((*READING, "p", "t_v"), by_chance=("ratio",)),
             ),
         ),
         "Counting which printed numbers hold",
@@ -163,11 +165,7 @@ ANALYSES = (
         "measure_dependences",
         ".dependence_assessment:measured",
         (
-            AnalysisTable(
-                "multirr_clusters",
-                "randomized_response.audit:clusters_table",
-                ("t_v", "t_d", "cluster"),
-            ),
+            AnalysisTable("multirr_clusters", f"{AUDIT}:clusters_table", ("t_v", "t_d", "cluster")),
             AnalysisTable(
                 "multirr_dependences",
                 "randomized_response.dependence:dependences",
@@ -196,21 +194,14 @@ ANALYSES = (
     of_adult(
         "bound_errors",
         ".error_analysis:bounds",
-        (
-            AnalysisTable("multirr_fig1", ".error_analysis:figure_1", ("categories",)),
-            AnalysisTable(
-                "multirr_accuracy", ".error_analysis:accuracy_table", ("records", "attributes")
-            ),
-            AnalysisTable(
-                "multirr_propagation",
-                ".error_analysis:propagation_table",
-                ("attribute", "reading", "p"),
-            ),
-            AnalysisTable(
-                "multirr_order",
-                ".error_analysis:expected_dependence_order",
-                ("measure", "reading", "p"),
-            ),
+        tuple(
+            AnalysisTable(f"multirr_{name}", f".error_analysis:{made_by}", keys)
+            for name, made_by, keys in (
+                ("fig1", "figure_1", ("categories",)),
+                ("accuracy", "accuracy_table", ("records", "attributes")),
+                ("propagation", "propagation_table", ("attribute", "reading", "p")),
+                ("order", "expected_dependence_order", ("measure", "reading", "p")),
+            )
         ),
         "Bounding the errors of estimates from n reports",
     ),
@@ -265,7 +256,7 @@ ANALYSES = (
         (
             AnalysisTable(
                 "multirr_audit",
-                "randomized_response.audit:audit_multirr",
+                f"{AUDIT}:audit_multirr",
                 Columns(("mechanism", "matrix", "p", "t_v", "unit", "of"), verdict="holds"),
             ),
             AnalysisTable(
@@ -390,9 +381,5 @@ PAPER = Paper(
     "multirr",
     "Multi-Dimensional Randomized Response",
     "Domingo-Ferrer and Soria-Comas, Multi-Dimensional Randomized Response",
-    STUDIES,
-    TABLES,
-    ANALYSES,
-    FIGURES,
-    SECTIONS,
+    *(STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS),
 )

@@ -1,15 +1,12 @@
 """Relative error of count queries under RR-Clusters: Tables 1 and 2 of [multirr].
 
 A run randomizes the data once, estimates each cluster's distribution, and asks one random query
-over two random attributes (or more, where a cell says so). Only the counts of the clusters that
-the query touches are drawn: the error depends on nothing else, and counts have the same
-distribution as randomized records.
+over two random attributes (or more, where a cell says so). Only the counts of the clusters that the
+query touches are drawn: the error depends on nothing else.
 
 In a sweep over p, T_v, T_d and the number of records all thresholds of a cell answer the same
-queries from the same randomization: the counts of a cluster are drawn once a run, whichever
-thresholds form the cluster. Each output has the distribution that it would have alone; differences
-between thresholds are more exact than between independent runs, and a cell of twenty thresholds
-costs as much as a few.
+queries from the same randomization. Each output has the distribution that it would have alone,
+differences between thresholds are more exact, and a cell of twenty costs as much as a few.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,17 +31,13 @@ from deniable.randomized_response import Clusters, Protocol, rr_clusters
 from deniable.records import Microdata
 from deniable.study import Cell
 
-COPIES = {"adult": 1, "adult6": 6}
-"""Adult6 is Adult concatenated six times ([multirr], 6.5)."""
+COPIES = {"adult": 1, "adult6": 6}  # Adult6 is Adult concatenated six times ([multirr], 6.5)
 ATTRIBUTES_OF_A_QUERY = 2
 
 
 @dataclass(frozen=True, eq=False)
 class ClusterQueries(OfTrueRecords):
-    """Simulates cells of Tables 1 and 2, on the true records of Adult.
-
-    The coverage is sigma, the share of the attributes' cells that a query asks for.
-    """
+    """Simulates cells of Tables 1 and 2, on the true records of Adult; the coverage is sigma."""
 
     data: Microdata
     coverage: float
@@ -62,37 +55,31 @@ class ClusterQueries(OfTrueRecords):
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the relative error of each run's query, shape (replicates, 1).
 
-        A cell has dataset, matrix, mechanism, projection, p, t_d, t_v; attributes, of a query, if
+        A cell has dataset, matrix, mechanism, projection, p, t_d, t_v; attributes, if a query has
         not 2.
         """
+        protocol = self.protocol(cell)
+
+        def errors(names: tuple[str, ...], runs: int) -> Floats:
+            margins = (
+                self.estimated_margin(cell, channel, cluster, names, generator, runs)
+                for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True)
+                if not set(cluster).isdisjoint(names)
+            )
+            estimated = reduce(mul, margins)
+            true = self.true_counts(cell, names)
+            queries = random_queries(true.size, self.coverage, runs, generator)
+            shares = np.sum(estimated.reshape(runs, -1), axis=1, where=queries)
+            return relative_errors(true.sum() * shares, queries @ true.astype(float))
+
         number = cell.get("attributes", ATTRIBUTES_OF_A_QUERY)
         sets = list(combinations(self.data.domain.names, number))
-        errors = partial(self._errors, cell, self.protocol(cell), generator)
         chances = self.chances(cell, sets)
         return of_random_attributes(errors, sets, generator, replicates, chances)[:, None]
 
     def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
         """Return with which probabilities a query is about each of the sets; None: all alike."""
         return None
-
-    def _errors(
-        self,
-        cell: Cell,
-        protocol: Protocol,
-        generator: np.random.Generator,
-        names: tuple[str, ...],
-        runs: int,
-    ) -> Floats:
-        margins = (
-            self.estimated_margin(cell, channel, cluster, names, generator, runs)
-            for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True)
-            if not set(cluster).isdisjoint(names)
-        )
-        estimated = reduce(mul, margins)
-        true = self.true_counts(cell, names)
-        queries = random_queries(true.size, self.coverage, runs, generator)
-        shares = np.sum(estimated.reshape(runs, -1), axis=1, where=queries)
-        return relative_errors(true.sum() * shares, queries @ true.astype(float))
 
     def true_counts(self, cell: Cell, names: tuple[str, ...]) -> Counts:
         """Return the counts of the cells of attributes, in as many copies as the data set has."""
@@ -140,10 +127,7 @@ class ExploredQueries(ClusterQueries):
         return super().clusters(cell)
 
     def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
-        """Return with which probabilities a query is about each of the sets; None: all alike.
-
-        Alike, too, where no set of attributes, or every one, lies in a cluster.
-        """
+        """Return the probabilities of the sets; None: all alike, as if none or all are inside."""
         clusters = self.clusters(cell)
         inside = np.array([any(set(names) <= set(each) for each in clusters) for names in sets])
         if cell["variation"] != "clustered_pairs" or len(set(inside)) == 1:
@@ -158,8 +142,7 @@ class ExploredQueries(ClusterQueries):
 def resized(data: Microdata, records: int, seed: int) -> Microdata:
     """Return so many of the records, in an order drawn with the seed, over and over.
 
-    Smaller files are parts of larger ones; a multiple of the file's length is the file so many
-    times, as Adult6 is Adult six times.
+    Smaller files are parts of larger ones; six times the length is the file six times, as Adult6.
     """
     order = np.resize(np.random.default_rng(seed).permutation(len(data)), records)
     return replace(data, columns=tuple(column[order] for column in data.columns))
@@ -169,8 +152,7 @@ def resized(data: Microdata, records: int, seed: int) -> Microdata:
 class ThresholdSweep:
     """Simulates cells of a sweep, each on as many of the true records as it names.
 
-    The thresholds t_v and t_d of Algorithm 1 are tried in every combination; the seed says which
-    records a smaller file has. Coverage and ordinal attributes are those of `ClusterQueries`.
+    All t_v and t_d of Algorithm 1 are combined; the seed says which records a smaller file has.
     """
 
     data: Microdata
@@ -195,10 +177,7 @@ class ThresholdSweep:
         }
 
     def outputs(self, cell: Cell) -> Sequence[Mapping[str, Any]]:
-        """Return what names each output of a run: thresholds, and the clusters that they form.
-
-        With the exact epsilon of a whole record.
-        """
+        """Return thresholds, how many clusters they form, and the exact epsilon of a record."""
         return [
             {"t_v": t_v, "t_d": t_d, "clusters": len(protocol.clusters)}
             | {"epsilon": protocol.epsilon}
@@ -210,42 +189,36 @@ class ThresholdSweep:
 
         A cell has records, matrix, mechanism, projection, p.
         """
-        pairs = list(combinations(self.data.domain.names, ATTRIBUTES_OF_A_QUERY))
-        errors = partial(self._errors, cell, [*self.protocols(cell).values()], generator)
-        return of_random_attributes(errors, pairs, generator, replicates)
-
-    def _errors(
-        self,
-        cell: Cell,
-        protocols: Sequence[Protocol],
-        generator: np.random.Generator,
-        names: tuple[str, ...],
-        runs: int,
-    ) -> Floats:
         queries = self.queries_on(cell["records"])
-        true = queries.true_counts(cell, names)
-        asked = random_queries(true.size, self.coverage, runs, generator)
-        answers = asked @ true.astype(float)
+        protocols = [*self.protocols(cell).values()]
         channels = {
             cluster: channel
             for protocol in protocols
             for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True)
         }
 
-        @cache
-        def margin(cluster: tuple[str, ...]) -> Floats:
-            channel = channels[cluster]
-            return queries.estimated_margin(cell, channel, cluster, names, generator, runs)
+        def errors(names: tuple[str, ...], runs: int) -> Floats:
+            true = queries.true_counts(cell, names)
+            asked = random_queries(true.size, self.coverage, runs, generator)
+            answers = asked @ true.astype(float)
 
-        @cache
-        def error(touched: Clusters) -> Floats:
-            estimated = reduce(mul, map(margin, touched))
-            shares = np.sum(estimated.reshape(runs, -1), axis=1, where=asked)
-            return relative_errors(true.sum() * shares, answers)
+            @cache
+            def margin(cluster: tuple[str, ...]) -> Floats:
+                channel = channels[cluster]
+                return queries.estimated_margin(cell, channel, cluster, names, generator, runs)
 
-        # The error depends on the clusters that the query touches, on nothing else.
-        touched = [
-            tuple(cluster for cluster in protocol.clusters if not set(cluster).isdisjoint(names))
-            for protocol in protocols
-        ]
-        return np.column_stack([error(clusters) for clusters in touched])
+            @cache
+            def error(touched: Clusters) -> Floats:
+                estimated = reduce(mul, map(margin, touched))
+                shares = np.sum(estimated.reshape(runs, -1), axis=1, where=asked)
+                return relative_errors(true.sum() * shares, answers)
+
+            # The error depends on the clusters that the query touches, on nothing else.
+            touched = [
+                tuple(each for each in protocol.clusters if not set(each).isdisjoint(names))
+                for protocol in protocols
+            ]
+            return np.column_stack([error(clusters) for clusters in touched])
+
+        pairs = list(combinations(self.data.domain.names, ATTRIBUTES_OF_A_QUERY))
+        return of_random_attributes(errors, pairs, generator, replicates)

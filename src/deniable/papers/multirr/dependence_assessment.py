@@ -1,12 +1,10 @@
 """What assessing dependences without a trusted party leaves of ranks and clusters.
 
-A run assesses the dependence of all pairs once. What is kept of the order of the true dependences
-(4.1 asks for no more) is Spearman's correlation; what is kept of the clusters of Algorithm 1 is
-their adjusted Rand index with the clusters from the true dependences.
-
-Pairs of 4.1 share one randomization of the records, so records are drawn there. In 4.2 and 4.3
-pairs are independent of each other, and counts are drawn. The secure sum's aggregate equals the
-contingency table exactly, so the table itself is used: the protocol takes n * n messages a count.
+A run assesses the dependence of all pairs once. What is kept of their order (4.1 asks for no more)
+is Spearman's correlation with the true ones; what is kept of the clusters of Algorithm 1 is their
+adjusted Rand index. Pairs of 4.1 share one randomization, so records are drawn there; in 4.2 and
+4.3 pairs are independent, and counts are drawn. The secure sum's aggregate equals the contingency
+table, which is used in its place: the protocol takes n * n messages a count.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,11 +48,7 @@ DECIMALS = 12
 
 @dataclass(frozen=True, eq=False)
 class DependenceAssessment:
-    """Simulates assessments of dependences of the true records.
-
-    `ordinal` names the attributes that are taken as such. Clusters are compared at the thresholds
-    t_v and t_d of Algorithm 1 in every combination.
-    """
+    """Simulates assessments of dependences of the true records, at all t_v and t_d."""
 
     data: Microdata
     ordinal: tuple[str, ...] = ()
@@ -73,10 +67,7 @@ class DependenceAssessment:
         return self._measured({pair: self.data.counts(pair) for pair in self.measures})
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what a run yields: one rank correlation, one Rand index at each threshold.
-
-        With the exact epsilon of the assessment for a whole record, and what the text takes it for.
-        """
+        """Return what a run yields, with a record's epsilon: exact, and as the text takes it."""
         protocol = assessment_protocol(cell["method"], self.data.domain, cell["p"], cell["matrix"])
         exact = protocol.epsilon
         claimed = protocol.waived_epsilon if isinstance(protocol, PairReports) else exact
@@ -87,10 +78,7 @@ class DependenceAssessment:
         ]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs of each run, shape (replicates, outputs).
-
-        A cell has method (`deniable.randomized_response.assessment.Assessment`), matrix, p.
-        """
+        """Return the outputs of runs, shape (replicates, outputs); cells: method, matrix, p."""
         assessed = self.assessed(cell, generator, replicates)
         columns: list[npt.ArrayLike] = [rank_correlations(assessed, self.true_dependences)]
         for t_v, t_d in product(self.t_v, self.t_d):
@@ -110,11 +98,7 @@ class DependenceAssessment:
         return np.asarray(np.round(np.stack(found, axis=-1), DECIMALS), dtype=float)
 
     def clusters(self, dependences: Floats, t_v: int, t_d: float) -> Clusters:
-        """Return the clusters that Algorithm 1 forms.
-
-        They depend on dependences only by their order, down to T_d; the clusters of an order are
-        formed once.
-        """
+        """Return Algorithm 1's clusters, formed once for an order of dependences down to T_d."""
         above = at_least(dependences, t_d)
         ranks = np.where(above, scipy.stats.rankdata(-dependences, "dense"), 0).astype(int)
         key = (t_v, tuple(ranks.tolist()))
@@ -126,10 +110,7 @@ class DependenceAssessment:
 
 
 def rank_correlations(assessed: Floats, true: Floats) -> Floats:
-    """Return Spearman's correlation of each row with `true`; equal numbers share their mean rank.
-
-    0 where all numbers of a row are equal: they order nothing.
-    """
+    """Return Spearman's correlation of each row with `true`; 0 where all its numbers are equal."""
     first = scipy.stats.rankdata(assessed, axis=-1)
     second = scipy.stats.rankdata(true)
     first, second = first - first.mean(axis=-1, keepdims=True), second - second.mean()
@@ -141,11 +122,7 @@ def rank_correlations(assessed: Floats, true: Floats) -> Floats:
 
 @cache
 def adjusted_rand(names: tuple[str, ...], first: Clusters, second: Clusters) -> float:
-    """Return the adjusted Rand index of two clusterings of attributes (Hubert and Arabie, 1985).
-
-    1 for equal clusterings, also where no attributes are together in either; 0 is what chance
-    gives, and what single attributes give beside any clusters.
-    """
+    """Return the adjusted Rand index (Hubert and Arabie, 1985) of clusterings; 1 for equal ones."""
     from sklearn.metrics import (  # type: ignore[import-untyped] # noqa: PLC0415 - slow to import
         adjusted_rand_score,
     )
@@ -177,18 +154,10 @@ def masked_pairs(
 def secure_assessments(data: Microdata, root_seed: int, parties: int) -> pd.DataFrame:
     """Assess dependences by secure sum, of true pairs (4.2) and of masked pairs (4.3).
 
-    The study draws the counts that a secure sum would deliver, at the size of Adult, where the
-    messages would be 10^12. Here few parties run the protocol itself, and what is assessed from its
-    aggregates is held against what plain counts of the same pairs give.
-
-    Returns
-    -------
-    DataFrame
-        A row a method: ``method``, ``matrix``, ``p``, ``parties``, ``pairs``, ``messages``,
-        ``equals_direct_counts`` (the sums are the plain counts of the same pairs),
-        ``largest_difference`` (of a dependence from the sums to one from plain counts),
-        ``clusters`` (from the sums, at T_v = 100 and T_d = .1), ``clusters_direct``,
-        ``clusters_equal``.
+    The study draws the counts that a secure sum would deliver; here few parties run the protocol
+    itself, and what is assessed from its aggregates is held against plain counts of the same pairs:
+    a row a method, ``largest_difference`` of a dependence, and ``clusters`` at T_v = 100 and T_d =
+    .1 beside ``clusters_direct``.
     """
     generator = generator_for(root_seed, {"study": "secure_assessment"})
     chosen = generator.choice(len(data), parties, replace=False)

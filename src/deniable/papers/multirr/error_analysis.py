@@ -36,15 +36,10 @@ COPIES = (1, 6)  # Adult and Adult6
 
 
 def figure_1(sizes: Sequence[int] = ()) -> pd.DataFrame:
-    """Return Figure 1 of [multirr], sqrt(B) over the number of categories, at 95 %.
+    """Return Figure 1 of [multirr], ``root_b`` (sqrt(B)) over ``categories``, at 95 %.
 
     It is on a logarithmic grid from 1 to 10**7, ten points a decade, at the sizes of attributes,
     and at their product: the cells of all of them.
-
-    Returns
-    -------
-    DataFrame
-        ``categories`` (increasing), ``root_b``.
     """
     grid = np.logspace(0, 7, 71).round().astype(int).tolist()
     rows = [(number, root_b(number)) for number in sorted({*grid, *sizes, math.prod(sizes)})]
@@ -54,14 +49,10 @@ def figure_1(sizes: Sequence[int] = ()) -> pd.DataFrame:
 def accuracy_table(domain: Domain, records_list: Sequence[int]) -> pd.DataFrame:
     """Return the accuracy analysis of [multirr], 3.3, at 95 %, for attributes that join one by one.
 
-    Returns
-    -------
-    DataFrame
-        A row for each number of records and of first attributes of the domain: ``records``,
-        ``attributes`` (how many), ``added`` (the last of them), ``cells``, ``records_a_cell``,
-        ``enough_records`` (bound (7) as 10 records a cell), ``relative_error_independent``,
-        ``widest`` (the attribute that attains it), ``relative_error_joint``, ``ratio``,
-        ``records_needed_joint`` (for RR-Joint to have the error of RR-Independent).
+    A row for each number of records and of first ``attributes`` of the domain, the last of them
+    ``added``: ``enough_records`` (bound (7) as 10 records a cell), ``relative_error_independent``,
+    ``widest`` (the attribute that attains it), ``relative_error_joint``, ``ratio``,
+    ``records_needed_joint`` (for RR-Joint to have the error of RR-Independent).
     """
     rows: list[dict[str, Any]] = []
     for records, number in product(records_list, range(1, len(domain) + 1)):
@@ -90,15 +81,10 @@ def accuracy_table(domain: Domain, records_list: Sequence[int]) -> pd.DataFrame:
 def propagation_table(domain: Domain, probabilities: Sequence[float]) -> pd.DataFrame:
     """Return the propagation factor ([multirr], 2.3) of each attribute and of the whole record.
 
-    The probabilities, in (0, 1), are p of section 6.3.1.
-
-    Returns
-    -------
-    DataFrame
-        ``attribute`` ("all" for the record), ``cells``, ``reading``, ``p``, ``diagonal_weight``
-        (a of P = a I + 1 b', missing for the record), ``propagation_factor`` (infinite for a
-        singular matrix; for the record the product), ``propagation_factor_joint`` (for the record:
-        of one matrix over all cells at the same epsilon, 6.3.2; for an attribute the same again).
+    The probabilities, in (0, 1), are p of section 6.3.1. The attribute "all" is the record, for
+    which ``propagation_factor`` is the product (infinite for a singular matrix),
+    ``diagonal_weight`` (a of P = a I + 1 b') missing, and ``propagation_factor_joint`` that of one
+    matrix over all cells at the same epsilon (6.3.2); for an attribute it is the same again.
     """
     rows: list[dict[str, Any]] = []
     for reading, p in product(get_args(Reading), probabilities):
@@ -126,16 +112,10 @@ def expected_dependence_order(data: Microdata, probabilities: Sequence[float]) -
     """Return how well the order of dependences survives randomization ([multirr], 4.1).
 
     The dependence of every pair in its true table T is held against that in the expected table of
-    reports, P_a' T P_b: what section 4.1 would see in infinitely many copies of the records.
-    Sampling error comes on top. Codes are the scores of correlation and covariance.
-
-    Returns
-    -------
-    DataFrame
-        ``measure`` (cramers_v, absolute_correlation, absolute_covariance), ``reading`` (keep,
-        printed), ``p``, ``pairs`` (of attributes), ``rank_correlation`` (Spearman's),
-        ``order_kept`` (share of the pairs of pairs in the same order), ``strongest_kept`` (whether
-        the strongest pair is the same), ``largest_true``, ``largest_reported``.
+    reports, P_a' T P_b: what section 4.1 would see in infinitely many copies of the records. Codes
+    are the scores of correlation and covariance. By ``measure``, ``reading`` and ``p``:
+    ``rank_correlation`` (Spearman's), ``order_kept`` (share of the pairs of ``pairs`` in the same
+    order), ``strongest_kept``, ``largest_true``, ``largest_reported``.
     """
     if len(data.domain) < 3:
         raise DeniableError("one pair of attributes has no order; give at least 3 attributes")

@@ -1,8 +1,7 @@
 """Example 1 of RR-Adjustment in fractions ([multirr], section 5), beside what is printed.
 
-After each attribute of each sweep the ten records have three weights. The share of the cell
-(a12, a21), records 5 and 6, is 1 / (4 (t + 1)) after sweep t: the printed limit (14), in which it
-is 0, is approached ever more slowly and never reached.
+The share of the cell (a12, a21), records 5 and 6, is 1 / (4 (t + 1)) after sweep t: the printed
+limit (14), in which it is 0, is approached ever more slowly and never reached.
 """
 
 from collections.abc import Iterator, Mapping
@@ -109,21 +108,19 @@ def steps(sweeps: int) -> Iterator[Step]:
 def example_1(sweeps: int = 10) -> pd.DataFrame:
     """Return Example 1 step by step, 1 sweep at least, with a verdict on what the text prints.
 
-    Returns
-    -------
-    DataFrame
-        A row a step, then one for the limit (14) and one for RR-Independent (15). ``sweep``,
-        ``adjusted`` (the attribute: 1 or 2; "start", "limit", "RR-Independent"), for each group of
-        records its weight as a fraction (``weight_1_4``, ``weight_5_6``, ``weight_7_10``) and as a
-        number (``value_...``), both margins (``lambda_1``, ``lambda_2``), ``gap`` and
-        ``gap_value`` (largest distance between a margin and its target), ``share`` (of the cell
-        (a12, a21)) and ``sweep_times_share`` (tends to 1/4), ``published``, ``regenerated`` (the
-        same quantities), ``verdict``, ``note``.
+    A row a step, then one for the limit (14) and one for RR-Independent (15). ``adjusted`` is the
+    attribute (1 or 2; "start", "limit", "RR-Independent"); records of a group have a weight as a
+    fraction (``weight_1_4``, ``weight_5_6``, ``weight_7_10``) and as a number (``value_...``);
+    ``lambda_1`` and ``lambda_2`` are the margins, ``gap`` and ``gap_value`` their largest distance
+    from a target, ``share`` is that of the cell (a12, a21); ``sweep_times_share`` tends to 1/4.
     """
     if sweeps < 1:
         raise DeniableError(f"the number of sweeps is {sweeps}; it must be at least 1")
     every = list(steps(sweeps))
-    table = pd.DataFrame([*map(_row, every), _limit_row(every[-1]), _independent_row()])
+    independent = {"joint": tuple(TARGETS[0][a] * TARGETS[1][b] for a, b in CELLS)}
+    compared = _compared(PRINTED_INDEPENDENT, independent)
+    ends = _limit_row(every[-1]), {"adjusted": "RR-Independent", "note": ""} | compared
+    table = pd.DataFrame([*map(_row, every), *ends])
     # Numbers of sweeps are whole; the rows after the last step have none.
     return table.astype({"sweep": "Int64"})
 
@@ -162,12 +159,6 @@ def _limit_row(last: Step) -> dict[str, Any]:
             f"sweep t, here {share} after {last.sweep}"
         }
     )
-
-
-def _independent_row() -> dict[str, Any]:
-    product = tuple(TARGETS[0][a] * TARGETS[1][b] for a, b in CELLS)
-    compared = _compared(PRINTED_INDEPENDENT, {"joint": product})
-    return {"adjusted": "RR-Independent", "note": ""} | compared
 
 
 def _compared(printed: Mapping[str, Values], found: Mapping[str, Values]) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import pandas as pd
-
 from deniable.display import Tables, first_of, groups_of, joined, rows_of, short
 from deniable.papers.multirr.catalog import PRINTED_TABLES
 from deniable.papers.multirr.verdicts import is_as_printed
@@ -67,6 +65,14 @@ def _waiver(tables: Tables) -> Iterator[PrivacyVerdict]:
     table = tables["multirr_waiver"]
     times = float((table["exact_epsilon"] / table["claimed_epsilon"]).max())
     kept = int(table["holds"].sum())
+    instead = "Add up the ε of all releases."
+    if "multirr_risk" in tables:
+        risk = tables["multirr_risk"]
+        equal = risk.loc[risk["assessment"] != "none", "equal_risk_with_assessment"]
+        instead += (
+            " With dependences assessed in the ways that the paper offers, risk is then equal in "
+            f"{int(equal.sum())} of {len(equal)} settings."
+        )
     yield PrivacyVerdict(
         "holds" if kept == len(table) else "fails",
         f"“As if released only once” (4.3) is {'true' if kept == len(table) else 'false'}",
@@ -74,19 +80,8 @@ def _waiver(tables: Tables) -> Iterator[PrivacyVerdict]:
         f"{kept} of {len(table)} cases, from {table['parties'].min()} to "
         f"{table['parties'].max():,} parties; they spend up to {short(times)} times as much.",
         "waiver",
-        "Add up the ε of all releases." + _assessed(tables.get("multirr_risk")),
+        instead,
         times,
-    )
-
-
-def _assessed(table: pd.DataFrame | None) -> str:
-    """Return how often risk is equal once what assessing dependences costs is counted."""
-    if table is None:
-        return ""
-    equal = table.loc[table["assessment"] != "none", "equal_risk_with_assessment"]
-    return (
-        " With dependences assessed in the ways that the paper offers, risk is then equal in "
-        f"{int(equal.sum())} of {len(equal)} settings."
     )
 
 

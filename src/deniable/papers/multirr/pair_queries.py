@@ -1,14 +1,12 @@
 """Count queries of two attributes at several coverages: Figure 2 of [multirr], and beyond.
 
-A run picks two random attributes and asks one random query of each coverage. Only these two are
-randomized, by RR-Independent; all estimators, which have its epsilon, answer the same queries from
-the same reports.
+A run picks two random attributes, randomizes them by RR-Independent, and asks one random query of
+each coverage; all estimators answer the same queries from the same reports.
 """
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations, product
 from typing import Any
 
@@ -43,9 +41,8 @@ Estimator = Callable[[Counts, ProductChannel, str], Floats]
 class PairQueries(OfTrueRecords):
     """Simulates count queries over two attributes of the true records under RR-Independent.
 
-    The coverages are the sigmas: shares of the pair's cells that queries ask for. The default
-    estimators, of `ESTIMATORS`, are those of Figure 2; which are asked for changes neither the
-    randomization nor the queries.
+    Coverages are the sigmas: shares of the pair's cells that queries ask for. Which of `ESTIMATORS`
+    are asked for, by default those of Figure 2, changes neither the randomization nor the queries.
     """
 
     data: Microdata
@@ -70,30 +67,27 @@ class PairQueries(OfTrueRecords):
 
         A cell has matrix, p, projection (of the margins of ``rr_independent``).
         """
-        pairs = list(combinations(self.data.domain.names, 2))
-        errors = partial(self._errors, cell, generator)
-        return of_random_attributes(errors, pairs, generator, replicates)
 
-    def _errors(
-        self, cell: Cell, generator: np.random.Generator, pair: tuple[str, ...], runs: int
-    ) -> Floats:
-        true = self.counts(pair).reshape(-1)
-        sizes = self.data.domain.project(pair).shape
-        channel = ProductChannel(
-            tuple(rr_channel(size, cell["p"], cell["matrix"]) for size in sizes)
-        )
-        reports = channel.randomize_counts(np.broadcast_to(true, (runs, true.size)), generator)
-        queries = np.stack(
-            [random_queries(true.size, each, runs, generator) for each in self.coverages], axis=1
-        ).astype(float)
-        joints = [
-            ESTIMATORS[name](reports, channel, cell["projection"]) for name in self.estimators
-        ]
-        answers = np.stack([np.einsum("rc,rqc->rq", joint, queries) for joint in joints], axis=1)
-        estimated = true.sum() * answers
-        truth = np.asarray(np.broadcast_to((queries @ true)[:, None], estimated.shape), dtype=float)
-        errors = (absolute_errors(estimated, truth), relative_errors(estimated, truth))
-        return np.stack(errors, axis=-1).reshape(runs, -1)
+        def errors(pair: tuple[str, ...], runs: int) -> Floats:
+            true = self.counts(pair).reshape(-1)
+            sizes = self.data.domain.project(pair).shape
+            channel = ProductChannel(
+                tuple(rr_channel(size, cell["p"], cell["matrix"]) for size in sizes)
+            )
+            reports = channel.randomize_counts(np.broadcast_to(true, (runs, true.size)), generator)
+            asked = [random_queries(true.size, each, runs, generator) for each in self.coverages]
+            queries = np.stack(asked, axis=1).astype(float)
+            joints = (
+                ESTIMATORS[name](reports, channel, cell["projection"]) for name in self.estimators
+            )
+            answers = [np.einsum("rc,rqc->rq", joint, queries) for joint in joints]
+            estimated = true.sum() * np.stack(answers, axis=1)
+            truth = np.broadcast_to((queries @ true)[:, None], estimated.shape).astype(float)
+            found = (absolute_errors(estimated, truth), relative_errors(estimated, truth))
+            return np.stack(found, axis=-1).reshape(runs, -1)
+
+        pairs = list(combinations(self.data.domain.names, 2))
+        return of_random_attributes(errors, pairs, generator, replicates)
 
 
 class GainQueries(PairQueries):

@@ -28,10 +28,7 @@ PROJECTIONS: dict[str, Callable[[Counts, Channel], Floats]] = {
 
 
 class OfTrueRecords:
-    """What a simulator knows of the true records, each worked out once.
-
-    `ordinal` names the attributes that are taken as such when dependences are measured.
-    """
+    """What a simulator knows of the true records, some attributes taken as `ordinal`."""
 
     data: Microdata
     ordinal: tuple[str, ...]
@@ -71,9 +68,8 @@ def of_random_attributes(
 ) -> Floats:
     """Let each run ask about one of the sets of attributes, drawn at random.
 
-    `errors` makes of attributes and a number of runs what these yield, shape (runs, ...); what all
-    yield comes back in their order, shape (replicates, ...). `chances` are the probabilities of the
-    sets, all alike if None.
+    `errors` makes of attributes and a number of runs what these yield, shape (runs, ...); it comes
+    back in the runs' order. `chances` are the probabilities of the sets, all alike if None.
     """
     asked = generator.choice(len(sets), size=replicates, p=chances)
     runs = [np.flatnonzero(asked == number) for number in range(len(sets))]

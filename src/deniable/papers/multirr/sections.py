@@ -98,10 +98,7 @@ def figure_2(tables: Tables) -> dict[str, Any]:
 
 
 def compared(cells: Mapping[str, Row], base: str = "rr_independent") -> Row:
-    """Say which of several medians is ``lowest``, and its ``share`` of the base's.
-
-    It is ``apart`` if its interval lies wholly below the base's; ``methods`` are the cells.
-    """
+    """Say which median is ``lowest``, its ``share`` of the base's, if intervals are ``apart``."""
     lowest = min(cells, key=lambda name: float(cells[name]["median"]))
     least, other = cells[lowest], cells.get(base)
     return {
@@ -122,10 +119,9 @@ BEST = {"both": "the paper's and ours", "paper": "the paper's", "ours": "ours"}
 
 
 def panels(table: pd.DataFrame) -> list[Row]:
-    """Return the panels of Figure 3 with the four methods at each coverage.
+    """Return the panels of Figure 3: for each coverage, ``lines`` has what `compared` says.
 
-    Each has its ``mechanism``, ``p``, ``t_v``, ``t_d``, ``best`` (whose thresholds these are, in
-    words), and ``lines``: for each sigma what `compared` says.
+    ``best`` says in words whose thresholds these are.
     """
     groups = groups_of(first_of(table, "matrix"), "mechanism", "p", "best", "t_v", "t_d")
     found = [panel | {"lines": lines_of(part, "method")} for panel, part in groups]

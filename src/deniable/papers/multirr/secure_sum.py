@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 
 from deniable.arrays import Codes
 from deniable.errors import DeniableError
@@ -95,13 +96,9 @@ def trials(
 ) -> pd.DataFrame:
     """Count one pair among many parties and all pairs among few; hold both against plain counts.
 
-    Returns
-    -------
-    DataFrame
-        A row a pair, and one with the sums over all pairs: ``pair``, ``parties``, ``cells``,
-        ``share_messages``, ``broadcasts``, ``messages`` (both), ``formula_per_party`` (the paper's
-        cost, cells x n), ``formula_in_all`` (cells x n x n), ``bits``, ``equals_direct_counts``,
-        ``inconsistencies``, ``cramers_v_from_sum``, ``cramers_v_direct``.
+    A row a pair, and one with the sums over all pairs. ``messages`` are ``share_messages`` and
+    ``broadcasts``, ``formula_per_party`` is the paper's cost, cells x n, ``formula_in_all`` cells x
+    n x n.
     """
     one = _drawn(data, parties, root_seed, "one pair")
     few = _drawn(data, parties_of_all_pairs, root_seed, "all pairs")
@@ -154,13 +151,9 @@ def _drawn(data: Microdata, parties: int, root_seed: int, part: str, sample: int
 def linkage_example(data: Microdata, root_seed: int, parties: int, samples: int) -> pd.DataFrame:
     """Rebuild records from the exact tables of all pairs, in samples of so many parties.
 
-    Returns
-    -------
-    DataFrame
-        A row a category that one party alone has in some sample, and a last one for any of them:
-        ``attribute``, ``category``, ``parties``, ``samples``, ``share_of_samples`` (in which a
-        record is rebuilt by it), ``attributes_rebuilt`` (the fewest, its own included),
-        ``equals_true_record`` (always), ``share_of_parties_exposed``.
+    A row a category that one party alone has in some sample, and a last one for any of them:
+    ``share_of_samples`` (in which a record is rebuilt by it), ``attributes_rebuilt`` (the fewest,
+    its own included), ``equals_true_record`` (always), ``share_of_parties_exposed``.
     """
     each = [
         linked_parties(_drawn(data, parties, root_seed, "linkage", sample)).assign(sample=sample)
@@ -202,18 +195,12 @@ MISSING = "a message is missing"
 TOTAL = "the counts of the pair do not add up to the number of parties"
 MARGINS = "an attribute is counted differently in two pairs"
 
-Spoil = Callable[[Microdata, np.random.Generator], Mapping[Pair, Faults]]
+Spoilt = Mapping[Pair, Faults]
+Spoil = Callable[[Microdata, Generator], Spoilt]
 
 
 def fault_trials(root_seed: int, count: int) -> pd.DataFrame:
-    """Spoil sums of 4 to 9 parties in each way that is known; say how often and how it is noticed.
-
-    Returns
-    -------
-    DataFrame
-        A row a fault: ``fault``, ``trials``, ``detected`` (share), ``party_named`` (share),
-        ``by_what``, ``remedy_or_limit``.
-    """
+    """Spoil sums of 4 to 9 parties in each known way; say how often and how it is noticed."""
     rows = []
     for fault, spoil, pairs, limit in FAULTS:
         generator = generator_for(root_seed, {"study": "secure_sum", "fault": fault})
@@ -227,9 +214,7 @@ def fault_trials(root_seed: int, count: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _notice(
-    spoil: Spoil, pairs: Sequence[Pair], generator: np.random.Generator
-) -> tuple[set[str], bool]:
+def _notice(spoil: Spoil, pairs: Sequence[Pair], generator: Generator) -> tuple[set[str], bool]:
     data = small_records(generator)
     faults = spoil(data, generator)
     try:
@@ -241,7 +226,7 @@ def _notice(
     return {means for means, found in ((TOTAL, total), (MARGINS, margins)) if found}, False
 
 
-def small_records(generator: np.random.Generator) -> Microdata:
+def small_records(generator: Generator) -> Microdata:
     """Draw 4 to 9 records over `SMALL`; the first three are in three cells of the first pair."""
     parties = int(generator.integers(4, 10))
     columns = tuple(generator.integers(0, size, parties) for size in SMALL.shape)
@@ -255,62 +240,52 @@ def _cells(data: Microdata, pair: Pair) -> Codes:
     return records.domain.ravel(records.columns)
 
 
-def _one_party(behaviour: Callable[[int], Behaviour]) -> Spoil:
+def _one_party(behaviour: Callable[[int], Behaviour], data: Microdata, random: Generator) -> Spoilt:
     """One party deviates in one cell; `behaviour` is given an amount in 1 .. n."""
-
-    def spoil(data: Microdata, generator: np.random.Generator) -> Mapping[Pair, Faults]:
-        where = int(generator.integers(len(data))), int(generator.integers(6))
-        return {PAIR: {where: behaviour(int(generator.integers(1, len(data) + 1)))}}
-
-    return spoil
+    where = int(random.integers(len(data))), int(random.integers(6))
+    return {PAIR: {where: behaviour(int(random.integers(1, len(data) + 1)))}}
 
 
 def _leaves(reached: float) -> Spoil:
-    return _one_party(lambda _: partial(DropsOut, reached=reached))
+    return partial(_one_party, lambda _: partial(DropsOut, reached=reached))
 
 
 def _miscounts(what: str) -> Spoil:
-    return _one_party(lambda amount: partial(Miscounts, **{what: amount}))
+    return partial(_one_party, lambda amount: partial(Miscounts, **{what: amount}))
 
 
-def _counts_itself(once_more: int, less: int) -> Spoil:
+def _counts_itself(once_more: int, less: int, data: Microdata, random: Generator) -> Spoilt:
     """One party counts itself in a second cell too, and another one not at all, if these are 1."""
-
-    def spoil(data: Microdata, generator: np.random.Generator) -> Mapping[Pair, Faults]:
-        cells = _cells(data, PAIR)
-        twice, never = map(int, generator.choice(len(data), 2, replace=False))
-        second = (int(cells[twice]) + int(generator.integers(1, 6))) % 6
-        again, missed = (partial(Miscounts, broadcast=each) for each in (once_more, -less))
-        return {PAIR: {(twice, second): again, (never, int(cells[never])): missed}}
-
-    return spoil
+    cells = _cells(data, PAIR)
+    twice, never = map(int, random.choice(len(data), 2, replace=False))
+    second = (int(cells[twice]) + int(random.integers(1, 6))) % 6
+    again, missed = (partial(Miscounts, broadcast=each) for each in (once_more, -less))
+    return {PAIR: {(twice, second): again, (never, int(cells[never])): missed}}
 
 
-def _answers_for_another_record(pairs: Sequence[Pair], more_than_there_are: bool = False) -> Spoil:
+def _answers_for_another(
+    pairs: Sequence[Pair], data: Microdata, random: Generator, more_than_there_are: bool = False
+) -> Spoilt:
     """One party moves all records like its own, or more, to the cells of another record."""
-
-    def spoil(data: Microdata, generator: np.random.Generator) -> Mapping[Pair, Faults]:
-        party = int(generator.integers(len(data)))
-        own = tuple(int(column[party]) for column in data.columns)
-        # Another value of both attributes of the first pair, so that no pair stays as it is.
-        other = (own[0] + 1) % 2, (own[1] + int(generator.integers(1, 3))) % 3, own[2]
-        amount = sum(record == own for record in zip(*data.columns, strict=True))
-        spoilt: dict[Pair, Faults] = {}
-        for pair in pairs:
-            domain, cells = SMALL.project(pair), _cells(data, pair)
-            there = int(cells[party])
-            elsewhere = int(domain.ravel([np.array(other[SMALL.position(n)]) for n in pair]))
-            if more_than_there_are:
-                amount = int(np.count_nonzero(cells == there)) + 1
-            less, more = (partial(Miscounts, broadcast=each) for each in (-amount, amount))
-            spoilt[pair] = {(party, there): less, (party, elsewhere): more}
-        return spoilt
-
-    return spoil
+    party = int(random.integers(len(data)))
+    own = tuple(int(column[party]) for column in data.columns)
+    # Another value of both attributes of the first pair, so that no pair stays as it is.
+    other = (own[0] + 1) % 2, (own[1] + int(random.integers(1, 3))) % 3, own[2]
+    amount = sum(record == own for record in zip(*data.columns, strict=True))
+    spoilt: dict[Pair, Faults] = {}
+    for pair in pairs:
+        domain, cells = SMALL.project(pair), _cells(data, pair)
+        there = int(cells[party])
+        elsewhere = int(domain.ravel([np.array(other[SMALL.position(n)]) for n in pair]))
+        if more_than_there_are:
+            amount = int(np.count_nonzero(cells == there)) + 1
+        less, more = (partial(Miscounts, broadcast=each) for each in (-amount, amount))
+        spoilt[pair] = {(party, there): less, (party, elsewhere): more}
+    return spoilt
 
 
-def _speaks_last(data: Microdata, generator: np.random.Generator) -> Mapping[Pair, Faults]:
-    wanted = generator.multinomial(len(data), np.full(6, 1 / 6)).tolist()
+def _speaks_last(data: Microdata, random: Generator) -> Spoilt:
+    wanted = random.multinomial(len(data), np.full(6, 1 / 6)).tolist()
     last = len(data) - 1
     return {PAIR: {(last, cell): partial(SetsTheCount, count=n) for cell, n in enumerate(wanted)}}
 
@@ -329,30 +304,30 @@ FAULTS: tuple[tuple[str, Spoil, Sequence[Pair], str], ...] = (
     ("a party leaves between shares and broadcast", _leaves(1.0), ONE, AGAIN),
     ("a party sends shares that do not sum to 0", _miscounts("shares"), ONE, UNTRACED),
     ("a party broadcasts a wrong sum", _miscounts("broadcast"), ONE, UNTRACED),
-    ("a party counts itself in two cells", _counts_itself(1, 0), ONE, UNTRACED),
-    ("a party counts itself in no cell", _counts_itself(0, 1), ONE, UNTRACED),
+    ("a party counts itself in two cells", partial(_counts_itself, 1, 0), ONE, UNTRACED),
+    ("a party counts itself in no cell", partial(_counts_itself, 0, 1), ONE, UNTRACED),
     (
         "one party counts itself twice, another not at all; one pair is counted",
-        _counts_itself(1, 1),
+        partial(_counts_itself, 1, 1),
         ONE,
         COMPARE,
     ),
     (
         "a party moves all records like its own to another cell; one pair is counted",
-        _answers_for_another_record(ONE),
+        partial(_answers_for_another, ONE),
         ONE,
         COMPARE,
     ),
     (
         "the same, while all pairs are counted and the others are answered truly",
-        _answers_for_another_record(ONE),
+        partial(_answers_for_another, ONE),
         ALL,
         UNTRACED,
     ),
-    ("the same in all pairs alike", _answers_for_another_record(ALL), ALL, NO_CHECK),
+    ("the same in all pairs alike", partial(_answers_for_another, ALL), ALL, NO_CHECK),
     (
         "a party moves more records to another cell than there are",
-        _answers_for_another_record(ONE, more_than_there_are=True),
+        partial(_answers_for_another, ONE, more_than_there_are=True),
         ONE,
         "noticed in whole numbers alone: modulo n + 1 the counts add up",
     ),

@@ -22,8 +22,7 @@ TREND_COLUMNS = (
     *("statistic", "degrees_of_freedom", "p_value", "p_value_without_worst"),
 )
 READING = (*CLUSTER_QUERY_KEYS[:4], VARIATION)
-AS_READ = "none"
-"""Of a reading without variation."""
+AS_READ = "none"  # of a reading without variation
 
 
 def agreement_by_reading(given: Given) -> dict[str, pd.DataFrame]:
@@ -41,27 +40,20 @@ def agreement_by_reading(given: Given) -> dict[str, pd.DataFrame]:
 def joint_fit(results: pd.DataFrame) -> pd.DataFrame:
     """Test for each reading that all printed numbers are medians of its experiment.
 
-    The statistic is the sum over cells of the squared differences to ours, in units of their
-    standard errors: that of our median, and that of a printed one over `PRINTED_RUNS` runs, which
-    is taken as ours scaled. By the normal approximation it is chi-squared, a degree of freedom a
-    cell, if the reading is right. Results are as `agreement_by_reading` takes them.
+    The statistic sums the squared differences to ours in units of their standard errors: that of
+    our median, and that of a printed one over `PRINTED_RUNS` runs, taken as ours scaled. By the
+    normal approximation it is chi-squared, a degree of freedom a cell, if the reading is right.
     """
     printed = results.dropna(subset=["published"])
     scores = ((printed["published"] - printed["regenerated"]) / _errors(np.asarray, printed)) ** 2
-    rows = []
-    for reading, squares in scores.groupby([printed[name] for name in READING]):
-        fit = _chi_square(float(squares.sum()), len(squares))
-        rows.append(dict(zip(READING, reading, strict=True)) | fit)
-    columns = [*READING, "statistic", "degrees_of_freedom", "p_value"]
-    return pd.DataFrame(rows, columns=columns)
+    fit = scores.groupby([printed[name] for name in READING]).agg(["sum", "size"])
+    fit = fit.set_axis(["statistic", "degrees_of_freedom"], axis=1).reset_index()
+    p_values = scipy.special.chdtrc(fit["degrees_of_freedom"], fit["statistic"])
+    return fit.assign(p_value=p_values)
 
 
 def misfit(results: pd.DataFrame) -> pd.DataFrame:
-    """Say where a reading misses the printed numbers: by p and T_v, pooled over T_d.
-
-    Columns: the reading, ``p``, ``t_v``, ``cells``, and ``ratio``, the geometric mean of ours over
-    the printed ones, with ``ci_low`` and ``ci_high`` for the errors of both.
-    """
+    """Say how far a reading misses printed numbers: geometric mean ratios, by p and T_v."""
     printed = results.dropna(subset=["published"])
     logs = np.log(printed["regenerated"] / printed["published"])
     keys = [*READING, "p", "t_v"]
@@ -97,22 +89,16 @@ def trend(given: Given) -> dict[str, pd.DataFrame]:
 def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFrame:
     """Test, for each p and T_v, that the printed values over T_d have one median ([multirr], 6.5).
 
-    On Adult the clusters are the same for T_d = .1, .2 and .3, so cells of one p and T_v repeat one
-    experiment, and whatever trend they show is sampling error. That of a printed median is taken
-    from our interval for the same cells, scaled to the paper's replicate count, and to the level of
-    the printed value: the printed cells are held against each other here, not against ours, and
-    relative errors spread in proportion to their level. Only thresholds T_v at which all T_d give
-    one clustering are tested. Results are rows of Tables 1 and 2 as their CSV files hold them,
-    clusters as `deniable.randomized_response.audit.clusters_table` returns them.
+    Where all T_d form the same clusters, as .1, .2 and .3 do on Adult, cells of one p and T_v
+    repeat one experiment, and whatever trend they show is sampling error; only such T_v are tested.
+    The error of a printed median is taken from our interval for the same cells, scaled to the
+    paper's replicate count and, as relative errors spread in proportion to their level, to the
+    level of the printed value. Results are rows of Tables 1 and 2, clusters as
+    `deniable.randomized_response.audit.clusters_table` returns them.
 
-    Returns
-    -------
-    DataFrame
-        ``dataset``, ``mechanism`` (whose error is used), ``p``, ``t_v``, ``clusterings`` (how many
-        different ones the T_d give: 1), ``printed_low``, ``printed_high``, ``statistic``,
-        ``degrees_of_freedom``, ``p_value``; then a row for each dataset and mechanism with ``p``
-        and ``t_v`` empty: the sum over all, and ``p_value_without_worst``, that of the sum without
-        the test of the largest statistic.
+    ``mechanism`` is that whose error is used, ``clusterings`` says how many the T_d give: 1. Rows
+    with ``p`` and ``t_v`` empty are for a data set and mechanism: the sum over all, and
+    ``p_value_without_worst``, that of the sum without the test of the largest statistic.
     """
     names = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
     clusterings: dict[Any, int] = names.groupby("t_v").nunique().to_dict()
@@ -163,11 +149,7 @@ def _chi_square(statistic: float, freedom: int) -> dict[str, float]:
 
 
 def printed_table(tables: Tables, name: str) -> dict[str, Any]:
-    """Arrange a table as the paper does: a row for each p and T_d, columns by T_v.
-
-    A row says whether it is the ``first`` of its p, and has for each T_v the ``cells``, one a
-    mechanism; beside the rows are the ``keys`` of a cell.
-    """
+    """Arrange a table as the paper does: a row for each p and T_d, columns by T_v."""
     table = tables[name]
     cells = by(table, "p", "t_d", "t_v", "mechanism")
     sizes = sorted(table["t_v"].unique())
@@ -221,8 +203,6 @@ def clusters(tables: Tables) -> dict[str, Any]:
 def in_words(figure: str) -> str:
     """Return what is said of a claim with the methods' names as a reader knows them.
 
-    Examples
-    --------
     >>> in_words("rr_clusters_adjustment: 0.2, sigma = .1, T_v = 50")
     'RR-Clusters + Adjustment: 0.2, σ = .1, T_v = 50'
     """

@@ -33,8 +33,7 @@ EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
 THRESHOLDS = ((0.05, 0.2), (0.05, 0.5), (0.1, 0.5), (0.2, 0.5), (0.1, 0.9), (0.01, 0.5))
 MASSES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 """Of the category that takes nearly all of the prior in [pram], (3.12)."""
-PROBABILITIES = (0.3, 0.5, 0.7)
-"""To keep the true category."""
+PROBABILITIES = (0.3, 0.5, 0.7)  # to keep the true category
 
 SKEWED = [
     [0.70, 0.20, 0.05, 0.05],
@@ -52,16 +51,11 @@ CHANNELS: Mapping[str, Channel] = {
 def bound_table(
     priors: Sequence[float] = PRIORS, epsilons: Sequence[float] = EPSILONS
 ) -> pd.DataFrame:
-    """Return how far a report can move a probability at most ([pram], (3.9) and (3.13)).
+    """Return how far a report can move a probability ``rho_1`` at most ([pram], (3.9) and (3.13)).
 
-    The bounds hold for every channel of that epsilon, every set of that prior probability and
-    every report, and each such channel attains them under some prior.
-
-    Returns
-    -------
-    DataFrame
-        ``rho_1`` (the prior probability), ``epsilon``, ``parity`` (its exponential),
-        ``smallest_posterior``, ``largest_posterior``, ``largest_factor`` (of posterior to prior).
+    The bounds hold for every channel of that epsilon (of which ``parity`` is the exponential),
+    every set of that prior probability and every report; each such channel attains them under some
+    prior. ``largest_factor`` is that of posterior to prior.
     """
     table = pd.DataFrame(product(priors, epsilons), columns=["rho_1", "epsilon"])
     table["parity"] = [float(np.exp(epsilon)) for epsilon in table["epsilon"]]
@@ -76,12 +70,8 @@ def threshold_table(
 ) -> pd.DataFrame:
     """Return what rules out every rho_1-to-rho_2 breach ([pram], (3.5)).
 
-    Returns
-    -------
-    DataFrame
-        ``rho_1``, ``rho_2``, ``categories``, ``largest_parity``, ``largest_epsilon``, ``diagonal``
-        (of the matrix of that parity), ``largest_factor`` (rho_2 / rho_1: a parity up to that
-        already follows from Theorem 3.2).
+    ``diagonal`` is that of the matrix of the largest parity; a parity up to ``largest_factor``,
+    rho_2 / rho_1, already follows from Theorem 3.2.
     """
     rows = []
     for (rho_1, rho_2), size in product(thresholds, sizes):
@@ -106,12 +96,8 @@ def approach_table(
 ) -> pd.DataFrame:
     """Return how close priors of the form (3.12) of [pram] come to its bound, on both sides.
 
-    Returns
-    -------
-    DataFrame
-        ``channel``, ``side`` (largest, smallest), ``mass`` (a), ``ratio`` (of posterior to prior),
-        ``bound`` (the parity, or 1 over it), ``gap`` (how far the ratio is from the bound, as a
-        share of it), ``category``, ``report`` (codes).
+    ``mass`` is a, ``ratio`` that of posterior to prior, ``bound`` the parity, or 1 over it, ``gap``
+    how far the ratio is from the bound, as a share of it; ``category`` and ``report`` are codes.
     """
     rows = []
     sides: tuple[Side, ...] = ("largest", "smallest")
@@ -138,17 +124,10 @@ def intruder_table(
 ) -> pd.DataFrame:
     """Return what each report tells an intruder whose prior is the attribute's true margin.
 
-    Channels keep the true category with probability p and else report any category alike. All
-    entries of a column but one are then equal, so the posterior of the reported category is the
-    bound (3.9), whatever the prior.
-
-    Returns
-    -------
-    DataFrame
-        ``attribute``, ``p``, ``epsilon``, ``parity``, ``category`` (the report), ``prior``,
-        ``posterior`` (of the reported category), ``factor``, ``likeliest`` (the true category of
-        largest posterior given the report: for a rare one often not the one reported),
-        ``likeliest_posterior``.
+    Channels keep the true category with probability p and else report any category alike, so that
+    the posterior of the reported ``category`` is the bound (3.9), whatever the prior. ``likeliest``
+    is the true category of largest posterior given the report: for a rare one often not the one
+    reported.
     """
     rows = []
     for named, channel, margin, categories in _channels(data, attributes, probabilities):
@@ -178,15 +157,9 @@ def worst_set_table(
     """Return the worst set for an intruder whose prior is the true margin, beside the bound.
 
     Of all sets of categories of prior probability below rho_1, the one that a report makes most
-    likely; its complement is the set of prior probability above 1 - rho_1 that a report makes least
-    likely. The bound is that of all priors: the difference is its slack for this one.
-
-    Returns
-    -------
-    DataFrame
-        ``attribute``, ``p``, ``epsilon``, ``parity``, ``rho_1``, ``members`` (categories, joined by
-        " + "; empty if there is no such set), ``report``, ``prior``, ``posterior``, ``exact``
-        (whether no set is worse), ``bound``, ``largest_factor`` (over all sets and reports).
+    likely; its complement is what a report makes least likely. ``members`` are joined by " + ", and
+    empty if there is no such set; ``exact``: no set is worse; ``bound`` is that of all priors;
+    ``largest_factor`` is over all sets and reports.
     """
     rows = []
     for named, channel, margin, categories in _channels(data, attributes, probabilities):

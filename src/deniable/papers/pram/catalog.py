@@ -47,6 +47,7 @@ TABLES = (
         ("first", "second", "epsilon", "estimator", "measure"),
     ),
 )
+MECHANISM_KEYS = ("attribute", "epsilon", "mechanism")
 ANALYSES = (
     Analysis(
         "check_numbered_results",
@@ -65,16 +66,8 @@ ANALYSES = (
         "compare_variances",
         ".variance:compared",
         (
-            AnalysisTable(
-                "pram_variance",
-                ".variance:variance_inflation",
-                Columns(("attribute", "epsilon", "mechanism")),
-            ),
-            AnalysisTable(
-                "pram_whole_file",
-                ".variance:whole_file_epsilons",
-                Columns(("attribute", "epsilon", "mechanism")),
-            ),
+            AnalysisTable("pram_variance", ".variance:variance_inflation", MECHANISM_KEYS),
+            AnalysisTable("pram_whole_file", ".variance:whole_file_epsilons", MECHANISM_KEYS),
         ),
         "Comparing the variances of randomized response, PRAM and invariant PRAM",
         data=("adult",),
@@ -84,24 +77,15 @@ ANALYSES = (
     Analysis(
         "bound_breaches",
         ".breaches:bounded",
-        (
-            AnalysisTable(
-                "pram_breach_bounds", ".breaches:bound_table", Columns(("rho_1", "epsilon"))
-            ),
-            AnalysisTable(
-                "pram_breach_thresholds",
-                ".breaches:threshold_table",
-                Columns(("rho_1", "rho_2", "categories")),
-            ),
-            AnalysisTable(
-                "pram_approach", ".breaches:approach_table", Columns(("channel", "side", "mass"))
-            ),
-            AnalysisTable(
-                "pram_intruder", ".breaches:intruder_table", Columns(("attribute", "p", "category"))
-            ),
-            AnalysisTable(
-                "pram_worst_sets", ".breaches:worst_set_table", Columns(("attribute", "p", "rho_1"))
-            ),
+        tuple(
+            AnalysisTable(f"pram_{name}", f".breaches:{made_by}", keys)
+            for name, made_by, keys in (
+                ("breach_bounds", "bound_table", ("rho_1", "epsilon")),
+                ("breach_thresholds", "threshold_table", ("rho_1", "rho_2", "categories")),
+                ("approach", "approach_table", ("channel", "side", "mass")),
+                ("intruder", "intruder_table", ("attribute", "p", "category")),
+                ("worst_sets", "worst_set_table", ("attribute", "p", "rho_1")),
+            )
         ),
         "Bounding what a report can tell an intruder",
         data=("adult",),
@@ -132,97 +116,65 @@ ANALYSES = (
     ),
 )
 FIGURES = (
-    Figure(
-        "pram_coverage",
-        ".figures:coverage",
-        "How often intervals of estimates hold the truth, by channel",
-    ),
-    Figure(
-        "pram_variance",
-        ".figures:variance",
-        "Variance inflation of randomized response and invariant PRAM over epsilon",
-    ),
-    Figure(
-        "pram_invariant",
-        ".figures:invariant",
-        "Variances claimed for invariant PRAM over true ones, and coverage",
-    ),
-    Figure(
-        "pram_joint_loss",
-        ".figures:joint_loss",
-        "Dependence of pairs whose attributes are made invariant, over epsilon",
-    ),
-    Figure(
-        "pram_breaches",
-        ".figures:breaches",
-        "Bounds on what a report can tell, and priors that come close to them",
-        tables=("pram_breach_bounds", "pram_approach"),
-    ),
-    Figure(
-        "pram_design",
-        ".figures:design",
-        "Losses of designed channels beside generalized RR and two steps, over epsilon",
-    ),
-    Figure(
-        "pram_channels",
-        ".figures:channels",
-        "Designed channels as heat maps, true categories by reported ones",
+    *(
+        Figure(f"pram_{name}", f".figures:{name}", shows, tuple(tables))
+        for name, shows, *tables in (
+            ("coverage", "How often intervals of estimates hold the truth, by channel"),
+            (
+                "variance",
+                "Variance inflation of randomized response and invariant PRAM over epsilon",
+            ),
+            ("invariant", "Variances claimed for invariant PRAM over true ones, and coverage"),
+            ("joint_loss", "Dependence of pairs whose attributes are made invariant, over epsilon"),
+            (
+                "breaches",
+                "Bounds on what a report can tell, and priors that come close to them",
+                *("pram_breach_bounds", "pram_approach"),
+            ),
+            (
+                "design",
+                "Losses of designed channels beside generalized RR and two steps, over epsilon",
+            ),
+            ("channels", "Designed channels as heat maps, true categories by reported ones"),
+        )
     ),
 )
+
+
+def _section(name: str, title: str, link: str, *tables: str) -> Section:
+    """Return a section that is left out without some tables, by default that of its name."""
+    needs = tuple(f"pram_{table}" for table in tables or (name,))
+    return Section(f"pram_{name}", title, link, f".sections:{name}", needs=needs)
+
+
 SECTIONS = (
     Section("pram_about", "PRAM in plain words", "In plain words", ".sections:about", needs=()),
-    Section(
-        "pram_results",
-        "Every numbered result of the census report",
-        "Numbered results",
-        ".sections:results",
-    ),
-    Section(
-        "pram_coverage",
-        "Estimates, and how often their intervals hold the truth",
-        "Intervals",
-        ".sections:coverage",
-    ),
-    Section("pram_weights", "Survey weights", "Survey weights", ".sections:weights"),
-    Section("pram_item_sets", "Item sets without their cells", "Item sets", ".sections:item_sets"),
-    Section(
-        "pram_variance",
+    _section("results", "Every numbered result of the census report", "Numbered results"),
+    _section("coverage", "Estimates, and how often their intervals hold the truth", "Intervals"),
+    _section("weights", "Survey weights", "Survey weights"),
+    _section("item_sets", "Item sets without their cells", "Item sets"),
+    _section(
+        "variance",
         "What randomization costs in variance, and what invariance gives away",
         "Variance inflation",
-        ".sections:variance",
-        needs=("pram_variance", "pram_whole_file"),
+        *("variance", "whole_file"),
     ),
-    Section(
-        "pram_invariant",
-        "Standard errors under invariant PRAM: claimed and true",
-        "Standard errors",
-        ".sections:invariant",
+    _section(
+        "invariant", "Standard errors under invariant PRAM: claimed and true", "Standard errors"
     ),
-    Section(
-        "pram_joint_loss",
+    _section(
+        "joint_loss",
         "Invariant one by one: what is left of joint distributions",
         "Joint distributions",
-        ".sections:joint_loss",
     ),
-    Section(
-        "pram_breaches",
+    _section(
+        "breaches",
         "Breaches: how far one report can move a probability",
         "Breaches",
-        ".sections:breaches",
-        needs=(
-            "pram_breach_bounds",
-            "pram_breach_thresholds",
-            "pram_approach",
-            "pram_intruder",
-            "pram_worst_sets",
-        ),
+        *("breach_bounds", "breach_thresholds", "approach", "intruder", "worst_sets"),
     ),
-    Section(
-        "pram_design",
-        "Channels designed by optimization",
-        "Designed channels",
-        ".sections:design",
-        needs=("pram_design", "pram_channels"),
+    _section(
+        "design", "Channels designed by optimization", "Designed channels", "design", "channels"
     ),
 )
 
@@ -230,9 +182,5 @@ PAPER = Paper(
     "pram",
     "PRAM and the theory of channels",
     "Nayak, Zhang and Adeshiyan, Emerging Applications of Randomized Response (2016)",
-    STUDIES,
-    TABLES,
-    ANALYSES,
-    FIGURES,
-    SECTIONS,
+    *(STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS),
 )

@@ -1,11 +1,8 @@
-"""Coverage of the intervals of [pram], (1.2) and (1.3), through five channels.
+"""Coverage of the intervals of [pram], (1.2) and (1.3), through five channels, and one more.
 
 A run draws the reports of a file of n records with the proportions of Adult: for the population as
-one multinomial with [pram]'s lambda, which is what sampling and randomizing come to (1.1), and
-for the file from fixed true counts. From them it estimates, with all kinds of intervals, and asks
-which of these hold the truth.
-
-The channels, on attributes of Adult or groups of their categories:
+one multinomial with [pram]'s lambda (1.1), for the file from fixed true counts. From them it
+estimates, with all kinds of intervals, and asks which of these hold the truth. The channels:
 
 - ``warner``: income, the truth told with probability .7 (Warner, 1965);
 - ``generalized``: education, 16 categories, kept with probability .6, else any of them alike;
@@ -14,9 +11,8 @@ The channels, on attributes of Adult or groups of their categories:
 - ``product``: relationship and income, each on its own, all 12 cells at once;
 - ``near_singular``: the 7 levels through a matrix of rows that are 98 % the same, with a condition
   number of 296; to be asked with more records;
-- ``neighbours``: beyond the five, education with forbidden transitions, each category being
-  reported as itself or as a neighbour. Rare categories then have few reports, and with a thousand
-  records the plug-in of (1.3) is too small for Wald's intervals more often than they allow.
+- ``neighbours``: education, each category reported as itself or a neighbour. Rare categories then
+  have few reports, and Wald's intervals from a thousand records hold the truth too seldom.
 """
 
 from collections.abc import Mapping, Sequence
@@ -81,10 +77,7 @@ CHANNELS: Mapping[str, tuple[tuple[str, ...], Channel]] = {
 def setting(
     data: Microdata, name: str, classes: Sequence[str] = ()
 ) -> tuple[Channel, list[str], Floats]:
-    """Return a channel of `CHANNELS`, the names of its categories, and the true shares of records.
-
-    Shares are by category, on the last axis, within each class of other attributes, if given.
-    """
+    """Return a channel, names of its categories, and true shares, within each class if given."""
     attributes, channel = CHANNELS[name]
     labels = data.domain.project(attributes).cell_labels()
     counts = data.counts((*classes, *attributes))
@@ -99,10 +92,7 @@ def setting(
 
 @dataclass(frozen=True, eq=False)
 class PramCoverage:
-    """Simulates estimates and their intervals.
-
-    From Adult, or records with its attributes income, education and relationship.
-    """
+    """Simulates estimates and their intervals, from Adult or records with its attributes."""
 
     data: Microdata
 
@@ -110,12 +100,10 @@ class PramCoverage:
         """Return what names each output of a run: target, method, intervals, measure, category.
 
         - ``coverage`` of single intervals, for each category and for the mean of all, and of
-          simultaneous intervals (1 if all hold);
-        - ``width``: mean width of the single intervals;
-        - ``bias``: error of the estimate of a category in true standard errors;
-        - ``spread``: squared error over the true variance, mean over categories;
-        - ``variance_ratio``: estimated over true variance, mean over categories, with n - 1 and
-          with n in the denominator (for the population).
+          simultaneous intervals (1 if all hold); ``width``: mean width of the single intervals;
+        - ``bias``: error of a category's estimate in true standard errors; ``spread``: squared
+          error over the true variance, ``variance_ratio``: estimated over true variance, with n - 1
+          and (for the population) n in the denominator, both means over categories.
         """
         _, labels, _ = setting(self.data, cell["channel"])
         found: list[tuple[str, ...]] = []
@@ -133,10 +121,7 @@ class PramCoverage:
         return [dict(zip(names, each, strict=True)) for each in found]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs of each run, shape (replicates, outputs).
-
-        A cell has channel (of `CHANNELS`) and records.
-        """
+        """Return the outputs of runs, shape (replicates, outputs); cells: channel, records."""
         channel, _, proportions = setting(self.data, cell["channel"])
         records = int(cell["records"])
         columns: list[Floats] = []

@@ -1,9 +1,8 @@
 """What channels designed by optimization gain over closed forms, on a data set's attributes.
 
-All channels of a row have the same bound on their exact epsilon, and meet the same requirements; a
+All channels of a row have the same bound on their exact epsilon and meet the same requirements; a
 closed form that cannot is left out. Losses are those of one record: variances without that of
-sampling (the target "file"), or shares and costs of a record. They depend on nothing random, and
-the search for a design has a seed of its own: the same data give the same table.
+sampling (the target "file"), or shares and costs. The search for a design has a seed of its own.
 """
 
 from collections.abc import Sequence
@@ -87,18 +86,11 @@ def design_table(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
     """Return the losses of designed channels beside those of closed forms.
 
     They are for the data's margins, without categories that no record has, at epsilons above 0, at
-    most 30.
-
-    Returns
-    -------
-    DataFrame
-        A row for each attribute of two or more categories, epsilon and kind: ``attribute``,
-        ``categories``, ``epsilon``, ``loss``, ``requirements``, ``estimator``; the losses
-        ``designed``, ``generalized_rr`` (generalized randomized response of that epsilon),
-        ``two_step`` (the invariant two-step matrix of that epsilon); ``gain_over_generalized_rr``
-        and ``gain_over_two_step`` (their loss divided by the designed one); ``lower_bound`` (no
-        channel that meets the requirements has less), ``optimality`` (global or local),
-        ``exact_epsilon`` and ``worst_violation`` of the designed matrix.
+    most 30: a row for each attribute of two or more categories, epsilon and kind.
+    ``generalized_rr`` and ``two_step`` (invariant) are the losses of the closed forms of that
+    epsilon, ``gain_over_...`` are these divided by the designed one; ``lower_bound``: no channel
+    that meets the requirements has less; ``optimality``: global or local; ``exact_epsilon`` and
+    ``worst_violation`` are of the designed matrix.
     """
     return pd.DataFrame(
         {"attribute": attribute, "categories": counts.size}
@@ -141,13 +133,7 @@ def _row(kind: Kind, shares: Floats, epsilon: float) -> dict[str, Any]:
 
 
 def channel_table(data: Microdata) -> pd.DataFrame:
-    """Return some designed matrices, entry by entry.
-
-    Returns
-    -------
-    DataFrame
-        ``design`` (attribute, epsilon and what is least), ``true``, ``reported``, ``probability``.
-    """
+    """Return some designed matrices, entry by entry; a design is named by what is least."""
     known = {attribute: (names, counts) for attribute, names, counts in margins(data)}
     tables = []
     for attribute, epsilon, kind, words in SHOWN:

@@ -1,4 +1,7 @@
-"""Figures of [pram]: coverage, variances, joint distributions, breaches, designed channels."""
+"""Figures of [pram]: coverage, variances, joint distributions, breaches, designed channels.
+
+Each is drawn from the tables that the catalog names, with their keys there.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,21 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator, PercentFormatter
 
-from deniable.display import (
-    GRID,
-    INK,
-    NARROWEST,
-    as_number,
-    gridded,
-    heading,
-    in_style,
-    legend_below,
-    line_key,
-    line_with_band,
-    mark_key,
-    panels,
-    plain_ticks,
-)
+from deniable.display import style
 from deniable.papers.pram import names
 
 # Colours (safe for colour-blind readers), with markers or lines.
@@ -50,52 +39,49 @@ JOINT_ESTIMATORS = {
     "joint": ("#56b4e9", "-"),
     "separate": ("#d55e00", "-"),
     "separate_inverted": ("#009e73", ":"),
-    "true": (INK, "--"),
+    "true": (style.INK, "--"),
 }
 RATIO_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000)
 RIVALS = {  # marker, label
     "generalized_rr": ("o", "generalized randomized response"),
     "two_step": ("s", "two-step invariant"),
 }
-FAINTEST = 1e-4
-"""Probabilities below this share the palest ink; zeros stay white."""
+FAINTEST = 1e-4  # probabilities below this share the palest ink; zeros stay white
 
 
-@in_style
+@style.in_style
 def coverage(table: pd.DataFrame) -> Figure:
-    """Draw how often intervals hold the truth, by channel.
-
-    Columns of the table: channel, records, target, method, intervals, category, measure, mean,
-    ci_low, ci_high, replicates, data_source.
-    """
+    """Draw how often intervals hold the truth, by channel."""
     covered = table[table["measure"] == "coverage"]
     channels = [name for name in names.CHANNELS if name in set(covered["channel"])]
     titles = {
         "population": "of the population (sampling and randomization)",
         "file": "of the file (randomization alone)",
     }
-    size, around = (NARROWEST, 0.52 * len(channels) + 2.2), (1.79, 0.14, 0.95, 0.85)
-    figure, (axes,) = panels(1, 2, size, around, (0.05, 0), sharex=True, sharey=True)
+    size, around = (style.NARROWEST, 0.52 * len(channels) + 2.2), (1.79, 0.14, 0.95, 0.85)
+    figure, (axes,) = style.panels(1, 2, size, around, (0.05, 0), sharex=True, sharey=True)
     for axis, (target, title) in zip(axes, titles.items(), strict=True):
         _nominal(axis)
         for row, channel in enumerate(channels):
             part = covered[(covered["channel"] == channel) & (covered["target"] == target)]
-            for shift, (method, style) in zip((-0.16, 0.16), METHODS.items(), strict=True):
-                _covered(axis, part[part["method"] == method], row + shift, *style)
+            for shift, (method, look) in zip((-0.16, 0.16), METHODS.items(), strict=True):
+                _covered(axis, part[part["method"] == method], row + shift, *look)
         axis.set_title(f"95 % intervals {title}", fontsize=9.5)
         axis.set_xlabel("share of runs whose interval holds the truth")
         axis.xaxis.set_major_locator(MultipleLocator(0.01))
-        gridded(axis, "x")
+        style.gridded(axis, "x")
     records = covered.groupby("channel")["records"].max()
     axes[0].set_yticks(
         range(len(channels)),
         [f"{names.CHANNELS[name]}\nn = {records[name]:,}" for name in channels],
     )
     axes[0].invert_yaxis()
-    keys = [mark_key(*style, names.METHODS[name]) for name, style in METHODS.items()]
-    keys.append(mark_key(INK, "|", "each category"))
-    legend_below(figure, [*keys, Line2D([], [], color=GRID, linewidth=7, label="94 to 96 %")], 4)
-    heading(
+    keys = [style.mark_key(*look, names.METHODS[name]) for name, look in METHODS.items()]
+    keys.append(style.mark_key(style.INK, "|", "each category"))
+    style.legend_below(
+        figure, [*keys, Line2D([], [], color=style.GRID, linewidth=7, label="94 to 96 %")], 4
+    )
+    style.heading(
         figure,
         "How often the intervals of estimated proportions hold the truth",
         f"means over categories from {covered['replicates'].max():,} runs; "
@@ -112,16 +98,13 @@ def _covered(axis: Axes, part: pd.DataFrame, height: float, colour: str, marker:
     axis.plot(mean, np.full(len(mean), height), marker, color=colour, markersize=6)
 
 
-@in_style
+@style.in_style
 def variance(table: pd.DataFrame) -> Figure:
-    """Draw the variance inflation of each mechanism over the epsilon of its matrix.
-
-    Columns of the table: attribute, categories, epsilon, mechanism, inflation, data_source.
-    """
+    """Draw the variance inflation of each mechanism over the epsilon of its matrix."""
     known = list(dict.fromkeys(table["attribute"]))
     shown = [name for name in SHOWN_ATTRIBUTES if name in known] or known[:4]
     size, around = (2.4 * len(shown) + 0.9, 4.3), (0.75, 0.1, 0.95, 1.15)
-    figure, (axes,) = panels(1, len(shown), size, around, sharey=True)
+    figure, (axes,) = style.panels(1, len(shown), size, around, sharey=True)
     for axis, attribute in zip(axes, shown, strict=True):
         part = table[table["attribute"] == attribute]
         for mechanism, (colour, line) in MECHANISMS.items():
@@ -130,12 +113,12 @@ def variance(table: pd.DataFrame) -> Figure:
             axis.plot(x, y, color=colour, linestyle=line, linewidth=1.7)
         axis.set_title(f"{attribute}, {part['categories'].iloc[0]} categories", fontsize=10)
         axis.set(xlabel="epsilon of the matrix", yscale="log")
-        plain_ticks(axis.yaxis, RATIO_TICKS, as_number)
-        gridded(axis)
+        style.plain_ticks(axis.yaxis, RATIO_TICKS, style.as_number)
+        style.gridded(axis)
     axes[0].set_ylabel("variance, in units of sampling's")
-    keys = [line_key(*style, names.MECHANISMS[name]) for name, style in MECHANISMS.items()]
-    legend_below(figure, keys, 3)
-    heading(
+    keys = [style.line_key(*look, names.MECHANISMS[name]) for name, look in MECHANISMS.items()]
+    style.legend_below(figure, keys, 3)
+    style.heading(
         figure,
         "Variance inflation of randomized response and of invariant PRAM",
         "invariant matrices are made from the file: their epsilon is conditional on the "
@@ -144,40 +127,41 @@ def variance(table: pd.DataFrame) -> Figure:
     return figure
 
 
-@in_style
+@style.in_style
 def invariant(table: pd.DataFrame) -> Figure:
-    """Draw claimed over true variances of shares under invariant PRAM, and coverages.
-
-    Columns of the table: attribute, records, method, p, estimator, claim, measure, mean,
-    ci_low, ci_high, replicates, data_source.
-    """
+    """Draw claimed over true variances of shares under invariant PRAM, and coverages."""
     shares = table[(table["estimator"] == "shares") & (table["records"] == table["records"].max())]
     shares = shares[shares["p"] == shares["p"].min()]
     attributes = list(dict.fromkeys(shares["attribute"]))
     methods = {k: v for k, v in names.INVARIANT_METHODS.items() if k in set(shares["method"])}
-    size = (NARROWEST, 0.30 * len(methods) * len(attributes) + 2.2)
-    figure, (axes,) = panels(1, 2, size, (2.54, 0.14, 0.95, 0.72), (0.05, 0), sharey=True)
+    size = (style.NARROWEST, 0.30 * len(methods) * len(attributes) + 2.2)
+    figure, (axes,) = style.panels(1, 2, size, (2.54, 0.14, 0.95, 0.72), (0.05, 0), sharey=True)
     labels: list[str] = []
     for method, called in methods.items():
         for attribute in attributes:
             part = shares[(shares["method"] == method) & (shares["attribute"] == attribute)]
-            for axis, measure in zip(axes, ("claimed_to_true", "coverage"), strict=True):
-                _claimed(axis, part[part["measure"] == measure], len(labels))
+            for claim, (colour, marker) in CLAIMS.items():
+                own, mark = part[part["claim"] == claim], {"color": colour, "markersize": 5}
+                for axis, measure in zip(axes, ("claimed_to_true", "coverage"), strict=True):
+                    means = own["mean"][own["measure"] == measure]
+                    axis.plot(means, [len(labels)] * len(means), marker, **mark)
             labels.append(f"{attribute}  ({called})")
     axes[0].set_xscale("log")
-    plain_ticks(axes[0].xaxis, RATIO_TICKS, as_number)
-    axes[0].axvline(1, color=INK, linewidth=0.8, linestyle=":")
+    style.plain_ticks(axes[0].xaxis, RATIO_TICKS, style.as_number)
+    axes[0].axvline(1, color=style.INK, linewidth=0.8, linestyle=":")
     axes[0].set_title("claimed over true variance", fontsize=10)
     _nominal(axes[1])
     axes[1].set_title("coverage of nominal 95 % intervals", fontsize=10)
     for axis in axes:
-        gridded(axis, linewidth=0.5)
+        style.gridded(axis, linewidth=0.5)
         for edge in range(len(attributes), len(labels), len(attributes)):
-            axis.axhline(edge - 0.5, color=INK, linewidth=0.5)
+            axis.axhline(edge - 0.5, color=style.INK, linewidth=0.5)
     axes[0].set_yticks(range(len(labels)), labels)
     axes[0].set_ylim(len(labels) - 0.5, -0.5)
-    legend_below(figure, (mark_key(*style, names.CLAIMS[k]) for k, style in CLAIMS.items()), 4)
-    heading(
+    style.legend_below(
+        figure, (style.mark_key(*look, names.CLAIMS[k]) for k, look in CLAIMS.items()), 4
+    )
+    style.heading(
         figure,
         "Shares of reports after invariant PRAM: variance claimed and true",
         f"n = {shares['records'].max():,}, p = {shares['p'].min():g}, "
@@ -188,48 +172,38 @@ def invariant(table: pd.DataFrame) -> Figure:
 
 def _nominal(axis: Axes) -> None:
     """Mark where coverage is what it ought to be."""
-    axis.axvspan(*names.WITHIN, color=GRID, alpha=0.55, linewidth=0)
-    axis.axvline(0.95, color=INK, linewidth=0.8, linestyle=":")
+    axis.axvspan(*names.WITHIN, color=style.GRID, alpha=0.55, linewidth=0)
+    axis.axvline(0.95, color=style.INK, linewidth=0.8, linestyle=":")
     axis.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
 
 
-def _claimed(axis: Axes, part: pd.DataFrame, height: int) -> None:
-    for claim, (colour, marker) in CLAIMS.items():
-        rows = part[part["claim"] == claim]
-        axis.plot(rows["mean"], [height] * len(rows), marker, color=colour, markersize=5)
-
-
-@in_style
+@style.in_style
 def joint_loss(table: pd.DataFrame) -> Figure:
-    """Draw what is left of the dependence of pairs whose attributes are made invariant.
-
-    Columns of the table: first, second, epsilon, estimator, measure, mean, ci_low, ci_high,
-    replicates, data_source.
-    """
+    """Draw what is left of the dependence of pairs whose attributes are made invariant."""
     pairs = list(dict.fromkeys(zip(table["first"], table["second"], strict=True)))
     rows = {"cramers_v": "Cramér's V", "distance": "distance from the true table"}
     size, around = (2.5 * len(pairs) + 0.9, 5.9), (0.72, 0.14, 0.95, 1.0)
-    figure, axes = panels(2, len(pairs), size, around, (0.07, 0.1), sharex=True, sharey="row")
+    figure, axes = style.panels(2, len(pairs), size, around, (0.07, 0.1), sharex=True, sharey="row")
     for column, (first, second) in enumerate(pairs):
         part = table[(table["first"] == first) & (table["second"] == second)]
         for axis, measure in zip(axes[:, column], rows, strict=True):
             for estimator, (colour, line) in JOINT_ESTIMATORS.items():
                 drawn = part[(part["estimator"] == estimator) & (part["measure"] == measure)]
-                style = {"color": colour, "linestyle": line, "linewidth": 1.7}
+                look = {"color": colour, "linestyle": line, "linewidth": 1.7}
                 if len(drawn):
-                    line_with_band(axis, drawn, "epsilon", "mean", **style)
-            gridded(axis)
+                    style.line_with_band(axis, drawn, "epsilon", "mean", **look)
+            style.gridded(axis)
         axes[0, column].set_title(f"{first} × {second}", fontsize=10)
         axes[1, column].set_xlabel("epsilon of the pair's matrices")
     axes[0, 0].set_ylim(0, 1)
     axes[1, 0].set_yscale("log")
-    plain_ticks(axes[1, 0].yaxis, (0.001, 0.01, 0.1, 1, 10, 100), as_number)
+    style.plain_ticks(axes[1, 0].yaxis, (0.001, 0.01, 0.1, 1, 10, 100), style.as_number)
     for axis, label in zip(axes[:, 0], rows.values(), strict=True):
         axis.set_ylabel(label)
     called = names.JOINT_ESTIMATORS | {"true": "true"}
-    keys = [line_key(*style, called[name]) for name, style in JOINT_ESTIMATORS.items()]
-    legend_below(figure, keys, 2)
-    heading(
+    keys = [style.line_key(*look, called[name]) for name, look in JOINT_ESTIMATORS.items()]
+    style.legend_below(figure, keys, 2)
+    style.heading(
         figure,
         "Attributes made invariant one by one lose their dependence",
         f"means of {table['replicates'].max():,} runs; distance: total variation between the "
@@ -238,14 +212,12 @@ def joint_loss(table: pd.DataFrame) -> Figure:
     return figure
 
 
-@in_style
+@style.in_style
 def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
-    """Draw how far a report can move a probability, and priors that come close to the bound.
-
-    Columns of the first table: rho_1, epsilon, parity, smallest_posterior, largest_posterior; of
-    the second: channel, side, mass, gap.
-    """
-    figure, ((left, right),) = panels(1, 2, (NARROWEST, 4.7), (0.7, 0.14, 0.89, 0.99), (0.24, 0))
+    """Draw how far a report can move a probability, and priors that come close to the bound."""
+    figure, ((left, right),) = style.panels(
+        1, 2, (style.NARROWEST, 4.7), (0.7, 0.14, 0.89, 0.99), (0.24, 0)
+    )
     epsilons = sorted(bounds["epsilon"].unique())
     colours = mpl.colormaps["viridis"](np.linspace(0.85, 0.05, len(epsilons)))
     grid = np.linspace(0, 1, 201)
@@ -257,7 +229,7 @@ def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
         ends = part[["largest_posterior", "smallest_posterior"]]
         left.plot(part["rho_1"], ends, "o", color=colour, markersize=3.2)
         left.plot([], [], color=colour, label=f"ε = {epsilon:g}")
-    left.plot([0, 1], [0, 1], color=INK, linewidth=0.7, linestyle=":")
+    left.plot([0, 1], [0, 1], color=style.INK, linewidth=0.7, linestyle=":")
     left.set_xlabel("probability before the report")
     left.set_ylabel("largest and smallest probability after it")
     left.set_title("bounds for any set, any prior, any report", fontsize=10)
@@ -272,14 +244,14 @@ def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
     right.set_xlabel("what the prior (3.12) leaves to the other categories")
     right.set_ylabel("gap of posterior / prior to its bound, as a share")
     right.set_title("priors that come as close as one likes", fontsize=10)
-    style: Any = {"frameon": False, "fontsize": 8, "columnspacing": 1.0}
+    look: Any = {"frameon": False, "fontsize": 8, "columnspacing": 1.0}
     keys = right.get_legend_handles_labels()
-    figure.legend(*keys, loc="lower right", ncols=2, handlelength=1.6, **style)
+    figure.legend(*keys, loc="lower right", ncols=2, handlelength=1.6, **look)
     keys = left.get_legend_handles_labels()
-    figure.legend(*keys, loc="lower left", ncols=-(-len(epsilons) // 2), handlelength=1.2, **style)
+    figure.legend(*keys, loc="lower left", ncols=-(-len(epsilons) // 2), handlelength=1.2, **look)
     for axis in (left, right):
-        gridded(axis)
-    heading(
+        style.gridded(axis)
+    style.heading(
         figure,
         "What one report can tell an intruder: the bounds of section 3 are tight",
         "the same for every channel of that epsilon, ln of the parity",
@@ -287,20 +259,16 @@ def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
     return figure
 
 
-@in_style
+@style.in_style
 def design(table: pd.DataFrame) -> Figure:
-    """Draw the loss of designed channels as a share of that of closed forms at equal epsilon.
-
-    Columns of the table: attribute, categories, epsilon, loss, requirements, designed,
-    generalized_rr, two_step, lower_bound, data_source.
-    """
+    """Draw the loss of designed channels as a share of that of closed forms at equal epsilon."""
     kinds = list(dict.fromkeys(zip(table["loss"], table["requirements"], strict=True)))
     attributes = list(dict.fromkeys(table["attribute"]))
     epsilons = sorted(table["epsilon"].unique())
     columns = min(3, len(kinds))
     rows = -(-len(kinds) // columns)
     size = (3.2 * columns + 1.0, (0.27 * len(attributes) + 0.75) * rows + 2.0)
-    figure, axes = panels(
+    figure, axes = style.panels(
         rows, columns, size, (1.15, 0.15, 0.95, 0.95), (0.06, 0.32), sharex=True, sharey=True
     )
     colours = mpl.colormaps["viridis"](np.linspace(0.85, 0.1, len(epsilons)))
@@ -313,11 +281,11 @@ def design(table: pd.DataFrame) -> Figure:
         axis.set_visible(False)
     axes[0, 0].set_yticks(range(len(attributes)), attributes)
     axes[0, 0].set_ylim(len(attributes) - 0.5, -0.5)
-    keys = [mark_key(colour, "D", f"ε = {e:g}") for e, colour in inks.items()]
+    keys = [style.mark_key(colour, "D", f"ε = {e:g}") for e, colour in inks.items()]
     for marker, label in RIVALS.values():
-        keys.append(mark_key(INK, marker, f"over {label}", fillstyle="none"))
-    legend_below(figure, [*keys, mark_key(INK, "|", "lower bound")], 4)
-    heading(
+        keys.append(style.mark_key(style.INK, marker, f"over {label}", fillstyle="none"))
+    style.legend_below(figure, [*keys, style.mark_key(style.INK, "|", "lower bound")], 4)
+    style.heading(
         figure,
         "What designed channels save: loss as a share of a closed form's",
         "at equal exact epsilon, true frequencies of Adult; the further left, the better",
@@ -333,37 +301,34 @@ def _shares(
         (part["designed"] / part[rival], marker, hollow) for rival, (marker, _) in RIVALS.items()
     ]
     marks.append((part["lower_bound"] / part["generalized_rr"], "|", {"markersize": 9}))
-    for shares, marker, style in marks:
+    for shares, marker, look in marks:
         places = zip(part["attribute"], part["epsilon"], shares, strict=True)
         for attribute, epsilon, share in places:
             if np.isfinite(share):
                 place, colour = attributes.index(attribute), colours[epsilon]
-                axis.plot(share, place, marker, color=colour, **style)
-    axis.axvline(1, color=INK, linewidth=0.8, linestyle=":")
-    gridded(axis, linewidth=0.5)
+                axis.plot(share, place, marker, color=colour, **look)
+    axis.axvline(1, color=style.INK, linewidth=0.8, linestyle=":")
+    style.gridded(axis, linewidth=0.5)
     axis.set_xlim(0, 1.06)
     axis.tick_params(labelbottom=True)  # panels below may be missing
     axis.xaxis.set_major_locator(MaxNLocator(5))
     axis.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.0f} %"))
 
 
-@in_style
+@style.in_style
 def channels(table: pd.DataFrame) -> Figure:
-    """Draw designed matrices with their categories, a heat map each.
-
-    Columns of the table: design, true, reported, probability, data_source.
-    """
+    """Draw designed matrices with their categories, a heat map each."""
     designs = list(dict.fromkeys(table["design"]))
     columns = min(2, len(designs))
     rows = -(-len(designs) // columns)
     size = (5.6 * columns + 0.6, 5.2 * rows + 1.0)
-    figure, axes = panels(rows, columns, size, (1.35, 0.75, 0.95, 1.25), (0.42, 0.45))
+    figure, axes = style.panels(rows, columns, size, (1.35, 0.75, 0.95, 1.25), (0.42, 0.45))
     for axis, name in zip(axes.flat, designs, strict=False):
         image = _heat_map(axis, table[table["design"] == name])
         axis.set_title(name, fontsize=9.5)
     for axis in axes.flat[len(designs) :]:
         axis.set_visible(False)
-    heading(
+    style.heading(
         figure,
         "Designed channels: how likely each report is, given the truth",
         "logarithmic ink; white: never reported; figures in percent",
@@ -383,7 +348,7 @@ def _heat_map(axis: Axes, part: pd.DataFrame) -> mpl.image.AxesImage:
     for (u, v), value in np.ndenumerate(values):
         if value >= (0.0 if len(categories) <= 8 else 0.01) and value > 0:
             text = f"{100 * value:.0f}" if value >= 0.095 else f"{100 * value:.1g}"
-            ink = "white" if value > 0.03 else INK
+            ink = "white" if value > 0.03 else style.INK
             axis.text(v, u, text, ha="center", va="center", fontsize=size, color=ink)
     axis.set_xticks(range(len(categories)), categories, rotation=60, ha="right", fontsize=7)
     axis.set_yticks(range(len(categories)), categories, fontsize=7)

@@ -9,8 +9,7 @@ from deniable.papers.pram.sections import design, variance
 from deniable.study import PrivacyVerdict, Verdicts
 
 INVARIANT = {"invariant_two_step": "two steps", "invariant_lazy": "keep or redraw"}
-PRIVACY = "3"
-"""The section of the census report on privacy."""
+PRIVACY = "3"  # the section of the census report on privacy
 
 
 def in_short(tables: Tables) -> Verdicts:

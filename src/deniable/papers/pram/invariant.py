@@ -63,17 +63,12 @@ class InvariantPram:
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return what names each output of a run: estimator, claim, measure.
 
-        Estimators are ``shares``, the reports' own S / n, and ``inverted``, (1.2); there is no
-        inverse of ``resampling``. Under the claim ``none``, ``squared_error`` is what the run
-        missed the truth by and ``inflation`` has the true variance as its mean, (2.5), without the
-        noise of reports; of the shares it is the closed form in every run, but for ``two_step``,
-        which has none: its matrix is no simple function of the sample. The other claims are those
-        of `CLAIMS`, with
-
-        - ``claimed_inflation``;
-        - ``claimed_to_true``, the ratio of the claimed to the true trace;
-        - ``coverage``: of nominal 95 % intervals, over all categories; also of the rarest and of
-          the commonest category alone.
+        Estimators are ``shares``, the reports' own S / n, and ``inverted``, (1.2), but for
+        ``resampling``. Under the claim ``none``, ``squared_error`` is what the run missed the truth
+        by and ``inflation`` has the true variance as its mean, (2.5), without the noise of reports;
+        of the shares it is the closed form in every run, but for ``two_step``, which has none.
+        Claims of `CLAIMS` have ``claimed_inflation``; ``claimed_to_true``, over the true trace; and
+        ``coverage`` of nominal 95 % intervals, over all categories, the rarest and the commonest.
         """
         named = []
         for estimator in _estimators(cell):

@@ -1,12 +1,10 @@
 """Item sets through product channels: what they cost as they grow ([pram], section 4).
 
-Transactions of 40 items come from a latent-class model that is drawn once from a stated seed: each
-client is of one of a few kinds, and a kind has its own probability of each item. Each item is
-randomized on its own with the same epsilon, so that the whole record has 40 times that epsilon.
-
-A run draws, for each kind, the reported patterns of the items that it likes most: one multinomial
-with the distribution of reports, which is what sampling and randomizing n records come to ([pram],
-(1.1)). Sets are drawn independently of each other; only what becomes of each is asked.
+Transactions of 40 items come from a latent-class model that is drawn once: each client is of one of
+a few kinds, and a kind has its own probability of each item. Each item is randomized on its own
+with the same epsilon, so that the whole record has 40 times that. A run draws, for each kind, the
+reported patterns of the items that it likes most: one multinomial with the distribution of reports
+((1.1)). Sets are drawn independently; only what becomes of each is asked.
 """
 
 import math
@@ -45,10 +43,7 @@ class LatentClasses:
 
     @classmethod
     def drawn(cls) -> "LatentClasses":
-        """Draw a model of 4 kinds: shares from a Dirichlet(5, 5, 5, 5), chances from a Beta(.5, 2).
-
-        Half of the chances are below .15 or so, a tenth above .55. The seed is 2016.
-        """
+        """Draw 4 kinds (seed 2016): shares from a Dirichlet(5, ...), chances from a Beta(.5, 2)."""
         generator = np.random.default_rng(2016)
         shares = generator.dirichlet(np.full(4, 5.0))
         return cls(shares, generator.beta(0.5, 2.0, size=(4, 40)))
@@ -93,10 +88,7 @@ class PramItemSets:
         return [{"measure": measure} for measure in MEASURES]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs of each run, shape (replicates, outputs).
-
-        A cell has size (of the item sets), epsilon (of each item) and records.
-        """
+        """Return the outputs of runs; a cell has size, epsilon (of an item) and records."""
         size, records = cell["size"], cell["records"]
         channel = ProductChannel((item_channel(cell["epsilon"]),) * size)
         last = np.zeros((1, channel.size))

@@ -43,8 +43,7 @@ class Mechanisms:
     def of(cls, counts: Counts, epsilon: float) -> "Mechanisms":
         """Make the two-step matrices for a file's counts.
 
-        Categories without records are left out: an invariant matrix never reports them, and
-        Cramer's V is over those that are left.
+        Categories without records are left out: an invariant matrix never reports them.
         """
         counts = counts[np.ix_(counts.any(axis=1), counts.any(axis=0))]
         shares = counts / counts.sum()
@@ -66,11 +65,9 @@ class Mechanisms:
 class JointLoss:
     """Simulates joint distributions after invariant PRAM, of one file whose records are given.
 
-    The coverage is the share of the pair's cells that a count query asks for. A cell has ``first``,
-    ``second`` (attributes) and ``epsilon`` (of the pair of values). Epsilons are conditional on the
-    matrices, which disclose margins or joint distribution if published
-    (`deniable.channels.invariant.disclosed_proportions`): the analyst of ``separate_inverted`` has
-    them.
+    The coverage is the share of the pair's cells that a count query asks for; a cell has ``first``,
+    ``second`` and ``epsilon`` (of the pair of values). Epsilons are conditional on the matrices,
+    which disclose margins or joint distribution if published.
     """
 
     data: Microdata
@@ -82,14 +79,13 @@ class JointLoss:
         ``true`` has ``cramers_v`` alone. The estimators are the reports of ``separate``, the same
         inverted, without bias but not within [0, 1], and the reports of ``joint``; their measures
 
-        - ``expected_distance``: total variation between the estimate's expectation and the truth;
-          computed, the same in all runs;
-        - ``distance``: total variation, half the sum of differences, of the run's estimate;
-        - ``margin_distance``: the same for margins, the larger of two;
+        - ``expected_distance``: total variation between the estimate's expectation and the truth,
+          computed; ``distance``: that of the run's estimate; ``margin_distance``: of margins, the
+          larger of two;
         - ``cramers_v``: of the estimate, clipped and rescaled where it is outside [0, 1];
-        - ``expected_cramers_v``: of the estimate's expectation, what many records show;
+          ``expected_cramers_v``: of its expectation, what many records show;
         - ``query_bias``: of a random count query, |expectation - truth|, as a share of records;
-        - ``query_error``: the run's error in the same query.
+          ``query_error``: the run's error in the same query.
         """
         named = [{"estimator": "true", "measure": "cramers_v"}]
         return named + [{"estimator": e, "measure": m} for e in ESTIMATORS for m in MEASURES]

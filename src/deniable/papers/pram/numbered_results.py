@@ -66,14 +66,7 @@ def _result(number: str, says: str, test: str) -> Callable[[Check], Check]:
 
 
 def numbered_results() -> pd.DataFrame:
-    """Check every result.
-
-    Returns
-    -------
-    DataFrame
-        ``result``, ``section``, ``says``, ``test``, ``cases``, ``gap``, ``figure``, ``verdict``
-        ("holds" if the gap is rounding, else "fails").
-    """
+    """Check every result; the verdict is "holds" if the gap is rounding, else "fails"."""
     names = ("result", "section", "says", "test", "cases", "gap", "figure")
     rows = [
         (each.number, each.number.strip("()").split(".")[0], each.says, each.test, *each.check())

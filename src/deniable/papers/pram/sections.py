@@ -9,16 +9,7 @@ import pandas as pd
 
 from deniable.display import Row, Tables, by, first_of, groups_of, rows_of
 from deniable.estimation import Z_95
-from deniable.papers.pram.names import (
-    CHANNELS,
-    CLAIMS,
-    EVERY,
-    INVARIANT_METHODS,
-    JOINT_ESTIMATORS,
-    MECHANISMS,
-    METHODS,
-    WITHIN,
-)
+from deniable.papers.pram import names
 
 TARGETS = {"population": "population", "file": "these records"}
 WEIGHTED = {
@@ -80,20 +71,20 @@ def coverage(tables: Tables) -> dict[str, Any]:
     """Prepare how often intervals hold the truth: a row a channel and target."""
     table = tables["pram_coverage"]
     rows = [
-        at | {"name": CHANNELS[at["channel"]]} | _covered(part)
+        at | {"name": names.CHANNELS[at["channel"]]} | _covered(part)
         for at, part in groups_of(table, "channel", "records", "target")
     ]
     each = [row | {"cell": cell} for row in rows for cell in row["single"]]
-    outside = [row for row in each if not WITHIN[0] <= row["cell"]["mean"] <= WITHIN[1]]
+    outside = [row for row in each if not names.WITHIN[0] <= row["cell"]["mean"] <= names.WITHIN[1]]
     together = [row | {"cell": cell} for row in rows for cell in row["together"].values()]
     single = table[(table["intervals"] == "none") & (table["measure"] == "coverage")]
     return {
         "rows": rows,
-        "methods": METHODS,
+        "methods": names.METHODS,
         "targets": TARGETS,
-        "within": WITHIN,
+        "within": names.WITHIN,
         "runs": int(table["replicates"].max()),
-        "means": extremes(single[single["category"] == EVERY]),
+        "means": extremes(single[single["category"] == names.EVERY]),
         "singles": len(each),
         "outside": sorted(outside, key=lambda row: float(row["cell"]["mean"])),
         "least_together": min(together, key=lambda row: float(row["cell"]["mean"])),
@@ -105,12 +96,12 @@ def _covered(part: pd.DataFrame) -> Row:
     """Return coverages, largest bias and ratio of variances of one channel and target."""
     covered, measure = part[part["measure"] == "coverage"], part["measure"]
     single = covered[covered["intervals"] == "none"]
-    each = single[single["category"] != EVERY]
+    each = single[single["category"] != names.EVERY]
     return {
         "single": rows_of(each),
         "each": {of["category"]: by(cells, "method") for of, cells in groups_of(each, "category")},
         "ends": {of["method"]: extremes(cells) for of, cells in groups_of(each, "method")},
-        "mean": by(single[single["category"] == EVERY], "method"),
+        "mean": by(single[single["category"] == names.EVERY], "method"),
         "together": by(covered[covered["intervals"] != "none"], "intervals", "method"),
         "bias": float(part["mean"][measure == "bias"].abs().max()),
         "ratio": rows_of(part[measure == "variance_ratio"])[0],
@@ -125,9 +116,9 @@ def weights(tables: Tables) -> dict[str, Any]:
         bias = part[part["measure"] == "bias"]
         rows.append(
             at
-            | {"name": CHANNELS[at["channel"]], "drawn": DESIGNS[at["design"]]}
+            | {"name": names.CHANNELS[at["channel"]], "drawn": DESIGNS[at["design"]]}
             | {"bias": bias["mean"].abs().groupby(bias["estimator"]).max().to_dict()}
-            | {"of": by(part[part["category"] == EVERY], "measure", "target", "estimator")}
+            | {"of": by(part[part["category"] == names.EVERY], "measure", "target", "estimator")}
         )
     covered = table[(table["measure"] == "coverage") & (table["target"] == "population")]
     plain = covered["estimator"] == "unweighted"
@@ -191,7 +182,7 @@ def variance(tables: Tables) -> dict[str, Any]:
         "rows": rows,
         "epsilons": epsilons,
         "shown": list(dict.fromkeys(shown)),
-        "mechanisms": MECHANISMS,
+        "mechanisms": names.MECHANISMS,
         "wins": [(epsilon, number) for epsilon, number in wins.items() if number],
         # How far randomized response and PRAM of the same parity are apart, at most.
         "same": (response / inflation["pram_given_parity"] - 1).abs().max(),
@@ -217,16 +208,16 @@ def _whole(table: pd.DataFrame) -> Row:
             for at, part in groups_of(table, "attribute", "smallest_count", "mechanism")
         ],
         "epsilons": sorted(table["epsilon"].unique()),
-        "names": MECHANISMS | {"resampling": "redraw all"},
+        "names": names.MECHANISMS | {"resampling": "redraw all"},
     }
 
 
 def invariant(tables: Tables) -> dict[str, Any]:
     """Prepare claimed beside true variances: a row a method and attribute, claims as columns."""
     table = tables["pram_invariant"]
-    order = list(INVARIANT_METHODS)
+    order = list(names.INVARIANT_METHODS)
     rows = [
-        at | {"name": INVARIANT_METHODS[at["method"]], "of": by(part, "claim", "measure")}
+        at | {"name": names.INVARIANT_METHODS[at["method"]], "of": by(part, "claim", "measure")}
         for at, part in groups_of(table, "records", "p", "estimator", "method", "attribute")
     ]
     rows.sort(key=lambda row: order.index(row["method"]))
@@ -244,7 +235,7 @@ def invariant(tables: Tables) -> dict[str, Any]:
             row for row in rows if all(row[k] == first[k] for k in ("records", "p", "estimator"))
         ],
         "first": first,
-        "claims": CLAIMS,
+        "claims": names.CLAIMS,
         # The ranges of each measure over invariant methods, by estimator and claim.
         "said": {
             tuple(of.values()): {
@@ -260,10 +251,7 @@ def invariant(tables: Tables) -> dict[str, Any]:
 
 
 def joint_loss(tables: Tables) -> dict[str, Any]:
-    """Prepare what is left of the dependence of pairs: a row a pair and epsilon.
-
-    Of each pair it says what is left at both ends, and from which epsilon inverting is nearer.
-    """
+    """Prepare what is left of pairs' dependence, and from which epsilon inverting is nearer."""
     table = tables["pram_joint_loss"].sort_values("epsilon", kind="stable")
     rows, pairs, nearest = [], [], set()
     for pair, part in groups_of(table, "first", "second"):
@@ -273,7 +261,7 @@ def joint_loss(tables: Tables) -> dict[str, Any]:
         ]
         nearer = []
         for row in own:
-            off = {name: row["cells"][name, "distance"]["mean"] for name in JOINT_ESTIMATORS}
+            off = {name: row["cells"][name, "distance"]["mean"] for name in names.JOINT_ESTIMATORS}
             nearest.add(min(off, key=lambda name: float(off[name])))
             if off["separate_inverted"] < off["separate"]:
                 nearer.append(row["epsilon"])
@@ -281,7 +269,7 @@ def joint_loss(tables: Tables) -> dict[str, Any]:
         pairs.append({"first": own[0], "last": own[-1], "nearer_from": min(nearer, default=None)})
     return {
         "rows": rows,
-        "names": JOINT_ESTIMATORS,
+        "names": names.JOINT_ESTIMATORS,
         "short_names": SHORT_NAMES,
         "pairs": pairs,
         "joint_best": nearest == {"joint"},

@@ -1,10 +1,9 @@
 """Variance inflation of randomized response, PRAM and invariant PRAM, in closed form ([pram]).
 
-All mechanisms of an attribute are held against each other at one exact epsilon of their matrix.
-For the invariant ones that is conditional on a matrix that is made from the file, and covers less:
-their inflation stays under 2 as epsilon falls to 0, because what they then release is a sample from
-the true margin (`deniable.channels.invariant.disclosed_proportions`,
-`deniable.pram.matrices.whole_file_epsilon`).
+All mechanisms of an attribute are held against each other at one exact epsilon of their matrix. For
+the invariant ones that is conditional on a matrix that is made from the file, and covers less:
+their inflation stays under 2 as epsilon falls to 0, as what they then release is a sample from the
+true margin (`deniable.pram.matrices.whole_file_epsilon`).
 """
 
 import math
@@ -47,28 +46,20 @@ def variance_inflation(data: Microdata, epsilons: Sequence[float]) -> pd.DataFra
     """Return by how much each mechanism inflates the variance of an attribute's estimated shares.
 
     - ``randomized_response``: generalized (Warner's for two categories), (1.2) and (1.3).
-    - ``pram_given_parity``: a fixed matrix of parity exp(epsilon) with the largest diagonal,
-      (3.6). The matrix is that of randomized response, reached from the other side.
+    - ``pram_given_parity``: a fixed matrix of parity exp(epsilon) with the largest diagonal, (3.6):
+      that of randomized response, reached from the other side.
     - ``invariant_two_step``: S / n through `two_step_with_epsilon`; (2.4) at the population's
       shares, which is (2.5) but for terms of order 1/n.
     - ``invariant_two_step_inverted``: the same, inverted by a user who knows the matrix, as (1.2)
-      does: more variance for the same unbiasedness.
+      does.
     - ``invariant_lazy``: S / n where records are kept with a probability, else drawn from the
       file's shares; (2.5) exactly.
-    - ``bound``: what no invariant method exceeds, (2.6).
+    - ``bound``: what no invariant method exceeds, (2.6), of no epsilon and retention of its own.
 
     The data's margins are taken for the population, without categories that no record has; epsilons
-    are above 0, at most 30.
-
-    Returns
-    -------
-    DataFrame
-        A row for each attribute of two or more categories, epsilon and mechanism: ``attribute``,
-        ``categories``, ``epsilon`` (wanted), ``mechanism``, ``records`` (n, of the data),
-        ``exact_epsilon`` (of the matrix), ``retention`` (expected share of records whose category
-        stays), ``trace_sampling`` and ``trace_added`` (of the covariance matrices, for n records),
-        ``inflation`` ((sampling + added) / sampling). The bound has neither epsilon nor retention
-        of its own.
+    are above 0, at most 30. ``records`` is n, ``retention`` the expected share of records whose
+    category stays; ``trace_sampling`` and ``trace_added`` are of the covariance matrices, for n
+    records, and ``inflation`` is (sampling + added) / sampling.
     """
     rows: list[dict[str, Any]] = []
     for name, _, counts in margins(data):
@@ -87,10 +78,12 @@ def inflations(shares: Floats, epsilon: float, records: int) -> list[dict[str, A
     lazy = lazy_resampling_with_epsilon(shares, epsilon)
     sampling = float(np.trace(sampling_covariance(shares, records)))
     kept = lazy.diagonal_weight
+    # (2.4), at shares that need not be those of a whole number of records.
+    conditional = float(np.sum(shares - shares @ two_step.matrix() ** 2) / records)
     added: Mapping[str, tuple[Channel | None, float]] = {
         "randomized_response": (response, _fixed_matrix(response, shares, records)),
         "pram_given_parity": (parity, _fixed_matrix(parity, shares, records)),
-        "invariant_two_step": (two_step, _conditional(two_step, shares, records)),
+        "invariant_two_step": (two_step, conditional),
         "invariant_two_step_inverted": (two_step, _fixed_matrix(two_step, shares, records)),
         "invariant_lazy": (lazy, (1 - kept**2) * (1 - 1 / records) * sampling),
         "bound": (None, (1 - 1 / records) * sampling),
@@ -112,15 +105,9 @@ def inflations(shares: Floats, epsilon: float, records: int) -> list[dict[str, A
 def whole_file_epsilons(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
     """Return what the epsilon of an invariant matrix leaves out, by attribute.
 
-    For a file in which one record changes, released with its matrix kept secret or published.
-
-    Returns
-    -------
-    DataFrame
-        ``attribute``, ``categories``, ``smallest_count`` (records of the rarest category),
-        ``epsilon`` (of the matrix), ``mechanism`` (``invariant_two_step``, ``invariant_lazy`` and,
-        of epsilon 0, ``resampling``), ``whole_file_epsilon`` (matrix secret), ``published_epsilon``
-        (infinite if the matrix discloses other shares after the change, as it does).
+    For a file in which one record changes, released with its matrix kept secret
+    (``whole_file_epsilon``) or published (infinite if that discloses other shares after the change,
+    as it does). ``resampling`` has epsilon 0; ``smallest_count`` is of the rarest category.
     """
     rows: list[dict[str, Any]] = []
     for name, _, counts in margins(data):
@@ -167,12 +154,6 @@ def _fixed_matrix(channel: Channel, shares: Floats, records: int) -> float:
     if channel.singular:
         return math.inf
     return float(np.trace(channel.covariance(shares, records, "file")))
-
-
-def _conditional(channel: Channel, shares: Floats, records: int) -> float:
-    """Return the trace of (2.4) at shares that need not be those of a whole number of records."""
-    P = channel.matrix()
-    return float(np.sum(shares - shares @ P**2) / records)
 
 
 def compared(given: Given) -> dict[str, pd.DataFrame]:

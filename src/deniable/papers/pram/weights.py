@@ -1,15 +1,14 @@
 """Weighted estimates from randomized records of a survey with unequal weights ([pram], (2.7)).
 
-The population is Adult. Records are drawn from it with replacement, more often from some
-relationships than from others, and each draw is randomized on its own:
+The population is Adult. Records are drawn from it with replacement, and randomized one by one:
 
 - ``pps``: a draw takes a person with a probability proportional to a size that depends on the
   relationship (`SIZES`);
 - ``stratified``: the six relationships are strata, each with the same number of draws.
 
-Both oversample the married, who earn more and have more education than the rest: without weights
-the estimates are of another population. Weights known to depend on a characteristic tell of it,
-whatever the channel hides; here they tell the relationship.
+Both oversample the married, who earn more and have more education: without weights the estimates
+are of another population. Weights known to depend on a characteristic tell of it, whatever the
+channel hides; here they tell the relationship.
 """
 
 from dataclasses import dataclass
@@ -34,10 +33,7 @@ ESTIMATORS = ("hajek", "horvitz_thompson", "unweighted")
 
 @dataclass(frozen=True, eq=False)
 class PramWeights:
-    """Simulates weighted estimates and their intervals.
-
-    From Adult, or records with its attributes income, education and relationship.
-    """
+    """Simulates weighted estimates and intervals, from Adult or records with its attributes."""
 
     data: Microdata
 
@@ -45,11 +41,10 @@ class PramWeights:
         """Return what names each output of a run: target, estimator, category, measure.
 
         - ``coverage``: share of the categories whose interval holds the truth;
-        - ``variance_ratio``: estimated over true variance (of the linearized ratio for
-          ``hajek``), mean over categories, for the population;
+        - ``variance_ratio``: estimated over true variance (of the linearized ratio for ``hajek``),
+          mean over categories, for the population;
         - ``bias``: error of the estimate of a category, in proportions of the population;
-        - ``expected_bias``: what is expected of it, exactly, in every run. There is no closed form
-          for ``hajek``, a ratio.
+          ``expected_bias``: what is expected of it, exactly, but for ``hajek``, a ratio.
         """
         _, labels, _ = setting(self.data, cell["channel"])
         found = []
@@ -68,11 +63,7 @@ class PramWeights:
         return found
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs of each run, shape (replicates, outputs).
-
-        A cell has design (pps or stratified), channel (of `deniable.papers.pram.coverage.CHANNELS`,
-        of one attribute that is not the relationship) and records.
-        """
+        """Return outputs, shape (replicates, outputs); cells: design, channel, records."""
         channel, design = self.setting(cell)
         true = design.draw(generator, replicates)
         reports = channel.randomize_counts(true, generator)
@@ -165,8 +156,7 @@ class Design:
     def expected(self, estimator: str) -> Floats:
         """Return the expected estimates of the population, whatever the channel: it adds no bias.
 
-        Of ``horvitz_thompson`` they are the truth, as weights are inverse to expected draws; of
-        ``unweighted`` that of another population.
+        Of ``horvitz_thompson`` that is the truth, of ``unweighted`` that of another population.
         """
         if estimator == "horvitz_thompson":
             return self.proportions

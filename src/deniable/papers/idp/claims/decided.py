@@ -1,10 +1,9 @@
 """What [idp] claims in words, and the verdicts of this run: a row a sentence.
 
-A sentence about both data sets is decided from both at once. One that says two things, such as that
-results are similar and fall with k, has a row for each; one that lists epsilons has one.
+A sentence about both data sets is decided from both at once. One that says two things has a row for
+each; one that lists epsilons has one.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
@@ -46,8 +45,7 @@ from deniable.study import (
 GROUPS, EPSILON = Claims(), Claims()
 _of_groups = partial(GROUPS.claim, section="1")
 FIGURES = {"census": ("idp_fig3", "idp_fig5"), "wine": ("idp_fig4", "idp_fig6")}
-TIMES = {10: ((0.01, 0.1), (0.1, 1.0)), 100: ((0.01, 1.0),)}
-"""Epsilons with so many times as much."""
+TIMES = {10: ((0.01, 0.1), (0.1, 1.0)), 100: ((0.01, 1.0),)}  # epsilons with so many times as much
 CONCLUSIONS = Claims()
 _of_conclusions = partial(CONCLUSIONS.claim, section="5")
 
@@ -132,13 +130,6 @@ def _hides_in_a_group(tables: Tables) -> Outcome:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Audited:
-    """The audit of a data set: ``idp_audit``."""
-
-    table: pd.DataFrame
-
-
 @EPSILON.claim(
     "iDP-LS and iDP-CBLS give epsilon-individual differential privacy to centroids, by composition "
     "to attributes and to the released records.",
@@ -147,8 +138,8 @@ class Audited:
     section="3",
     about="audit",
 )
-def _individual_privacy(audited: Audited) -> Readings:
-    return readings({name: partial(_as_claimed, audited.table, name) for name in READINGS})
+def _individual_privacy(audit: pd.DataFrame) -> Readings:
+    return readings({name: partial(_as_claimed, audit, name) for name in READINGS})
 
 
 def _as_claimed(table: pd.DataFrame, name: str) -> Outcome:
@@ -216,26 +207,16 @@ CLAIMS = (*GROUPS, *forests.SMALL_EPSILONS, *EPSILON, *sse.CLAIMS, *forests.FORE
 
 
 def claims(tables: dict[str, Tables], audit: pd.DataFrame) -> pd.DataFrame:
-    """Hold every claim against the tables of this run: a row a sentence.
+    """Hold every claim against the tables of each data set, "census" and "wine", and their audit.
 
-    Parameters
-    ----------
-    tables : dict of Tables
-        By data set, "census" and "wine".
-    audit : DataFrame
-        idp_audit, of both.
-
-    Returns
-    -------
-    DataFrame
-        As of `deniable.study.by_sentence`. What tables lack cells for is undecided, and says why.
+    A row a sentence, as of `deniable.study.by_sentence`; what tables lack cells for is undecided.
     """
     evidence = {
         name: [Evidence((), own.source, own, name.capitalize())] for name, own in tables.items()
     }
     evidence[""] = [each for own in evidence.values() for each in own]
     evidence["audit"] = [
-        Evidence((), source_of(own), Audited(own), str(name).capitalize())
+        Evidence((), source_of(own), own, str(name).capitalize())
         for name, own in audit.groupby("dataset", sort=False)
     ]
     return by_sentence(decide_claims(CLAIMS, evidence, "reading"))

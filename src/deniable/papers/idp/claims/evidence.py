@@ -3,19 +3,18 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Literal, TypeVar
+from typing import TypeVar
 
 import pandas as pd
 
 from deniable.records import NumericMicrodata
-from deniable.study import Decide, Outcome, Pair, Row, known, some, source_of
+from deniable.study import Decide, Pair, Row, found_by, known, some, source_of
 
 KEYS = ("method", "epsilon", "domain_factor", "k")
-Key = tuple[str, float, float, int]
-"""Method, epsilon, domain factor, k."""
+Key = tuple[str, float, float, int]  # method, epsilon, domain factor, k
 Rows = dict[Key, Row]
-Readings = list[tuple[str, Decide]]
-"""What a claim decides under each way to read it, by name."""
+Readings = list[tuple[str, Decide]]  # what a claim decides under each way to read it, by name
+CLUSTER_FORESTS = "forests on iDP-CBLS records"
 Number = TypeVar("Number", int, float)
 
 
@@ -23,22 +22,12 @@ Number = TypeVar("Number", int, float)
 class Tables:
     """What the claims on a data set are held against.
 
-    A row to compare is a mapping with ``median`` (the estimate, here a mean), ``ci_low`` and
-    ``ci_high``: what the tests of `deniable.study.comparisons` take.
-
-    Attributes
-    ----------
-    data : NumericMicrodata
-    sse : DataFrame
-        As `deniable.papers.idp.sse.expected_table` returns it.
-    forests : DataFrame
-        idp_fig5 or idp_fig6: method, epsilon, domain_factor, k, class, f_measure, ci_low, ci_high,
-        with 0 for what does not apply.
+    A row to compare has ``median`` (the estimate, here a mean), ``ci_low`` and ``ci_high``.
     """
 
     data: NumericMicrodata
-    sse: pd.DataFrame
-    forests: pd.DataFrame
+    sse: pd.DataFrame  # as `deniable.papers.idp.sse.expected_table` returns it
+    forests: pd.DataFrame  # idp_fig5 or idp_fig6, with 0 for what does not apply
 
     @property
     def source(self) -> str:
@@ -56,10 +45,7 @@ class Tables:
 
     @cached_property
     def measures(self) -> Rows:
-        """The mean of the F-measures over the classes.
-
-        Errors of the two classes add: their F-measures come from the same forests.
-        """
+        """The mean of the F-measures over the classes, whose errors add: they share forests."""
         values = ["f_measure", "ci_low", "ci_high"]
         return _rows(self.forests.groupby(list(KEYS))[values].mean().reset_index())
 
@@ -87,16 +73,6 @@ class Tables:
         """The k of the SSE, in order."""
         return _in_order((k for *_, k in self._errors if k), "k")
 
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The narrowest and the widest domain factor of the SSE."""
-        return _ends(self.factors, "domain factor")
-
-    @property
-    def epsilon_ends(self) -> tuple[float, float]:
-        """The smallest and the largest epsilon of the SSE."""
-        return _ends(self.epsilons, "epsilon")
-
     def every(self) -> list[tuple[float, float, int]]:
         """Return each setting at each k."""
         return [(*setting, k) for setting in self.settings for k in self.k]
@@ -115,20 +91,16 @@ class Tables:
     @property
     def forest_k(self) -> Sequence[int]:
         """The k of forests on iDP-CBLS records, in order."""
-        return _in_order(self._of_forests(3), "forests on iDP-CBLS records")
+        return _in_order(
+            (k for method, *_, k in self.measures if method == "idp_cbls"), CLUSTER_FORESTS
+        )
 
     @property
     def forest_factors(self) -> Sequence[float]:
         """The domain factors of forests on iDP-CBLS records, in order."""
-        return _in_order(self._of_forests(2), "forests on iDP-CBLS records")
-
-    @property
-    def forest_ends(self) -> tuple[float, float]:
-        """The narrowest and the widest domain factor of the forests."""
-        return _ends(self.forest_factors, "domain factor")
-
-    def _of_forests(self, place: Literal[2, 3]) -> list[Any]:
-        return [key[place] for key in self.measures if key[0] == "idp_cbls"]
+        return _in_order(
+            (factor for m, _, factor, _ in self.measures if m == "idp_cbls"), CLUSTER_FORESTS
+        )
 
     def bound(self) -> Row:
         """Return the mean F of forests on the original records."""
@@ -156,7 +128,8 @@ def _in_order(values: Iterable[Number], what: str) -> Sequence[Number]:
     return found
 
 
-def _ends(values: Sequence[float], what: str) -> tuple[float, float]:
+def ends(values: Sequence[float], what: str) -> tuple[float, float]:
+    """Return the first and the last of ordered values; a `LookupError` says that one lacks."""
     if len(values) < 2:
         raise LookupError(f"a second {what}")
     return values[0], values[-1]
@@ -164,13 +137,6 @@ def _ends(values: Sequence[float], what: str) -> tuple[float, float]:
 
 def readings(decide: Mapping[str, Decide]) -> Readings:
     """Return what decides a claim by reading, each with the figures of all: they are compared."""
-    found = {name: _found(each) for name, each in decide.items()}
+    found = {name: found_by(each) for name, each in decide.items()}
     said = "; ".join(f"{name}: {outcome.figure}" for name, outcome in found.items())
     return [(name, partial(replace, outcome, figure=said)) for name, outcome in found.items()]
-
-
-def _found(decide: Decide) -> Outcome:
-    try:
-        return decide()
-    except LookupError as lacking:
-        return Outcome((), f"the tables lack {lacking}")

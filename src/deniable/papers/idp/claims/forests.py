@@ -1,14 +1,13 @@
 """Claims of [idp] on classifiers: section 4.2 (Figures 5 and 6), and what 1 and 5 make of them.
 
 "F" is the mean of the F-measures of the two classes. Where the largest of several F is compared,
-chance had as many occasions, and p-values are multiplied by their number. Cells of two domain
-factors share the forest's seed, which makes tests between them conservative.
+p-values are multiplied by their number. Cells of two domain factors share the forest's seed, which
+makes tests between them conservative.
 
-**Margins.** Where the text prints a shortfall, it prints how precise it is: "around" 20, 10 and 5 %
-are round numbers 5 points apart, and mean it give or take half of that; "only" 3 and 10 % and
-"identical" are whole per cent, give or take half a point. A margin of the size of what is printed,
-3 points for 3 %, would let "identical" pass for it. Where the text prints no number, the margin is
-ours, and a verdict that hangs on it says so.
+**Margins.** "Around" 20, 10 and 5 % are round numbers 5 points apart, and mean it give or take half
+of that; "only" 3 and 10 % and "identical" are whole per cent, give or take half a point: a margin
+of 3 points for 3 % would let "identical" pass for it. Where the text prints no number, the margin
+is ours, and a verdict that hangs on it says so.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 
-from deniable.papers.idp.claims.evidence import Readings, Tables
+from deniable.papers.idp.claims.evidence import Readings, Tables, ends
 from deniable.papers.idp.claims.sse import of_less_epsilon
 from deniable.study import (
     Claims,
@@ -32,8 +31,7 @@ from deniable.study import (
 )
 
 TRUE_DP = ("dp_synthetic", "dp_naive_bayes", "dp_rule")
-SMALL_K = 10
-"""In the middle of what section 4.1 gives as the best k of iDP-CBLS."""
+SMALL_K = 10  # in the middle of what section 4.1 gives as the best k of iDP-CBLS
 SIMILAR_F = 0.05
 AROUND, WHOLE_PERCENT = 0.025, 0.005
 """Half the spacing of what is printed: "around 20 %" among multiples of 5 %, "3 %" among 1 %."""
@@ -62,7 +60,7 @@ def _forests_of_local_improve_with_k(tables: Tables) -> Outcome:
     "epsilon 1: F at the larger factor below that at the smaller, each k",
 )
 def _forests_of_local_better_in_small_domains(tables: Tables) -> Outcome:
-    narrow, wide = tables.forest_ends
+    narrow, wide = ends(tables.forest_factors, "domain factor")
     pairs = [
         (tables.measures["idp_ls", 1.0, wide, k], tables.measures["idp_ls", 1.0, narrow, k])
         for k in tables.forest_k
@@ -187,8 +185,7 @@ def above_true_dp(
     return Outcome(tuple(comparisons), side_by_side(pairs), our_margin=True)
 
 
-SMALL_EPSILONS = Claims()
-"""Of section 1."""
+SMALL_EPSILONS = Claims()  # of section 1
 
 
 @SMALL_EPSILONS.claim(

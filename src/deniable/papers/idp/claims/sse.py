@@ -1,8 +1,7 @@
 """Claims of [idp], section 4.1, on the mean SSE (Figures 3 and 4).
 
-The expectation of the mean SSE is known in closed form: what is compared here has no error, and
-chance no part in a verdict. Several numbers and symbols of the claims are lost in the text that we
-have; where a test needs one, it names the reading, or tries each.
+It is known in closed form: chance has no part in a verdict. Several numbers and symbols of the
+claims are lost in the text that we have; a test that needs one names the reading, or tries each.
 """
 
 import math
@@ -12,7 +11,7 @@ from functools import partial
 from itertools import pairwise, product
 
 from deniable.idp import METHODS
-from deniable.papers.idp.claims.evidence import Readings, Tables, readings
+from deniable.papers.idp.claims.evidence import Readings, Tables, ends, readings
 from deniable.study import (
     MARGINS,
     Claims,
@@ -35,10 +34,8 @@ _of_sse = partial(CLAIMS.claim, section="4.1, Figures 3 and 4")
 _of_two = partial(_of_sse, kind="equality")
 
 LOCAL = ("dp_um", "idp_ls")
-BEST_K = (5, 15)
-"""What section 4.1 gives as the best k of iDP-CBLS."""
-ORDERS = 100.0
-"""Several orders of magnitude are at least two: our reading."""
+BEST_K = (5, 15)  # what section 4.1 gives as the best k of iDP-CBLS
+ORDERS = 100.0  # several orders of magnitude are at least two: our reading
 SIMILAR_SSE = 2.0
 LESS_EPSILON = ((0.01, 1.0), (0.1, 1.0), (0.01, 0.1))
 """How a smaller and a larger epsilon whose symbols are lost may be read."""
@@ -68,7 +65,7 @@ def _dp_highest(tables: Tables) -> Outcome:
     "dp at the largest and the smallest epsilon within a factor of 1.2",
 )
 def _dp_barely_falls(tables: Tables) -> Outcome:
-    low, high = tables.epsilon_ends
+    low, high = ends(tables.epsilons, "epsilon")
     pairs = [(tables.sse_of("dp", high, c), tables.sse_of("dp", low, c)) for c in tables.factors]
     return alike(some(pairs), f"dp at epsilon {high:g} over {low:g}: {ratios_of(pairs)}")
 
@@ -112,7 +109,7 @@ def _gap(tables: Tables, epsilon: float, factor: float, k: int) -> Row:
     "idp_ls / dp_um at the largest epsilon below that at the smallest, each factor, k",
 )
 def _gap_grows_with_epsilon(tables: Tables) -> Outcome:
-    low, high = tables.epsilon_ends
+    low, high = ends(tables.epsilons, "epsilon")
     every = product(tables.factors, tables.k)
     pairs = some([(_gap(tables, high, *at), _gap(tables, low, *at)) for at in every])
     highs, lows = (range_of(pair[i]["median"] for pair in pairs) for i in (0, 1))
@@ -124,7 +121,7 @@ def _gap_grows_with_epsilon(tables: Tables) -> Outcome:
     "idp_ls / dp_um at the two factors within a factor of 1.2, each epsilon, k",
 )
 def _gap_stays_proportional(tables: Tables) -> Outcome:
-    narrow, wide = tables.ends
+    narrow, wide = ends(tables.factors, "domain factor")
     every = product(tables.epsilons, tables.k)
     pairs = some([(_gap(tables, e, wide, k), _gap(tables, e, narrow, k)) for e, k in every])
     figure = f"factor {wide:g} against {narrow:g}: apart by {ratios_of(pairs)}"
@@ -136,7 +133,7 @@ def _gap_stays_proportional(tables: Tables) -> Outcome:
     "the smaller factor below the larger, each epsilon, and k where there are clusters",
 )
 def _smaller_domain_smaller_sse(tables: Tables) -> Outcome:
-    narrow, wide = tables.ends
+    narrow, wide = ends(tables.factors, "domain factor")
     every = [("dp", e, 0) for e in tables.epsilons]  # once, whatever k
     every += product(LOCAL, tables.epsilons, tables.k)
     pairs = [(tables.sse_of(m, e, narrow, k), tables.sse_of(m, e, wide, k)) for m, e, k in every]
@@ -147,11 +144,7 @@ def _smaller_domain_smaller_sse(tables: Tables) -> Outcome:
 
 
 def below_by_orders_of_magnitude(tables: Tables, others: Sequence[str]) -> Outcome:
-    """Test that iDP-CBLS has at most a hundredth of the SSE of others, in each cell.
-
-    That several orders of magnitude are `ORDERS` is a margin of ours: the outcome is one only if
-    those of `MARGINS` times it give the same.
-    """
+    """Test that iDP-CBLS has at most a hundredth of others' SSE, a margin of ours, in each cell."""
     best = [
         min(float(tables.sse_of(other, *at)["median"]) for other in others) for at in tables.every()
     ]
@@ -203,7 +196,7 @@ def _cluster_based_at_less_epsilon(tables: Tables) -> Readings:
     "idp_cbls at the two factors within a factor of 1.2, each epsilon, k",
 )
 def _cluster_based_unaffected_by_domain(tables: Tables) -> Outcome:
-    narrow, wide = tables.ends
+    narrow, wide = ends(tables.factors, "domain factor")
     of = {
         e: [
             (tables.sse_of("idp_cbls", e, wide, k), tables.sse_of("idp_cbls", e, narrow, k))

@@ -189,24 +189,15 @@ CLAIMS = (*OF_FIGURE_2, *OF_TABLE_1, *OF_FIGURE_3, *OF_TABLE_2)
 
 
 def claims(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Hold every claim of section 6.5 against the tables.
+    """Hold every claim of section 6.5 against the tables, of the printed matrix alone.
 
-    Rows of another matrix than the printed one are passed over.
+    These are ``gains`` (multirr_gain_ratios: Figure 2 under each projection), ``methods``
+    (multirr_methods: Figure 3 under each projection, at the paper's best thresholds),
+    ``thresholds`` (Tables 1 and 2 and multirr_sensitivity), ``attributes`` (multirr_attributes) and
+    ``clusters`` (multirr_clusters). What is compared stands in a column ``median``.
 
-    Parameters
-    ----------
-    tables : mapping of name to DataFrame
-        ``gains`` (multirr_gain_ratios: Figure 2 under each projection), ``methods``
-        (multirr_methods: Figure 3 under each projection, at the paper's best thresholds),
-        ``thresholds`` (Tables 1 and 2 and multirr_sensitivity), ``attributes``
-        (multirr_attributes), ``clusters`` (multirr_clusters). What is compared stands in a column
-        ``median``.
-
-    Returns
-    -------
-    DataFrame
-        A row a claim, cluster mechanism and projection, as far as they make a difference: the
-        columns of `deniable.study.claim_columns`.
+    A row a claim, cluster mechanism and projection, as far as they make a difference: the columns
+    of `deniable.study.claim_columns`.
     """
     clusters = tables["clusters"]
     views = {

@@ -27,13 +27,10 @@ METHODS = ("rr_independent", *OTHERS)
 STRONG, WEAK = (0.1, 0.3), (0.5, 0.7)
 """The p of the text: a claim that names them is not held against others."""
 NARROW = (0.1, 0.2)
-HALF, ALIKE_FROM = 0.5, 0.3
-"""Coverages of the text."""
-PERCENTAGE_POINTS = 0.05
-"""Errors at most so far apart count as alike: our margin."""
+HALF, ALIKE_FROM = 0.5, 0.3  # coverages of the text
+PERCENTAGE_POINTS = 0.05  # errors at most so far apart count as alike: our margin
 
-Cells = Mapping[tuple[Any, ...], Row]
-"""Rows of a table by the values of some columns."""
+Cells = Mapping[tuple[Any, ...], Row]  # rows of a table by the values of some columns
 
 OF_FIGURE_2, OF_FIGURE_3 = Claims(), Claims()
 figure_2 = partial(OF_FIGURE_2.claim, section="6.5, Figure 2", about="gains")

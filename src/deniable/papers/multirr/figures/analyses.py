@@ -1,7 +1,6 @@
 """Figures 1 to 3 of [multirr], and what goes beyond them.
 
-Tables have columns ci_low, ci_high, replicates and data_source besides those that are named, but
-for Figure 1, of no data.
+Each is drawn from the tables that the catalog names, with their keys there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,23 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
-from deniable.display import (
-    GRID,
-    INK,
-    NARROWEST,
-    as_share,
-    canvas,
-    first_of,
-    gridded,
-    heading,
-    in_style,
-    legend_below,
-    line_key,
-    line_with_band,
-    mark_key,
-    panels,
-    plain_ticks,
-)
+from deniable.display import first_of, style
 from deniable.papers.multirr.names import ASSESSMENTS, ESTIMATORS, METHODS
 
 # Colours are safe for colour-blind readers.
@@ -75,42 +58,44 @@ def _lines(axis: Axes, table: pd.DataFrame, column: str, x: str, width: float) -
     for name, (colour, line) in LINES[column].items():
         part = table[table[column] == name]
         if len(part):
-            line_with_band(axis, part, x, "median", color=colour, linestyle=line, linewidth=width)
-    gridded(axis, linewidth=0.7)
+            style.line_with_band(
+                axis, part, x, "median", color=colour, linestyle=line, linewidth=width
+            )
+    style.gridded(axis, linewidth=0.7)
 
 
 def _percent_scale(axis: Axes) -> None:
     axis.set_yscale("log")
-    plain_ticks(axis.yaxis, ERROR_TICKS, as_share)
+    style.plain_ticks(axis.yaxis, ERROR_TICKS, style.as_share)
 
 
 def _nothing(title: str) -> Figure:
     """Say that nothing was asked for that this figure shows."""
-    figure = canvas(NARROWEST, 1.2)
-    heading(figure, title, "nothing to draw: the config asks for none of it")
+    figure = style.canvas(style.NARROWEST, 1.2)
+    style.heading(figure, title, "nothing to draw: the config asks for none of it")
     return figure
 
 
 # -- Figures 1 to 3 --------------------------------------------------------------------------------
 
 
-@in_style
+@style.in_style
 def figure_1(table: pd.DataFrame) -> Figure:
-    """Draw sqrt(B) over the number of categories (Figure 1): columns categories, root_b."""
-    figure = canvas(7.2, 4.0)
+    """Draw sqrt(B) over the number of categories (Figure 1)."""
+    figure = style.canvas(7.2, 4.0)
     axis = figure.add_axes((0.08, 0.14, 0.86, 0.66))
     axis.plot(table["categories"], table["root_b"], color="#0072b2", linewidth=1.8)
     axis.set(xscale="log", xlabel="number of categories r", ylabel="$\\sqrt{B}$")
-    axis.grid(color=GRID, linewidth=0.8)
+    axis.grid(color=style.GRID, linewidth=0.8)
     for categories, name, offset, side in (
         (16, "education: 16", (6, -22), "left"),
         (1_814_400, "all cells of Adult: 1,814,400", (-8, 4), "right"),
     ):
         for height in table.loc[table["categories"] == categories, "root_b"]:
-            axis.plot(categories, height, "o", color=INK, markersize=4)
+            axis.plot(categories, height, "o", color=style.INK, markersize=4)
             text, place = f"{name}\n{height:.2f}", (categories, height)
             axis.annotate(text, place, offset, textcoords="offset points", ha=side)
-    heading(
+    style.heading(
         figure,
         "Figure 1: how simultaneous errors grow with the number of categories",
         "a bound on the errors of all r proportions at once (95 %) is $\\sqrt{B}$ standard errors",
@@ -118,25 +103,26 @@ def figure_1(table: pd.DataFrame) -> Figure:
     return figure
 
 
-@in_style
+@style.in_style
 def figure_2(table: pd.DataFrame) -> Figure:
-    """Draw absolute and relative errors of RR-Independent and of the raw data (Figure 2).
-
-    Columns estimator, sigma, measure, median, p.
-    """
+    """Draw absolute and relative errors of RR-Independent and of the raw data (Figure 2)."""
     labels = {
         "absolute_error": "median absolute error, records",
         "relative_error": "median relative error",
     }
-    figure, (axes,) = panels(1, 2, (NARROWEST, 4.3), (0.75, 0.09, 0.77, 0.95), (0.22, 0))
+    figure, (axes,) = style.panels(
+        1, 2, (style.NARROWEST, 4.3), (0.75, 0.09, 0.77, 0.95), (0.22, 0)
+    )
     for axis, (measure, label) in zip(axes, labels.items(), strict=True):
         part = table[table["measure"] == measure]
         _lines(axis, part, "estimator", "sigma", 2.0)
         axis.set(xlabel=COVERAGE, ylabel=label, ylim=(0, None))
     axes[1].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
     named = [name for name in ESTIMATOR_STYLE if name in set(table["estimator"])]
-    legend_below(figure, (line_key(*ESTIMATOR_STYLE[name], ESTIMATORS[name]) for name in named), 2)
-    heading(
+    style.legend_below(
+        figure, (style.line_key(*ESTIMATOR_STYLE[name], ESTIMATORS[name]) for name in named), 2
+    )
+    style.heading(
         figure,
         f"Figure 2: count queries at p = {table['p'].iloc[0]:g}, with and without estimation",
         f"medians of {table['replicates'].max():,} runs with 95 % bands",
@@ -144,13 +130,9 @@ def figure_2(table: pd.DataFrame) -> Figure:
     return figure
 
 
-@in_style
+@style.in_style
 def figure_3(table: pd.DataFrame, best: str) -> Figure:
-    """Draw the four methods: a row a cluster mechanism, a panel a p (Figure 3).
-
-    At the thresholds that are best by "paper" or "ours". Columns mechanism, t_v, t_d, p, sigma,
-    method, median, best.
-    """
+    """Draw the four methods, a panel a p, at thresholds best by "paper" or "ours" (Figure 3)."""
     chosen = table[table["best"].isin([best, "both"])]
     whose = "the paper found" if best == "paper" else "we found"
     title = f"Figure 3: the four methods, at the thresholds that {whose} best"
@@ -161,7 +143,7 @@ def figure_3(table: pd.DataFrame, best: str) -> Figure:
     shape = (len(mechanisms), len(probabilities))
     size = (2.7 * shape[1] + 0.6, 2.55 * shape[0] + 1.7)
     around = (0.97, 0.1, 0.95, 0.95)
-    figure, axes = panels(*shape, size, around, (0.07, 0.22), sharex=True, sharey=True)
+    figure, axes = style.panels(*shape, size, around, (0.07, 0.22), sharex=True, sharey=True)
     for row, mechanism in zip(axes, mechanisms, strict=True):
         for axis, p in zip(row, probabilities, strict=True):
             part = chosen[(chosen["mechanism"] == mechanism) & (chosen["p"] == p)]
@@ -172,8 +154,10 @@ def figure_3(table: pd.DataFrame, best: str) -> Figure:
                 axis.set_title(f"p = {p:g}   (T$_v$ = {t_v}, T$_d$ = {t_d:g})", fontsize=9)
         row[0].set_ylabel(f"clusters: {mechanism}\nmedian relative error")
     figure.supxlabel(COVERAGE, y=0.47 / figure.get_figheight(), fontsize=9)
-    legend_below(figure, (line_key(*METHOD_STYLE[name], METHODS[name]) for name in METHODS), 4)
-    heading(
+    style.legend_below(
+        figure, (style.line_key(*METHOD_STYLE[name], METHODS[name]) for name in METHODS), 4
+    )
+    style.heading(
         figure,
         title,
         f"medians of {table['replicates'].max():,} runs with 95 % bands; the further left, the "
@@ -185,34 +169,37 @@ def figure_3(table: pd.DataFrame, best: str) -> Figure:
 # -- beyond the paper ------------------------------------------------------------------------------
 
 
-@in_style
+@style.in_style
 def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
     """Draw when the joint distribution of a pair beats the product of its margins.
 
-    Above, relative error over p at three coverages, with the paper's best method at each p of
-    Figure 3; below, who wins at each p and coverage. Columns matrix, estimator, p, sigma, measure,
-    median, and those of Figure 3. Of several matrices the first is drawn.
+    Above, relative error over p at three coverages, with the paper's best method; below, who wins.
     """
     table = first_of(table, "matrix")
     relative = table[table["measure"] == "relative_error"]
     sigmas = [sigma for sigma in (0.1, 0.3, 0.5) if sigma in set(relative["sigma"])]
     named = [name for name in ESTIMATOR_STYLE if name in set(relative["estimator"])]
-    figure = canvas(9.6, 7.9)
+    figure = style.canvas(9.6, 7.9)
     grid = figure.add_gridspec(2, max(len(sigmas), 1), height_ratios=(1.35, 1))
     for number, sigma in enumerate(sigmas):
         axis = figure.add_subplot(grid[0, number])
         part = relative[relative["sigma"] == sigma]
         _lines(axis, part, "estimator", "p", 1.4)
-        _paper_best(axis, methods[methods["sigma"] == sigma])
+        for mechanism, (marker, _) in PAPER_BEST.items():
+            own = methods[(methods["sigma"] == sigma) & (methods["mechanism"] == mechanism)]
+            best = own.groupby("p")["median"].min()
+            axis.plot(best.index, best, marker, color=style.INK, markersize=7, zorder=5)
         _percent_scale(axis)
         axis.margins(x=0.08)
         axis.set_title(f"coverage $\\sigma$ = {sigma:g}", fontsize=10)
         axis.set(xlabel="p", ylabel="" if number else "median relative error")
     _winners(figure.add_subplot(grid[1, :]), relative, named)
     called = {name: f"{ESTIMATORS[name]} ({ESTIMATOR_LETTERS[name]})" for name in named}
-    keys = [line_key(*ESTIMATOR_STYLE[name], label) for name, label in called.items()]
-    legend_below(figure, [*keys, *(mark_key(INK, *best) for best in PAPER_BEST.values())], 3)
-    heading(
+    keys = [style.line_key(*ESTIMATOR_STYLE[name], label) for name, label in called.items()]
+    style.legend_below(
+        figure, [*keys, *(style.mark_key(style.INK, *best) for best in PAPER_BEST.values())], 3
+    )
+    style.heading(
         figure,
         "Beyond the paper: the joint distribution of a pair, from RR-Independent data",
         f"pairs: same reports, same queries, same exact epsilon; medians of "
@@ -220,13 +207,6 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
     )
     figure.subplots_adjust(left=0.075, right=0.99, top=0.88, bottom=0.17, hspace=0.33, wspace=0.16)
     return figure
-
-
-def _paper_best(axis: Axes, methods: pd.DataFrame) -> None:
-    """Mark the lowest median among the paper's methods at each p, for either cluster mechanism."""
-    for mechanism, (marker, _) in PAPER_BEST.items():
-        best = methods[methods["mechanism"] == mechanism].groupby("p")["median"].min()
-        axis.plot(best.index, best, marker=marker, color=INK, markersize=7, zorder=5, linestyle="")
 
 
 def _winners(axis: Axes, relative: pd.DataFrame, named: Sequence[str]) -> None:
@@ -268,12 +248,9 @@ def _winners(axis: Axes, relative: pd.DataFrame, named: Sequence[str]) -> None:
     )
 
 
-@in_style
+@style.in_style
 def assessment(table: pd.DataFrame) -> Figure:
-    """Draw how well dependences assessed without a trusted party keep ranks and clusters.
-
-    Columns method, matrix, p, measure, t_v, t_d, mean.
-    """
+    """Draw how well dependences assessed without a trusted party keep ranks and clusters."""
     drawn = table[table["method"].isin(list(ASSESSMENT_STYLE))]
     title = "Dependences assessed without a trusted party"
     if not len(drawn):
@@ -285,7 +262,7 @@ def assessment(table: pd.DataFrame) -> Figure:
     parts |= {f"clusters, T$_v$ = {int(t_v)}": part for t_v, part in clusters}
     shape = (len(matrices), len(parts))
     size = (2.6 * shape[1] + 0.6, 2.5 * shape[0] + 1.9)
-    figure, axes = panels(*shape, size, (0.88, 0.1, 1.15, 1.05), sharex=True, sharey=True)
+    figure, axes = style.panels(*shape, size, (0.88, 0.1, 1.15, 1.05), sharex=True, sharey=True)
     for row, matrix in zip(axes, matrices, strict=True):
         for axis, (name, part) in zip(row, parts.items(), strict=True):
             _assessed(axis, part[part["matrix"] == matrix])
@@ -297,8 +274,8 @@ def assessment(table: pd.DataFrame) -> Figure:
         Line2D([], [], color=colour, marker=marker, markersize=4.5, label=ASSESSMENTS[name])
         for name, (colour, marker) in ASSESSMENT_STYLE.items()
     ]
-    legend_below(figure, keys, 2)
-    heading(
+    style.legend_below(figure, keys, 2)
+    style.heading(
         figure,
         title,
         "1 is what exact tables (4.2, secure sum) give; means of "
@@ -322,6 +299,6 @@ def _assessed(axis: Axes, part: pd.DataFrame) -> None:
             markersize=4,
             linewidth=1.2,
         )
-    axis.axhline(1, color=INK, linewidth=0.7, linestyle=":")
-    axis.axhline(0, color=GRID, linewidth=0.8)
-    gridded(axis, "y")
+    axis.axhline(1, color=style.INK, linewidth=0.7, linestyle=":")
+    axis.axhline(0, color=style.GRID, linewidth=0.8)
+    style.gridded(axis, "y")

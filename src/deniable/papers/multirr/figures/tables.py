@@ -1,6 +1,6 @@
 """Tables 1 and 2 of [multirr] as pictures, printed beside regenerated, and a sweep beyond them.
 
-All tables have columns ci_low, ci_high, replicates and data_source besides those that are named.
+Each is drawn from the table that the catalog names, with its keys there.
 """
 
 from typing import Any
@@ -13,17 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 
-from deniable.display import (
-    INK,
-    first_of,
-    gridded,
-    heading,
-    in_style,
-    legend_below,
-    mark_key,
-    panels,
-    plain_ticks,
-)
+from deniable.display import first_of, style
 
 REGENERATED_STYLE = {
     # colour, marker, label, where beside the printed value
@@ -34,18 +24,16 @@ PRINTED_TICKS = [0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0]
 SWEEP_TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0]
 
 
-@in_style
+@style.in_style
 def printed_against_regenerated(table: pd.DataFrame, title: str) -> Figure:
     """Draw a table of relative errors: a panel for each p, T_v across, T_d side by side.
 
-    Printed values are diamonds; regenerated medians have their 95 % intervals and are filled where
-    the verdict is "agrees", hollow otherwise. Columns p, t_d, t_v, mechanism, published,
-    regenerated, verdict.
+    Printed values are diamonds; regenerated medians, with intervals, are filled where they agree.
     """
     probabilities = sorted(table["p"].unique())
     size = (2.6 * len(probabilities) + 1.2, 4.9)
     around = (0.87, 0.12, 0.92, 1.08)
-    figure, (axes,) = panels(1, len(probabilities), size, around, (0.08, 0), sharey=True)
+    figure, (axes,) = style.panels(1, len(probabilities), size, around, (0.08, 0), sharey=True)
     for axis, p in zip(axes, probabilities, strict=True):
         _cells(axis, table[table["p"] == p])
         axis.set_title(f"p = {p:g}", fontsize=10)
@@ -53,7 +41,7 @@ def printed_against_regenerated(table: pd.DataFrame, title: str) -> Figure:
     least = ", ".join(f"{t_d:g}" for t_d in sorted(table["t_d"].unique()))
     figure.supxlabel(f"largest cluster T$_v$ (side by side: T$_d$ = {least})", y=0.115)
     runs = f"medians of {int(table['replicates'].max())} runs with 95 % intervals"
-    heading(figure, title, f"printed values beside {runs}")
+    style.heading(figure, title, f"printed values beside {runs}")
     keys = [
         Line2D([], [], color=colour, marker=marker, markersize=4.5, label=label)
         for mechanism, (colour, marker, label, _) in REGENERATED_STYLE.items()
@@ -61,9 +49,9 @@ def printed_against_regenerated(table: pd.DataFrame, title: str) -> Figure:
     ]
     surrogate = (table["verdict"] == "surrogate").any()
     hollow = f"hollow: {'no verdict on surrogate data' if surrogate else 'does not agree'}"
-    printed = mark_key(INK, "D", "printed", markersize=4)
-    other = mark_key("#6a737d", "o", hollow, markerfacecolor="white")
-    legend_below(figure, [printed, *keys, other], 4)
+    printed = style.mark_key(style.INK, "D", "printed", markersize=4)
+    other = style.mark_key("#6a737d", "o", hollow, markerfacecolor="white")
+    style.legend_below(figure, [printed, *keys, other], 4)
     return figure
 
 
@@ -72,8 +60,8 @@ def _cells(axis: Axes, cells: pd.DataFrame) -> None:
     sizes = sorted(cells["t_v"].unique())
     dependences = sorted(cells["t_d"].unique())
     axis.set_yscale("log")
-    plain_ticks(axis.yaxis, PRINTED_TICKS, lambda share: f"{100 * share:.0f}%")
-    gridded(axis, "y", 0.8)
+    style.plain_ticks(axis.yaxis, PRINTED_TICKS, lambda share: f"{100 * share:.0f}%")
+    style.gridded(axis, "y", 0.8)
     axis.set_xticks(range(len(sizes)), [str(size) for size in sizes])
     axis.set_xlim(-0.55, len(sizes) - 0.45)
     for row in cells.to_dict("records"):
@@ -94,16 +82,15 @@ def _cells(axis: Axes, cells: pd.DataFrame) -> None:
             linewidth=1.1,
         )
         if not np.isnan(row["published"]):
-            axis.plot(x, row["published"], "D", color=INK, markersize=3.6, zorder=4)
+            axis.plot(x, row["published"], "D", color=style.INK, markersize=3.6, zorder=4)
 
 
-@in_style
+@style.in_style
 def thresholds(table: pd.DataFrame) -> Figure:
     """Draw a field of cells, p by T_v, for each number of records (columns) and T_d (rows).
 
-    A dot marks the best T_v for a p, and every other one whose interval meets that one's. Of
-    several matrices, mechanisms or projections the table's first is drawn. Columns records, matrix,
-    mechanism, projection, p, t_v, t_d, median_relative_error.
+    Dots mark the best T_v for a p, and those whose intervals meet it; of several readings, the
+    first.
     """
     settings = ("matrix", "mechanism", "projection")
     drawn = first_of(table, *settings)
@@ -111,7 +98,7 @@ def thresholds(table: pd.DataFrame) -> Figure:
     shades = LogNorm(drawn["median_relative_error"].min(), drawn["median_relative_error"].max())
     size = (2.05 * len(sizes) + 1.5, 1.35 * len(rows) + 1.55)
     around = (0.75, 1.2, 1.05, 0.5)
-    figure, axes = panels(
+    figure, axes = style.panels(
         len(rows), len(sizes), size, around, (0.06, 0.12), sharex=True, sharey=True
     )
     for line, t_d in zip(axes, rows, strict=True):
@@ -124,7 +111,7 @@ def thresholds(table: pd.DataFrame) -> Figure:
     for axis in axes[-1]:
         axis.set_xlabel("p")
     named = ", ".join(f"{column} {drawn[column].iloc[0]}" for column in settings)
-    heading(
+    style.heading(
         figure,
         "RR-Clusters: relative error of count queries over p, thresholds and records",
         f"medians of {drawn['replicates'].max():,} runs a cell; {named}\n"
@@ -144,7 +131,7 @@ def _field(axis: Axes, here: pd.DataFrame, shades: LogNorm) -> AxesImage:
     for column, row in enumerate(best):
         # An equal number comes of equal clusters: as good.
         as_good = np.flatnonzero(low.iloc[:, column] <= high.iloc[row, column])
-        inks: Any = {"markeredgecolor": "white", "markerfacecolor": INK, "linestyle": "none"}
+        inks: Any = {"markeredgecolor": "white", "markerfacecolor": style.INK, "linestyle": "none"}
         axis.plot(np.full(as_good.size, column), as_good, "o", markersize=5, **inks)
     axis.set_xticks(range(len(values.columns)), [f"{p:g}".lstrip("0") for p in values.columns])
     axis.set_yticks(range(len(values.index)), [f"{t_v:g}" for t_v in values.index])
