@@ -190,5 +190,9 @@ PAPER = Paper(
     "Individual differential privacy",
     "Conciliating Privacy and Utility in Data Releases via Individual Differential "
     "Privacy and Microaggregation",
-    *(STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS),
+    STUDIES,
+    TABLES,
+    ANALYSES,
+    FIGURES,
+    SECTIONS,
 )

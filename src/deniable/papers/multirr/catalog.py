@@ -381,5 +381,9 @@ PAPER = Paper(
     "multirr",
     "Multi-Dimensional Randomized Response",
     "Domingo-Ferrer and Soria-Comas, Multi-Dimensional Randomized Response",
-    *(STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS),
+    STUDIES,
+    TABLES,
+    ANALYSES,
+    FIGURES,
+    SECTIONS,
 )

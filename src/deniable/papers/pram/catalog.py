@@ -182,5 +182,9 @@ PAPER = Paper(
     "pram",
     "PRAM and the theory of channels",
     "Nayak, Zhang and Adeshiyan, Emerging Applications of Randomized Response (2016)",
-    *(STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS),
+    STUDIES,
+    TABLES,
+    ANALYSES,
+    FIGURES,
+    SECTIONS,
 )
