@@ -88,7 +88,11 @@ def opened(browser: webdriver.Chrome, page: Path, pixels: int) -> webdriver.Chro
     width(browser, pixels)
     for log in ("browser", "performance"):
         browser.get_log(log)
+    browser.execute_script("window.left = true")
     browser.get(page.as_uri())
+    # A driver on a busy machine may come back while the page that is left can still be clicked.
+    there = "return !window.left && document.readyState === 'complete'"
+    WebDriverWait(browser, SLOWEST).until(lambda driver: driver.execute_script(there))
     return browser
 
 

@@ -45,7 +45,7 @@ PART = (
     "results/releases/census_dp/check.csv",
 )
 # Studies whose chunks are seconds of work at the quick size.
-KILLED, TIMED_OUT = "rrba_table3", "rrba_power"
+STUDIES = ("rrba_table3", "rrba_power")
 
 
 def say(line: str) -> None:
@@ -90,13 +90,14 @@ def reference(folder: Path) -> Path:
     return local.results
 
 
-def chunks(results: Path, study: str) -> list[str]:
-    """Return the first chunks of a study, as targets."""
+def chunks(results: Path) -> list[str]:
+    """Return the first chunk of each of `STUDIES`, as targets."""
     # A folder may have chunks of an earlier run, too, which was cut otherwise.
-    folder = results / "studies" / study
-    newest = max(folder.glob("chunk-*.csv"), key=lambda file: file.stat().st_mtime)
-    files = sorted(folder.glob(f"chunk-*-of-{newest.stem.rpartition('-')[2]}.csv"))[:2]
-    return [f"results/studies/{study}/{file.name}" for file in files]
+    files = [
+        max((results / "studies" / study).glob("chunk-0-of-*.csv"), key=lambda f: f.stat().st_mtime)
+        for study in STUDIES
+    ]
+    return [f"results/studies/{file.parent.name}/{file.name}" for file in files]
 
 
 def same(project: Project, results: Path, *targets: str) -> None:
@@ -127,7 +128,7 @@ def study(project: Project, going: Run, results: Path, targets: Sequence[str]) -
 
 def killed_jobs(project: Project, results: Path) -> str:
     """Cancel one job, kill another one's process; Snakemake submits both again."""
-    targets = chunks(results, KILLED)
+    targets = chunks(results)
     alone = ("--group-components", "chunks=1")
     gate.build(project.folder)
     going = project.start("killed.log", *ON_SLURM, *alone, "--", *targets)
@@ -149,7 +150,7 @@ def let_time_run_out(project: Project, target: str) -> None:
 
 def time_limit(project: Project, results: Path) -> str:
     """Let a job run out of time; the second attempt gets twice as much."""
-    target = chunks(results, TIMED_OUT)[0]
+    target = chunks(results)[0]
     gate.build(project.folder)
     going = project.start("time.log", *ON_SLURM, "--", target)
     first = limit_of(project)
@@ -173,7 +174,7 @@ def limit_of(project: Project) -> int:
 
 def last_attempt(project: Project, results: Path) -> str:
     """Let a job run out of time where it has no second attempt; the next run mends it."""
-    target = chunks(results, TIMED_OUT)[1]
+    target = chunks(results)[1]
     gate.build(project.folder)
     going = project.start("last.log", *ON_SLURM, "--retries", "0", "--", target)
     let_time_run_out(project, target)
@@ -188,7 +189,7 @@ def last_attempt(project: Project, results: Path) -> str:
 
 def interrupted(project: Project, results: Path) -> str:
     """Interrupt a run; its jobs leave the queue, and the next run ends with the same bytes."""
-    target = chunks(results, KILLED)[0]
+    target = chunks(results)[0]
     gate.build(project.folder)
     going = project.start("interrupted.log", *ON_SLURM, "--", target)
     pid = project.working(target)
