@@ -15,3 +15,8 @@ def all_but_first(values: Iterable[Any]) -> list[Any]:
     """Return parameters of which only the first is tested by ``make test``."""
     first, *others = values
     return [first, *map(slow, others)]
+
+
+def one_of_three(values: Iterable[Any]) -> list[Any]:
+    """Return parameters of which one in three is tested by ``make test``, the first among them."""
+    return [slow(value) if place % 3 else value for place, value in enumerate(values)]

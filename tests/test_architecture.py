@@ -1,6 +1,7 @@
 """The shape of the house: which room may know which, and what is not kept in it."""
 
 import ast
+import functools
 import re
 import subprocess
 from collections.abc import Iterator
@@ -54,9 +55,14 @@ def module_of(file: Path) -> str:
 MODULES = {module_of(file): file for file in sorted(PACKAGE.rglob("*.py"))}
 
 
+@functools.cache
+def nodes_of(file: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+
+
 def imports(file: Path) -> Iterator[str]:
     """Yield the full names of all modules that a file imports, wherever it does so."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in nodes_of(file):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -88,12 +94,14 @@ def layer_of(module: str) -> tuple[int, str]:
     raise AssertionError(f"no layer has {module}; enter its folder in LAYERS")
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if module])
-def test_a_module_imports_only_from_layers_above_its_own(module: str) -> None:
-    level, place = layer_of(module)
-    known = {each: layer_of(each) for each in known_to(module)}
-    wrong = {each for each, (of, name) in known.items() if of >= level and name != place}
-    assert not wrong, f"{module} imports {wrong}; LAYERS has the order of folders"
+def test_a_module_imports_only_from_layers_above_its_own() -> None:
+    wrong = []
+    for module in filter(None, MODULES):
+        level, place = layer_of(module)
+        known = {each: layer_of(each) for each in known_to(module)}
+        too_low = (each for each, (of, name) in known.items() if of >= level and name != place)
+        wrong += [f"{module} imports {each}" for each in too_low]
+    assert wrong == [], "LAYERS has the order of folders"
 
 
 def test_no_module_leads_back_to_itself() -> None:
@@ -107,16 +115,16 @@ def test_no_module_leads_back_to_itself() -> None:
 FOLDERS = sorted({file.parent for file in MODULES.values()})
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_a_folder_says_what_it_is_for_and_is_small(folder: Path) -> None:
-    said = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8")))
-    assert said
-    assert len(list(folder.glob("*.py"))) - 1 <= 15, f"{folder} has more than 15 modules"
+def test_a_folder_says_what_it_is_for_and_is_small() -> None:
+    for folder in FOLDERS:
+        said = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8")))
+        assert said, f"{folder} does not say what it is for"
+        assert len(list(folder.glob("*.py"))) - 1 <= 15, f"{folder} has more than 15 modules"
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_module_is_no_longer_than_400_lines(module: str) -> None:
-    assert len(MODULES[module].read_text(encoding="utf-8").splitlines()) <= 400
+def test_a_module_is_no_longer_than_400_lines() -> None:
+    lines = {name: len(file.read_text("utf-8").splitlines()) for name, file in MODULES.items()}
+    assert {name: length for name, length in lines.items() if length > 400} == {}
 
 
 TOOLS = sorted((ROOT / "tools").rglob("*.py"))
@@ -124,33 +132,32 @@ OWN_NAMES = ("self", "cls", "super()")
 KINDS = {"KeepOrReplace", "DenseChannel", "ProductChannel"}
 
 
-@pytest.mark.parametrize("file", [*MODULES.values(), *TOOLS, *SCRIPTS], ids=lambda file: file.stem)
-def test_nobody_calls_the_private_methods_of_another_class(file: Path) -> None:
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    own = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
-    foreign = {
-        f"{ast.unparse(node.value)}.{node.attr} in line {node.lineno}"
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute)
-        and re.match("_[^_]", node.attr)
-        and ast.unparse(node.value) not in {*OWN_NAMES, *own}
-    }
-    assert foreign == set()
+def test_nobody_calls_the_private_methods_of_another_class() -> None:
+    for file in (*MODULES.values(), *TOOLS, *SCRIPTS):
+        own = {node.name for node in nodes_of(file) if isinstance(node, ast.ClassDef)}
+        foreign = {
+            f"{ast.unparse(node.value)}.{node.attr} in line {node.lineno}"
+            for node in nodes_of(file)
+            if isinstance(node, ast.Attribute)
+            and re.match("_[^_]", node.attr)
+            and ast.unparse(node.value) not in {*OWN_NAMES, *own}
+        }
+        assert foreign == set(), file
 
 
-@pytest.mark.parametrize(
-    "module", [module for module in MODULES if not module.startswith("channels")]
-)
-def test_channels_alone_ask_of_what_kind_a_channel_is(module: str) -> None:
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
-            asked = {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}
-            assert not asked & KINDS, f"{module}, line {node.lineno}: ask the channel itself"
+def test_channels_alone_ask_of_what_kind_a_channel_is() -> None:
+    for module, file in MODULES.items():
+        if module.startswith("channels"):
+            continue
+        for node in nodes_of(file):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+                asked = {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}
+                assert not asked & KINDS, f"{module}, line {node.lineno}: ask the channel itself"
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_the_library_knows_no_snakemake(module: str) -> None:
-    assert "snakemake" not in {name.split(".")[0] for name in imports(MODULES[module])}
+def test_the_library_knows_no_snakemake() -> None:
+    for module, file in MODULES.items():
+        assert "snakemake" not in {name.split(".")[0] for name in imports(file)}, module
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)

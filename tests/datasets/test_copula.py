@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.stats import ks_2samp, multivariate_normal, spearmanr
+from tests.slow_variants import all_but_first
 
 from deniable.datasets import copula, numeric_surrogates
 from deniable.datasets.copula import Copula, Margin
@@ -367,7 +368,7 @@ def test_fit_to_the_published_file_gives_the_committed_bytes(
 
 
 @pytest.mark.real_data
-@pytest.mark.parametrize("records", [1, 10])
+@pytest.mark.parametrize("records", all_but_first([1, 10]))
 def test_drawn_surrogate_is_near_the_published_file(published: Published, records: int) -> None:
     # The promise: margins within .03, rank correlations within .05, the class's among them; in a
     # sample of the file's own size, and in one of ten times that.

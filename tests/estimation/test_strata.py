@@ -11,6 +11,7 @@ from math import comb
 import numpy as np
 import pytest
 from scipy import stats
+from tests.slow_variants import all_but_first
 
 from deniable.channels import Channel, DenseChannel, KeepOrReplace
 from deniable.channels.invariant import two_step
@@ -125,7 +126,7 @@ def test_strata_together_are_unbiased_with_the_sum_of_their_variances() -> None:
     np.testing.assert_allclose(sampling, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("estimator", ["unbiased", "own share"])
+@pytest.mark.parametrize("estimator", all_but_first(["unbiased", "own share"]))
 def test_for_the_population_strata_may_be_of_random_size(estimator: str) -> None:
     # The owner makes a matrix for each stratum of each sample of 400 records.
     generator, n, runs = np.random.default_rng(12), 400, 2000

@@ -600,7 +600,7 @@ def left_in(project: Path) -> list[str]:
             "seed: -1\nextra: 1\n",
             ["the config has 2 faults", "seed: -1; allowed: at least 0", "extra: unknown option"],
         ),
-        (
+        slow(
             ["--configfile", "bad.yaml"],
             "releases:\n- {name: r, data: adult, mechanism: rr_joint, matrix: keep, p: 0.5, "
             "rehearsal: true}\n",

@@ -228,7 +228,9 @@ SMALL = FULL | {
 }
 FEW = [
     # what a config may leave out
-    pytest.param(figure, tables, id=f"{figure}: {what}")
+    pytest.param(
+        figure, tables, id=f"{figure}: {what}", marks=() if "one" in what else pytest.mark.slow
+    )
     for figure, what, tables in [
         ("multirr_fig1", "no data", lambda: [figure_1_table()]),
         ("multirr_fig2", "one estimator", lambda: of_figure_2(["randomized"])),
@@ -287,7 +289,7 @@ def test_every_figure_is_the_same_bytes_each_time(tmp_path: Path, figure: str) -
         pd.testing.assert_frame_equal(table, unchanged)
 
 
-@pytest.mark.parametrize("figure", FULL)
+@pytest.mark.parametrize("figure", all_but_first(FULL))
 def test_no_text_of_a_whole_figure_is_cut_off_or_hidden(figure: str) -> None:
     tables = FULL[figure]()
     if figure != "multirr_fig1":  # a formula, of no data

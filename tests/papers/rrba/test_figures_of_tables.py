@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from matplotlib.transforms import Bbox
 from tests.display.figure_checks import BANNER, cut_off, extents, saved
 
 from deniable.papers.rrba.figures import tables as rrba_tables
@@ -69,22 +70,35 @@ def equal(small_data: Microdata) -> pd.DataFrame:
     return equal_table(found.assign(data_source="network"))
 
 
-def test_figures_stay_on_their_canvas(
+@pytest.fixture(scope="module")
+def texts(
     tables: pd.DataFrame, figure_7: pd.DataFrame, equal: pd.DataFrame
-) -> None:
+) -> dict[str, dict[str, Bbox]]:
+    """Where the texts of each figure lie."""
+    figures = {
+        "tables": rrba_tables.tables_4_and_5(tables),
+        "figure 7": rrba_tables.figure_7(figure_7),
+        "equal": rrba_tables.equal_epsilon(equal),
+    }
+    return {name: extents(figure) for name, figure in figures.items()}
+
+
+def test_figures_stay_on_their_canvas(texts: dict[str, dict[str, Bbox]]) -> None:
+    for name, found in texts.items():
+        assert cut_off(found) == [], name
+
+
+@pytest.mark.slow
+def test_figures_of_a_part_stay_on_their_canvas(tables: pd.DataFrame, equal: pd.DataFrame) -> None:
     for figure in (
-        rrba_tables.tables_4_and_5(tables),
         rrba_tables.tables_4_and_5(tables[(tables["p"] == 0.4) & (tables["file"] == FILES[0])]),
-        rrba_tables.figure_7(figure_7),
-        rrba_tables.equal_epsilon(equal),
         rrba_tables.equal_epsilon(equal[(equal["file"] == FILES[0]) & (equal["k"] == 2)]),
     ):
         assert cut_off(extents(figure)) == []
 
 
-def test_headings_do_not_overlap_titles(tables: pd.DataFrame, equal: pd.DataFrame) -> None:
-    for figure in (rrba_tables.tables_4_and_5(tables), rrba_tables.equal_epsilon(equal)):
-        found = extents(figure)
+def test_headings_do_not_overlap_titles(texts: dict[str, dict[str, Bbox]]) -> None:
+    for found in (texts["tables"], texts["equal"]):
         above = [
             box
             for text, box in found.items()
@@ -116,6 +130,7 @@ def test_figure_7_has_the_text_s_panels(figure_7: pd.DataFrame) -> None:
     assert {len(axes.lines) for axes in figure.axes} == {2}
 
 
+@pytest.mark.slow
 def test_surrogate_data_are_marked(tables: pd.DataFrame, equal: pd.DataFrame) -> None:
     for figure in (
         rrba_tables.tables_4_and_5(tables.assign(data_source="surrogate")),

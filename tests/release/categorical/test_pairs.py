@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.slow_variants import all_but_first
 
 from deniable.channels import KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError
@@ -135,7 +136,7 @@ def test_shrinking_is_that_of_the_study(small_data: Microdata) -> None:
         )
 
 
-@pytest.mark.parametrize("kind", ["joint clusters", "kronecker clusters"])
+@pytest.mark.parametrize("kind", all_but_first(["joint clusters", "kronecker clusters"]))
 def test_the_noise_within_a_cluster_is_what_randomization_adds(
     small_data: Microdata, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,7 +177,7 @@ def test_strata_add_up_to_the_file(small_data: Microdata) -> None:
     np.testing.assert_allclose(owned.to_numpy()[1::2], 0, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", all_but_first(KINDS))
 def test_estimates_are_unbiased_and_intervals_cover_at_their_rate(
     small_data: Microdata, kind: str
 ) -> None:
