@@ -60,19 +60,11 @@ def exact_distribution(size: int, prior: Sequence[Number] | npt.ArrayLike) -> tu
     return tuple(value / total for value in values)
 
 
-# -- ratios ----------------------------------------------------------------------------------------
-
-
 def exact_ratio(larger: float | Fraction, smaller: float | Fraction) -> Fraction | None:
-    """Return larger / smaller as a fraction; 0/0 is 1 and a/0 is None (infinite).
-
-    These conventions are those of [pram], Definition 3.3.
-    """
+    """Return larger / smaller; 0/0 is 1 and a/0 is None (infinite) ([pram], Definition 3.3)."""
     if larger == smaller:
         return Fraction(1)
-    if smaller == 0:
-        return None
-    return Fraction(larger) / Fraction(smaller)
+    return Fraction(larger) / Fraction(smaller) if smaller else None
 
 
 def product_of_ratios(ratios: Iterable[Fraction | None]) -> Fraction | None:

@@ -27,9 +27,6 @@ LARGEST_EPSILON = 30.0  # exp(30) is 10^13: beyond, nothing would ever be replac
 LARGEST_FIRST_EPSILON = 700.0  # of the first of two steps; beyond, exp(-epsilon) is no float
 
 
-# -- matrices -------------------------------------------------------------------------------------
-
-
 def two_step(channel: Channel, proportions: npt.ArrayLike) -> DenseChannel:
     """Return the invariant matrix that two steps make of any matrix P (Gouweleeuw et al.).
 
@@ -169,9 +166,6 @@ def lazy_resampling_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> 
     return channel
 
 
-# -- invariance, and what it discloses ------------------------------------------------------------
-
-
 def invariance_gap(channel: Channel, proportions: npt.ArrayLike) -> float:
     """Return the largest change of a share that the matrix makes, max |P' pi - pi|."""
     shares = distribution(proportions)
@@ -250,9 +244,6 @@ def covariance_bound(proportions: npt.ArrayLike, records: int) -> Floats:
     definite. `resampling` attains it.
     """
     return sampling_covariance(proportions, records) * (2 - 1 / records)
-
-
-# -- refusals -------------------------------------------------------------------------------------
 
 
 def whole_counts(counts: npt.ArrayLike) -> Counts:
