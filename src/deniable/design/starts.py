@@ -24,8 +24,7 @@ from deniable.arrays import Flags, Floats, Positions
 from deniable.channels import two_step_with_epsilon
 from deniable.design.programs import Loss, Polytope, Relaxation, Requirements, inverse
 
-Part = tuple[int, int]
-"""The points of a design, and of a block of it."""
+Part = tuple[int, int]  # the points of a design, and of a block of it
 BISECTIONS = 40
 FITS = 1e-12
 FEW_REPORTS = 4  # times the categories: down to which reports are gathered by means, then by pairs
@@ -36,9 +35,6 @@ LARGEST_IN_THREE_PARTS = 24  # beyond, the matrices of three parts are thousands
 WORTHWHILE = 1.2
 """Designs are left out that tell this many times less than reports of single categories would, were
 epsilon near 0."""
-
-
-# -- closed forms ---------------------------------------------------------------------------------
 
 
 def closed_forms(proportions: Floats, requirements: Requirements) -> Iterator[Floats]:
@@ -89,9 +85,6 @@ def _mixed(polytope: Polytope, P: Floats, Q: Floats) -> Floats:
         else:
             high = middle
     return np.asarray(low * P + (1 - low) * Q)
-
-
-# -- block designs --------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=LARGEST_BLOCK_DESIGN)
@@ -204,9 +197,6 @@ def vertex_channels(proportions: Floats, ratio: float, count: int) -> list[Float
     return [P for _, P in found[:count]]
 
 
-# -- from the relaxation --------------------------------------------------------------------------
-
-
 def gathered(
     relaxation: Relaxation, proportions: Floats, generator: np.random.Generator, count: int
 ) -> list[Floats]:
@@ -280,9 +270,6 @@ def _squared_distances(X: Floats, metric: Floats) -> Floats:
     products = X.T @ metric @ X
     own = np.diagonal(products)
     return np.asarray(own[:, None] + own - 2 * products)
-
-
-# -- labels ---------------------------------------------------------------------------------------
 
 
 def labelled(P: Floats, proportions: Floats, polytope: Polytope) -> Floats:
