@@ -171,9 +171,6 @@ def accuracy_analysis(sizes: Sequence[int], records: int, alpha: float = 0.05) -
     return AccuracyAnalysis(max(errors), errors.index(max(errors)), joint)
 
 
-# -- what estimation passes on ---------------------------------------------------------------------
-
-
 def propagation_factor(channel: Channel) -> float:
     """Return P_max / P_min, the ratio of the largest to the smallest |eigenvalue| of P'.
 

@@ -45,13 +45,11 @@ from deniable.estimation.simplex import euclidean_projection
 Method = Literal["score", "wald"]
 Simultaneous = Literal["none", "bonferroni", "scheffe"]
 
-Z_95 = 1.959963984540054
-"""The standard errors on either side of a normal estimate's 95 % interval."""
+Z_95 = 1.959963984540054  # the standard errors on either side of a normal estimate's 95 % interval
 ROUNDING = 1e-12
 EXTRA_RECORDS = 4.0
 """Records added on the side of a limit; about z^2 at 95 %. Between 1 and 4 little depends on it."""
-EVENED = 1e-6
-"""Share of the projected estimate that is spread evenly: no side is without a record."""
+EVENED = 1e-6  # share of the projected estimate that is spread evenly: no side is without a record
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,9 +309,7 @@ def refuse_bad_confidence(confidence: float) -> None:
 
 def _refuse_unknown(confidence: float, method: str, simultaneous: str) -> None:
     refuse_bad_confidence(confidence)
-    for value, what, known in (
-        (method, "method", Method),
-        (simultaneous, "simultaneous", Simultaneous),
-    ):
+    asked = {"method": (method, Method), "simultaneous": (simultaneous, Simultaneous)}
+    for what, (value, known) in asked.items():
         if value not in get_args(known):
             raise DeniableError(f"{what} is {value!r}; use {', '.join(get_args(known))}")

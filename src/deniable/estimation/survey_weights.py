@@ -104,7 +104,12 @@ def weighted_estimate(
     `total` is the known size of the population (Horvitz and Thompson: unbiased, need not sum to 1);
     by default the sum of the weights stands for it (Hajek: sums to 1).
     """
-    _refuse_misfit(channel, counts)
+    channel.refuse_singular()
+    if counts.weights.shape[-1] != channel.size:
+        raise ChannelError(
+            f"weights over {counts.weights.shape[-1]} categories do not fit a channel over "
+            f"{channel.size}; count with the size of the channel"
+        )
     sums = counts.weights.sum(axis=-2)
     return channel.solve_transposed(sums / _denominator(sums, total))
 
@@ -327,12 +332,3 @@ def _nested(
     known, label = _numbered(clusters, stratum.size, "clusters")
     pairs, unit = np.unique(stratum * known + label, return_inverse=True)
     return np.bincount(pairs // known, minlength=strata).astype(np.int64), unit
-
-
-def _refuse_misfit(channel: Channel, counts: WeightedCounts) -> None:
-    channel.refuse_singular()
-    if counts.weights.shape[-1] != channel.size:
-        raise ChannelError(
-            f"weights over {counts.weights.shape[-1]} categories do not fit a channel over "
-            f"{channel.size}; count with the size of the channel"
-        )

@@ -24,8 +24,7 @@ Matrix = npt.NDArray[np.object_]
 """Whole-number weights as Python integers, each row proportional to its probabilities: exact, and
 faster than fractions."""
 
-Distribution = dict[tuple[int, ...], float]
-"""The probability of each table of counts."""
+Distribution = dict[tuple[int, ...], float]  # the probability of each table of counts
 
 LEAST_EXPECTED = 5.0  # counts that a chi-square test takes cell by cell
 CLAIM_TOLERANCE = 1e-12  # claims are formulas evaluated to nearest
