@@ -158,7 +158,8 @@ class Channel(ABC):
         weights = distribution(self._fitting(prior, "the prior"), "the prior")
         joint = (self.matrix() * weights[:, None]).T
         total = joint.sum(axis=1, keepdims=True)
-        return np.divide(joint, total, out=np.full_like(joint, np.nan), where=total > 0)
+        unknown = np.full_like(joint, np.nan)
+        return np.asarray(np.divide(joint, total, out=unknown, where=total > 0))
 
     def matrix(self) -> Floats:
         """Return P as a dense array; refuse more than 4,096 rows by a `ChannelError`."""

@@ -20,6 +20,7 @@ _SLACK = Decimal("1e-60")
 _CLOSE_TO_ONE = Fraction(1, 10**20)
 
 Number = float | Fraction
+Prior = Sequence[Number] | npt.ArrayLike  # a probability for each category, as it is written
 
 
 def as_written(value: Number | str) -> Fraction:
@@ -46,7 +47,7 @@ def thresholds(rho_1: Number, rho_2: Number) -> tuple[Fraction, Fraction]:
     return low, high
 
 
-def exact_distribution(size: int, prior: Sequence[Number] | npt.ArrayLike) -> tuple[Fraction, ...]:
+def exact_distribution(size: int, prior: Prior) -> tuple[Fraction, ...]:
     """Return a prior over so many categories as fractions of sum 1, in the proportions given."""
     values = [as_written(value) for value in np.asarray(prior, dtype=object).ravel()]
     total = sum(values, Fraction())

@@ -6,6 +6,7 @@ maximum-likelihood estimate under multinomial sampling, the step two of [rrba], 
 """
 
 import math
+import string
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -194,7 +195,9 @@ def effect_columns(shape: Sequence[int], axes: Sequence[int], spread: Sequence[f
 
 
 def _margin(values: Floats, axes: Margin) -> Floats:
-    return np.asarray(np.einsum(values, range(values.ndim), [0, *(axis + 1 for axis in axes)]))
+    letters = string.ascii_letters[1 : values.ndim]
+    kept = "".join(letters[axis] for axis in axes)
+    return np.asarray(np.einsum(f"a{letters}->a{kept}", values))
 
 
 def _product_of_margins(values: Floats) -> Floats:

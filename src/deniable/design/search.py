@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from deniable.arrays import Floats
 from deniable.design.programs import InverseVariance, Loss, Polytope, Requirements, polytope
@@ -58,10 +59,7 @@ class Found:
 
 
 def least_variance(
-    loss: InverseVariance,
-    proportions: Floats,
-    requirements: Requirements,
-    generator: np.random.Generator,
+    loss: InverseVariance, proportions: Floats, requirements: Requirements, generator: Generator
 ) -> Found:
     """Search for the matrix whose estimate by inversion has the least trace or largest variance.
 
@@ -143,7 +141,7 @@ def _bound(loss: InverseVariance, relaxation: Relaxation | None, bounded: bool) 
 
 
 def _corners(
-    wanted: Polytope, proportions: Floats, generator: np.random.Generator, count: int
+    wanted: Polytope, proportions: Floats, generator: Generator, count: int
 ) -> list[Floats]:
     """Return vertices: that of most retention, and some at random."""
     programs, size = LinearPrograms(wanted), proportions.size
@@ -193,10 +191,7 @@ def _slide(loss: InverseVariance, wanted: Polytope, P: Floats) -> Floats:
 
 
 def least_concave(
-    loss: ReportsVariance,
-    proportions: Floats,
-    requirements: Requirements,
-    generator: np.random.Generator,
+    loss: ReportsVariance, proportions: Floats, requirements: Requirements, generator: Generator
 ) -> Found:
     """Search for the invariant matrix whose reports have the least variances: over vertices."""
     wanted = polytope(proportions, requirements)
