@@ -1,9 +1,8 @@
 """Invariant PRAM: matrices that leave the shares of a file's true categories as they are.
 
-[pram], section 2, with rows for columns: R is invariant for the proportions pi0 of a file when
-R' pi0 = pi0, (2.1). Reports' own shares S / n are then unbiased, (2.3). But a matrix that is made
-from the file is random, and (1.3) is not the variance of S / n: (2.4), (2.5) and the bound (2.6)
-are.
+[pram], section 2, with rows for columns: R is invariant for the proportions pi0 of a file when R'
+pi0 = pi0, (2.1). Reports' own shares S / n are then unbiased, (2.3). But a matrix that is made from
+the file is random, and (1.3) is not the variance of S / n: (2.4), (2.5) and the bound (2.6) are.
 
 The epsilon of an invariant matrix is conditional on the matrix. It says what a report tells of its
 record to somebody for whom the matrix is given, and nothing of what the matrix tells

@@ -137,7 +137,10 @@ def fit_through_channel(
 def _scored(batch: Floats, channel: Channel, model: LogLinearModel) -> tuple[Floats, Flags]:
     """Return the parameters where scoring ends, and whether it has converged."""
     records = batch.sum(axis=1)
-    theta = _first_guess(batch, channel, model)
+    rough = euclidean_projection(channel.estimate(batch))
+    even = (1 - EVENED) * rough + EVENED / model.cells
+    # Raking loosely: scoring goes on from here.
+    theta: Floats = np.asarray(np.log(model.fit(even, tolerance=1e-3)) @ model.design)
     converged = np.zeros(len(batch), dtype=bool)
     running = np.arange(len(batch))
     current = _log_likelihood(batch, theta, channel, model)
@@ -181,13 +184,6 @@ def _counts(reports: npt.ArrayLike, channel: Channel, model: LogLinearModel) -> 
     values = np.asarray(reports, dtype=float)
     channel.frequencies(values)  # the same refusals as for an estimate
     return values
-
-
-def _first_guess(batch: Floats, channel: Channel, model: LogLinearModel) -> Floats:
-    rough = euclidean_projection(channel.estimate(batch))
-    even = (1 - EVENED) * rough + EVENED / model.cells
-    # Raking loosely: scoring goes on from here.
-    return np.asarray(np.log(model.fit(even, tolerance=1e-3)) @ model.design)
 
 
 def _softmax(logits: Floats) -> Floats:

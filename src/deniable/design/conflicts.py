@@ -136,9 +136,7 @@ def _words(alike: Sequence[Group], names: Sequence[str]) -> str:
 def _joined(words: Sequence[str], last: str) -> str:
     if len(words) > SHOWN:
         words = [*words[: SHOWN - 1], f"{len(words) - SHOWN + 1} more"]
-    if len(words) == 1:
-        return words[0]
-    return f"{', '.join(words[:-1])} {last} {words[-1]}"
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 def _distinct(conflict: Sequence[Group], requirements: Requirements) -> list[Group]:

@@ -126,8 +126,7 @@ def _bind(wanted: Polytope, P: Floats) -> bool:
 
 def _ranked(loss: Loss, seen: Sequence[Floats], forms: Sequence[Floats]) -> list[Floats]:
     """Return the best matrices and the best closed form, best first."""
-    best = sorted(seen, key=loss.value)[:CANDIDATES]
-    return best + sorted(forms, key=loss.value)[:1]
+    return sorted(seen, key=loss.value)[:CANDIDATES] + sorted(forms, key=loss.value)[:1]
 
 
 def _bound(loss: InverseVariance, relaxation: Relaxation | None, bounded: bool) -> float | None:

@@ -148,8 +148,12 @@ def _factorisations(number: int, least: int = 2) -> Iterator[tuple[int, ...]]:
 @lru_cache(maxsize=4)
 def incidences(size: int) -> tuple[Flags, ...]:
     """Return incidence matrices of up to two designs side by side, and singles for the rest."""
-    designs = 2 if size <= LARGEST_IN_THREE_PARTS else 1
-    return tuple(_side_by_side(size, parts) for parts in _parts(size, designs, ()))
+    found = []
+    for parts in _parts(size, 2 if size <= LARGEST_IN_THREE_PARTS else 1, ()):
+        designs = [developed(points)[block] for points, block in parts]
+        singles = np.eye(size - sum(points for points, _ in parts), dtype=bool)
+        found.append(scipy.linalg.block_diag(*designs, singles))
+    return tuple(found)
 
 
 def _parts(left: int, designs: int, before: tuple[Part, ...]) -> Iterator[tuple[Part, ...]]:
@@ -160,16 +164,6 @@ def _parts(left: int, designs: int, before: tuple[Part, ...]) -> Iterator[tuple[
         for block in list(developed(points))[1:]:
             if (points, block) <= largest:
                 yield from _parts(left - points, designs - 1, (*before, (points, block)))
-
-
-def _side_by_side(size: int, parts: tuple[Part, ...]) -> Flags:
-    whole = np.eye(size, dtype=bool)
-    start = 0
-    for points, block in parts:
-        end = start + points
-        whole[start:end, start:end] = developed(points)[block]
-        start = end
-    return whole
 
 
 def vertex_channels(proportions: Floats, ratio: float, count: int) -> list[Floats]:

@@ -174,8 +174,7 @@ def channel_of_parity(size: int, parity: Number) -> KeepOrReplace:
         raise DeniableError(f"a channel over {size} categories; give at least 1")
     if eta < 1:
         raise DeniableError(f"a parity is at least 1, not {parity}")
-    weight = _rounded_down((eta - 1) / (eta + size - 1))
-    return KeepOrReplace.uniform(size, weight)
+    return KeepOrReplace.uniform(size, _rounded_down((eta - 1) / (eta + size - 1)))
 
 
 # -- beta-factor privacy (Definition 3.4, Theorem 3.2) ---------------------------------------------

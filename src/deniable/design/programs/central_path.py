@@ -81,10 +81,8 @@ class CentralPath:
         self._features = information(self._staircases[codes], program.loss.proportions)
         self._used = self._requirements(codes, reports)
         cells = self._cells_of(self._features @ amounts)
-        size = amounts.size + slacks.size
-        self.weight = (
-            FIRST_WEIGHT * float(cells.max() if program.loss.worst else cells.sum()) / size
-        )
+        loss = float(cells.max() if program.loss.worst else cells.sum())
+        self.weight = FIRST_WEIGHT * loss / (amounts.size + slacks.size)
         self.amounts = Pairs.central(amounts, self.weight)
         self.slacks = Pairs.central(slacks, self.weight)
         self._ceiling = 0.0
