@@ -5,26 +5,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-"""Real numbers: proportions, probabilities, estimates, measurements."""
+Floats = npt.NDArray[np.float64]  # proportions, probabilities, estimates, measurements
+Counts = npt.NDArray[np.int64]  # how many records are in each category or cell
+Codes = npt.NDArray[np.integer]  # of categories, classes or clusters, one a record; any width
+Flags = npt.NDArray[np.bool_]  # which of several hold
+Positions = npt.NDArray[np.intp]  # indices into another array
+Sparse = Any  # a sparse matrix of SciPy, which brings no types: mostly `scipy.sparse.csr_array`
 
-Counts = npt.NDArray[np.int64]
-"""Whole numbers: how many records are in each category or cell."""
-
-Codes = npt.NDArray[np.integer]
-"""Positions of categories, classes or clusters, from 0, one a record; any width."""
-
-Flags = npt.NDArray[np.bool_]
-"""Which of several hold."""
-
-Positions = npt.NDArray[np.intp]
-"""Indices into another array."""
-
-Sparse = Any
-"""A sparse matrix of SciPy, which brings no types: ``scipy.sparse.csr_array``, mostly."""
-
-ROUNDING = 1e-9
-"""By which share of a threshold floats that come from arithmetic may miss it."""
+ROUNDING = 1e-9  # by which share of a threshold floats that come from arithmetic may miss it
 
 
 def at_least(values: npt.ArrayLike, threshold: npt.ArrayLike) -> Flags:

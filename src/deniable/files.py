@@ -83,6 +83,11 @@ def write_text(path: Path | str, text: str) -> None:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
+def json_line(value: Any) -> str:
+    """Return `value` as JSON on one line, without white space."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
 def write_json(path: Path | str, value: Any) -> None:
     """Write `value` as JSON that a person can read and `diff` can compare."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

@@ -108,9 +108,6 @@ def multinomial(generator: np.random.Generator, totals: Counts, probabilities: F
     return counts
 
 
-# -- exact draws -----------------------------------------------------------------------------------
-
-
 def events(source: RandomSource, probability: float | Fraction, size: int) -> Flags:
     """Return `size` independent events of one probability in [0, 1], exactly.
 
@@ -178,9 +175,6 @@ def whole_weights(values: Sequence[float | Fraction]) -> list[int]:
     ratios = [value.as_integer_ratio() for value in values]
     common = math.lcm(*(denominator for _, denominator in ratios))
     return [numerator * (common // denominator) for numerator, denominator in ratios]
-
-
-# -- Laplace noise ---------------------------------------------------------------------------------
 
 
 class Noise(Protocol):

@@ -13,10 +13,8 @@ from pydantic_core import ErrorDetails
 
 from deniable.errors import DataError
 
-LONGEST = 60
-"""Characters of a value that a message shows."""
-LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's, ten times as fast, where PyYAML was built with it."""
+LONGEST = 60  # characters of a value that a message shows
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is ten times as fast
 
 
 def repeated_keys(text: str) -> Iterator[str]:
@@ -94,8 +92,6 @@ class Strict(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-
-# -- faults of pydantic ---------------------------------------------------------------------------
 
 _OF_A_TYPE = {
     "int_type": "a whole number",

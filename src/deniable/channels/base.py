@@ -102,8 +102,6 @@ class Channel(ABC):
     def _fill_matrix(self) -> Floats:
         """Return the matrix, whatever its size."""
 
-    # -- form -------------------------------------------------------------------------------------
-
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of categories of each attribute, (size,) unless they are randomized apart."""
@@ -125,8 +123,6 @@ class Channel(ABC):
         For matrices that report a category iff some record has it, as invariant ones do.
         """
         return self, np.ones(self.size, dtype=bool)
-
-    # -- privacy ----------------------------------------------------------------------------------
 
     @property
     def parity(self) -> float:
@@ -164,8 +160,6 @@ class Channel(ABC):
         total = joint.sum(axis=1, keepdims=True)
         unknown = np.full_like(joint, np.nan)
         return np.asarray(np.divide(joint, total, out=unknown, where=total > 0))
-
-    # -- the matrix itself ------------------------------------------------------------------------
 
     def matrix(self) -> Floats:
         """Return P as a dense array; refuse more than 4,096 rows by a `ChannelError`."""
@@ -309,8 +303,6 @@ class Channel(ABC):
                 "give at least 2, or the target 'file'"
             )
         return frequencies, records
-
-    # -- refusals ---------------------------------------------------------------------------------
 
     def refuse_singular(self) -> None:
         """Raise `SingularChannelError` if nothing can be estimated through the channel."""

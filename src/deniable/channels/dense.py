@@ -72,7 +72,6 @@ class DenseChannel(Channel):
 
     @property
     def size(self) -> int:
-        """Number of categories."""
         return int(self.entries.shape[0])
 
     @cached_property
@@ -120,29 +119,21 @@ class DenseChannel(Channel):
         return reports
 
     def reported(self, proportions: npt.ArrayLike) -> Floats:
-        """Return the distribution of reports, P' x."""
-        x = self._fitting(proportions, "proportions")
-        return np.asarray(x @ self.entries)
+        return np.asarray(self._fitting(proportions, "proportions") @ self.entries)
 
     def expected(self, values: npt.ArrayLike) -> Floats:
-        """Return the expectation of x(report) for each true category, P x."""
-        x = self._fitting(values, "values")
-        return np.asarray(x @ self.entries.T)
+        return np.asarray(self._fitting(values, "values") @ self.entries.T)
 
     def solve_transposed(self, reported: Floats) -> Floats:
-        """Return the x with P' x = reported."""
         return np.asarray(reported @ self._inverse)
 
     def solve(self, weights: Floats) -> Floats:
-        """Return the g with P g = weights."""
         return np.asarray(weights @ self._inverse.T)
 
     def second_moments(self, reported: Floats) -> Floats:
-        """Return for each category u the sum over v of reported[v] * inverse(P)[v, u] ** 2."""
         return np.asarray(reported @ self._inverse**2)
 
     def exact_column(self, report: int) -> list[Fraction]:
-        """Return Pr(report | true category) for each true category, as it is drawn."""
         entries = self.entries[:, report].tolist()
         return [Fraction(p) / total for p, total in zip(entries, self._row_sums, strict=True)]
 
@@ -152,11 +143,9 @@ class DenseChannel(Channel):
 
     @property
     def exact_parity(self) -> Fraction | None:
-        """The parity as a fraction, None if infinite."""
         return largest_column_ratio(self.entries)
 
     def parity_of_attribute(self, shape: tuple[int, ...], position: int) -> Fraction | None:
-        """Return the largest parity of rows that differ in one attribute."""
         cells = np.moveaxis(np.arange(self.size).reshape(shape), position, -1)
         worst = Fraction(1)
         for rows in cells.reshape(-1, shape[position]):

@@ -20,6 +20,7 @@ _SLACK = Decimal("1e-60")
 _CLOSE_TO_ONE = Fraction(1, 10**20)
 
 Number = float | Fraction
+Prior = Sequence[Number] | npt.ArrayLike  # a probability for each category, as it is written
 
 
 def as_written(value: Number | str) -> Fraction:
@@ -46,7 +47,7 @@ def thresholds(rho_1: Number, rho_2: Number) -> tuple[Fraction, Fraction]:
     return low, high
 
 
-def exact_distribution(size: int, prior: Sequence[Number] | npt.ArrayLike) -> tuple[Fraction, ...]:
+def exact_distribution(size: int, prior: Prior) -> tuple[Fraction, ...]:
     """Return a prior over so many categories as fractions of sum 1, in the proportions given."""
     values = [as_written(value) for value in np.asarray(prior, dtype=object).ravel()]
     total = sum(values, Fraction())
@@ -60,19 +61,11 @@ def exact_distribution(size: int, prior: Sequence[Number] | npt.ArrayLike) -> tu
     return tuple(value / total for value in values)
 
 
-# -- ratios ----------------------------------------------------------------------------------------
-
-
 def exact_ratio(larger: float | Fraction, smaller: float | Fraction) -> Fraction | None:
-    """Return larger / smaller as a fraction; 0/0 is 1 and a/0 is None (infinite).
-
-    These conventions are those of [pram], Definition 3.3.
-    """
+    """Return larger / smaller; 0/0 is 1 and a/0 is None (infinite) ([pram], Definition 3.3)."""
     if larger == smaller:
         return Fraction(1)
-    if smaller == 0:
-        return None
-    return Fraction(larger) / Fraction(smaller)
+    return Fraction(larger) / Fraction(smaller) if smaller else None
 
 
 def product_of_ratios(ratios: Iterable[Fraction | None]) -> Fraction | None:

@@ -70,9 +70,8 @@ def channel_from_json(value: Mapping[str, Any]) -> Channel:
             case "product":
                 return ProductChannel(tuple(map(channel_from_json, value["factors"])))
             case kind:
-                raise ChannelError(
-                    f"unknown kind of channel {kind!r}; there are keep-or-replace, dense, product"
-                )
+                allowed = "keep-or-replace, dense, product"
+                raise ChannelError(f"unknown kind of channel {kind!r}; there are {allowed}")
     except KeyError as error:
         raise ChannelError(f"a channel's description lacks {error}; write it again") from None
     except DeniableError:
@@ -181,9 +180,6 @@ def read_counts(path: Path | str, categories: Sequence[str]) -> Counts:
     if not any(values):
         raise DataError(f"{file}: the column 'count' is all 0; give the counts of the reports")
     return np.array(values, dtype=np.int64)
-
-
-# -- rows ------------------------------------------------------------------------------------------
 
 
 def _rows(file: Path) -> list[_Row]:
@@ -307,9 +303,6 @@ def _column(
     at, value_at = header.cells.index("category"), header.cells.index(name)
     in_order = _in_order(header, rows, at, categories, "the channel's matrix")
     return [parse(row, name, row.cells[value_at]) for row in in_order]
-
-
-# -- cells -----------------------------------------------------------------------------------------
 
 
 def _number(row: _Row, column: str, text: str) -> float:

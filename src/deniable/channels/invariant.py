@@ -1,9 +1,8 @@
 """Invariant PRAM: matrices that leave the shares of a file's true categories as they are.
 
-[pram], section 2, with rows for columns: R is invariant for the proportions pi0 of a file when
-R' pi0 = pi0, (2.1). Reports' own shares S / n are then unbiased, (2.3). But a matrix that is made
-from the file is random, and (1.3) is not the variance of S / n: (2.4), (2.5) and the bound (2.6)
-are.
+[pram], section 2, with rows for columns: R is invariant for the proportions pi0 of a file when R'
+pi0 = pi0, (2.1). Reports' own shares S / n are then unbiased, (2.3). But a matrix that is made from
+the file is random, and (1.3) is not the variance of S / n: (2.4), (2.5) and the bound (2.6) are.
 
 The epsilon of an invariant matrix is conditional on the matrix. It says what a report tells of its
 record to somebody for whom the matrix is given, and nothing of what the matrix tells
@@ -25,9 +24,6 @@ from deniable.errors import ChannelError
 INVARIANCE_TOLERANCE = 1e-9
 LARGEST_EPSILON = 30.0  # exp(30) is 10^13: beyond, nothing would ever be replaced
 LARGEST_FIRST_EPSILON = 700.0  # of the first of two steps; beyond, exp(-epsilon) is no float
-
-
-# -- matrices -------------------------------------------------------------------------------------
 
 
 def two_step(channel: Channel, proportions: npt.ArrayLike) -> DenseChannel:
@@ -169,9 +165,6 @@ def lazy_resampling_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> 
     return channel
 
 
-# -- invariance, and what it discloses ------------------------------------------------------------
-
-
 def invariance_gap(channel: Channel, proportions: npt.ArrayLike) -> float:
     """Return the largest change of a share that the matrix makes, max |P' pi - pi|."""
     shares = distribution(proportions)
@@ -250,9 +243,6 @@ def covariance_bound(proportions: npt.ArrayLike, records: int) -> Floats:
     definite. `resampling` attains it.
     """
     return sampling_covariance(proportions, records) * (2 - 1 / records)
-
-
-# -- refusals -------------------------------------------------------------------------------------
 
 
 def whole_counts(counts: npt.ArrayLike) -> Counts:

@@ -93,15 +93,12 @@ class KeepOrReplace(Channel):
 
     @property
     def size(self) -> int:
-        """Number of categories."""
         return self.replacement.size
 
     @property
     def singular(self) -> bool:
         """Whether a is zero up to rounding: reports then say nothing of the truth."""
         return abs(self.diagonal_weight) < SINGULAR_WEIGHT
-
-    # -- draws ------------------------------------------------------------------------------------
 
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
         """Report each record's category; see `Channel.randomize`.
@@ -138,17 +135,16 @@ class KeepOrReplace(Channel):
             open_records = open_records[~accepted]
 
     def _replacements(self, number: int, source: RandomSource) -> Codes:
-        if self._uniform:
+        categories = self._replacement_categories
+        if categories is None:
             return source.integers(0, self.size, number)
-        return self._replacement_categories.draw(source, number)
+        return categories.draw(source, number)
 
     @cached_property
-    def _replacement_categories(self) -> Categories:
-        return Categories.of(self.replacement.tolist())
-
-    @cached_property
-    def _uniform(self) -> bool:
-        return bool(np.all(self.replacement == self.replacement[0]))
+    def _replacement_categories(self) -> Categories | None:
+        """What replaces; None if all categories do alike."""
+        alike = np.all(self.replacement == self.replacement[0])
+        return None if alike else Categories.of(self.replacement.tolist())
 
     def exact_entries(self, category: int) -> tuple[Fraction, Fraction]:
         """Return a + b_v and b_v of the matrix that is drawn."""
@@ -180,9 +176,7 @@ class KeepOrReplace(Channel):
             return self._randomize_counts_by_row(true, generator)
         kept = generator.binomial(true, a)
         replaced = true.sum(axis=-1) - kept.sum(axis=-1)
-        if not np.any(replaced):
-            return np.asarray(kept)
-        return np.asarray(kept + multinomial(generator, replaced, b))
+        return np.asarray(kept + multinomial(generator, replaced, b) if np.any(replaced) else kept)
 
     def _randomize_counts_by_row(self, true: Counts, generator: np.random.Generator) -> Counts:
         reports = np.zeros_like(true)
@@ -191,8 +185,6 @@ class KeepOrReplace(Channel):
             row[category] = max(row[category] + self.diagonal_weight, 0.0)
             reports += multinomial(generator, true[..., category], row)
         return reports
-
-    # -- linear maps ------------------------------------------------------------------------------
 
     def reported(self, proportions: npt.ArrayLike) -> Floats:
         """Return the distribution of reports, a x + b sum(x)."""
@@ -205,29 +197,24 @@ class KeepOrReplace(Channel):
         return np.asarray(self.diagonal_weight * x + (x @ self._b)[..., None])
 
     def solve_transposed(self, reported: Floats) -> Floats:
-        """Return the x with P' x = reported."""
         b, total = self._b, reported.sum(axis=-1, keepdims=True)
         return np.asarray((reported - b * total) / self.diagonal_weight)
 
     def solve(self, weights: Floats) -> Floats:
-        """Return the g with P g = weights."""
         centred = weights - (weights @ self._b)[..., None]
         return np.asarray(centred / self.diagonal_weight)
 
     def second_moments(self, reported: Floats) -> Floats:
-        """Return for each category u the sum over v of reported[v] * inverse(P)[v, u] ** 2."""
         # In a product this runs along one axis, where `reported` does not sum to 1.
         b, total = self._b, reported.sum(axis=-1, keepdims=True)
         return np.asarray((reported * (1 - 2 * b) + total * b**2) / self.diagonal_weight**2)
 
     def third_moments(self, reported: Floats) -> Floats:
-        """Return for each category u the sum over v of reported[v] * inverse(P)[v, u] ** 3."""
         b, total = self._b, reported.sum(axis=-1, keepdims=True)
         cubes = reported * (1 - b) ** 3 - (total - reported) * b**3
         return np.asarray(cubes / self.diagonal_weight**3)
 
     def own_moments(self, power: int) -> Floats:
-        """Return for each category u the sum over v of P[u, v] * inverse(P)[v, u] ** power."""
         a, b = self.diagonal_weight, self._b
         moments = (a + b) * (1 - b) ** power + (1 - a - b) * (-b) ** power
         return np.asarray(moments / a**power)
@@ -238,7 +225,6 @@ class KeepOrReplace(Channel):
         return self.diagonal_weight, self.replacement
 
     def exact_column(self, report: int) -> list[Fraction]:
-        """Return Pr(report | true category) for each true category, as it is drawn."""
         diagonal, elsewhere = self.exact_entries(report)
         return [diagonal if u == report else elsewhere for u in range(self.size)]
 

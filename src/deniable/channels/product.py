@@ -47,7 +47,6 @@ class ProductChannel(Channel):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of categories of each attribute."""
         return tuple(factor.size for factor in self.factors)
 
     @property
@@ -57,7 +56,6 @@ class ProductChannel(Channel):
 
     @property
     def size(self) -> int:
-        """Number of cells."""
         return math.prod(self.shape)
 
     @property
@@ -105,34 +103,27 @@ class ProductChannel(Channel):
         )
 
     def reported(self, proportions: npt.ArrayLike) -> Floats:
-        """Return the distribution of reports."""
         x = self._fitting(proportions, "proportions")
         return self._along_axes(lambda factor, values: factor.reported(values), x)
 
     def expected(self, values: npt.ArrayLike) -> Floats:
-        """Return the expectation of x(report) for each true cell."""
         x = self._fitting(values, "values")
         return self._along_axes(lambda factor, part: factor.expected(part), x)
 
     def solve_transposed(self, reported: Floats) -> Floats:
-        """Return the x with P' x = reported."""
         return self._along_axes(lambda factor, values: factor.solve_transposed(values), reported)
 
     def solve(self, weights: Floats) -> Floats:
-        """Return the g with P g = weights."""
         return self._along_axes(lambda factor, values: factor.solve(values), weights)
 
     def second_moments(self, reported: Floats) -> Floats:
-        """Return for each cell u the sum over v of reported[v] * inverse(P)[v, u] ** 2."""
         # Powers of a product's entries are products of powers.
         return self._along_axes(lambda factor, values: factor.second_moments(values), reported)
 
     def third_moments(self, reported: Floats) -> Floats:
-        """Return for each cell u the sum over v of reported[v] * inverse(P)[v, u] ** 3."""
         return self._along_axes(lambda factor, values: factor.third_moments(values), reported)
 
     def own_moments(self, power: int) -> Floats:
-        """Return for each cell u the sum over v of P[u, v] * inverse(P)[v, u] ** power."""
         return reduce(_kron, (factor.own_moments(power) for factor in self.factors))
 
     def _along_axes(
@@ -148,7 +139,6 @@ class ProductChannel(Channel):
         return np.ascontiguousarray(table).reshape(values.shape)
 
     def exact_column(self, report: int) -> list[Fraction]:
-        """Return Pr(report | true cell) for each true cell, as it is drawn."""
         joint = [Fraction(1)]
         for factor, part in zip(self.factors, np.unravel_index(report, self.shape), strict=True):
             own = factor.exact_column(int(part))

@@ -39,8 +39,7 @@ from deniable.errors import DeniableError, refuse_unknown
 Names = tuple[str, ...]
 Norm = Literal["l2", "l1"]
 
-AGREEMENT = 1e-9
-"""Largest difference of shared margins that counts as agreement."""
+AGREEMENT = 1e-9  # largest difference of shared margins that counts as agreement
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +86,6 @@ def margin_of(table: NoisyTable, attributes: Sequence[str]) -> Floats:
     left = [axis for axis in range(len(table.attributes)) if axis in kept]
     margin = table.proportions.sum(axis=others)
     return np.asarray(np.transpose(margin, [left.index(axis) for axis in kept]))
-
-
-# -- effects --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,9 +220,6 @@ def _sizes(tables: Sequence[NoisyTable]) -> dict[str, int]:
                     f"in that over {' x '.join(table.attributes)}; give all of them the same"
                 )
     return sizes
-
-
-# -- consistent tables ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -132,7 +132,10 @@ def channel_test(
     statistic = score_statistic(counts, fit)
     records = counts.sum(axis=-1)
     expected = (records[..., None] * fit.reported).min(axis=-1)
-    effective = _effective_records(records, channel, model)
+    # Of even margins: a measure of the channel alone, so that the rule does not pick tables by
+    # what they happened to report.
+    even = np.full(model.cells, 1 / model.cells)
+    effective = np.asarray(records * fit_of(even, 1.0, channel, model).effective_records(model))
     distance = fit.distance_from_zero(model)
     valid = fit.converged & at_least(expected, LEAST_EXPECTED)
     valid &= at_least(effective, LEAST_RECORDS) & at_least(distance, LEAST_DISTANCE)
@@ -220,10 +223,3 @@ def portions(number: int, tables: int) -> Iterator[slice]:
     step = max(TABLES_AT_ONCE // tables, 1)
     for start in range(0, number, step):
         yield slice(start, min(start + step, number))
-
-
-def _effective_records(records: Floats, channel: Channel, model: LogLinearModel) -> Floats:
-    # Of even margins: a measure of the channel alone, so that the rule does not pick tables by
-    # what they happened to report.
-    even = np.full(model.cells, 1 / model.cells)
-    return np.asarray(records * fit_of(even, 1.0, channel, model).effective_records(model))

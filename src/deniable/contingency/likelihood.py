@@ -17,14 +17,12 @@ from deniable.contingency.log_linear import LogLinearModel
 from deniable.errors import DeniableError, SingularChannelError
 from deniable.estimation import euclidean_projection
 
-TOLERANCE = 1e-8
-"""Nats that a further step promises at most, when the fit is taken to have converged."""
+TOLERANCE = 1e-8  # nats that a further step promises at most where a fit has converged
 MOST_STEPS = 60
 MOST_HALVINGS = 12
 EVENED = 0.05
 """Share of the first guess that is spread evenly, so that no logarithm starts at minus infinity."""
-LONGEST_STEP = 2.0
-"""Largest change of a logarithm of a cell in a step."""
+LONGEST_STEP = 2.0  # largest change of a logarithm of a cell in a step
 RIDGE = 1e-10
 
 
@@ -112,25 +110,17 @@ def _fit_at(
 
 
 def fit_through_channel(
-    reports: npt.ArrayLike,
-    channel: Channel,
-    model: LogLinearModel,
-    *,
-    tolerance: float = TOLERANCE,
-    steps: int = MOST_STEPS,
+    reports: npt.ArrayLike, channel: Channel, model: LogLinearModel
 ) -> ModelFit:
     """Return the tables of a model that make the counts of reports most likely.
 
-    Fisher's scoring with halved steps, over all tables at once.
+    Fisher's scoring with halved steps, over all tables at once; those that are not done after
+    `MOST_STEPS` are marked as not converged.
 
     Parameters
     ----------
     reports : non-negative counts, shape (..., cells)
     channel : Channel over the joint cells
-    tolerance : float, > 0
-        A table is done when the next step promises so few nats.
-    steps : int
-        Tables that are not done by then are marked as not converged.
 
     Raises
     ------
@@ -139,21 +129,22 @@ def fit_through_channel(
     """
     counts = _counts(reports, channel, model)
     batch, shape = counts.reshape(-1, model.cells), counts.shape[:-1]
-    theta, converged = _scored(batch, channel, model, tolerance, steps)
+    theta, converged = _scored(batch, channel, model)
     pi = _softmax(theta @ model.design.T).reshape(counts.shape)
     return _fit_at(pi, batch.sum(axis=1), channel, model, converged.reshape(shape))
 
 
-def _scored(
-    batch: Floats, channel: Channel, model: LogLinearModel, tolerance: float, steps: int
-) -> tuple[Floats, Flags]:
+def _scored(batch: Floats, channel: Channel, model: LogLinearModel) -> tuple[Floats, Flags]:
     """Return the parameters where scoring ends, and whether it has converged."""
     records = batch.sum(axis=1)
-    theta = _first_guess(batch, channel, model)
+    rough = euclidean_projection(channel.estimate(batch))
+    even = (1 - EVENED) * rough + EVENED / model.cells
+    # Raking loosely: scoring goes on from here.
+    theta: Floats = np.asarray(np.log(model.fit(even, tolerance=1e-3)) @ model.design)
     converged = np.zeros(len(batch), dtype=bool)
     running = np.arange(len(batch))
     current = _log_likelihood(batch, theta, channel, model)
-    for _ in range(steps):
+    for _ in range(MOST_STEPS):
         n, at = batch[running], theta[running]
         pi = _softmax(at @ model.design.T)
         reported = channel.reported(pi)
@@ -162,7 +153,7 @@ def _scored(
         information = _ridged(_information(slopes, reported, records[running], channel))
         step = np.linalg.solve(information, score[:, :, None])[:, :, 0]
         promised = np.einsum("bp,bp->b", score, step) / 2
-        done = promised < tolerance
+        done = promised < TOLERANCE
         converged[running[done]] = True
         theta[running[done]] += step[done]  # the last one costs nothing and doubles the digits
         running, step, at = running[~done], step[~done], at[~done]
@@ -193,13 +184,6 @@ def _counts(reports: npt.ArrayLike, channel: Channel, model: LogLinearModel) -> 
     values = np.asarray(reports, dtype=float)
     channel.frequencies(values)  # the same refusals as for an estimate
     return values
-
-
-def _first_guess(batch: Floats, channel: Channel, model: LogLinearModel) -> Floats:
-    rough = euclidean_projection(channel.estimate(batch))
-    even = (1 - EVENED) * rough + EVENED / model.cells
-    # Raking loosely: scoring goes on from here.
-    return np.asarray(np.log(model.fit(even, tolerance=1e-3)) @ model.design)
 
 
 def _softmax(logits: Floats) -> Floats:

@@ -15,6 +15,7 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
@@ -181,21 +182,15 @@ class LogLinearModel:
         return values.reshape(-1, *self.shape)
 
 
-def contrasts(size: int) -> Floats:
-    """Return orthonormal columns that are orthogonal to a constant, Helmert's: size - 1 of them."""
-    columns = np.zeros((size, size - 1))
-    for column in range(size - 1):
-        columns[: column + 1, column] = 1.0
-        columns[column + 1, column] = -(column + 1)
-    return np.asarray(columns / np.linalg.norm(columns, axis=0, keepdims=True))
-
-
 def effect_columns(shape: Sequence[int], axes: Sequence[int], spread: Sequence[float]) -> Floats:
-    """Return contrasts of some attributes, spread over the others by a weight for each of these."""
+    """Return contrasts of some attributes, spread over the others by a weight for each of these.
+
+    Contrasts are Helmert's: orthonormal, and orthogonal to a constant.
+    """
     column: Floats = np.ones((1, 1))
     for axis, (size, weight) in enumerate(zip(shape, spread, strict=True)):
-        factor = contrasts(size) if axis in axes else np.full((size, 1), weight)
-        column = np.asarray(np.kron(column, factor), dtype=float)
+        factor = scipy.linalg.helmert(size).T if axis in axes else np.full((size, 1), weight)
+        column = np.asarray(np.kron(column, np.ascontiguousarray(factor)), dtype=float)
     return column
 
 

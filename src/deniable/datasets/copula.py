@@ -1,6 +1,5 @@
 """Gaussian copulas over numeric attributes and a class: margins by quantiles, and their files."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +9,7 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.errors import DataError
-from deniable.files import read_fitted, write_text
+from deniable.files import json_line, read_fitted, write_text
 
 MOST_QUANTILES = 101  # of a margin: more would come near to the records themselves
 SUM_TOLERANCE = 1e-6
@@ -159,12 +158,12 @@ def to_json(copula: Copula) -> dict[str, Any]:
 
 def from_json(value: Any) -> Copula:
     """Rebuild a copula from `to_json`; `read` words what is wrong with other values."""
-    probabilities = tuple(float(probability) for probability in value["probabilities"])
+    probabilities = tuple(map(float, value["probabilities"]))
     margins = tuple(
         Margin(
             str(each["name"]),
             probabilities,
-            tuple(float(quantile) for quantile in each["quantiles"]),
+            tuple(map(float, each["quantiles"])),
             None if each["decimals"] is None else int(each["decimals"]),
         )
         for each in value["margins"]
@@ -178,28 +177,19 @@ def from_json(value: Any) -> Copula:
                 f"{row + 1}, up to the diagonal"
             )
         correlations[row, : row + 1] = correlations[: row + 1, row] = np.array(entries, float)
-    return Copula(
-        margins,
-        str(about["name"]),
-        tuple(str(name) for name in about["classes"]),
-        tuple(float(share) for share in about["shares"]),
-        correlations,
-        dict(value["provenance"]),
-    )
+    name, classes = str(about["name"]), tuple(map(str, about["classes"]))
+    shares, provenance = tuple(map(float, about["shares"])), dict(value["provenance"])
+    return Copula(margins, name, classes, shares, correlations, provenance)
 
 
 def write(path: Path | str, copula: Copula) -> None:
     """Write a copula as JSON, a line for each margin and row: short, and readable in a diff."""
-
-    def line(part: Any) -> str:
-        return json.dumps(part, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
     entries = []
     for key, part in to_json(copula).items():
         if isinstance(part, list) and not isinstance(part[0], float):
-            entries.append(f"{line(key)}:[\n" + ",\n".join(map(line, part)) + "\n]")
+            entries.append(f"{json_line(key)}:[\n" + ",\n".join(map(json_line, part)) + "\n]")
         else:
-            entries.append(f"{line(key)}:{line(part)}")
+            entries.append(f"{json_line(key)}:{json_line(part)}")
     write_text(path, "{\n" + ",\n".join(entries) + "\n}\n")
 
 

@@ -29,12 +29,9 @@ REMEDY = f"{BY_HAND}, or set data.source: surrogate"
 class Limits:
     """How long a download may take."""
 
-    connect_seconds: float = 10
-    """For connecting to an address of the host."""
-    silence_seconds: float = 30
-    """Without a byte from the server; the answer may take that and the time for connecting."""
-    total_seconds: float = 300
-    """For the whole try, so that a server that drips cannot stall a run."""
+    connect_seconds: float = 10  # for connecting to an address of the host
+    silence_seconds: float = 30  # without a byte; an answer may take that and the time to connect
+    total_seconds: float = 300  # for the whole try, so that a server that drips cannot stall a run
 
 
 DEFAULT_LIMITS = Limits()

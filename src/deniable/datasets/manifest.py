@@ -211,7 +211,6 @@ class Dataset(PublishedFile):
 
     @property
     def columns(self) -> Mapping[str, _Column]:
-        """The attributes, by the key in the manifest."""
         return {f"attributes[{i}]": each for i, each in enumerate(self.attributes)}
 
     @property
@@ -247,7 +246,6 @@ class NumericDataset(PublishedFile):
 
     @property
     def columns(self) -> Mapping[str, _Column]:
-        """The numeric attributes and the class, by the key in the manifest."""
         numbers = {f"numeric_attributes[{i}]": x for i, x in enumerate(self.numeric_attributes)}
         return numbers | ({"class": self.class_attribute} if self.class_attribute else {})
 

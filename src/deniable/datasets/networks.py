@@ -19,14 +19,9 @@ import numpy as np
 
 from deniable.arrays import Codes, Floats
 from deniable.errors import DataError, DeniableError, refuse_unknown
-from deniable.files import read_fitted, write_text
-from deniable.records import (
-    Domain,
-    Microdata,
-    attributes_to_json,
-    domain_from_json,
-    refuse_foreign_codes,
-)
+from deniable.files import json_line, read_fitted, write_text
+from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
+from deniable.records.domain import refuse_foreign_codes
 from deniable.sampling import generator_for
 
 Configuration = tuple[int, ...]
@@ -38,8 +33,7 @@ ABOUT = (
     "the longest row that agrees with its parents."
 )
 NETWORKS = ("survey", "alarm", "child")
-SEED = 2024
-"""Root of the streams of all drawn files; each adds its own name."""
+SEED = 2024  # root of the streams of all drawn files; each adds its own name
 
 
 @dataclass(frozen=True)
@@ -180,16 +174,14 @@ def write(path: Path | str, network: BayesianNetwork) -> None:
     """Write a network as JSON, a line for each attribute and row: short, and readable in a diff."""
 
     def lines(parts: Any) -> str:
-        return ",\n".join(
-            json.dumps(part, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-            for part in parts
-        )
+        return ",\n".join(map(json_line, parts))
 
     value = to_json(network)
-    text = f'{{\n"about":{lines([value["about"]])},\n"provenance":{lines([value["provenance"]])},\n'
+    about, provenance = json_line(value["about"]), json_line(value["provenance"])
+    text = f'{{\n"about":{about},\n"provenance":{provenance},\n'
     text += f'"attributes":[\n{lines(value["attributes"])}\n],\n"tables":[\n'
     text += ",\n".join(
-        f"{lines([{**table, 'rows': []}])[:-2]}\n{lines(table['rows'])}\n]}}"
+        f"{json_line({**table, 'rows': []})[:-2]}\n{lines(table['rows'])}\n]}}"
         for table in value["tables"]
     )
     write_text(path, f"{text}\n]\n}}\n")
@@ -267,9 +259,6 @@ def exact_margin(network: BayesianNetwork, names: Sequence[str]) -> Floats:
     return np.asarray(joint / joint.sum())
 
 
-# -- the networks of [rrba] and the files that are drawn from them ---------------------------------
-
-
 @dataclass(frozen=True)
 class DrawnFile:
     """A file of records drawn from a network, one of `NETWORKS`.
@@ -297,7 +286,7 @@ FILES: Mapping[str, DrawnFile] = {
     )
 }
 """The files of Table 2, and those with n = 8,000 for Tables 4 and 5."""
-CODES = {
+CODES = {  # the SHA-256 of the codes of each file
     "survey": "078086131d859269f62c58c451d917a42c62e0e811c757a051ab1b7d5f6b9adc",
     "alarm": "cada0539e90bffc79abc83f1e642a764657e8b0b638b9ca7ea11c9d08b09dfb8",
     "child": "2d85a3e0426a675b662ed1bb81aa17309bfdf52f0d37986e83eb2ed8671ea3e2",
@@ -306,7 +295,6 @@ CODES = {
     "alarm_8000": "931c4e2a0fb47c267ea2347c0eca70f83bae35503025ef6c3294298e6bd3c93c",
     "child_8000": "04c185817291837563854dba2c194ccde4bf7c69f212560b24c6b0fa944daf4e",
 }
-"""The SHA-256 of the codes of each file."""
 
 
 def from_resources(name: str, folder: Path | str) -> BayesianNetwork:

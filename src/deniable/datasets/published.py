@@ -7,23 +7,14 @@ from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
+from numpy.random import Generator
 
 from deniable.arrays import Floats
 from deniable.datasets import copula, networks, numeric_surrogates, surrogates
 from deniable.datasets.manifest import AnyDataset, ClassAttribute, Dataset, NumericDataset
 from deniable.errors import DataError
-from deniable.records import (
-    Attribute,
-    ClassCodes,
-    Microdata,
-    NumericMicrodata,
-    encode,
-    leading_numbers,
-    no_number,
-    read_csv,
-    shortened,
-    text_columns,
-)
+from deniable.records import Attribute, ClassCodes, Microdata, NumericMicrodata, encode, read_csv
+from deniable.records.arrow import leading_numbers, no_number, shortened, text_columns
 
 
 @overload
@@ -61,7 +52,7 @@ def read_published(dataset: AnyDataset, path: Path | str) -> Microdata | Numeric
 
 
 def draw_surrogate(
-    dataset: AnyDataset, model: Path | str, generator: np.random.Generator
+    dataset: AnyDataset, model: Path | str, generator: Generator
 ) -> Microdata | NumericMicrodata:
     """Draw as many records as the published file has from its surrogate.
 
@@ -91,12 +82,7 @@ def read_copula(dataset: NumericDataset, model: Path | str) -> copula.Copula:
 
 
 def fit_surrogate(
-    dataset: AnyDataset,
-    origin: Path | str,
-    model: Path | str,
-    *,
-    sha256: str,
-    generator: np.random.Generator,
+    dataset: AnyDataset, origin: Path | str, model: Path | str, *, sha256: str, generator: Generator
 ) -> Any:
     """Fit the surrogate of a data set to its published file, and write it to `model`.
 

@@ -10,16 +10,8 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from deniable.arrays import Floats, Sparse
-from deniable.design.programs import (
-    LARGEST_EPSILON,
-    Constraints,
-    Group,
-    Kind,
-    Polytope,
-    Requirements,
-    padded,
-    polytope,
-)
+from deniable.design.programs import Constraints, Group, Kind, Polytope, Requirements, padded
+from deniable.design.programs.requirements import LARGEST_EPSILON, polytope
 from deniable.errors import DeniableError
 
 DIGITS = 4  # of the values that a message proposes
@@ -114,9 +106,6 @@ def _that_matter(wanted: Polytope, rigid: Sequence[Group], others: Sequence[Grou
     return list(others)
 
 
-# -- in words -------------------------------------------------------------------------------------
-
-
 def _described(groups: Iterable[Group], names: Sequence[str]) -> list[str]:
     """Return requirements in words; floors of several categories that are the same, together."""
     found: dict[tuple[Kind, float, int], list[Group]] = {}
@@ -147,12 +136,7 @@ def _words(alike: Sequence[Group], names: Sequence[str]) -> str:
 def _joined(words: Sequence[str], last: str) -> str:
     if len(words) > SHOWN:
         words = [*words[: SHOWN - 1], f"{len(words) - SHOWN + 1} more"]
-    if len(words) == 1:
-        return words[0]
-    return f"{', '.join(words[:-1])} {last} {words[-1]}"
-
-
-# -- what would mend it ---------------------------------------------------------------------------
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 def _distinct(conflict: Sequence[Group], requirements: Requirements) -> list[Group]:
@@ -256,9 +240,6 @@ def _rounded(value: float, *, up: bool) -> str:
     direction: Callable[[float], int] = math.ceil if up else math.floor
     near = value * (1 - 2e-10 if up else 1 + 2e-10)  # as near as solvers tell values apart
     return f"{direction(near / unit) * unit:.{DIGITS}g}"
-
-
-# -- nothing to be estimated ----------------------------------------------------------------------
 
 
 def refuse_unestimable(

@@ -12,27 +12,17 @@ from deniable.arrays import Floats
 from deniable.channels import DenseChannel, Target
 from deniable.design.conflicts import InfeasibleError, refuse_conflicts, refuse_unestimable
 from deniable.design.exactness import Exact, exact_matrix
-from deniable.design.programs import (
-    Estimator,
-    InverseVariance,
-    LinearPrograms,
-    Loss,
-    LossName,
-    ReportsVariance,
-    Requirements,
-    loss_of,
-    polytope,
-)
+from deniable.design.programs import Estimator, Loss, LossName, Requirements, polytope
+from deniable.design.programs.linear import LinearPrograms
+from deniable.design.programs.losses import InverseVariance, ReportsVariance, loss_of
 from deniable.design.search import Found, least_concave, least_variance
 from deniable.design.starts import feasible_forms
 from deniable.errors import DeniableError, refuse_unknown
 
 LARGEST_LINEAR = 40
 LARGEST_SEARCHED = 24
-GLOBAL = 1e-6
-"""A loss this near its lower bound, relative, counts as the least."""
-LEAST_EPSILON = 1e-4
-"""Below, what an estimate needs is lost in the rounding of probabilities."""
+GLOBAL = 1e-6  # a loss this near its lower bound, relative, counts as the least
+LEAST_EPSILON = 1e-4  # below, what an estimate needs is lost in the rounding of probabilities
 SAME = 1e-9  # what making a matrix exact may change its loss by, relative
 NEGLIGIBLE = 1e-12
 
@@ -134,17 +124,9 @@ def design(
     exact, value = _best_exact(function, found.candidates, pi, requirements)
     bound = None if found.bound is None else min(found.bound, value)
     least = bound is not None and value - bound <= GLOBAL * abs(value) + NEGLIGIBLE
-    return Design(
-        DenseChannel(exact.P),
-        value,
-        bound,
-        "global" if least else "local",
-        exact.violations,
-        loss,
-        chosen,
-        meant,
-        _notes(exact.P, names),
-    )
+    optimality: Literal["global", "local"] = "global" if least else "local"
+    channel, notes = DenseChannel(exact.P), _notes(exact.P, names)
+    return Design(channel, value, bound, optimality, exact.violations, loss, chosen, meant, notes)
 
 
 def _searched(function: Loss, pi: Floats, requirements: Requirements, seed: int) -> Found:
@@ -206,9 +188,6 @@ def _notes(P: Floats, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-# -- refusals -------------------------------------------------------------------------------------
-
-
 def _distribution(proportions: npt.ArrayLike) -> Floats:
     pi = np.asarray(proportions, dtype=float)
     if pi.ndim != 1 or not pi.size:
@@ -257,8 +236,8 @@ def _resolved(
 def _refuse_sizes(size: int, loss: LossName) -> None:
     largest = LARGEST_LINEAR if loss in ("changed", "distance") else LARGEST_SEARCHED
     if size > largest:
+        other = f" ({LARGEST_LINEAR} for 'changed')" if largest < LARGEST_LINEAR else ""
         raise DeniableError(
             f"{size} categories are too many for a design of least {loss!r}: the limit is "
-            f"{largest}"
-            + (f" ({LARGEST_LINEAR} for 'changed')" if largest < LARGEST_LINEAR else "")
+            f"{largest}{other}"
         )

@@ -140,9 +140,6 @@ def _shortfall(row: Floats, category: int, floor: float) -> float:
     return max(float(Fraction(floor) - Fraction(float(row[category])) / total), 0.0)
 
 
-# -- solving what binds ---------------------------------------------------------------------------
-
-
 def _solved(P: Floats, wanted: Polytope, binding: float, margin: float) -> Floats | None:
     """Return the matrix with what binds solved as equations, None if that has no solution."""
     pattern = _Pattern.of(P, wanted, binding, margin)

@@ -10,29 +10,19 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from deniable.arrays import Floats
-from deniable.design.programs import (
-    Concave,
-    Descent,
-    Interior,
-    InverseVariance,
-    LinearPrograms,
-    Loss,
-    Polytope,
-    Relaxation,
-    ReportsVariance,
-    Requirements,
-    interior,
-    polytope,
-    relax,
-)
+from deniable.design.programs import InverseVariance, Loss, Polytope, Requirements, polytope
+from deniable.design.programs.branch_and_bound import Concave
+from deniable.design.programs.central_path import Relaxation, relax
+from deniable.design.programs.interior_point import Descent, Interior, interior
+from deniable.design.programs.linear import LinearPrograms
+from deniable.design.programs.losses import ReportsVariance
 from deniable.design.starts import feasible_forms, first_matrices, labelled
 
-COARSE, FINE = 1e-2, 1e-10
-"""Precisions of the descents: of all starts, and of the best."""
-ALIKE = 1e-3
-"""Starts whose entries differ by no more descend to the same matrix."""
+COARSE, FINE = 1e-2, 1e-10  # precisions of the descents: of all starts, and of the best
+ALIKE = 1e-3  # starts whose entries differ by no more descend to the same matrix
 CANDIDATES = 3
 BINDS = 1e-6
 TO_CENTRE = 0.05  # a start is mixed with this share of a matrix well inside
@@ -69,10 +59,7 @@ class Found:
 
 
 def least_variance(
-    loss: InverseVariance,
-    proportions: Floats,
-    requirements: Requirements,
-    generator: np.random.Generator,
+    loss: InverseVariance, proportions: Floats, requirements: Requirements, generator: Generator
 ) -> Found:
     """Search for the matrix whose estimate by inversion has the least trace or largest variance.
 
@@ -139,8 +126,7 @@ def _bind(wanted: Polytope, P: Floats) -> bool:
 
 def _ranked(loss: Loss, seen: Sequence[Floats], forms: Sequence[Floats]) -> list[Floats]:
     """Return the best matrices and the best closed form, best first."""
-    best = sorted(seen, key=loss.value)[:CANDIDATES]
-    return best + sorted(forms, key=loss.value)[:1]
+    return sorted(seen, key=loss.value)[:CANDIDATES] + sorted(forms, key=loss.value)[:1]
 
 
 def _bound(loss: InverseVariance, relaxation: Relaxation | None, bounded: bool) -> float | None:
@@ -154,7 +140,7 @@ def _bound(loss: InverseVariance, relaxation: Relaxation | None, bounded: bool) 
 
 
 def _corners(
-    wanted: Polytope, proportions: Floats, generator: np.random.Generator, count: int
+    wanted: Polytope, proportions: Floats, generator: Generator, count: int
 ) -> list[Floats]:
     """Return vertices: that of most retention, and some at random."""
     programs, size = LinearPrograms(wanted), proportions.size
@@ -204,10 +190,7 @@ def _slide(loss: InverseVariance, wanted: Polytope, P: Floats) -> Floats:
 
 
 def least_concave(
-    loss: ReportsVariance,
-    proportions: Floats,
-    requirements: Requirements,
-    generator: np.random.Generator,
+    loss: ReportsVariance, proportions: Floats, requirements: Requirements, generator: Generator
 ) -> Found:
     """Search for the invariant matrix whose reports have the least variances: over vertices."""
     wanted = polytope(proportions, requirements)

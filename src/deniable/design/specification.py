@@ -117,9 +117,6 @@ def _values(file: Path) -> Mapping[str, Any]:
     return values
 
 
-# -- categories and frequencies -------------------------------------------------------------------
-
-
 def _frequencies(
     file: Path, given: _SpecificationFile
 ) -> tuple[tuple[str, ...], Floats, int | None]:
@@ -180,9 +177,6 @@ def _in_order(
     if faults:
         raise _error(file, *faults)
     return [named[name] for name in names]
-
-
-# -- requirements by name -------------------------------------------------------------------------
 
 
 def _faults(given: _SpecificationFile, names: Sequence[str]) -> Iterator[str]:

@@ -24,8 +24,7 @@ from deniable.arrays import Flags, Floats, Positions
 from deniable.channels import two_step_with_epsilon
 from deniable.design.programs import Loss, Polytope, Relaxation, Requirements, inverse
 
-Part = tuple[int, int]
-"""The points of a design, and of a block of it."""
+Part = tuple[int, int]  # the points of a design, and of a block of it
 BISECTIONS = 40
 FITS = 1e-12
 FEW_REPORTS = 4  # times the categories: down to which reports are gathered by means, then by pairs
@@ -36,9 +35,6 @@ LARGEST_IN_THREE_PARTS = 24  # beyond, the matrices of three parts are thousands
 WORTHWHILE = 1.2
 """Designs are left out that tell this many times less than reports of single categories would, were
 epsilon near 0."""
-
-
-# -- closed forms ---------------------------------------------------------------------------------
 
 
 def closed_forms(proportions: Floats, requirements: Requirements) -> Iterator[Floats]:
@@ -89,9 +85,6 @@ def _mixed(polytope: Polytope, P: Floats, Q: Floats) -> Floats:
         else:
             high = middle
     return np.asarray(low * P + (1 - low) * Q)
-
-
-# -- block designs --------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=LARGEST_BLOCK_DESIGN)
@@ -155,8 +148,12 @@ def _factorisations(number: int, least: int = 2) -> Iterator[tuple[int, ...]]:
 @lru_cache(maxsize=4)
 def incidences(size: int) -> tuple[Flags, ...]:
     """Return incidence matrices of up to two designs side by side, and singles for the rest."""
-    designs = 2 if size <= LARGEST_IN_THREE_PARTS else 1
-    return tuple(_side_by_side(size, parts) for parts in _parts(size, designs, ()))
+    found = []
+    for parts in _parts(size, 2 if size <= LARGEST_IN_THREE_PARTS else 1, ()):
+        designs = [developed(points)[block] for points, block in parts]
+        singles = np.eye(size - sum(points for points, _ in parts), dtype=bool)
+        found.append(scipy.linalg.block_diag(*designs, singles))
+    return tuple(found)
 
 
 def _parts(left: int, designs: int, before: tuple[Part, ...]) -> Iterator[tuple[Part, ...]]:
@@ -167,16 +164,6 @@ def _parts(left: int, designs: int, before: tuple[Part, ...]) -> Iterator[tuple[
         for block in list(developed(points))[1:]:
             if (points, block) <= largest:
                 yield from _parts(left - points, designs - 1, (*before, (points, block)))
-
-
-def _side_by_side(size: int, parts: tuple[Part, ...]) -> Flags:
-    whole = np.eye(size, dtype=bool)
-    start = 0
-    for points, block in parts:
-        end = start + points
-        whole[start:end, start:end] = developed(points)[block]
-        start = end
-    return whole
 
 
 def vertex_channels(proportions: Floats, ratio: float, count: int) -> list[Floats]:
@@ -202,9 +189,6 @@ def vertex_channels(proportions: Floats, ratio: float, count: int) -> list[Float
         found.append((float(proportions @ burden[places]), (S * theta)[places]))
     found.sort(key=lambda each: each[0])
     return [P for _, P in found[:count]]
-
-
-# -- from the relaxation --------------------------------------------------------------------------
 
 
 def gathered(
@@ -280,9 +264,6 @@ def _squared_distances(X: Floats, metric: Floats) -> Floats:
     products = X.T @ metric @ X
     own = np.diagonal(products)
     return np.asarray(own[:, None] + own - 2 * products)
-
-
-# -- labels ---------------------------------------------------------------------------------------
 
 
 def labelled(P: Floats, proportions: Floats, polytope: Polytope) -> Floats:

@@ -6,11 +6,10 @@ more than they hold (`docs/findings.md`).
 
 The estimate is P'^-1 times the proportions of reports, so that errors in these are carried over by
 P'^-1. The text measures this by the ratio of the largest to the smallest eigenvalue of P'. That is
-a lower bound of the condition number, the factor by which a relative error can grow at worst.
-Among matrices of a given parity whose eigenvalues are real and not negative, the form with p_u on
-the diagonal and p_d elsewhere has the smallest of both. Among all matrices, as the text has it, it
-has not: tests/estimation/test_propagation.py has the proof of the one and counterexamples to the
-other.
+a lower bound of the condition number, the factor by which a relative error can grow at worst. Among
+matrices of a given parity whose eigenvalues are real and not negative, the form with p_u on the
+diagonal and p_d elsewhere has the smallest of both. Among all matrices, as the text has it, it has
+not: tests/estimation/test_propagation.py has the proof of the one and counterexamples to the other.
 """
 
 import math
@@ -169,9 +168,6 @@ def accuracy_analysis(sizes: Sequence[int], records: int, alpha: float = 0.05) -
     errors = [best_case_relative_error(size, records, alpha) for size in sizes]
     joint = best_case_relative_error(math.prod(sizes), records, alpha)
     return AccuracyAnalysis(max(errors), errors.index(max(errors)), joint)
-
-
-# -- what estimation passes on ---------------------------------------------------------------------
 
 
 def propagation_factor(channel: Channel) -> float:

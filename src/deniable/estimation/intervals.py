@@ -45,13 +45,11 @@ from deniable.estimation.simplex import euclidean_projection
 Method = Literal["score", "wald"]
 Simultaneous = Literal["none", "bonferroni", "scheffe"]
 
-Z_95 = 1.959963984540054
-"""The standard errors on either side of a normal estimate's 95 % interval."""
+Z_95 = 1.959963984540054  # the standard errors on either side of a normal estimate's 95 % interval
 ROUNDING = 1e-12
 EXTRA_RECORDS = 4.0
 """Records added on the side of a limit; about z^2 at 95 %. Between 1 and 4 little depends on it."""
-EVENED = 1e-6
-"""Share of the projected estimate that is spread evenly: no side is without a record."""
+EVENED = 1e-6  # share of the projected estimate that is spread evenly: no side is without a record
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +136,11 @@ def confidence_intervals(
     >>> confidence_intervals(KeepOrReplace.uniform(2, keep=0.5), [64, 36]).high[1].round(4)
     np.float64(0.4153)
     """
-    _refuse_unknown(confidence, method, simultaneous)
+    refuse_bad_confidence(confidence)
+    asked = {"method": (method, Method), "simultaneous": (simultaneous, Simultaneous)}
+    for what, (value, known) in asked.items():
+        if value not in get_args(known):
+            raise DeniableError(f"{what} is {value!r}; use {', '.join(get_args(known))}")
     weights = None if functionals is None else channel.functional_weights(functionals)
     errors = channel.standard_errors(reported_counts, target, weights)
     proportions = channel.estimate(reported_counts)
@@ -307,13 +309,3 @@ def refuse_bad_confidence(confidence: float) -> None:
     """Raise `DeniableError` unless the confidence is in (0, 1)."""
     if not 0 < confidence < 1:
         raise DeniableError(f"the confidence is {confidence}; it must be in (0, 1), as 0.95")
-
-
-def _refuse_unknown(confidence: float, method: str, simultaneous: str) -> None:
-    refuse_bad_confidence(confidence)
-    for value, what, known in (
-        (method, "method", Method),
-        (simultaneous, "simultaneous", Simultaneous),
-    ):
-        if value not in get_args(known):
-            raise DeniableError(f"{what} is {value!r}; use {', '.join(get_args(known))}")

@@ -156,9 +156,6 @@ def _fill_where_nothing_is_reported(counts: Floats, a: float, b: Floats) -> Floa
     return result
 
 
-# -- Newton's method -------------------------------------------------------------------------------
-
-
 def _newton(
     point: Floats, observed: Floats, records: float, matrix: Floats, tolerance: float
 ) -> tuple[Floats, int, float]:
@@ -226,9 +223,6 @@ def _best_of_quadratic(curvature: Floats, slope: Floats, start: Floats) -> Float
             break
         free[promise.argmax()] = True
     return x
-
-
-# -- expectation-maximization ----------------------------------------------------------------------
 
 
 def expectation_maximization(

@@ -78,9 +78,6 @@ def euclidean_projection(estimate: npt.ArrayLike) -> Floats:
     return np.asarray(projected / projected.sum(axis=-1, keepdims=True))
 
 
-# -- what a singular channel leaves ----------------------------------------------------------------
-
-
 def unbiased_or_uniform(reports: Counts, channel: Channel) -> Floats:
     """Return the unbiased estimate; uniform, with a warning, where the channel is singular.
 

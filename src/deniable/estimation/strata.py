@@ -35,10 +35,9 @@ ROUNDING = 1e-12
 class Reduced:
     """A channel without the categories that no record can report.
 
-    An invariant matrix reports no category that no record has ([pram], (2.2): its column is
-    zero), and is singular for that reason alone. Such a category's true frequency is zero; the
-    others are estimated through the matrix without it: `channel` is over the categories that are
-    `possible`.
+    An invariant matrix reports no category that no record has ([pram], (2.2): its column is zero),
+    and is singular for that reason alone. Such a category's true frequency is zero; the others are
+    estimated through the matrix without it: `channel` is over the categories that are `possible`.
     """
 
     channel: Channel

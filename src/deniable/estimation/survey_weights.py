@@ -104,7 +104,12 @@ def weighted_estimate(
     `total` is the known size of the population (Horvitz and Thompson: unbiased, need not sum to 1);
     by default the sum of the weights stands for it (Hajek: sums to 1).
     """
-    _refuse_misfit(channel, counts)
+    channel.refuse_singular()
+    if counts.weights.shape[-1] != channel.size:
+        raise ChannelError(
+            f"weights over {counts.weights.shape[-1]} categories do not fit a channel over "
+            f"{channel.size}; count with the size of the channel"
+        )
     sums = counts.weights.sum(axis=-2)
     return channel.solve_transposed(sums / _denominator(sums, total))
 
@@ -246,7 +251,9 @@ def survey_estimate(
         units, factor = counts.records, _design_factor(counts.records)
         inner = (residuals * (factor @ counts.squares)) @ residuals.T
     else:
-        units, unit = _nested(clusters, stratum, number)
+        known, label = _numbered(clusters, len(codes), "clusters")  # in each stratum on their own
+        pairs, unit = np.unique(stratum * known + label, return_inverse=True)
+        units = np.bincount(pairs // known, minlength=number).astype(np.int64)
         factor = _design_factor(units)
         scaled = np.asarray(weights, dtype=float) * np.sqrt(factor[stratum])
         shape = (int(unit.max()) + 1, channel.size)
@@ -318,21 +325,3 @@ def _numbered(
         raise DataError(f"{what} of shape {values.shape} for {records} records; give one a record")
     known, numbers = np.unique(values, return_inverse=True)
     return known.size, numbers
-
-
-def _nested(
-    clusters: npt.ArrayLike, stratum: npt.NDArray[np.int64], strata: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the number of clusters in each stratum, and for each record that of its cluster."""
-    known, label = _numbered(clusters, stratum.size, "clusters")
-    pairs, unit = np.unique(stratum * known + label, return_inverse=True)
-    return np.bincount(pairs // known, minlength=strata).astype(np.int64), unit
-
-
-def _refuse_misfit(channel: Channel, counts: WeightedCounts) -> None:
-    channel.refuse_singular()
-    if counts.weights.shape[-1] != channel.size:
-        raise ChannelError(
-            f"weights over {counts.weights.shape[-1]} categories do not fit a channel over "
-            f"{channel.size}; count with the size of the channel"
-        )

@@ -21,15 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
-from deniable.channels import (
-    Channel,
-    KeepOrReplace,
-    Number,
-    as_written,
-    exact_ratio,
-    proportion,
-    thresholds,
-)
+from deniable.channels import Channel, KeepOrReplace
+from deniable.channels.exact import Number, as_written, exact_ratio, proportion, thresholds
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.privacy.breaches import Direction
 
@@ -181,8 +174,7 @@ def channel_of_parity(size: int, parity: Number) -> KeepOrReplace:
         raise DeniableError(f"a channel over {size} categories; give at least 1")
     if eta < 1:
         raise DeniableError(f"a parity is at least 1, not {parity}")
-    weight = _rounded_down((eta - 1) / (eta + size - 1))
-    return KeepOrReplace.uniform(size, weight)
+    return KeepOrReplace.uniform(size, _rounded_down((eta - 1) / (eta + size - 1)))
 
 
 # -- beta-factor privacy (Definition 3.4, Theorem 3.2) ---------------------------------------------
@@ -228,9 +220,6 @@ def breaching_prior(channel: Channel, beta: Number, side: Side = "largest") -> F
     enough = (target - mean) / (column[heavy] - mean)
     mass = (max(enough, Fraction()) + 1) / 2
     return _weighted(column, report, heavy, category, mass)
-
-
-# -- the parts -------------------------------------------------------------------------------------
 
 
 def _largest_parity(rho_1: Number, rho_2: Number) -> Fraction:

@@ -24,8 +24,7 @@ Matrix = npt.NDArray[np.object_]
 """Whole-number weights as Python integers, each row proportional to its probabilities: exact, and
 faster than fractions."""
 
-Distribution = dict[tuple[int, ...], float]
-"""The probability of each table of counts."""
+Distribution = dict[tuple[int, ...], float]  # the probability of each table of counts
 
 LEAST_EXPECTED = 5.0  # counts that a chi-square test takes cell by cell
 CLAIM_TOLERANCE = 1e-12  # claims are formulas evaluated to nearest
@@ -90,13 +89,9 @@ def exact_epsilon(matrix: Matrix, classes: Sequence[Sequence[int]] | None = None
                 return math.inf
             if largest * worst.denominator > smallest * worst.numerator:
                 worst = Fraction(largest, smallest)
-    return _log_rounded_up(worst)
-
-
-def _log_rounded_up(ratio: Fraction) -> float:
-    """Return the smallest float not below ln(ratio); not by the code that is audited."""
+    # The smallest float not below ln(worst), not by the code that is audited.
     with localcontext(prec=60):
-        logarithm = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
+        logarithm = (Decimal(worst.numerator) / Decimal(worst.denominator)).ln()
     nearest = float(logarithm)
     return nearest if Decimal(nearest) >= logarithm else math.nextafter(nearest, math.inf)
 

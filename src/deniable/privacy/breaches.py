@@ -8,16 +8,16 @@ Strict inequalities are decided as such: in floats where these can tell, in rati
 they cannot. A number is taken as it is written: 0.1 is 1/10, a Fraction is itself.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from deniable.arrays import Floats
-from deniable.channels import Channel, Number, exact_distribution, proportion, thresholds
+from deniable.channels import Channel
+from deniable.channels.exact import Number, Prior, exact_distribution, proportion, thresholds
 from deniable.errors import ChannelError, refuse_unknown
 from deniable.privacy.worst_sets import largest_posterior_below
 
@@ -81,9 +81,7 @@ class Factors:
     smallest_report: int
 
 
-def posterior_of_set(
-    channel: Channel, prior: Sequence[Number] | npt.ArrayLike, members: Iterable[int]
-) -> Floats:
+def posterior_of_set(channel: Channel, prior: Prior, members: Iterable[int]) -> Floats:
     """Return Pr(true category in Q | report), from [pram], (3.1).
 
     Parameters
@@ -116,11 +114,7 @@ def posterior_of_set(
 
 
 def breach(
-    channel: Channel,
-    prior: Sequence[Number] | npt.ArrayLike,
-    members: Iterable[int],
-    rho_1: Number,
-    rho_2: Number,
+    channel: Channel, prior: Prior, members: Iterable[int], rho_1: Number, rho_2: Number
 ) -> Breach:
     """Return which reports cause a breach with respect to Q ([pram], Definition 3.1).
 
@@ -160,9 +154,7 @@ def breach(
     return Breach(float(probability), posterior, upward, downward)
 
 
-def worst_upward(
-    channel: Channel, prior: Sequence[Number] | npt.ArrayLike, rho_1: Number
-) -> WorstSet | None:
+def worst_upward(channel: Channel, prior: Prior, rho_1: Number) -> WorstSet | None:
     """Return the set of prior probability below rho_1 whose posterior can become largest.
 
     An upward rho_1-to-rho_2 breach with respect to some Q exists under this prior if and only if
@@ -175,9 +167,7 @@ def worst_upward(
     return None if found is None else _worst_set(channel, exact, *found)
 
 
-def worst_downward(
-    channel: Channel, prior: Sequence[Number] | npt.ArrayLike, rho_2: Number
-) -> WorstSet | None:
+def worst_downward(channel: Channel, prior: Prior, rho_2: Number) -> WorstSet | None:
     """Return the set of prior probability above rho_2 whose posterior can become smallest.
 
     The complement of the set of prior probability below 1 - rho_2 whose posterior can become
@@ -194,11 +184,7 @@ def worst_downward(
 
 
 def permits_breach(
-    channel: Channel,
-    prior: Sequence[Number] | npt.ArrayLike,
-    rho_1: Number,
-    rho_2: Number,
-    direction: Direction = "upward",
+    channel: Channel, prior: Prior, rho_1: Number, rho_2: Number, direction: Direction = "upward"
 ) -> bool | None:
     """Return whether some Q has a breach under the prior; None if that is left open.
 
@@ -217,7 +203,7 @@ def permits_breach(
     return False if worst.exact or within else None
 
 
-def extreme_factors(channel: Channel, prior: Sequence[Number] | npt.ArrayLike) -> Factors:
+def extreme_factors(channel: Channel, prior: Prior) -> Factors:
     """Return the extreme ratios Pr(Q | report) / Pr(Q), [pram], (3.7), over all sets and reports.
 
     Attained by single categories: the ratio of a set is a weighted mean of those of its members.

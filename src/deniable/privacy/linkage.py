@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from deniable.arrays import Counts
 from deniable.errors import DeniableError
 from deniable.records import Domain, Microdata
 
@@ -95,9 +96,9 @@ def linked_parties(data: Microdata) -> pd.DataFrame:
 
 def _tables_by_attribute(
     tables: Mapping[Pair, npt.ArrayLike], domain: Domain
-) -> dict[str, dict[str, npt.NDArray[np.int64]]]:
+) -> dict[str, dict[str, Counts]]:
     """Return, for each attribute, its tables with the others: its own categories in the rows."""
-    beside: dict[str, dict[str, npt.NDArray[np.int64]]] = {name: {} for name in domain.names}
+    beside: dict[str, dict[str, Counts]] = {name: {} for name in domain.names}
     for pair, counts in tables.items():
         table = _checked(pair, counts, domain)
         beside[pair[0]][pair[1]] = table
@@ -114,7 +115,7 @@ def _tables_by_attribute(
     return beside
 
 
-def _checked(pair: Pair, counts: npt.ArrayLike, domain: Domain) -> npt.NDArray[np.int64]:
+def _checked(pair: Pair, counts: npt.ArrayLike, domain: Domain) -> Counts:
     table, shape = np.asarray(counts), domain.project(pair).shape
     if table.shape != shape:
         raise DeniableError(

@@ -10,18 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from deniable.arrays import Codes
+from deniable.arrays import Codes, Counts
 from deniable.errors import DataError, DeniableError
-from deniable.records.arrow import (
-    CATEGORICAL_KEY,
-    ArrowRecords,
-    leading_numbers,
-    no_number,
-    read_described,
-    refuse_missing_columns,
-    shortened,
-    text_columns,
-)
+from deniable.records import arrow
 from deniable.records.discretization import Discretization
 from deniable.records.domain import Attribute, Domain, refuse_foreign_codes
 
@@ -30,7 +21,7 @@ CHUNK_RECORDS = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class Microdata(ArrowRecords):
+class Microdata(arrow.ArrowRecords):
     """Records over a domain, one column of integer codes an attribute.
 
     Parameters
@@ -85,7 +76,7 @@ class Microdata(ArrowRecords):
         columns = tuple(self.column(name) for name in names)
         return Microdata(self.domain.project(names), columns, self.marks)
 
-    def counts(self, names: Sequence[str] | None = None) -> npt.NDArray[np.int64]:
+    def counts(self, names: Sequence[str] | None = None) -> Counts:
         """Return the contingency table of the named attributes (all by default).
 
         One pass over the records, in chunks, so that no joint code of the whole file is held. The
@@ -118,7 +109,7 @@ class Microdata(ArrowRecords):
         ]
         about = {"attributes": attributes_to_json(self.domain), "marks": dict(self.marks)}
         return pa.table(arrays, names=list(self.domain.names)).replace_schema_metadata(
-            {CATEGORICAL_KEY: json.dumps(about).encode()}
+            {arrow.CATEGORICAL_KEY: json.dumps(about).encode()}
         )
 
 
@@ -149,11 +140,11 @@ def encode(values: pa.Array, attribute: Attribute, where: str, first_record: int
     if codes.null_count:
         bad = int(np.flatnonzero(codes.is_null().to_numpy(zero_copy_only=False))[0])
         value = values[bad].as_py()
-        problem = f"the unknown category '{shortened(value)}'" if value else "a missing value"
+        problem = f"the unknown category '{arrow.shortened(value)}'" if value else "a missing value"
         raise DataError(
             f"{where}: record {first_record + bad}, column {attribute.name!r} has {problem}; "
             f"recode it, or list it as a category (now: "
-            f"{shortened(', '.join(attribute.categories))})"
+            f"{arrow.shortened(', '.join(attribute.categories))})"
         )
     return np.asarray(codes.to_numpy(zero_copy_only=False)).astype(attribute.code_type)
 
@@ -161,10 +152,10 @@ def encode(values: pa.Array, attribute: Attribute, where: str, first_record: int
 def _encode_numbers(
     values: pa.Array, intervals: Discretization, where: str, first_record: int
 ) -> Codes:
-    numbers = leading_numbers(values)
+    numbers = arrow.leading_numbers(values)
     fault = intervals.fault(numbers)
     if fault is None and len(numbers) < len(values):
-        problem = no_number(values[len(numbers)].as_py())
+        problem = arrow.no_number(values[len(numbers)].as_py())
         fault = len(numbers), f"{problem}; give a number, or leave the record out"
     if fault:
         position, problem = fault
@@ -220,7 +211,7 @@ def read_csv(
     """
     intervals = _intervals(discretizations, domain)
     parsed: list[list[Codes]] = [[] for _ in domain]
-    chunks = text_columns(path, domain.names, column_positions, delimiter)
+    chunks = arrow.text_columns(path, domain.names, column_positions, delimiter)
     for before, columns in chunks:
         for attribute, values, codes in zip(domain, columns, parsed, strict=True):
             into = intervals.get(attribute.name)
@@ -251,15 +242,15 @@ def read_parquet(path: Path | str) -> Microdata:
     DataError
         If the file is absent, is no Parquet, does not say what its domain is, or lacks a column.
     """
-    table, (domain, marks) = read_described(
+    table, (domain, marks) = arrow.read_described(
         path,
-        CATEGORICAL_KEY,
+        arrow.CATEGORICAL_KEY,
         lambda about: (domain_from_json(about["attributes"]), dict(about["marks"])),
         "domain",
         "has no domain in its metadata, so codes have no meaning; read the records with read_csv "
         "and a domain, and write them again",
     )
-    refuse_missing_columns(path, table, domain.names, "the domain has")
+    arrow.refuse_missing_columns(path, table, domain.names, "the domain has")
     columns = tuple(
         encode(table.column(a.name).cast(pa.string()).combine_chunks(), a, str(path))
         for a in domain

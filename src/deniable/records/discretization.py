@@ -95,8 +95,7 @@ class Discretization:
     def _bounds(self) -> list[tuple[float, float]]:
         low = [-np.inf] if self.open_below else []
         high = [np.inf] if self.open_above else []
-        every = [*low, *self.edges, *high]
-        return list(pairwise(every))
+        return list(pairwise([*low, *self.edges, *high]))
 
     @property
     def representatives(self) -> Floats:

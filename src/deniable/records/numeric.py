@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from deniable.arrays import Floats
+from deniable.arrays import Counts, Floats
 from deniable.errors import DataError
 from deniable.records.arrow import NUMERIC_KEY, ArrowRecords, read_described, refuse_missing_columns
 from deniable.records.categorical import Microdata, encode, read_parquet
@@ -91,7 +91,7 @@ class NumericMicrodata(ArrowRecords):
         """Return the values of one attribute, shape (records,)."""
         return self.values[:, self.position(name)]
 
-    def class_counts(self) -> npt.NDArray[np.int64]:
+    def class_counts(self) -> Counts:
         """Return the number of records in each class, shape (classes,)."""
         return np.bincount(self.labels, minlength=len(self.classes))
 
@@ -212,13 +212,9 @@ def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
         If the file is absent, is no Parquet, does not say what its attributes are, lacks a
         column, or holds a value that is no finite number or a class that is not in its list.
     """
-    table, (names, of_class, marks) = read_described(
-        path,
-        NUMERIC_KEY,
-        _about,
-        "numeric attributes",
-        "does not say which attributes are numeric; give the file of a numeric data set",
-    )
+    what = "numeric attributes"
+    unsaid = "does not say which attributes are numeric; give the file of a numeric data set"
+    table, (names, of_class, marks) = read_described(path, NUMERIC_KEY, _about, what, unsaid)
     named = [*names, *([of_class.name] if of_class else [])]
     refuse_missing_columns(path, table, named, "the metadata have")
     columns = [_floats(path, name, table.column(name)) for name in names]
@@ -244,8 +240,7 @@ def _floats(file: Path | str, name: str, column: pa.ChunkedArray) -> Floats:
             f"{file}: column {name!r} holds {column.type}, no numbers; make the file again"
         )
     # A null becomes NaN, which the checks of the records then name.
-    numbers = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    return np.asarray(numbers, dtype=np.float64)
+    return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _labels(path: Path | str, of_class: Attribute, table: pa.Table) -> ClassCodes:

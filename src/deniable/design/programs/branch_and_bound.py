@@ -36,8 +36,6 @@ class Concave:
     loss: ReportsVariance
     polytope: Polytope
 
-    # -- programs ---------------------------------------------------------------------------------
-
     @cached_property
     def _program(self) -> Constraints:
         return Constraints(*self.polytope.constraints)
@@ -102,8 +100,6 @@ class Concave:
         slopes = self._weights * (1 - low - high)
         constants = self.loss.sampling + np.sum(self._weights * low * high, axis=0)
         return self._least(slopes, constants, low, high)
-
-    # -- branch and bound -------------------------------------------------------------------------
 
     def box(self) -> tuple[Floats, Floats]:
         """Return bounds of each entry that follow from sums of rows, invariance and epsilon."""

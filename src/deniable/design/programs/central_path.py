@@ -13,18 +13,10 @@ import numpy as np
 from scipy import linalg
 
 from deniable.arrays import Floats, Positions
+from deniable.design.programs import relaxation
 from deniable.design.programs.interior_point import to_boundary
 from deniable.design.programs.losses import InverseVariance, excesses
-from deniable.design.programs.relaxation import (
-    LARGEST_ENUMERATED,
-    Program,
-    cell_gradients,
-    decomposition,
-    information,
-    inverse_information,
-    members,
-    weighted_hessian,
-)
+from deniable.design.programs.relaxation import Program, decomposition, information, members
 from deniable.design.programs.requirements import Polytope
 
 NEWTON_STEPS = 6  # at one weight and one set of staircases, at most
@@ -89,10 +81,8 @@ class CentralPath:
         self._features = information(self._staircases[codes], program.loss.proportions)
         self._used = self._requirements(codes, reports)
         cells = self._cells_of(self._features @ amounts)
-        size = amounts.size + slacks.size
-        self.weight = (
-            FIRST_WEIGHT * float(cells.max() if program.loss.worst else cells.sum()) / size
-        )
+        loss = float(cells.max() if program.loss.worst else cells.sum())
+        self.weight = FIRST_WEIGHT * loss / (amounts.size + slacks.size)
         self.amounts = Pairs.central(amounts, self.weight)
         self.slacks = Pairs.central(slacks, self.weight)
         self._ceiling = 0.0
@@ -132,8 +122,6 @@ class CentralPath:
         codes, places = np.unique(self.codes, return_inverse=True)
         amounts = np.bincount(places, self.amounts.primal)
         return np.asarray((self._staircases[codes] * amounts[:, None]).T)
-
-    # -- Newton's method --------------------------------------------------------------------------
 
     def approach(self) -> bool:
         """Take Newton steps until one is (nearly) whole; return whether rounding let them."""
@@ -186,14 +174,14 @@ class CentralPath:
     def _near(self, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Return the right side for theta, a root of the Hessian, the rows of cells, their gaps."""
         loss, barrier = self.program.loss, self.weight / self.amounts.primal
-        C = inverse_information(y, self.program.size)
-        slopes = cell_gradients(C)
+        C = relaxation.inverse_information(y, self.program.size)
+        slopes = relaxation.cell_gradients(C)
         if loss.worst:
             gaps = self.distances.primal + np.diagonal(C) - loss.own - self._ceiling
-            root = _root(weighted_hessian(C, self.distances.dual))
+            root = _root(relaxation.weighted_hessian(C, self.distances.dual))
             return barrier, root, slopes @ self._features, gaps
         pull = barrier - self._features.T @ slopes.sum(axis=0)
-        root = _root(weighted_hessian(C, np.ones(len(C))))
+        root = _root(relaxation.weighted_hessian(C, np.ones(len(C))))
         return pull, root, np.zeros((0, self.codes.size)), np.zeros(0)
 
     def _multiplied(self, known: Floats, gaps: Floats) -> tuple[Floats, float]:
@@ -220,15 +208,13 @@ class CentralPath:
         return solution[:-1], float(solution[-1])
 
     def _cells_of(self, y: Floats) -> Floats:
-        C = inverse_information(y, self.program.size)
+        C = relaxation.inverse_information(y, self.program.size)
         return np.asarray(np.diagonal(C) - self.program.loss.own)
 
     def _requirements(self, codes: Positions, reports: Positions) -> Floats:
         """Return what each staircase contributes to each requirement."""
         left, s = self.program.left[:, :, reports], self._staircases[codes]
         return np.asarray(np.einsum("jun,nu->jn", left, s, optimize=True))
-
-    # -- prices -----------------------------------------------------------------------------------
 
     def priced(self) -> tuple[float, Floats]:
         """Return the lower bound, and what each staircase gains beyond what it pays.
@@ -237,7 +223,7 @@ class CentralPath:
         the same throughout, and say nothing.
         """
         program, loss = self.program, self.program.loss
-        C = inverse_information(self._features @ self.amounts.primal, program.size)
+        C = relaxation.inverse_information(self._features @ self.amounts.primal, program.size)
         weights = np.ones(len(C))
         if loss.worst:
             weights = self.distances.dual / self.distances.dual.sum()
@@ -319,7 +305,7 @@ def relax(
     Its epsilon is bounded, `centre` is a matrix in its interior; the staircases of `others` are
     looked at first. Returns None if there are too many categories, over 16.
     """
-    if polytope.size > LARGEST_ENUMERATED:
+    if polytope.size > relaxation.LARGEST_ENUMERATED:
         return None
     program = Program.of(loss, polytope)
     path = CentralPath.started(program, centre, others)

@@ -30,8 +30,7 @@ LEAST_DAMPING = 0.05
 STIFF = 10.0
 FEW_ENTRIES = 4  # of a constraint: most have one or two
 MOST_STEPS = 200
-LEAST_ROOM = 1e-7
-"""What constraints must leave for a polytope to count as having an interior."""
+LEAST_ROOM = 1e-7  # what constraints must leave for a polytope to count as having an interior
 TIGHTENED = (0.5, 0.9, 0.99)
 """A point inside has one of these shares of the epsilon that is allowed."""
 
@@ -196,9 +195,6 @@ def _independent(left: Floats, right: Floats) -> tuple[Floats, Floats]:
     rank = int(np.sum(diagonal > 1e-10 * diagonal[0]))
     chosen = np.sort(order[:rank])
     return left[chosen], right[chosen]
-
-
-# -- descents -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -92,7 +92,6 @@ class ReportsVariance(Variance):
     """Variances of the reports' own shares under an invariant matrix ([pram], (2.4), (2.5))."""
 
     def cells(self, P: Floats) -> Floats:
-        """Return the variances."""
         pi = self.proportions
         return np.asarray(pi @ P - pi @ P**2 + self.sampling)
 
@@ -112,7 +111,6 @@ class InverseVariance(Variance):
     """
 
     def cells(self, P: Floats) -> Floats:
-        """Return the variances, infinite if P is singular."""
         M = inverse(P)
         if M is None:
             return np.full(len(P), np.inf)

@@ -1,10 +1,9 @@
 """The best of all channels with any number of reports: a convex program, and a bound.
 
-**Staircases** are columns of two values, what every channel of bounded epsilon is made of. Let
-r = exp(E) bound the ratio of two entries of a column. The column p_v of report v, P[u, v] over u,
-with smallest entry m lies in the box [m, r m]^size. The box's vertices are m s with s in
-{1, r}^size, so p_v = sum over s of theta[s, v] s with theta >= 0: reports are mixtures of
-staircases s.
+**Staircases** are columns of two values, what every channel of bounded epsilon is made of. Let r =
+exp(E) bound the ratio of two entries of a column. The column p_v of report v, P[u, v] over u, with
+smallest entry m lies in the box [m, r m]^size. The box's vertices are m s with s in {1, r}^size, so
+p_v = sum over s of theta[s, v] s with theta >= 0: reports are mixtures of staircases s.
 
 **What n reports tell** of the proportions is n J, with J = sum over v of p_v p_v' / (pi' p_v): by
 the formula of Sherman and Morrison the covariance of the estimate by inversion, (1.3) of [pram], is

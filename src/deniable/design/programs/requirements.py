@@ -177,8 +177,6 @@ def _refuse_unknown(categories: Sequence[Any], size: int, what: str) -> None:
             )
 
 
-# -- the polytope ---------------------------------------------------------------------------------
-
 Kind = Literal[
     "rows", "epsilon", "invariance", "cost", "retention", "change", "forbidden", "allowed"
 ]
