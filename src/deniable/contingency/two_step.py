@@ -14,17 +14,19 @@ uniquely. For gamma = 1 it is one of several solutions.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.contingency.log_linear import LogLinearModel
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import euclidean_projection
 
 GAMMA = 0.01  # [rrba], 7.3.1
+Solver = Literal["closed_form", "cvxpy"]
+"""Of step one: the closed form that is proved above, or the program as it is printed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,11 @@ class TwoStepEstimate:
 
 
 def two_step_estimate(
-    noisy: npt.ArrayLike, totals: npt.ArrayLike, model: LogLinearModel
+    noisy: npt.ArrayLike,
+    totals: npt.ArrayLike,
+    model: LogLinearModel,
+    *,
+    solver: Solver = "closed_form",
 ) -> TwoStepEstimate:
     """Return the nearest tables and the model's expected counts ([rrba], section 6).
 
@@ -48,6 +54,9 @@ def two_step_estimate(
     noisy : finite, shape (..., cells)
     totals : positive, shape (...) or a single number
         The number of records of each table.
+    solver : "closed_form" or "cvxpy"
+        Of step one; they agree to the tolerance of a solver, and the program takes a thousand times
+        as long.
 
     Examples
     --------
@@ -55,15 +64,17 @@ def two_step_estimate(
     >>> found.tables.round(2).tolist(), found.fitted.round(2).tolist()
     ([5.33, 0.0, 1.33, 1.33], [4.44, 0.89, 2.22, 0.44])
     """
-    tables = nearest_tables(noisy, totals)
+    tables = nearest_tables(noisy, totals, solver=solver)
     return TwoStepEstimate(tables, model.fit(tables))
 
 
-def nearest_tables(noisy: npt.ArrayLike, totals: npt.ArrayLike) -> Floats:
+def nearest_tables(
+    noisy: npt.ArrayLike, totals: npt.ArrayLike, *, solver: Solver = "closed_form"
+) -> Floats:
     """Return the non-negative tables of given totals closest to noisy ones ([rrba], (7)).
 
-    In the closed form that is proved above, which is that of any gamma below 1. For parameters see
-    `two_step_estimate`; for the program as it is printed, `nearest_table_by_program`.
+    The closed form is that of any gamma below 1; the program takes the gamma of the text, .01. For
+    parameters see `two_step_estimate`.
 
     Examples
     --------
@@ -74,6 +85,11 @@ def nearest_tables(noisy: npt.ArrayLike, totals: npt.ArrayLike) -> Floats:
     if values.ndim == 0 or not values.shape[-1]:
         raise DeniableError("a noisy table needs at least one cell on the last axis")
     n = np.broadcast_to(_positive(totals), values.shape[:-1])
+    refuse_unknown("solver", solver, get_args(Solver))
+    if solver == "cvxpy":
+        pairs = zip(values.reshape(-1, values.shape[-1]), n.ravel(), strict=True)
+        found = [nearest_table_by_program(table, float(total)) for table, total in pairs]
+        return np.reshape(found, values.shape)
     # The same number added to all cells: where nothing is negative then, this is the projection.
     shifted = values + ((n - values.sum(axis=-1)) / values.shape[-1])[..., None]
     short = ~(shifted.min(axis=-1) >= 0)  # also where something is not a number
@@ -86,8 +102,7 @@ def nearest_tables(noisy: npt.ArrayLike, totals: npt.ArrayLike) -> Floats:
 def nearest_table_by_program(noisy: npt.ArrayLike, total: float, gamma: float = GAMMA) -> Floats:
     """Solve (7) of [rrba] as printed for one table, with cvxpy and CLARABEL.
 
-    As `nearest_tables` to the tolerance of a solver, in a thousand times as long. Gamma, in [0, 1],
-    is the weight of the first norm; at 1 the solution is not unique.
+    Gamma, in [0, 1], is the weight of the first norm; at 1 the solution is not unique.
 
     Raises
     ------
