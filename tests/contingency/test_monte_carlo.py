@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from deniable.arrays import Floats
 from deniable.channels import KeepOrReplace
 from deniable.contingency.log_linear import LogLinearModel
 from deniable.contingency.monte_carlo import (
@@ -97,6 +98,47 @@ def test_decisions_are_those_of_a_plain_loop(kind: str, small_cells: str) -> Non
         assert found.threshold[test] == pytest.approx(threshold)
         assert found.rejected[test] == (own > threshold and not small[test])
     np.testing.assert_array_equal(found.too_small, small)
+
+
+class Queued:
+    """Draws for each test, known by its proportions, the next ones of its own tables."""
+
+    epsilon = math.inf
+
+    def __init__(self, tables: Floats) -> None:
+        self.tables, self.places = tables, dict[bytes, tuple[int, int]]()
+
+    def release(self, tables: Any, generator: np.random.Generator) -> Floats:
+        raise NotImplementedError
+
+    def sample(self, proportions: Floats, records: Floats, tables: int, generator: Any) -> Floats:
+        drawn = []
+        for each in proportions:
+            test, done = self.places.get(each.tobytes(), (len(self.places), 0))
+            self.places[each.tobytes()] = test, done + tables
+            drawn.append(self.tables[test, done : done + tables])
+        return np.array(drawn)
+
+
+@pytest.mark.parametrize("small_cells", ["ignore", "fitted"])
+@pytest.mark.parametrize("tables", [20, 99, 199])
+def test_tables_that_end_before_the_last_decide_the_same(tables: int, small_cells: str) -> None:
+    rng = np.random.default_rng(6)
+    noisy = rng.multinomial(220, [0.3, 0.2, 0.2, 0.3], 200).astype(float)
+    # One table of each pair of margins, by which the queue knows a test.
+    margins = np.stack([noisy[:, :2].sum(axis=1), noisy[:, ::2].sum(axis=1)], axis=1)
+    noisy = noisy[np.unique(margins, axis=0, return_index=True)[1]]
+    drawn = rng.multinomial(220, [0.29, 0.21, 0.21, 0.29], (len(noisy), tables)).astype(float)
+    options: Any = {"tables": tables, "small_cells": small_cells}
+    whole, ended = (
+        monte_carlo_test(noisy, 220, Queued(drawn), MODEL, rng, **options, to_the_end=end)
+        for end in (True, False)
+    )
+    assert 0.1 < whole.rejected.mean() < 0.6
+    np.testing.assert_array_equal(ended.rejected, whole.rejected)
+    early = np.isnan(ended.threshold)
+    assert early.sum() > len(noisy) / 4 or tables == 20
+    np.testing.assert_array_equal(ended.threshold[~early], whole.threshold[~early])
 
 
 def test_sampling_reports_at_once_is_sampling_and_randomizing() -> None:

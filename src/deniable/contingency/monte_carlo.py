@@ -133,8 +133,8 @@ class RandomizedRelease:
 class MonteCarloTest:
     """What a simulated test found for a batch of noisy tables, arrays of shape (number,).
 
-    The threshold is NaN where the rule of five accepts without simulation; `too_small` says where
-    it accepted the null.
+    The threshold is NaN where the rule of five accepts without simulation, and where tables ended
+    before the last; `too_small` says where the rule accepted the null.
     """
 
     statistic: Floats
@@ -153,6 +153,7 @@ def monte_carlo_test(
     tables: int = 99,
     level: float = 0.05,
     small_cells: SmallCells = "table",
+    to_the_end: bool = True,
 ) -> MonteCarloTest:
     """Test a log-linear model on noisy tables as [rrba], 7.3, prints it.
 
@@ -169,6 +170,9 @@ def monte_carlo_test(
         l, the number of sampled tables.
     small_cells : "table", "fitted" or "ignore"
         Which counts below 5 accept the null: of step one, of step two, none.
+    to_the_end : bool
+        Whether all tables are drawn also where so many have a statistic at least as large that the
+        null cannot be rejected any more. The decision is the same.
 
     Examples
     --------
@@ -186,16 +190,25 @@ def monte_carlo_test(
     values = np.atleast_2d(np.asarray(noisy, dtype=float))
     totals = np.broadcast_to(np.asarray(records, dtype=float), values.shape[:1])
     statistic, fitted, too_small = _two_steps(values, totals, model, small_cells)
-    threshold = np.full(len(values), np.nan)
+    # So many may be as large where the null is rejected.
+    most, sampled = tables - rank, np.full((len(values), tables), np.nan)
     open_tests = np.flatnonzero(~too_small)
-    for part in portions(open_tests.size, tables):
-        chosen = open_tests[part]
-        null = fitted[chosen] / totals[chosen, None]
-        drawn = release.sample(null, totals[chosen], tables, generator)
-        found, _, small = _two_steps(drawn, totals[chosen, None], model, small_cells)
-        threshold[chosen] = np.partition(found, rank - 1, axis=1)[:, rank - 1]
-        too_small[chosen] = small.any(axis=1)
-    rejected = ~too_small & ~at_least(threshold + ROUNDING, statistic)
+    done, step = 0, tables if to_the_end else min(2 * (most + 1), tables)
+    while step and open_tests.size:
+        for part in portions(open_tests.size, step):
+            chosen = open_tests[part]
+            null = fitted[chosen] / totals[chosen, None]
+            drawn = release.sample(null, totals[chosen], step, generator)
+            found, _, small = _two_steps(drawn, totals[chosen, None], model, small_cells)
+            sampled[chosen, done : done + step] = found
+            too_small[chosen] |= small.any(axis=1)
+        done += step
+        as_large = at_least(sampled[open_tests, :done] + ROUNDING, statistic[open_tests, None])
+        open_tests = open_tests[np.count_nonzero(as_large, axis=1) <= most]
+        step = min(done, tables - done)
+    # What was not drawn is NaN, and comes last.
+    threshold = np.partition(sampled, rank - 1, axis=1)[:, rank - 1]
+    rejected = ~too_small & ~np.isnan(threshold) & ~at_least(threshold + ROUNDING, statistic)
     return MonteCarloTest(statistic, threshold, too_small, rejected)
 
 

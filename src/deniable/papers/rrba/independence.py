@@ -72,7 +72,7 @@ SHARES: Mapping[str, tuple[float, ...]] = {
     "skewed": (0.2, 0.3, 0.15, 0.25),
 }
 """Of the second category of each attribute."""
-FALLBACK_TABLES = 199
+FALLBACK_TABLES, ENOUGH = 199, 10  # with 10 as large a p-value is above 5 %
 PERCENT = 100.0
 MOST_HELD, CONSERVATIVE, WRONGLY = 0.06, 0.04, 0.05
 
@@ -246,8 +246,10 @@ def _decisions(
             tables=cell["sampled_tables"],
             level=LEVEL,
             small_cells=cell["small_cells"],
+            to_the_end=False,
         ).rejected
-    aware = channel_test(reports, local.channel, model, generator=generator, tables=FALLBACK_TABLES)
+    limits = {"tables": FALLBACK_TABLES, "enough": ENOUGH}
+    aware = channel_test(reports, local.channel, model, generator=generator, **limits)
     found |= {"channel_aware": aware.rejected(LEVEL), "valid": aware.valid}
     if PRINTED_SCALE in releases:
         noisier = releases[PRINTED_SCALE].release(true, generator)
