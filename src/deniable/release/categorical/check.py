@@ -32,11 +32,7 @@ from deniable.randomized_response import audit as multirr_audit, audit_of_releas
 from deniable.records import Microdata
 from deniable.release import CategoricalRelease, marked
 from deniable.release.categorical.clusters import answering
-from deniable.release.categorical.estimates import (
-    groups,
-    margins,
-    reports_by_block,
-)
+from deniable.release.categorical.estimates import groups, margins, reports_by_block
 from deniable.sampling import generator_for, whole_weights
 
 ROUNDING = 1e-8  # of numbers written with 9 digits

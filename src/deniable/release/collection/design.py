@@ -143,10 +143,7 @@ def collected(
     design = CollectionDesign.from_json(made["views"])
     answers, clients = collect_answers(release, design, data, source_for(release, seed))
     answers = in_full(answers, ["p", "fake", "epsilon"])
-    return {
-        "collection": marked(answers, release, data),
-        "clients": marked(clients, release, data),
-    }
+    return {"collection": marked(answers, release, data), "clients": marked(clients, release, data)}
 
 
 def design_collection(release: CollectionRelease, domain: Domain) -> CollectionDesign:
