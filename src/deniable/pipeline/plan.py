@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -306,7 +306,7 @@ def _settle(
         mirror=Path(mirror) if mirror else None,
         folder=RAW,
         manifest_folder=_resources(root),
-        say=_say,
+        say=partial(print, file=sys.stderr, flush=True),
     )
 
 
@@ -372,7 +372,3 @@ def _refuse_second_draw(config: Config) -> None:
                 "settings; a second draw from the same records adds to what the first one tells. "
                 "Give this one a new name, or, if the first was never published, delete its folder"
             )
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

@@ -81,14 +81,11 @@ class Lane:
         return self.drawn_once + self.estimated
 
 
+PROTECTED = ("protected.parquet", "protected.csv")
 LANES: Mapping[str, Lane] = {
     "categorical": Lane(
         design=Step("release.categorical.design:designed", (), ("channels.json",)),
-        draw=Step(
-            "release.categorical.design:protected",
-            reads=("channels.json",),
-            leaves=("protected.parquet", "protected.csv"),
-        ),
+        draw=Step("release.categorical.design:protected", ("channels.json",), PROTECTED),
         estimates=(
             Step(
                 "release.categorical.pairs:estimated",
@@ -122,11 +119,7 @@ LANES: Mapping[str, Lane] = {
     ),
     "numeric": Lane(
         design=Step("release.numeric.promises:designed", (), ("release.json", "audit.csv")),
-        draw=Step(
-            "release.numeric.design:protected",
-            reads=("release.json",),
-            leaves=("protected.parquet", "protected.csv"),
-        ),
+        draw=Step("release.numeric.design:protected", ("release.json",), PROTECTED),
         estimates=(
             Step(
                 "release.numeric.estimates:estimated",

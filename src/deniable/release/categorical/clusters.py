@@ -84,10 +84,8 @@ class Formed:
         asked = self.release.dependences
         file = list(zip(protocol.clusters, protocol.channels, strict=True))
         if self.assessment is None or not isinstance(asked, AssessedDependences):
-            return _epsilons(protocol.domain, [file]) | {
-                "given": "the clusters",
-                "not_counted": WITHOUT_EPSILON,
-            }
+            said = {"given": "the clusters", "not_counted": WITHOUT_EPSILON}
+            return _epsilons(protocol.domain, [file]) | said
         both = [list(self.assessment.sent), file]
         apart = both if asked.respondents == "half" else [[*both[0], *both[1]]]
         return _epsilons(protocol.domain, apart) | {
@@ -142,9 +140,8 @@ def form_clusters(release: ClustersRelease, data: Microdata, source: RandomSourc
     draw, others = None, 0
     if asked.respondents == "half":
         draw = "".join(f"{word:016x}" for word in source.integers(0, 2**63 - 1, 2).tolist())
-        others = len(data)
-        data = part_of(data, halves(len(data), draw)[0])
-        others -= len(data)
+        first, second = halves(len(data), draw)
+        data, others = part_of(data, first), len(second)
     if not len(data):
         raise DeniableError(f"release {release.name!r}: one record alone has no half; add records")
     measured = assessment.assess(data, source, release.ordinal)

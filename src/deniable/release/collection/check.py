@@ -49,8 +49,7 @@ def audit_collection(
     `deniable.randomized_response.audit.audit_multirr`: a row for each number of cells, and one for
     the record.
     """
-    design = CollectionDesign.from_json(views)
-    found = _findings(collection)
+    design, found = CollectionDesign.from_json(views), _findings(collection)
     tables = {BETWEEN.join(combination): table for combination, table in design.tables.items()}
     by_cells: dict[int, list[Finding]] = {}
     for block in found:

@@ -6,6 +6,7 @@ sent. This is the protocol of `deniable.rrba.protocol`, with the answers of a bl
 the same distribution, and nothing else reads true values.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -99,17 +100,11 @@ class CollectionDesign:
     def to_json(self, clients: int) -> dict[str, Any]:
         """Return the content of views.json."""
         pairs = zip(self.questions, self.clients(clients), strict=True)
-        questions = [
-            {
-                "question": number + 1,
-                "clients": asked,
-                "epsilon_of_a_client": self.client_epsilon(number),
-                "tables": [
-                    {"attributes": list(each)} | self.tables[each].to_json() for each in question
-                ],
-            }
-            for number, (question, asked) in enumerate(pairs)
-        ]
+        questions: list[dict[str, Any]] = []
+        for number, (question, asked) in enumerate(pairs):
+            tables = [{"attributes": list(e)} | self.tables[e].to_json() for e in question]
+            said = {"clients": asked, "epsilon_of_a_client": self.client_epsilon(number)}
+            questions.append({"question": number + 1} | said | {"tables": tables})
         return {"attributes": attributes_to_json(self.domain), "questions": questions}
 
     @classmethod
@@ -169,9 +164,8 @@ def design_collection(release: CollectionRelease, domain: Domain) -> CollectionD
 
 def rule_of(release: CollectionRelease) -> Rule:
     """Return how the tables of the next block are made."""
-    if release.floor is None:
-        return Rule("none")
-    return Rule("pooled", "projected", release.floor)
+    floor = release.floor
+    return Rule("none") if floor is None else Rule("pooled", "projected", floor)
 
 
 def collect_answers(
@@ -201,13 +195,8 @@ def collect_answers(
     order = np.argsort(source.random(number), kind="stable")
     place = np.empty(number, dtype=np.int64)
     place[order] = np.arange(number)
-    clients = pd.DataFrame(
-        {
-            "client": np.arange(1, number + 1),
-            "block": place // release.block + 1,
-            "question": place % asked + 1,
-        }
-    )
+    of_clients = {"block": place // release.block + 1, "question": place % asked + 1}
+    clients = pd.DataFrame({"client": np.arange(1, number + 1)} | of_clients)
     states = {each: TableState.uniform(table.cells) for each, table in design.tables.items()}
     rule, parts = rule_of(release), []
     for block, start in enumerate(range(0, number, release.block), start=1):
@@ -216,25 +205,14 @@ def collect_answers(
             records = order[places[places % asked == question]]
             for combination in design.questions[question]:
                 table, state = design.tables[combination], states[combination]
-                reports = _reports(design, table, state, data, records, source)
+                # The one place where true values are read.
+                codes = [data.column(name)[records] for name in combination]
+                true = design.domain.project(combination).ravel(codes)
+                reported = table_channel(state.table, table.keep).randomize(true, source)
+                reports = np.bincount(reported, minlength=table.cells)
                 parts.append((table, block, state.table, reports))
                 states[combination] = state.updated(reports, table.keep, rule)
     return _collection_table(design, parts), clients
-
-
-def _reports(
-    design: CollectionDesign,
-    table: AskedTable,
-    state: TableState,
-    data: Microdata,
-    records: Counts,
-    source: RandomSource,
-) -> Counts:
-    """Return the counts of a block's answers: the one place where true values are read."""
-    codes = [data.column(name)[records] for name in table.attributes]
-    true = design.domain.project(table.attributes).ravel(codes)
-    reported = table_channel(state.table, table.keep).randomize(true, source)
-    return np.bincount(reported, minlength=table.cells)
 
 
 def _collection_table(
@@ -269,9 +247,8 @@ def describe(
     """Return what a collection says of itself: parameters, what is claimed, what is proved."""
     of_clients = [design.client_epsilon(number) for number in range(len(design.questions))]
     tables = list(design.tables.values())
-    by_cells: dict[int, list[AskedTable]] = {}
-    for table in tables:
-        by_cells.setdefault(table.cells, []).append(table)
+    sizes = Counter(table.cells for table in tables)
+    alike = {table.cells: table.to_json() for table in reversed(tables)}
     answers = design.answers(len(data)).values()
     return described(release, data.marks.get("data_source", "")) | {
         "clients": len(data),
@@ -299,8 +276,7 @@ def describe(
             ),
             "not_counted": "nothing: who is asked what, and when, does not depend on the records",
             "by_cells": [
-                {"cells": cells, "tables": len(alike)} | alike[0].to_json()
-                for cells, alike in sorted(by_cells.items())
+                {"cells": cells, "tables": sizes[cells]} | alike[cells] for cells in sorted(alike)
             ],
         },
         "convention": CONVENTION,
