@@ -54,13 +54,10 @@ class Plan:
 
         config = validate(values)
         datasets = load_manifest(_resources(root) / "datasets.yaml")
-        check_domains(
-            config,
-            {name: dataset.domain for name, dataset in categorical(datasets).items()},
-            {name: dataset.records for name, dataset in datasets.items()} | drawn_records(),
-            numeric(datasets),
-            drawn_domains(config, _resources(root) / "networks"),
-        )
+        domains = {name: dataset.domain for name, dataset in categorical(datasets).items()}
+        records = {name: dataset.records for name, dataset in datasets.items()} | drawn_records()
+        drawn = drawn_domains(config, _resources(root) / "networks")
+        check_domains(config, domains, records, numeric(datasets), drawn)
         _refuse_second_draw(config)
         check_writable(RESULTS)
         needed = needed_datasets(config, datasets)

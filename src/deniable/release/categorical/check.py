@@ -64,9 +64,8 @@ def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
     ]
     whole = Finding(float(privacy["epsilon"]), *_worst(protocol, None))
     rows.append(("record", "all attributes", whole))
-    return audit_of_release(
-        description["release"], description["parameters"]["matrix"]["kind"], rows
-    )
+    kind = description["parameters"]["matrix"]["kind"]
+    return audit_of_release(description["release"], kind, rows)
 
 
 def _worst(protocol: StratifiedProtocol, changed: str | None) -> tuple[float, float]:

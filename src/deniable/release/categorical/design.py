@@ -13,16 +13,7 @@ from deniable.arrays import Floats
 from deniable.channels import Channel, invariance_gap, write_channel
 from deniable.errors import DeniableError
 from deniable.files import write_table
-from deniable.pram import (
-    Block,
-    StratifiedProtocol,
-    Stratum,
-    label,
-    matrix_from_file,
-    parts_by_stratum,
-    pram_matrix,
-    shares,
-)
+from deniable.pram import StratifiedProtocol, Stratum, label, matrices, parts_by_stratum, shares
 from deniable.randomized_response import (
     Protocol,
     refuse_too_large,
@@ -152,7 +143,9 @@ def is_invariant_release(release: PramRelease) -> bool:
     return matrix.kind == "two_step" or (matrix.kind == "designed" and matrix.invariant)
 
 
-def _channel(release: PramRelease, part: Microdata, stratum: Stratum, block: Block) -> Channel:
+def _channel(
+    release: PramRelease, part: Microdata, stratum: Stratum, block: tuple[str, ...]
+) -> Channel:
     name = " x ".join(block)
     where = f"release {release.name!r}: {name}"
     where += f" in the stratum {' x '.join(release.strata)} = {label(stratum)}" if stratum else ""
@@ -160,9 +153,10 @@ def _channel(release: PramRelease, part: Microdata, stratum: Stratum, block: Blo
     channel: Channel
     try:
         if wanted.kind == "file":
-            channel = matrix_from_file(wanted.files[name], own)
+            channel = matrices.matrix_from_file(wanted.files[name], own)
         else:
-            channel = pram_matrix(proportions, **wanted.model_dump(), categories=own.cell_labels())
+            options = wanted.model_dump() | {"categories": own.cell_labels()}
+            channel = matrices.pram_matrix(proportions, **options)
     except DeniableError as error:
         raise DeniableError(f"{where}: {error}") from None
     if channel.size > 1 and np.array_equal(channel.matrix(), np.eye(channel.size)):
@@ -346,5 +340,5 @@ def _named_matrices(
             yield f"{prefix}{position:02d}_{_safe(block)}.csv", about, categories, channel
 
 
-def _safe(names: Stratum | Block) -> str:
+def _safe(names: tuple[str, ...]) -> str:
     return re.sub(r"[^A-Za-z0-9-]+", "_", "_x_".join(names))[:60]

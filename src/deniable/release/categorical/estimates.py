@@ -362,12 +362,7 @@ def synthesized(
     Unlike the protected file they may be drawn again, also from the operating system's generator:
     however many are made, all of them rest on that one draw.
     """
-    synthetic = synthesize_release(
-        release.synthetic,
-        StratifiedProtocol.from_json(made["channels"]),
-        made["protected"],
-        made["estimates"],
-        made["adjusted_weights"]["weight"],
-        source_for(release, seed, step="synthesis"),
-    )
-    return {"synthetic": synthetic}
+    protocol = StratifiedProtocol.from_json(made["channels"])
+    given = made["protected"], made["estimates"], made["adjusted_weights"]["weight"]
+    source = source_for(release, seed, step="synthesis")
+    return {"synthetic": synthesize_release(release.synthetic, protocol, *given, source)}

@@ -20,18 +20,7 @@ from deniable.channels import rounded_up
 from deniable.errors import DeniableError
 from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
 from deniable.release import CONVENTION, CollectionRelease, described, marked, source_for
-from deniable.rrba import (
-    Combination,
-    Rule,
-    TableState,
-    View,
-    answer_epsilon,
-    claimed_epsilon,
-    floor_epsilon,
-    keep_for_epsilon,
-    make_views,
-    table_channel,
-)
+from deniable.rrba import Combination, Rule, TableState, View, make_views, privacy, table_channel
 from deniable.sampling import RandomSource
 
 ROUNDING = 1e-12
@@ -55,7 +44,7 @@ class AskedTable:
     @property
     def claimed_epsilon(self) -> float:
         """What Theorem 4.1 of [rrba] says of one answer; it does not hold."""
-        return claimed_epsilon(self.keep) if self.cells > 1 else 0.0
+        return privacy.claimed_epsilon(self.keep) if self.cells > 1 else 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Return size, probability and epsilons in plain values."""
@@ -155,8 +144,9 @@ def design_collection(release: CollectionRelease, domain: Domain) -> CollectionD
         keep = release.p
         if keep is None:
             # A table of one cell tells nothing, whatever p is.
-            keep = keep_for_epsilon(cells, release.epsilon or 0.0, floor) if cells > 1 else 0.5
-        epsilon = floor_epsilon(cells, keep, floor)
+            wanted = release.epsilon or 0.0
+            keep = privacy.keep_for_epsilon(cells, wanted, floor) if cells > 1 else 0.5
+        epsilon = privacy.floor_epsilon(cells, keep, floor)
         tables[combination] = AskedTable(combination, cells, keep, epsilon)
     singly = tuple((each,) for view in views for each in view)
     return CollectionDesign(own, views if release.answers == "view" else singly, tables)
@@ -221,7 +211,8 @@ def _collection_table(
     names = {each: design.domain.project(each).cell_labels() for each in design.tables}
     sizes = [table.cells for table, *_ in parts]
     epsilons = [
-        answer_epsilon(sent, table.keep) if table.cells > 1 else 0.0 for table, _, sent, _ in parts
+        privacy.answer_epsilon(sent, table.keep) if table.cells > 1 else 0.0
+        for table, _, sent, _ in parts
     ]
     return pd.DataFrame(
         {

@@ -41,7 +41,6 @@ class Answers:
     fake: Floats
 
     def __post_init__(self) -> None:
-        """Refuse reports that would be pooled wrongly."""
         checked_counts(self.reports, self.fake.shape[-1])
 
     @property

@@ -217,9 +217,8 @@ def _from_histograms(
             mixed = sizes @ distributions[j] / sizes.sum()
             row.update(_moved(one.quantile(level, mixed), stated.lower[j]))
         yield row
-    shown = histograms(
-        protected.values - stated.lower, codes, len(names), stated.widths, release.bins
-    )
+    inner = protected.values - stated.lower
+    shown = histograms(inner, codes, len(names), stated.widths, release.bins)
     half = discrete_half_width(float(scale), CONFIDENCE)
     for j, name in enumerate(stated.names):
         edges = stated.lower[j] + np.linspace(0.0, stated.widths[j], release.bins + 1)
