@@ -17,7 +17,7 @@ import pytest
 from tests.report.reading import Read, parsed, section, words
 from tests.slow_variants import slow
 
-from deniable.display.page import SIGN
+from deniable.display.page import SIGN, short
 from deniable.files import write_table, write_text
 from deniable.papers.catalog import (
     ANALYSES,
@@ -678,7 +678,7 @@ def test_a_release_of_numbers_shows_what_is_claimed_proved_and_found(
     assert histograms.count('class="holds">✓ 1.00 ×') == 3
     for files in of_lane(contents, "utility"):
         sse = files.tables["utility"].set_index("measure")["value"]["mean SSE"]
-        assert f"<td>{report.short(float(sse))}</td>" in table
+        assert f"<td>{short(float(sse))}</td>" in table
         for verdict in files.description["privacy"]["verdicts"]:
             assert verdict["why"] in html.unescape(words(part))
     assert "over 2 redraws the intervals cover" in words(part)
@@ -715,7 +715,7 @@ def test_a_collection_shows_what_is_claimed_and_what_is_exact(
     assert f"Of {(~dependent).sum()} tables that are independent in the network" in part
     both = (rejected & ~dependent).sum(), (rejected & dependent).sum()
     assert f"{both[0]} and {both[1]} by each test by itself" in part
-    assert f"{report.short(files.tables['check']['l2_consistent'].mean())} consistent" in part
+    assert f"{short(files.tables['check']['l2_consistent'].mean())} consistent" in part
     assert f"{rejected.sum()} rejected at 5 % by each test by itself" in part
 
 

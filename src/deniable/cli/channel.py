@@ -126,12 +126,9 @@ def _set(members: list[str]) -> str:
 
 
 def _prior_lines(named: NamedChannel, answers: Answers) -> list[str]:
-    remark = (
-        f"no proportion changes by more than {number(answers['largest_change'])} in the reports"
-    )
-    facts: list[tuple[str, Any, str]] = [
-        ("invariant", "yes" if answers["invariant"] else "no", remark)
-    ]
+    change, invariant = number(answers["largest_change"]), "yes" if answers["invariant"] else "no"
+    remark = f"no proportion changes by more than {change} in the reports"
+    facts: list[tuple[str, Any, str]] = [("invariant", invariant, remark)]
     for side in ("largest", "smallest"):
         one = answers[f"{side}_factor"]
         remark = f"{one['category']!r} after the report {one['report']!r}"

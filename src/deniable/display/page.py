@@ -59,11 +59,8 @@ def first_of(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
 
 def groups_of(table: pd.DataFrame, *columns: str) -> list[tuple[Row, pd.DataFrame]]:
     """Return the values of some columns with the rows that have them, in order of appearance."""
-    groups = []
-    for key, part in table.groupby(list(columns), sort=False):
-        values: Any = key
-        groups.append((dict(zip(columns, values, strict=True)), part))
-    return groups
+    groups: Any = table.groupby(list(columns), sort=False)
+    return [(dict(zip(columns, values, strict=True)), part) for values, part in groups]
 
 
 def nearest(values: Iterable[float], target: float) -> float | None:

@@ -216,8 +216,7 @@ class Clusters:
                 f"values of clusters have the shape {given.shape}; the last two axes must be "
                 f"attributes and clusters, {expected}"
             )
-        flat = given.reshape(*given.shape[:-2], -1)
-        return np.take(flat, self._places, axis=-1)
+        return np.take(given.reshape(*given.shape[:-2], -1), self._places, axis=-1)
 
     @cached_property
     def _places(self) -> Positions:

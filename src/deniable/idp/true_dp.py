@@ -30,7 +30,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+from numpy.random import Generator
+from numpy.typing import ArrayLike
 
 from deniable.arrays import Codes, Counts, Floats, Positions
 from deniable.errors import DeniableError
@@ -78,7 +79,7 @@ class NoisyHistograms:
         records = np.maximum(self.class_counts, 1)[:, None]
         return euclidean_projection(self.counts / records)
 
-    def synthesize(self, labels: Codes, generator: np.random.Generator) -> Floats:
+    def synthesize(self, labels: Codes, generator: Generator) -> Floats:
         """Draw records, each attribute on its own from the distribution of the record's class.
 
         Within a bin values are uniform. Dependences between attributes are kept as far as the
@@ -105,10 +106,10 @@ def bins_of_domain(upper: Floats, values: Floats) -> int:
 
 
 def noisy_histograms(
-    values: npt.ArrayLike,
+    values: ArrayLike,
     labels: Codes,
     classes: int,
-    upper: npt.ArrayLike,
+    upper: ArrayLike,
     *,
     bins: int,
     epsilon: float,
@@ -132,17 +133,11 @@ def noisy_histograms(
     bounds = np.array(upper, dtype=float)
     counts = histograms(values, labels, classes, bounds, bins)
     share = split_budget(epsilon, len(bounds))[0]
-    return NoisyHistograms(
-        noise.add_whole(counts, TABLE_DISTANCE / share),
-        np.bincount(labels, minlength=classes),
-        bounds,
-        epsilon,
-    )
+    noisy = noise.add_whole(counts, TABLE_DISTANCE / share)
+    return NoisyHistograms(noisy, np.bincount(labels, minlength=classes), bounds, epsilon)
 
 
-def histograms(
-    values: npt.ArrayLike, labels: Codes, classes: int, upper: Floats, bins: int
-) -> Counts:
+def histograms(values: ArrayLike, labels: Codes, classes: int, upper: Floats, bins: int) -> Counts:
     """Count the records of each class in bins of each attribute, without noise.
 
     Returned with shape (attributes, classes, bins).
@@ -157,10 +152,8 @@ def histograms(
     if bins < 1 or not np.all(upper > 0):
         raise DeniableError(f"{bins} bins of [0, U] need at least 1 bin and U above 0")
     codes = binned(table, upper, bins) + bins * np.asarray(labels, dtype=np.int64)[:, None]
-    cells = classes * bins
-    return np.stack(
-        [np.bincount(column, minlength=cells).reshape(classes, bins) for column in codes.T]
-    )
+    counts = [np.bincount(column, minlength=classes * bins) for column in codes.T]
+    return np.stack(counts).reshape(attributes, classes, bins)
 
 
 def binned(values: Floats, upper: Floats, bins: int) -> Counts:
@@ -178,7 +171,7 @@ class NaiveBayes:
 
     histograms: NoisyHistograms
 
-    def predict(self, values: npt.ArrayLike) -> Counts:
+    def predict(self, values: ArrayLike) -> Counts:
         """Return the most probable class of each record, shape (records,)."""
         tables = self.histograms
         codes = binned(np.asarray(values, dtype=float), tables.upper, tables.bins)
@@ -214,12 +207,12 @@ def median_log_densities(values: Floats, upper: float, epsilon: float) -> tuple[
 
 
 def class_medians(
-    values: npt.ArrayLike,
+    values: ArrayLike,
     labels: Codes,
     classes: int,
-    upper: npt.ArrayLike,
+    upper: ArrayLike,
     epsilon: float,
-    generator: np.random.Generator,
+    generator: Generator,
     runs: int = 1,
 ) -> Floats:
     """Draw the median of each attribute in each class with epsilon-differential privacy.
@@ -247,7 +240,7 @@ class ThresholdRule:
     threshold: float
     above: int
 
-    def predict(self, values: npt.ArrayLike) -> Counts:
+    def predict(self, values: ArrayLike) -> Counts:
         """Return the class of each record, shape (records,)."""
         column = np.asarray(values, dtype=float)[:, self.attribute]
         return np.asarray(np.where(column > self.threshold, self.above, 1 - self.above))
@@ -271,10 +264,10 @@ def rule_log_densities(
     column = np.clip(np.asarray(values, dtype=float), 0.0, upper)
     order = np.argsort(column, kind="stable")
     edges = np.concatenate([[0.0], column[order], [upper]])
-    of_one = np.where(labels == 1, weights[1], 0.0)[order]
-    of_zero = np.where(labels == 0, weights[0], 0.0)[order]
-    one_below = np.concatenate([[0.0], np.cumsum(of_one)])
-    zero_below = np.concatenate([[0.0], np.cumsum(of_zero)])
+    zero_below, one_below = (
+        np.append(0.0, np.cumsum(np.where(labels == code, weights[code], 0.0)[order]))
+        for code in (0, 1)
+    )
     one_above = zero_below + (one_below[-1] - one_below)
     zero_above = one_below + (zero_below[-1] - zero_below)
     widths = _log(np.diff(edges) / upper)
@@ -282,11 +275,7 @@ def rule_log_densities(
 
 
 def threshold_rule(
-    values: npt.ArrayLike,
-    labels: Codes,
-    upper: npt.ArrayLike,
-    epsilon: float,
-    generator: np.random.Generator,
+    values: ArrayLike, labels: Codes, upper: ArrayLike, epsilon: float, generator: Generator
 ) -> ThresholdRule:
     """Draw a classifier of two classes with epsilon-differential privacy.
 
@@ -312,7 +301,7 @@ def threshold_rule(
     return ThresholdRule(int(attribute), float(threshold), int(above))
 
 
-def _chosen(log_weights: Floats, generator: np.random.Generator, runs: int) -> Positions:
+def _chosen(log_weights: Floats, generator: Generator, runs: int) -> Positions:
     """Draw intervals in proportion to their weights, shape (runs,)."""
     weights = np.exp(log_weights - log_weights.max())
     steps = np.cumsum(weights)
@@ -320,7 +309,7 @@ def _chosen(log_weights: Floats, generator: np.random.Generator, runs: int) -> P
     return np.asarray(np.minimum(drawn, len(steps) - 1), dtype=np.intp)
 
 
-def _within(edges: Floats, intervals: Positions, generator: np.random.Generator) -> Floats:
+def _within(edges: Floats, intervals: Positions, generator: Generator) -> Floats:
     below, above = edges[intervals], edges[intervals + 1]
     return np.asarray(below + generator.random(len(intervals)) * (above - below))
 

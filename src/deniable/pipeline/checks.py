@@ -9,19 +9,7 @@ from deniable.pipeline.config import Config, message
 from deniable.pram import LARGEST_BLOCK, LARGEST_DESIGNED, channel_of_retention, matrix_from_file
 from deniable.randomized_response import FEWEST_RECORDS_A_CELL, rr_channel, rr_joint
 from deniable.records import Domain
-from deniable.release import (
-    AnyRelease,
-    AssessedDependences,
-    ClustersRelease,
-    CollectionRelease,
-    DesignedMatrix,
-    FileMatrix,
-    IndependentRelease,
-    JointRelease,
-    PramRelease,
-    RetentionMatrix,
-    TwoStepMatrix,
-)
+from deniable.release import AnyRelease, CollectionRelease, PramRelease, RandomizedResponseRelease
 from deniable.rrba import fewest_views
 
 LARGEST_COLLECTION = 50_000
@@ -151,15 +139,15 @@ def _of_categories(path: str, release: AnyRelease, domain: Domain, records: int)
     """Yield what a release or a collection asks of categories."""
     chosen = release.attributes or list(domain.names)
     wrong = _unknown(f"{path}.attributes", chosen, domain.names)
-    if isinstance(release, ClustersRelease):
+    if release.mechanism == "rr_clusters":
         there = [name for name in dict.fromkeys(chosen) if name in domain.names]
         wrong += _unknown(f"{path}.ordinal", release.ordinal, there or domain.names)
     if wrong:
         yield from wrong
         return
     own = domain.project(chosen)
-    answers = getattr(release, "dependences", None)
-    if isinstance(answers, AssessedDependences) and len(own) < 2:
+    assessed = release.mechanism == "rr_clusters" and release.dependences.by != "true_records"
+    if assessed and len(own) < 2:
         yield (
             f"{path}.dependences: {own.names[0]!r} is the only attribute, so that there are none; "
             "allowed: two attributes or more"
@@ -168,15 +156,12 @@ def _of_categories(path: str, release: AnyRelease, domain: Domain, records: int)
         yield from _uncollectable(path, release, own, records)
     elif isinstance(release, PramRelease):
         yield from _misfits(path, release, own, records)
-    elif isinstance(release, IndependentRelease | ClustersRelease | JointRelease):
+    elif isinstance(release, RandomizedResponseRelease):
         yield from _unusable(path, release, own, records)
 
 
 def _unusable(
-    path: str,
-    release: IndependentRelease | ClustersRelease | JointRelease,
-    domain: Domain,
-    records: int,
+    path: str, release: RandomizedResponseRelease, domain: Domain, records: int
 ) -> Iterator[str]:
     """Yield what makes a release impossible whatever its data are.
 
@@ -185,7 +170,7 @@ def _unusable(
     """
     singular = "cannot be estimated (singular matrix); allowed: another p or matrix"
     setting = f"{path}.p: with matrix {release.matrix!r} and p {release.p:g}"
-    if isinstance(release, JointRelease):
+    if release.mechanism == "rr_joint":
         try:
             protocol = rr_joint(domain, records, release.p, release.matrix)
         except DeniableError as error:
@@ -193,7 +178,7 @@ def _unusable(
             return
         if protocol.channels[0].singular:
             yield f"{setting} {' x '.join(domain.names)} {singular}"
-    elif isinstance(release, IndependentRelease) or release.cluster_mechanism == "kronecker":
+    elif release.mechanism == "rr_independent" or release.cluster_mechanism == "kronecker":
         for attribute in domain:
             if rr_channel(attribute.size, release.p, release.matrix).singular:
                 yield f"{setting} the attribute {attribute.name!r} {singular}"
@@ -266,7 +251,7 @@ def _unusable_blocks(
                 f"{FEWEST_RECORDS_A_CELL} records a cell"
             )
     matrix = release.matrix
-    if isinstance(matrix, DesignedMatrix):
+    if matrix.kind == "designed":
         most = LARGEST_DESIGNED[matrix.loss]
         yield from (
             f"{path}.matrix.kind: {' x '.join(block.names)} has {block.size} cells, too many for "
@@ -274,42 +259,40 @@ def _unusable_blocks(
             for block in blocks
             if block.size > most
         )
-    if isinstance(matrix, RetentionMatrix | TwoStepMatrix):
+    if matrix.kind in ("retention", "two_step") and matrix.retention is not None:
         yield from _singular(f"{path}.matrix.retention", matrix.retention, blocks)
-    if isinstance(matrix, FileMatrix):
-        yield from _misfiled(f"{path}.matrix.files", matrix, blocks)
+    if matrix.kind == "file":
+        yield from _misfiled(f"{path}.matrix.files", matrix.files, blocks)
 
 
-def _singular(path: str, retention: float | None, blocks: Sequence[Domain]) -> Iterator[str]:
+def _singular(path: str, retention: float, blocks: Sequence[Domain]) -> Iterator[str]:
     """Yield the blocks that the matrix of a retention would report alike whatever is true."""
     for block in blocks:
-        if retention is None or block.size > LARGEST_BLOCK:
-            continue
-        if channel_of_retention(block.size, retention).singular:
+        if block.size <= LARGEST_BLOCK and channel_of_retention(block.size, retention).singular:
             yield (
                 f"{path}: with {retention:g} {' x '.join(block.names)} cannot be estimated "
                 "(singular matrix); allowed: another retention"
             )
 
 
-def _misfiled(path: str, matrix: FileMatrix, blocks: Sequence[Domain]) -> Iterator[str]:
+def _misfiled(path: str, files: Mapping[str, str], blocks: Sequence[Domain]) -> Iterator[str]:
     """Yield what is wrong with the files of a user's own matrices."""
     wanted = {" x ".join(block.names): block for block in blocks}
-    for name in matrix.files:
+    for name in files:
         if name not in wanted:
             yield f"{path}.{name}: no block of the release; allowed: {', '.join(wanted)}"
     for name, block in wanted.items():
-        if name not in matrix.files:
+        if name not in files:
             yield f"{path}: no file for {name}; a matrix must be given for each block"
             continue
         try:
-            singular = matrix_from_file(matrix.files[name], block).singular
+            singular = matrix_from_file(files[name], block).singular
         except DeniableError as error:
             yield f"{path}.{name}: {error}"
             continue
         if singular:
             yield (
-                f"{path}.{name}: {matrix.files[name]} has a singular matrix, from which nothing "
+                f"{path}.{name}: {files[name]} has a singular matrix, from which nothing "
                 "can be estimated; allowed: another matrix"
             )
 

@@ -37,7 +37,8 @@ def code_digest(script: Path | str, *entries: Any) -> str:
     Snakemake sees a changed script, but not a changed module behind it; a rule with this digest
     among its parameters runs again when the code it depends on has changed, and only then.
     """
-    starts = [Path(script), *map(_file_of, _places(entries))]
+    modules = [place.partition(":")[0].split(".") for place in _places(entries)]
+    starts = [Path(script), *(PACKAGE.joinpath(*parts).with_suffix(".py") for parts in modules)]
     files = {label: content for start in starts for label, content in _behind(start)}
     parts = [_versions(), repr(entries), *chain(*sorted(files.items()))]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
@@ -61,10 +62,6 @@ def _places(entry: Any) -> Iterator[str]:
     elif isinstance(entry, Iterable):
         for part in entry:
             yield from _places(part)
-
-
-def _file_of(place: str) -> Path:
-    return PACKAGE.joinpath(*place.partition(":")[0].split(".")).with_suffix(".py")
 
 
 def library_digest() -> str:
@@ -166,9 +163,8 @@ def _handed_on(folder: Path) -> dict[str, tuple[Path, ...]]:
 def run_facts() -> dict[str, str]:
     """Return the versions that a result depends on, none of which names a machine."""
     facts = {"deniable": deniable.__version__, "library code": library_digest()}
-    facts["python"] = platform.python_version()
-    facts.update({name: metadata.version(name) for name in REPORTED_PACKAGES})
-    return facts
+    packages = {name: metadata.version(name) for name in REPORTED_PACKAGES}
+    return facts | {"python": platform.python_version()} | packages
 
 
 def versions() -> dict[str, str]:

@@ -138,13 +138,11 @@ def refuse_repeated_keys(path: Path | str) -> None:
         With a line for each option that is repeated, and where.
     """
     try:
-        lines = [
-            f"{path}: {line}" for line in validation.repeated_keys(Path(path).read_text("utf-8"))
-        ]
+        repeated = list(validation.repeated_keys(Path(path).read_text("utf-8")))
     except (OSError, ValueError, yaml.YAMLError):
         return  # whoever reads the file for its values says what is wrong with it
-    if lines:
-        raise ConfigError(message(lines))
+    if repeated:
+        raise ConfigError(message([f"{path}: {line}" for line in repeated]))
 
 
 def validate(values: Mapping[str, Any]) -> Config:

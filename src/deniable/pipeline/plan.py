@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +54,10 @@ class Plan:
 
         config = validate(values)
         datasets = load_manifest(_resources(root) / "datasets.yaml")
-        check_domains(
-            config,
-            {name: dataset.domain for name, dataset in categorical(datasets).items()},
-            {name: dataset.records for name, dataset in datasets.items()} | drawn_records(),
-            numeric(datasets),
-            drawn_domains(config, _resources(root) / "networks"),
-        )
+        domains = {name: dataset.domain for name, dataset in categorical(datasets).items()}
+        records = {name: dataset.records for name, dataset in datasets.items()} | drawn_records()
+        drawn = drawn_domains(config, _resources(root) / "networks")
+        check_domains(config, domains, records, numeric(datasets), drawn)
         _refuse_second_draw(config)
         check_writable(RESULTS)
         needed = needed_datasets(config, datasets)
@@ -306,7 +303,7 @@ def _settle(
         mirror=Path(mirror) if mirror else None,
         folder=RAW,
         manifest_folder=_resources(root),
-        say=_say,
+        say=partial(print, file=sys.stderr, flush=True),
     )
 
 
@@ -372,7 +369,3 @@ def _refuse_second_draw(config: Config) -> None:
                 "settings; a second draw from the same records adds to what the first one tells. "
                 "Give this one a new name, or, if the first was never published, delete its folder"
             )
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

@@ -227,12 +227,12 @@ def _is_made(label: str) -> bool:
 
 def _write(output: str, record: Record, config: Mapping[str, Any]) -> None:
     """Write what is recorded of a result, without what a release must not tell."""
-    shown = record
-    folder = _release_of(record["file"])
-    if folder is not None and folder.name not in _rehearsals(config):
-        shown = _without_records(record, folder)
+    shown, path = record, PurePosixPath(record["file"])
+    rehearsals = {e["name"] for e in config.get("releases", ()) if e.get("rehearsal") is True}
+    if PurePosixPath(RELEASES) in path.parents and path.parts[2] not in rehearsals:
+        shown = _without_records(record, PurePosixPath(*path.parts[:3]))
         if shown != record:
-            within = PurePosixPath(record["file"]).relative_to(RELEASES)
+            within = path.relative_to(RELEASES)
             write_json(provenance_path(f"{OWNERS_COPIES}/{within}"), record)
     write_json(provenance_path(output), shown)
 
@@ -250,18 +250,6 @@ def _without_records(record: Record, folder: PurePosixPath) -> Record:
     }
     data = {path: entry | {"sha256": WITHHELD} for path, entry in record["data"].items()}
     return record | {"inputs": inputs, "data": data}
-
-
-def _release_of(label: str) -> PurePosixPath | None:
-    """Return the folder of the release that a file belongs to, if it belongs to one."""
-    path = PurePosixPath(label)
-    if PurePosixPath(RELEASES) not in path.parents:
-        return None
-    return PurePosixPath(*path.parts[:3])
-
-
-def _rehearsals(config: Mapping[str, Any]) -> set[str]:
-    return {each["name"] for each in config.get("releases", ()) if each.get("rehearsal") is True}
 
 
 def _label(path: str) -> str:

@@ -76,14 +76,10 @@ def pattern_supports(
     """
     refuse_bad_confidence(confidence)
     places = [transactions.positions(list(pattern)) for pattern in patterns]
-    wanted = [
-        int("".join("01"[each] for each in pattern.values()) or "0", 2) for pattern in patterns
-    ]
+    present = [list(pattern.values()) for pattern in patterns]
+    wanted = [int("".join("01"[each] for each in marks) or "0", 2) for marks in present]
     columns: dict[str, list[object] | Floats] = {
-        "items": [
-            transactions.label(place, list(pattern.values()))
-            for place, pattern in zip(places, patterns, strict=True)
-        ],
+        "items": list(map(transactions.label, places, present)),
         "size": [len(place) for place in places],
     }
     columns["reported"], by_target = _estimates(transactions, places, wanted, confidence)
@@ -138,19 +134,11 @@ def rule_confidences(
         both, base = ones @ channel.estimate(counts)
         covariance = channel.estimated_covariance(counts, target, ones)
         error, low, high = _ratio(both, base, covariance, z, method)
-        split = len(condition)
-        rows.append(
-            {
-                "rule": f"{transactions.label(places[:split])} -> "
-                f"{transactions.label(places[split:])}",
-                "confidence": both / base if base else math.nan,
-                "standard_error": error,
-                "ci_low": low,
-                "ci_high": high,
-                "support": both,
-                "condition": base,
-            }
-        )
+        sides = places[: len(condition)], places[len(condition) :]
+        rule = {"rule": " -> ".join(map(transactions.label, sides))}
+        found = {"confidence": both / base if base else math.nan, "standard_error": error}
+        limits = {"ci_low": low, "ci_high": high}
+        rows.append(rule | found | limits | {"support": both, "condition": base})
     return pd.DataFrame(rows)
 
 

@@ -146,17 +146,22 @@ def pram_matrix(
         If an option that the kind needs is missing, one is given that it does not take, or what is
         asked for is impossible.
     """
+    refuse_unknown("kind of matrix", kind, NEEDS)
+    needs, allowed = NEEDS[kind]
+    if (epsilon is not None, retention is not None) not in allowed:
+        raise DeniableError(
+            f"a matrix of kind {kind!r} needs {needs}; given are "
+            f"epsilon {epsilon} and retention {retention}"
+        )
     frequencies = np.asarray(proportions, dtype=float)
-    _refuse_wrong_options(kind, epsilon, retention)
     size = frequencies.size
     if kind == "designed" and size > 1:
         asked = {"epsilon": epsilon, "retention": retention, "invariant": invariant}
         return _designed(frequencies, asked, loss, categories)
-    first = (
-        channel_of_retention(size, retention)
-        if epsilon is None and retention is not None
-        else channel_of_epsilon(size, float(epsilon or 0.0))
-    )
+    if retention is not None and epsilon is None:
+        first = channel_of_retention(size, retention)
+    else:
+        first = channel_of_epsilon(size, float(epsilon or 0.0))
     if kind != "two_step" or size == 1:
         return first
     return two_step(first, frequencies)
@@ -165,16 +170,6 @@ def pram_matrix(
 def _refuse_no_categories(size: int) -> None:
     if size < 1:
         raise DeniableError(f"a matrix needs at least one category, not {size}")
-
-
-def _refuse_wrong_options(kind: Kind, epsilon: float | None, retention: float | None) -> None:
-    refuse_unknown("kind of matrix", kind, NEEDS)
-    needs, allowed = NEEDS[kind]
-    if (epsilon is not None, retention is not None) not in allowed:
-        raise DeniableError(
-            f"a matrix of kind {kind!r} needs {needs}; given are "
-            f"epsilon {epsilon} and retention {retention}"
-        )
 
 
 def _designed(

@@ -171,10 +171,9 @@ class StratifiedProtocol:
         parts, matrices = self.parts(data), self.matrices()
         columns = {name: data.column(name).copy() for name in self.domain.names}
         for stratum, rows in parts:
-            own = Microdata(
-                self.randomized, tuple(columns[name][rows] for name in self.randomized.names)
-            )
-            reports = self.protocols[stratum].randomize(own, source)
+            own = tuple(columns[name][rows] for name in self.randomized.names)
+            true = Microdata(self.randomized, own)
+            reports = self.protocols[stratum].randomize(true, source)
             for name in self.randomized.names:
                 columns[name][rows] = reports.column(name)
         ordered = tuple(columns[name] for name in self.domain.names)
@@ -182,13 +181,11 @@ class StratifiedProtocol:
 
     def matrices(self) -> Matrices:
         """Return the matrix of each block of each stratum, P[u, v] = Pr(report v | true u)."""
-        return {
-            stratum: {
-                block: channel.matrix()
-                for block, channel in zip(protocol.clusters, protocol.channels, strict=True)
-            }
-            for stratum, protocol in self.protocols.items()
-        }
+        found = {}
+        for stratum, protocol in self.protocols.items():
+            pairs = zip(protocol.clusters, protocol.channels, strict=True)
+            found[stratum] = {block: channel.matrix() for block, channel in pairs}
+        return found
 
     # -- plain values -----------------------------------------------------------------------------
 
@@ -215,12 +212,11 @@ class StratifiedProtocol:
         try:
             domain, strata = domain_from_json(value["attributes"]), tuple(value["strata"])
             kept = [each for each in value["attributes"] if each["name"] not in strata]
-            protocols = {
-                tuple(part["stratum"][name] for name in strata): Protocol.from_json(
-                    {"attributes": kept, "clusters": part["clusters"]}
-                )
-                for part in value["protocols"]
-            }
+            protocols = {}
+            for part in value["protocols"]:
+                stratum = tuple(part["stratum"][name] for name in strata)
+                own = {"attributes": kept, "clusters": part["clusters"]}
+                protocols[stratum] = Protocol.from_json(own)
             return cls(domain, strata, protocols, value["invariant"])
         except KeyError as error:
             raise DeniableError(f"a protocol's description lacks {error}; write it again") from None

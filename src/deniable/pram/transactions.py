@@ -49,9 +49,8 @@ class Transactions:
                 f"{found[0]} columns, {found[1]} channels and {found[2]} different names of items; "
                 "give one each an item, and columns of one length"
             )
-        for name, column, factor in zip(
-            self.names, self.columns, self.channel.factors, strict=True
-        ):
+        items = zip(self.names, self.columns, self.channel.factors, strict=True)
+        for name, column, factor in items:
             if factor.size != 2:
                 raise ChannelError(
                     f"item {name!r}: its channel has {factor.size} categories; give one over two, "
@@ -146,6 +145,4 @@ class Transactions:
         """Return the names of some items, joined; "not " before those that are not present."""
         marks = [True] * len(positions) if present is None else present
         pairs = zip(positions, marks, strict=True)
-        return " & ".join(
-            self.names[place] if mark else f"not {self.names[place]}" for place, mark in pairs
-        )
+        return " & ".join(("" if mark else "not ") + self.names[place] for place, mark in pairs)

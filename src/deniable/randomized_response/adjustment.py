@@ -154,7 +154,7 @@ def weighted_pairs(
 
 def _checked(
     columns: Sequence[Codes], targets: Sequence[npt.ArrayLike]
-) -> tuple[npt.NDArray[np.unsignedinteger], list[Floats]]:
+) -> tuple[Codes, list[Floats]]:
     if not columns or len(columns) != len(targets):
         raise DeniableError(
             f"{len(columns)} columns of codes, but {len(targets)} targets; give one for each"
@@ -177,9 +177,7 @@ def _checked(
     return np.stack([np.asarray(column, dtype=code_type) for column in columns]), wanted
 
 
-def _leave_out_unreachable(
-    codes: npt.NDArray[np.unsignedinteger], wanted: list[Floats]
-) -> list[Unreachable]:
+def _leave_out_unreachable(codes: Codes, wanted: list[Floats]) -> list[Unreachable]:
     """Set targets without records to 0, rescale the others, and return what was left out.
 
     A record with a target of 0 in one attribute ends with weight 0, so it serves no other target.
@@ -207,10 +205,7 @@ def _leave_out_unreachable(
 
 
 def _farthest(
-    codes: npt.NDArray[np.unsignedinteger],
-    wanted: Sequence[Floats],
-    weights: Floats,
-    domains: Sequence[Domain] | None,
+    codes: Codes, wanted: Sequence[Floats], weights: Floats, domains: Sequence[Domain] | None
 ) -> str:
     """Name the category whose weighted share is farthest from its target."""
     gaps = [

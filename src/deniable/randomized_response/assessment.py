@@ -26,6 +26,7 @@ from typing import get_args
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, ProductChannel
@@ -83,9 +84,7 @@ class AssessmentProtocol(ABC):
         """Run the protocol on records; return the counts of the pairs that are reported."""
 
     @abstractmethod
-    def drawn_reports(
-        self, data: Microdata, generator: np.random.Generator, runs: int
-    ) -> PairCounts:
+    def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
         """Draw many runs of the protocol, on the tables' first axis; distributed as `reports`."""
 
     def tables(self, reports: PairCounts) -> PairTables:
@@ -151,9 +150,7 @@ class AttributeReports(AssessmentProtocol):
         """Randomize the records and count the pairs of their reports."""
         return two_way_counts(self.protocol.randomize(data, source))
 
-    def drawn_reports(
-        self, data: Microdata, generator: np.random.Generator, runs: int
-    ) -> PairCounts:
+    def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
         """Randomize the records in each run: counts of one pair say nothing of another's."""
         drawn = [self.reports(data, generator) for _ in range(runs)]
         return {pair: np.stack([run[pair] for run in drawn]) for pair in drawn[0]}
@@ -163,9 +160,8 @@ class AttributeReports(AssessmentProtocol):
         if not self.inverted:
             return super().tables(reports)
         own = {name: channel for (name,), channel in self.sent}
-        return _clipped_estimates(
-            reports, {pair: ProductChannel((own[pair[0]], own[pair[1]])) for pair in reports}
-        )
+        channels = {(one, two): ProductChannel((own[one], own[two])) for one, two in reports}
+        return _clipped_estimates(reports, channels)
 
     @property
     def sent(self) -> Sequence[tuple[tuple[str, ...], Channel]]:
@@ -185,14 +181,10 @@ class SecureSum(AssessmentProtocol):
         """Return the true tables; nothing is random about them."""
         return two_way_counts(data)
 
-    def drawn_reports(
-        self, data: Microdata, generator: np.random.Generator, runs: int
-    ) -> PairCounts:
+    def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
         """Return the true tables, once for each run."""
-        return {
-            pair: np.broadcast_to(table, (runs, *table.shape))
-            for pair, table in two_way_counts(data).items()
-        }
+        tables = two_way_counts(data).items()
+        return {pair: np.broadcast_to(table, (runs, *table.shape)) for pair, table in tables}
 
     @property
     def sent(self) -> Sequence[tuple[tuple[str, ...], Channel]]:
@@ -224,12 +216,8 @@ class PairReports(AssessmentProtocol):
     @cached_property
     def channels(self) -> dict[Pair, Channel]:
         """The channel of every pair, in the domain's order."""
-        return {
-            pair: cluster_channel(
-                self.domain.project(pair).shape, self.p, self.reading, self.mechanism
-            )
-            for pair in combinations(self.domain.names, 2)
-        }
+        given, pairs = (self.p, self.reading, self.mechanism), combinations(self.domain.names, 2)
+        return {pair: cluster_channel(self.domain.project(pair).shape, *given) for pair in pairs}
 
     def reports(self, data: Microdata, source: RandomSource) -> PairCounts:
         """Randomize every pair of every record anew and count the masked pairs."""
@@ -240,9 +228,7 @@ class PairReports(AssessmentProtocol):
             counts[pair] = np.bincount(masked, minlength=channel.size).reshape(part.domain.shape)
         return counts
 
-    def drawn_reports(
-        self, data: Microdata, generator: np.random.Generator, runs: int
-    ) -> PairCounts:
+    def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
         """Draw the counts of the masked pairs from the true counts."""
         drawn = {}
         for pair, true in two_way_counts(data).items():

@@ -139,18 +139,14 @@ def risk_table(
 
 
 def _risks(
-    mechanism: str,
-    t_v: int | None,
-    clusters: Clusters,
-    changes: _Changes,
-    assessments: Sequence[str],
+    mechanism: str, t_v: int | None, clusters: Clusters, changes: _Changes, ways: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     once = changes.alone
     release = changes.record(clusters).exact
     costs = {"none": 0.0, "4.1": once.exact, "4.2": math.inf, "4.3 waived": once.claimed}
     attributes = [_attribute_risk(changes, clusters, name) for name in changes.domain.names]
     largest = max(attributes, key=lambda risk: (risk[1].exact, risk[2]))
-    for assessment in assessments:
+    for assessment in ways:
         summed = assessment == "4.3 summed"
         cost = changes.record(changes.pairs).exact if summed else costs[assessment]
         yield {
@@ -166,9 +162,7 @@ def _risks(
             "attribute": largest[0],
             "attribute_ratio": largest[2],
             "equal_risk_record": _not_above(release, once.exact),
-            "equal_risk_attribute": all(
-                _not_above(found.exact, found.claimed) for _, found, _ in attributes
-            ),
+            "equal_risk_attribute": all(_not_above(f.exact, f.claimed) for _, f, _ in attributes),
             "equal_risk_with_assessment": _not_above(release + cost, once.exact),
         }
 

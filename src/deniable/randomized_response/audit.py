@@ -32,6 +32,8 @@ from deniable.records import Domain
 ATTRIBUTE_IN_CLUSTER = "one attribute in its cluster"
 LARGEST_AUDITED_MATRIX = 1000
 
+_Reports = Iterable[tuple[Sequence[str], Channel]]
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -220,28 +222,22 @@ def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
 def _parts(description: Mapping[str, Any]) -> dict[str, list["_Sent"]]:
     """Return what respondents send for the ``file`` and, if they do, for the ``dependences``."""
     protocol, parameters = Protocol.from_json(description), description["parameters"]
+    domain = protocol.domain
+
+    def sent(reports: _Reports, p: float, way: ClusterMechanism) -> list["_Sent"]:
+        setting = Setting(parameters["matrix"], repr(p))
+        return [_Sent(domain.project(names), channel, setting, way) for names, channel in reports]
+
     way: ClusterMechanism = "joint" if parameters["mechanism"] == "rr_joint" else "kronecker"
     way = parameters.get("cluster_mechanism", way)
-    setting = Setting(parameters["matrix"], repr(parameters["p"]))
-    sent = [
-        _Sent(protocol.domain.project(names), channel, setting, way)
-        for names, channel in zip(protocol.clusters, protocol.channels, strict=True)
-    ]
-    if "parts" not in description["privacy"]:
-        return {"file": sent}
-    asked = parameters["dependences"]
-    setting = Setting(parameters["matrix"], repr(asked["p"]))
-    way = "joint" if asked["by"] == "pairs_joint" else "kronecker"
-    answers = [
-        _Sent(
-            protocol.domain.project(each["attributes"]),
-            channel_from_json(each["channel"]),
-            setting,
-            way,
-        )
-        for each in description["dependences"]["channels"]
-    ]
-    return {"file": sent, "dependences": answers}
+    file = zip(protocol.clusters, protocol.channels, strict=True)
+    parts = {"file": sent(file, parameters["p"], way)}
+    if "parts" in description["privacy"]:
+        asked, channels = parameters["dependences"], description["dependences"]["channels"]
+        answers = ((each["attributes"], channel_from_json(each["channel"])) for each in channels)
+        way = "joint" if asked["by"] == "pairs_joint" else "kronecker"
+        parts["dependences"] = sent(answers, asked["p"], way)
+    return parts
 
 
 @dataclass(frozen=True)
@@ -260,9 +256,8 @@ class _Sent:
         position = None if changed is None else self.domain.position(changed)
         sizes = self.domain.shape
         classes = None if position is None else cells_by_others(sizes, position)
-        defined = audit_cluster(
-            sizes, self.setting.p, self.setting.reading, self.mechanism, position
-        )
+        given = self.setting.p, self.setting.reading, self.mechanism
+        defined = audit_cluster(sizes, *given, position)
         return replace(defined, shipped=column_epsilon(self.channel.matrix(), classes))
 
 

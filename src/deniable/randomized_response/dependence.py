@@ -9,7 +9,7 @@ RR-Independent. What it costs is variance: `shrink` weighs it against the bias o
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from math import prod
 from typing import Literal
 
@@ -187,11 +187,11 @@ def shrunk_joint(joint: Floats, noise: npt.ArrayLike) -> Shrunk:
     Joints are of shape (..., rows, columns); the noise, shape (...), is the total variance that
     randomization adds to each minus its product, infinite where nothing but margins is known.
     """
-    product = joint.sum(axis=-1)[..., :, None] * joint.sum(axis=-2)[..., None, :]
-    distance = np.sum(((joint - product) ** 2).reshape(*joint.shape[:-2], -1), axis=-1)
+    margins = joint.sum(axis=-1)[..., :, None] * joint.sum(axis=-2)[..., None, :]
+    distance = np.sum(((joint - margins) ** 2).reshape(*joint.shape[:-2], -1), axis=-1)
     excess = np.maximum(distance - noise, 0.0)
     weight = np.divide(excess, distance, out=np.zeros_like(distance), where=distance > 0)
-    return Shrunk(product + weight[..., None, None] * (joint - product), weight)
+    return Shrunk(margins + weight[..., None, None] * (joint - margins), weight)
 
 
 def variance_of_dependence(counts: npt.ArrayLike, channel: ProductChannel) -> Floats:
@@ -266,30 +266,22 @@ def cluster_attributes(
     }
     sizes = dict(zip(domain.names, domain.shape, strict=True))
     clusters: list[tuple[str, ...]] = [(name,) for name in domain.names]
-    while pair := _next_merge(clusters, strength, sizes, largest_cells, least_dependence):
+
+    def dependence(pair: tuple[int, int]) -> float:
+        across = product(clusters[pair[0]], clusters[pair[1]])
+        return max(strength[frozenset(names)] for names in across)
+
+    def next_merge() -> tuple[int, int] | None:
+        for pair in sorted(combinations(range(len(clusters)), 2), key=dependence, reverse=True):
+            if not at_least(dependence(pair), least_dependence):
+                return None
+            if prod(sizes[name] for name in clusters[pair[0]] + clusters[pair[1]]) <= largest_cells:
+                return pair
+        return None
+
+    while pair := next_merge():
         first, second = pair
         merged = tuple(sorted(clusters[first] + clusters[second], key=domain.position))
         clusters = [c for i, c in enumerate(clusters) if i not in pair] + [merged]
         clusters.sort(key=lambda cluster: domain.position(cluster[0]))
     return tuple(clusters)
-
-
-def _next_merge(
-    clusters: list[tuple[str, ...]],
-    strength: Mapping[frozenset[str], float],
-    sizes: Mapping[str, int],
-    largest_cells: int,
-    least_dependence: float,
-) -> tuple[int, int] | None:
-    def dependence(pair: tuple[int, int]) -> float:
-        return max(
-            strength[frozenset((a, b))] for a in clusters[pair[0]] for b in clusters[pair[1]]
-        )
-
-    pairs = sorted(combinations(range(len(clusters)), 2), key=lambda pair: -dependence(pair))
-    for pair in pairs:
-        if not at_least(dependence(pair), least_dependence):
-            return None
-        if prod(sizes[name] for name in clusters[pair[0]] + clusters[pair[1]]) <= largest_cells:
-            return pair
-    return None

@@ -32,6 +32,7 @@ What is not noticed, or not traced:
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from functools import partial
 from operator import add
 from types import MappingProxyType
 from typing import Literal
@@ -354,15 +355,11 @@ def bivariate_distributions(
     """
     counted: dict[Pair, BivariateDistribution] = {}
     left_out: tuple[int, ...] = ()
+    count = partial(
+        bivariate_distribution, data, source=source, go_on_without_missing=go_on_without_missing
+    )
     for pair in pairs:
-        counted[pair] = bivariate_distribution(
-            data,
-            pair,
-            source,
-            faults=faults.get(pair, NO_FAULTS),
-            left_out=left_out,
-            go_on_without_missing=go_on_without_missing,
-        )
+        counted[pair] = count(pair, faults=faults.get(pair, NO_FAULTS), left_out=left_out)
         left_out = counted[pair].left_out
     return counted
 

@@ -28,6 +28,7 @@ from .settings import (
     JointRelease as JointRelease,
     NumericRelease as NumericRelease,
     PramRelease as PramRelease,
+    RandomizedResponseRelease as RandomizedResponseRelease,
     Release as Release,
     RetentionMatrix as RetentionMatrix,
     TwoStepMatrix as TwoStepMatrix,

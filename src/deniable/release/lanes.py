@@ -81,31 +81,26 @@ class Lane:
         return self.drawn_once + self.estimated
 
 
+PROTECTED = ("protected.parquet", "protected.csv")
+DRAWN = ("channels.json", "protected.parquet")  # what all estimates from categories read
 LANES: Mapping[str, Lane] = {
     "categorical": Lane(
         design=Step("release.categorical.design:designed", (), ("channels.json",)),
-        draw=Step(
-            "release.categorical.design:protected",
-            reads=("channels.json",),
-            leaves=("protected.parquet", "protected.csv"),
-        ),
+        draw=Step("release.categorical.design:protected", ("channels.json",), PROTECTED),
         estimates=(
             Step(
                 "release.categorical.pairs:estimated",
-                reads=("channels.json", "protected.parquet"),
+                reads=DRAWN,
                 leaves=("estimates.csv", "pairs.csv"),
             ),
             Step(
                 "release.categorical.estimates:adjusted",
-                reads=("channels.json", "protected.parquet", "estimates.csv"),
+                reads=(*DRAWN, "estimates.csv"),
                 leaves=("adjusted_weights.csv", "adjustment.json"),
             ),
             Step(
                 "release.categorical.estimates:synthesized",
-                reads=(
-                    *("channels.json", "protected.parquet"),
-                    *("estimates.csv", "adjusted_weights.csv"),
-                ),
+                reads=(*DRAWN, "estimates.csv", "adjusted_weights.csv"),
                 leaves=("synthetic.parquet", "synthetic.csv"),
                 seeded=True,
             ),
@@ -113,8 +108,11 @@ LANES: Mapping[str, Lane] = {
         check=Step(
             "release.categorical.check:checked",
             reads=(
-                *("channels.json", "protected.parquet", "estimates.csv", "pairs.csv"),
-                *("adjusted_weights.csv", "synthetic.parquet"),
+                *DRAWN,
+                "estimates.csv",
+                "pairs.csv",
+                "adjusted_weights.csv",
+                "synthetic.parquet",
             ),
             leaves=("check.csv", "synthetic_check.csv"),
         ),
@@ -122,11 +120,7 @@ LANES: Mapping[str, Lane] = {
     ),
     "numeric": Lane(
         design=Step("release.numeric.promises:designed", (), ("release.json", "audit.csv")),
-        draw=Step(
-            "release.numeric.design:protected",
-            reads=("release.json",),
-            leaves=("protected.parquet", "protected.csv"),
-        ),
+        draw=Step("release.numeric.design:protected", ("release.json",), PROTECTED),
         estimates=(
             Step(
                 "release.numeric.estimates:estimated",
@@ -169,8 +163,11 @@ LANES: Mapping[str, Lane] = {
         check=Step(
             "release.collection.check:checked",
             reads=(
-                *("views.json", "tables.csv", "consistent.csv"),
-                *("two_step.csv", "independence.csv"),
+                "views.json",
+                "tables.csv",
+                "consistent.csv",
+                "two_step.csv",
+                "independence.csv",
             ),
             leaves=("check.csv",),
         ),

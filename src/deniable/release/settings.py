@@ -234,7 +234,8 @@ class CollectionRelease(_Release):
         return self
 
 
-CategoricalRelease = IndependentRelease | ClustersRelease | JointRelease | PramRelease
+RandomizedResponseRelease = IndependentRelease | ClustersRelease | JointRelease
+CategoricalRelease = RandomizedResponseRelease | PramRelease
 NumericRelease = IdpRelease | HistogramRelease
 AnyRelease = CategoricalRelease | NumericRelease | CollectionRelease
 Release = Annotated[AnyRelease, Field(discriminator="mechanism")]

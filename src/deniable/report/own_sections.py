@@ -62,21 +62,16 @@ def claims_at_once(tables: Tables) -> dict[str, list[tuple[str, str]]]:
         for row in rows_of(tables.get(f"{paper.key}_claims", pd.DataFrame())):
             p_values[paper.key, row["claim"]] = row["p_value"]
             verdicts[paper.key, row["claim"]] = row["verdict"]
-    counts = {
-        paper: Counter(tables[name]["verdict"])
-        for paper, name in ENUMERATED.items()
-        if name in tables
-    }
+    there = ((paper, name) for paper, name in ENUMERATED.items() if name in tables)
+    counts = {paper: Counter(tables[name]["verdict"]) for paper, name in there}
     for (paper, _), verdict in corrected(p_values, verdicts).items():
         counts.setdefault(paper, Counter())[verdict] += 1
-    return {
-        paper: [
-            (verdict, f"{of[verdict]} {said[of[verdict] > 1]}")
-            for verdict, said in VERDICTS.items()
-            if of[verdict]
-        ]
-        for paper, of in counts.items()
-    }
+    found: dict[str, list[tuple[str, str]]] = {key: [] for key in counts}
+    for key, of in counts.items():
+        for verdict, said in VERDICTS.items():
+            if of[verdict]:
+                found[key].append((verdict, f"{of[verdict]} {said[of[verdict] > 1]}"))
+    return found
 
 
 def risen(suspicion: float, epsilon: float) -> float:
@@ -206,11 +201,8 @@ def _worst(audit: pd.DataFrame, units: Sequence[str], reading: str | None = None
     holds = set(rows["holds"].astype(str))
     verdict = False if "False" in holds else True if "True" in holds else None
     worst = rows.iloc[int(rows["times_claimed"].to_numpy().argmax())]
-    return {
-        "times": float(worst["times_claimed"]),
-        "attribute": worst["attribute"],
-        "verdict": CERTAIN[verdict],
-    }
+    times, attribute = float(worst["times_claimed"]), worst["attribute"]
+    return {"times": times, "attribute": attribute, "verdict": CERTAIN[verdict]}
 
 
 def _measured(utility: pd.DataFrame) -> Row:

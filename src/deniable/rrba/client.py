@@ -45,7 +45,6 @@ class Question:
     tables: tuple[tuple[float, ...], ...]
 
     def __post_init__(self) -> None:
-        """Refuse what no client could read."""
         single = ((self.number, int), (self.client, str), (self.keep, float))
         rows = ((self.view, str), (self.tables, float))
         if not (
@@ -110,7 +109,6 @@ class BlockReport:
     answers: tuple[tuple[str, int], ...]
 
     def __post_init__(self) -> None:
-        """Refuse what would be counted wrongly."""
         table_channel(self.table, self.keep)
         for each in self.answers:
             pair = isinstance(each, tuple) and len(each) == 2 and type(each[1]) is int

@@ -77,15 +77,12 @@ class Aggregator:
         self._block += 1
         drawn = self._generator.integers(len(self.views), size=len(clients))
         for client, view in zip(clients, drawn.tolist(), strict=True):
-            question = self._question(client, self.views[view])
-            self._open[question.number] = question
+            asked, number = self.views[view], self._questions + 1
+            tables = (drawn_distribution(self._states[each].table) for each in asked)
+            sent = tuple(tuple(table.tolist()) for table in tables)
+            self._open[number] = Question(number, client, self.keep, asked, sent)
+            self._questions = number
         return list(self._open.values())
-
-    def _question(self, client: str, view: View) -> Question:
-        self._questions += 1
-        tables = (drawn_distribution(self._states[each].table) for each in view)
-        sent = tuple(tuple(table.tolist()) for table in tables)
-        return Question(self._questions, client, self.keep, view, sent)
 
     def receive(self, message: Answer | Refusal) -> None:
         """Count an answer: the first to each open question, from the client that was asked."""

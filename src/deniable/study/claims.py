@@ -180,14 +180,9 @@ def together(parts: Parts) -> tuple[Outcome, str]:
     lacking = (UNKNOWN for outcome in outcomes if not outcome.comparisons)
     said = (f"{name}: {outcome.figure}" for name, outcome in zip(names, outcomes, strict=True))
     comparisons = [each for outcome in outcomes for each in outcome.comparisons]
-    return (
-        Outcome(
-            (*comparisons, *lacking) if comparisons else (),
-            "; ".join(said),
-            our_margin=any(outcome.our_margin for outcome in outcomes),
-        ),
-        source,
-    )
+    found = (*comparisons, *lacking) if comparisons else ()
+    our_margin = any(outcome.our_margin for outcome in outcomes)
+    return Outcome(found, "; ".join(said), our_margin=our_margin), source
 
 
 # -- one row a sentence ----------------------------------------------------------------------------

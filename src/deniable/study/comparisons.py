@@ -57,9 +57,8 @@ class Comparison:
         """Return the p-value of the test that supports the claim (1), or contradicts it (-1)."""
         if not self.error or not self.difference or math.isinf(self.error):
             return 0.0 if sign * self.difference > 0 and not self.error else 1.0
-        return min(
-            1.0, self.picked_from * float(scipy.special.ndtr(-sign * self.difference / self.error))
-        )
+        tail = float(scipy.special.ndtr(-sign * self.difference / self.error))
+        return min(1.0, self.picked_from * tail)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -70,10 +69,8 @@ class Comparison:
     @property
     def detectable(self) -> float:
         """The smallest difference that the test finds with 80 % power."""
-        return (
-            float(scipy.special.ndtri(1 - LEVEL / self.picked_from) + scipy.special.ndtri(POWER))
-            * self.error
-        )
+        level = LEVEL / self.picked_from
+        return float(scipy.special.ndtri(1 - level) + scipy.special.ndtri(POWER)) * self.error
 
 
 UNKNOWN = Comparison(0.0, math.inf)  # neither supports a claim nor contradicts it
@@ -135,14 +132,10 @@ class Outcome:
 
     def with_margin(self, factor: float) -> "Outcome":
         """Return the outcome with all margins multiplied by a factor."""
-        moved = (
-            replace(
-                each,
-                difference=each.difference + (factor - 1) * each.margin,
-                margin=factor * each.margin,
-            )
-            for each in self.comparisons
-        )
+        moved = []
+        for each in self.comparisons:
+            difference = each.difference + (factor - 1) * each.margin
+            moved.append(replace(each, difference=difference, margin=factor * each.margin))
         return replace(self, comparisons=tuple(moved))
 
     @property

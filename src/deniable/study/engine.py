@@ -240,9 +240,7 @@ def _by_runs(
     medians = np.median(values, axis=(0, 2))
     resampled = resampled_medians(values, generator)
     intervals = (percentile_interval(each, CONFIDENCE) for each in resampled.T)
-    found = [
-        (float(median), *interval) for median, interval in zip(medians, intervals, strict=True)
-    ]
+    found = [(float(value), *ends) for value, ends in zip(medians, intervals, strict=True)]
     names: list[Output] = []
     if isinstance(simulator, ComparingSimulator):
         for name, how, pair in simulator.compared(cell):

@@ -414,7 +414,7 @@ def test_powers_of_a_clipped_value_are_unbiased(scale: float, true: float) -> No
 def test_a_deviation_with_hardly_any_noise_is_that_of_the_values(data: NumericMicrodata) -> None:
     inner = data.column("width") + 2
     nowhere = np.zeros(len(inner), dtype=bool)
-    row = _deviation(inner, nowhere, nowhere, 1e-9, 20.0, 1.96)
+    row = _deviation(inner, nowhere, nowhere, 1e-9, 20.0)
     assert row["estimate"] == pytest.approx(inner.std(ddof=1), rel=1e-9)
     assert row["ci_low_file"] <= row["estimate"] <= row["ci_high_file"]
     assert row["ci_high_file"] - row["ci_low_file"] < 1e-6
@@ -504,12 +504,12 @@ def test_a_histogram_without_noise_gives_its_middles() -> None:
     one = _Histogram(counts, counts.sum(axis=1), 8.0, 1e-3)
     middles = np.repeat([1, 3, 5, 7], counts.sum(axis=0))
     assert one.mean()[0] == pytest.approx(middles.mean())
-    row = one.deviation(1.96)
+    row = one.deviation()
     assert row["estimate"] == pytest.approx(middles.std(ddof=1))
     # Wider by half a bin, in the same units: sqrt(n / (n - 1)) times 1.
     assert row["ci_high_file"] - row["estimate"] == pytest.approx(np.sqrt(10 / 9))
     # 3 of 10 lie below 4, 8 below 6.
-    median = one.quantile(0.5, counts.sum(axis=0) / 10, 0.95)
+    median = one.quantile(0.5, counts.sum(axis=0) / 10)
     assert (median["ci_low_file"], median["ci_high_file"]) == (4, 6)
     assert median["estimate"] == pytest.approx(4 + 2 * 2 / 5)
 

@@ -124,14 +124,8 @@ def certificate(true: npt.ArrayLike, released: npt.ArrayLike) -> Certificate:
     products = np.mean(fitted * centred, axis=(0, 1))
     shrinking = np.divide(products, squares, out=np.zeros_like(squares), where=squares > 0)
     errors = np.mean((centred - shrinking * measured) ** 2, axis=1)
-    return Certificate(epsilon_from_errors(variance, _upper_end(errors)), len(runs))
-
-
-def _upper_end(errors: Floats) -> Floats:
-    """Return the upper end of a one-sided interval for the mean over runs, by attribute."""
-    n = len(errors)
-    mean = errors.mean(axis=0)
-    if n == 1:
-        return np.asarray(mean)
-    reach = scipy.special.stdtrit(n - 1, CONFIDENCE) * errors.std(axis=0, ddof=1) / np.sqrt(n)
-    return np.asarray(mean + reach)
+    upper, n = errors.mean(axis=0), len(errors)
+    if n > 1:
+        quantile = scipy.special.stdtrit(n - 1, CONFIDENCE)
+        upper = upper + quantile * errors.std(axis=0, ddof=1) / np.sqrt(n)
+    return Certificate(epsilon_from_errors(variance, upper), len(runs))

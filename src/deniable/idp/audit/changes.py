@@ -75,11 +75,9 @@ class Cut:
         """The edges of the clusters as they are, shape (clusters, 3)."""
         at = np.arange(EDGE)
         low, high = self.starts[:, None] + at, self.stops[:, None] - 1 - at
-        return Edges(
-            self._values_at(low, low < self.stops[:, None], np.inf),
-            self._values_at(high, high >= self.starts[:, None], -np.inf),
-            self.sizes,
-        )
+        lowest = self._values_at(low, low < self.stops[:, None], np.inf)
+        highest = self._values_at(high, high >= self.starts[:, None], -np.inf)
+        return Edges(lowest, highest, self.sizes)
 
     def candidates(self, lowest: Floats, highest: Floats) -> Floats:
         """Return the values that may have to be put into each cluster to change it most.

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
-import numpy.typing as npt
+from numpy.random import Generator
+from numpy.typing import ArrayLike
 
 from deniable.arrays import Floats, Positions
 
@@ -58,10 +59,7 @@ class Linkage:
 
 
 def link_records(
-    true: npt.ArrayLike,
-    released: npt.ArrayLike,
-    targets: npt.ArrayLike,
-    generator: np.random.Generator,
+    true: ArrayLike, released: ArrayLike, targets: ArrayLike, generator: Generator
 ) -> Linkage:
     """Look for records in a release, each half by what the other half has told.
 
@@ -108,7 +106,7 @@ class _File:
     released: Floats
 
     @classmethod
-    def of(cls, true: npt.ArrayLike, released: npt.ArrayLike) -> "_File":
+    def of(cls, true: ArrayLike, released: ArrayLike) -> "_File":
         numbers, shown = (np.asarray(each, dtype=float) for each in (true, released))
         varied = np.ptp(numbers, axis=0) > 0
         deviations = numbers[:, varied].std(axis=0, ddof=1)
@@ -135,9 +133,7 @@ class _File:
         return found
 
 
-def _likelihood(
-    file: _File, learned_from: Positions, generator: np.random.Generator
-) -> Score | None:
+def _likelihood(file: _File, learned_from: Positions, generator: Generator) -> Score | None:
     """Learn how far records are from their own, and from others; None if there are too few."""
     if learned_from.size < PAIRS:
         return None

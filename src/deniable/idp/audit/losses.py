@@ -87,7 +87,6 @@ class FrozenScale:
     scales: Floats
 
     def __call__(self, changes: Changes) -> Floats:
-        """Return the loss of each change."""
         return distance_in_scales(changes.change, self.scales[changes.clusters])
 
 
@@ -106,7 +105,6 @@ class AsItRuns:
     epsilon: float
 
     def __call__(self, changes: Changes) -> Floats:
-        """Return the loss of each change."""
         upper = self.cut.upper
         centre = self.centres[changes.clusters]
         # The change of a centroid may round to just outside the domain.
@@ -150,22 +148,16 @@ def losses_of_clusters_formed_anew(moves: Moves, loss: Loss) -> Losses:
     staying = Losses(np.maximum.reduceat(within, moves.cut.starts), within)
     if moves.cut.starts.size == 1:
         return staying
-    upward = _upward(
-        loss(moves.leaves_upward),
-        loss(moves.passed_upward),
-        loss(moves.entered_from_below).max(axis=1),
-        cluster_of,
-    )
-    downward = _upward(
-        loss(moves.leaves_downward)[::-1],
-        loss(moves.passed_downward)[::-1],
-        loss(moves.entered_from_above).max(axis=1)[::-1],
-        cluster_of[-1] - cluster_of[::-1],
-    )
-    return Losses(
-        np.maximum.reduce([staying.of_centroids, upward.of_centroids, downward.of_centroids[::-1]]),
-        np.maximum.reduce([staying.of_records, upward.of_records, downward.of_records[::-1]]),
-    )
+    entered = loss(moves.entered_from_below).max(axis=1)
+    upward = _upward(loss(moves.leaves_upward), loss(moves.passed_upward), entered, cluster_of)
+    # Downward is upward in the reverse order.
+    leaves, passed = loss(moves.leaves_downward)[::-1], loss(moves.passed_downward)[::-1]
+    entered = loss(moves.entered_from_above).max(axis=1)[::-1]
+    mirrored = _upward(leaves, passed, entered, cluster_of[-1] - cluster_of[::-1])
+    downward = Losses(mirrored.of_centroids[::-1], mirrored.of_records[::-1])
+    each = (staying, upward, downward)
+    of_centroids = np.maximum.reduce([found.of_centroids for found in each])
+    return Losses(of_centroids, np.maximum.reduce([found.of_records for found in each]))
 
 
 def _upward(leaves: Floats, passed: Floats, entered: Floats, cluster_of: Positions) -> Losses:

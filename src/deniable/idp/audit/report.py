@@ -45,24 +45,10 @@ OF_FIXED_CLUSTERS = "conditional on scale and partition: no guarantee about the 
 CLAIM_TOLERANCE = 1e-9
 Kind = Literal["exact", "lower bound"]
 COLUMNS = (
-    "dataset",
-    "method",
-    "reading",
-    "unit",
-    "k",
-    "claimed_epsilon",
-    "exact_or_lower_bound",
-    "kind",
-    "holds",
-    "epsilon",
-    "domain_factor",
-    "domain",
-    "clusters",
-    "attribute",
-    "times_claimed",
-    "records_beyond",
-    "delta",
-    "note",
+    *("dataset", "method", "reading", "unit", "k"),
+    *("claimed_epsilon", "exact_or_lower_bound", "kind", "holds"),
+    *("epsilon", "domain_factor", "domain", "clusters", "attribute"),
+    *("times_claimed", "records_beyond", "delta", "note"),
 )
 """Of the audit: the contract's, then what else names a row and what is worth knowing of it.
 
@@ -270,16 +256,9 @@ class Page:
         parts = zip(shipped.centres, shipped.scales, shipped.upper.tolist(), strict=True)
         deltas = [refutation_by_a_full_shift(*part) for part in parts]
         worst = int(np.argmax(deltas))
-        return self.row(
-            reading,
-            "record",
-            np.inf if deltas[worst] > 0 else 0.0,
-            "lower bound",
-            ANEW,
-            self.clustered.file.names[worst],
-            delta=deltas[worst],
-            note="the partition into clusters is released",
-        )
+        name, delta = self.clustered.file.names[worst], deltas[worst]
+        found, note = np.inf if delta > 0 else 0.0, "the partition into clusters is released"
+        return self.row(reading, "record", found, "lower bound", ANEW, name, delta=delta, note=note)
 
     def of_shuffled_records(self) -> dict[str, Any]:
         """Return the row of records that are released in random order."""
@@ -297,16 +276,11 @@ class Page:
         on the file and none on the neighbour, whose values pass through the old U at single points
         with probability 0. Clusters without noise aside, every method does clip.
         """
-        clips = bool((self.shipped.scales > 0).any())
+        found = np.inf if (self.shipped.scales > 0).any() else 0.0
+        note = "values clipped to U show U, which the largest value made"
+        domain = "from the data"
         return self.row(
-            AS_IT_RUNS,
-            "record",
-            np.inf if clips else 0.0,
-            "lower bound",
-            ANEW,
-            ALL,
-            domain="from the data",
-            note="values clipped to U show U, which the largest value made",
+            AS_IT_RUNS, "record", found, "lower bound", ANEW, ALL, domain=domain, note=note
         )
 
     def row(

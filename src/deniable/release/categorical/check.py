@@ -11,17 +11,14 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
-import scipy
 
 from deniable.arrays import Floats
 from deniable.channels import Channel, channel_from_json
-from deniable.estimation import Part, combined
+from deniable.estimation import Z_95, Part, combined
 from deniable.pram import StratifiedProtocol, label, shares
 from deniable.privacy import (
     Finding,
-    Matrix,
     SamplerTest,
     audit_sampler,
     cells_by_others,
@@ -32,11 +29,7 @@ from deniable.randomized_response import audit as multirr_audit, audit_of_releas
 from deniable.records import Microdata
 from deniable.release import CategoricalRelease, marked
 from deniable.release.categorical.clusters import answering
-from deniable.release.categorical.estimates import (
-    groups,
-    margins,
-    reports_by_block,
-)
+from deniable.release.categorical.estimates import groups, margins, reports_by_block
 from deniable.sampling import generator_for, whole_weights
 
 ROUNDING = 1e-8  # of numbers written with 9 digits
@@ -71,9 +64,8 @@ def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
     ]
     whole = Finding(float(privacy["epsilon"]), *_worst(protocol, None))
     rows.append(("record", "all attributes", whole))
-    return audit_of_release(
-        description["release"], description["parameters"]["matrix"]["kind"], rows
-    )
+    kind = description["parameters"]["matrix"]["kind"]
+    return audit_of_release(description["release"], kind, rows)
 
 
 def _worst(protocol: StratifiedProtocol, changed: str | None) -> tuple[float, float]:
@@ -101,10 +93,8 @@ def _exact(P: np.ndarray, classes: list[list[int]] | None) -> float:
     """Return the epsilon of a matrix whose rows are taken in their exact proportions."""
     rows = [whole_weights(row) for row in P.tolist()]
     common = math.lcm(*(sum(row) for row in rows))
-    weights: Matrix = np.array(
-        [[weight * (common // sum(row)) for weight in row] for row in rows], dtype=object
-    )
-    return exact_epsilon(weights, classes)
+    weights = [[weight * (common // sum(row)) for weight in row] for row in rows]
+    return exact_epsilon(np.array(weights, dtype=object), classes)
 
 
 def audit_release_samplers(
@@ -192,7 +182,6 @@ def coverage_of_redraws(
     data: Microdata,
     generator: np.random.Generator,
     redraws: int = 2000,
-    confidence: float = 0.95,
 ) -> pd.DataFrame:
     """Draw the release again and again, as counts, and see how often each interval covers.
 
@@ -203,33 +192,29 @@ def coverage_of_redraws(
     (share of redraws whose interval for the file holds it), ``redraws``; with ``reported_coverage``
     where the matrices are invariant.
     """
-    z = float(-scipy.special.ndtri((1 - confidence) / 2))
     tables = []
     for block, truth in reports_by_block(protocol, data):
-        drawn = [
-            replace(
-                each,
-                counts=each.channel.randomize_counts(np.tile(each.counts, (redraws, 1)), generator),
-            )
-            for each in truth
-        ]
+        drawn = []
+        for each in truth:
+            counts = each.channel.randomize_counts(np.tile(each.counts, (redraws, 1)), generator)
+            drawn.append(replace(each, counts=counts))
         for about, indicators in margins(protocol.domain.project(block)):
             for name, chosen in groups(truth):
-                counts = sum(truth[i].counts for i in chosen)
-                true = indicators @ counts / np.sum(counts)
+                whole = sum(truth[i].counts for i in chosen)
+                true = indicators @ whole / np.sum(whole)
                 parts = [drawn[i].parts(indicators, invariant=protocol.invariant) for i in chosen]
                 unbiased = combined([part for part, _ in parts])
-                coverage = {"coverage": _coverage(unbiased, true, z)}
+                coverage = {"coverage": _coverage(unbiased, true)}
                 if own := [part for _, part in parts if part is not None]:
-                    coverage["reported_coverage"] = _coverage(combined(own), true, z)
+                    coverage["reported_coverage"] = _coverage(combined(own), true)
                 columns = about | {"stratum": name, "true": true} | coverage
                 tables.append(pd.DataFrame(columns | {"redraws": redraws}))
     return pd.concat(tables, ignore_index=True)
 
 
-def _coverage(part: Part, true: Floats, z: float) -> Floats:
+def _coverage(part: Part, true: Floats) -> Floats:
     # Exact estimates (nothing was replaced) have no error and cover, up to rounding.
-    covered = np.abs(part.values - true) <= z * part.standard_errors("file") + 1e-12
+    covered = np.abs(part.values - true) <= Z_95 * part.standard_errors("file") + 1e-12
     rates = np.asarray(covered.mean(axis=0))
     return np.where(np.isnan(part.values).all(axis=0), np.nan, rates)
 
@@ -239,7 +224,7 @@ def distances_from_truth(
     data: Microdata,
     protected: Microdata,
     synthetic: Microdata,
-    weights: npt.NDArray[np.float64],
+    weights: Floats,
 ) -> pd.DataFrame:
     """Say how far a rehearsal's files are from the true records, which a rehearsal knows.
 

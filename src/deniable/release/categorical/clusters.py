@@ -84,20 +84,14 @@ class Formed:
         asked = self.release.dependences
         file = list(zip(protocol.clusters, protocol.channels, strict=True))
         if self.assessment is None or not isinstance(asked, AssessedDependences):
-            return _epsilons(protocol.domain, [file]) | {
-                "given": "the clusters",
-                "not_counted": WITHOUT_EPSILON,
-            }
+            said: dict[str, Any] = {"given": "the clusters", "not_counted": WITHOUT_EPSILON}
+            return _epsilons(protocol.domain, [file]) | said
         both = [list(self.assessment.sent), file]
         apart = both if asked.respondents == "half" else [[*both[0], *both[1]]]
-        return _epsilons(protocol.domain, apart) | {
-            "composed": COMPOSED[asked.respondents],
-            "parts": {
-                name: _epsilons(protocol.domain, [part])
-                for name, part in zip(("dependences", "file"), both, strict=True)
-            },
-            "not_counted": "nothing",
-        }
+        named = zip(("dependences", "file"), both, strict=True)
+        parts = {name: _epsilons(protocol.domain, [part]) for name, part in named}
+        said = {"composed": COMPOSED[asked.respondents], "parts": parts, "not_counted": "nothing"}
+        return _epsilons(protocol.domain, apart) | said
 
     def to_json(self) -> dict[str, Any]:
         """Describe how the clusters were formed in plain JSON values.
@@ -110,13 +104,11 @@ class Formed:
             return said
         if self.draw is not None:
             said |= {"public_draw": self.draw, "halves": HALVES}
-        return said | {
-            "channels": [
-                {"attributes": list(names), "channel": channel_to_json(channel)}
-                for names, channel in self.assessment.sent
-            ],
-            "assessed": self.measured.to_dict("records"),
-        }
+        channels = [
+            {"attributes": list(names), "channel": channel_to_json(channel)}
+            for names, channel in self.assessment.sent
+        ]
+        return said | {"channels": channels, "assessed": self.measured.to_dict("records")}
 
 
 def form_clusters(release: ClustersRelease, data: Microdata, source: RandomSource) -> Formed:
@@ -142,9 +134,8 @@ def form_clusters(release: ClustersRelease, data: Microdata, source: RandomSourc
     draw, others = None, 0
     if asked.respondents == "half":
         draw = "".join(f"{word:016x}" for word in source.integers(0, 2**63 - 1, 2).tolist())
-        others = len(data)
-        data = part_of(data, halves(len(data), draw)[0])
-        others -= len(data)
+        first, second = halves(len(data), draw)
+        data, others = part_of(data, first), len(second)
     if not len(data):
         raise DeniableError(f"release {release.name!r}: one record alone has no half; add records")
     measured = assessment.assess(data, source, release.ordinal)

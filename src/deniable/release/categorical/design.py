@@ -13,16 +13,7 @@ from deniable.arrays import Floats
 from deniable.channels import Channel, invariance_gap, write_channel
 from deniable.errors import DeniableError
 from deniable.files import write_table
-from deniable.pram import (
-    Block,
-    StratifiedProtocol,
-    Stratum,
-    label,
-    matrix_from_file,
-    parts_by_stratum,
-    pram_matrix,
-    shares,
-)
+from deniable.pram import StratifiedProtocol, Stratum, label, matrices, parts_by_stratum, shares
 from deniable.randomized_response import (
     Protocol,
     refuse_too_large,
@@ -30,18 +21,12 @@ from deniable.randomized_response import (
     rr_independent,
     rr_joint,
 )
-from deniable.records import Domain, Microdata
+from deniable.records import Microdata
 from deniable.release import (
     CONVENTION,
     CategoricalRelease,
-    ClustersRelease,
-    DesignedMatrix,
-    FileMatrix,
-    IndependentRelease,
-    JointRelease,
     PramRelease,
-    RetentionMatrix,
-    TwoStepMatrix,
+    RandomizedResponseRelease,
     described,
     marks_for,
     source_for,
@@ -56,7 +41,7 @@ WHOLE_RECORD = "the whole record of one respondent"
 def designed(release: CategoricalRelease, data: Microdata, seed: int) -> dict[str, Any]:
     """Return what the design of a release leaves: what it says of itself."""
     chosen, formed = data.project(release.attributes or data.domain.names), None
-    if isinstance(release, ClustersRelease):
+    if release.mechanism == "rr_clusters":
         formed = form_clusters(release, chosen, source_for(release, seed, step="dependences"))
     protocol = design(release, chosen, formed)
     return {"channels": describe(release, protocol, data.marks["data_source"], formed)}
@@ -69,10 +54,8 @@ def protected(
 
     Of all records, or of those that the design leaves to answer for the file.
     """
-    protocol, own = (
-        StratifiedProtocol.from_json(made["channels"]),
-        answering(made["channels"], data),
-    )
+    protocol = StratifiedProtocol.from_json(made["channels"])
+    own = answering(made["channels"], data)
     return {"protected": protect(release, protocol, own, source_for(release, seed))}
 
 
@@ -105,15 +88,13 @@ def design(
 
 
 def _randomized_response(
-    release: IndependentRelease | ClustersRelease | JointRelease,
-    data: Microdata,
-    formed: Formed | None,
+    release: RandomizedResponseRelease, data: Microdata, formed: Formed | None
 ) -> Protocol:
     domain, records = data.domain, len(data) if formed is None else formed.records
     given = release.p, release.matrix
-    if isinstance(release, IndependentRelease):
+    if release.mechanism == "rr_independent":
         protocol = rr_independent(domain, *given)
-    elif isinstance(release, JointRelease):
+    elif release.mechanism == "rr_joint":
         protocol = rr_joint(domain, records, *given)
     elif formed is None:
         raise DeniableError(f"release {release.name!r} has no clusters yet; form them first")
@@ -127,7 +108,7 @@ def _randomized_response(
                 "certain (its epsilon is infinite); choose a smaller p"
             )
         # One matrix over all cells of a cluster.
-        if isinstance(release, ClustersRelease) and len(channel.shape) == 1:
+        if release.mechanism == "rr_clusters" and len(channel.shape) == 1:
             refuse_too_large(domain.project(cluster), records)
         if channel.singular:
             raise DeniableError(
@@ -159,18 +140,23 @@ def _pram(release: PramRelease, data: Microdata) -> StratifiedProtocol:
 def is_invariant_release(release: PramRelease) -> bool:
     """Return whether a release's matrices leave the true frequencies of a stratum as they are."""
     matrix = release.matrix
-    return isinstance(matrix, TwoStepMatrix) or (
-        isinstance(matrix, DesignedMatrix) and matrix.invariant
-    )
+    return matrix.kind == "two_step" or (matrix.kind == "designed" and matrix.invariant)
 
 
-def _channel(release: PramRelease, part: Microdata, stratum: Stratum, block: Block) -> Channel:
+def _channel(
+    release: PramRelease, part: Microdata, stratum: Stratum, block: tuple[str, ...]
+) -> Channel:
     name = " x ".join(block)
     where = f"release {release.name!r}: {name}"
     where += f" in the stratum {' x '.join(release.strata)} = {label(stratum)}" if stratum else ""
-    proportions = shares(part, block)
+    proportions, own, wanted = shares(part, block), part.domain.project(block), release.matrix
+    channel: Channel
     try:
-        channel = _matrix(release, part.domain.project(block), proportions)
+        if wanted.kind == "file":
+            channel = matrices.matrix_from_file(wanted.files[name], own)
+        else:
+            options = wanted.model_dump() | {"categories": own.cell_labels()}
+            channel = matrices.pram_matrix(proportions, **options)
     except DeniableError as error:
         raise DeniableError(f"{where}: {error}") from None
     if channel.size > 1 and np.array_equal(channel.matrix(), np.eye(channel.size)):
@@ -187,15 +173,6 @@ def _channel(release: PramRelease, part: Microdata, stratum: Stratum, block: Blo
     return channel
 
 
-def _matrix(release: PramRelease, block: Domain, proportions: Floats) -> Channel:
-    match release.matrix:
-        case FileMatrix(files=files):
-            return matrix_from_file(files[" x ".join(block.names)], block)
-        case wanted:
-            options = wanted.model_dump(exclude={"kind"})
-            return pram_matrix(proportions, wanted.kind, **options, categories=block.cell_labels())
-
-
 def _refuse_unkept(where: str, release: PramRelease, channel: Channel, proportions: Floats) -> None:
     """Raise `DeniableError` if the matrix that would be used lacks what was asked for."""
     wanted = release.matrix
@@ -205,7 +182,7 @@ def _refuse_unkept(where: str, release: PramRelease, channel: Channel, proportio
             f"{where}: the matrix moves a frequency by {moved:.2g} and is not invariant; choose "
             "another kind of matrix"
         )
-    if isinstance(wanted, RetentionMatrix | DesignedMatrix) and wanted.retention is not None:
+    if wanted.kind in ("retention", "designed") and wanted.retention is not None:
         # A category that no record has, an invariant matrix cannot report, let alone retain.
         kept = float(np.diag(channel.matrix())[proportions > 0].min())
         if kept < wanted.retention - TOLERANCE and channel.size > 1:
@@ -270,10 +247,8 @@ def pram_privacy(release: PramRelease, protocol: StratifiedProtocol) -> dict[str
         "not_counted": _not_counted(release),
     }
     if release.strata:
-        privacy["not_protected"] = (
-            f"{strata}, released unchanged: a change of stratum shows for certain "
-            "(infinite epsilon)"
-        )
+        shown = "released unchanged: a change of stratum shows for certain (infinite epsilon)"
+        privacy["not_protected"] = f"{strata}, {shown}"
     return privacy
 
 
@@ -306,12 +281,12 @@ def _not_counted(release: PramRelease) -> str:
             "other records of the stratum can tell the last one's block. No finite epsilon holds "
             "for the matrices"
         )
-    if isinstance(release.matrix, DesignedMatrix):
+    if release.matrix.kind == "designed":
         return (
             "the matrices were chosen by the true frequencies; what they tell of these is not in "
             "these figures"
         )
-    if isinstance(release.matrix, FileMatrix):
+    if release.matrix.kind == "file":
         return "whatever the files of matrices tell, if they were made from the true records"
     return "nothing"
 
@@ -324,17 +299,12 @@ def matrices_table(protocol: StratifiedProtocol) -> pd.DataFrame:
 
     A row an entry. Probabilities are text, with as many digits as give the same number again.
     """
-    tables = [
-        pd.DataFrame(
-            {
-                **about,
-                "true": np.repeat(categories, len(categories)),
-                "reported": categories * len(categories),
-                "probability": [repr(float(entry)) for entry in channel.matrix().reshape(-1)],
-            }
-        )
-        for _, about, categories, channel in _named_matrices(protocol)
-    ]
+    tables = []
+    for _, about, categories, channel in _named_matrices(protocol):
+        size, entries = len(categories), channel.matrix().reshape(-1)
+        cells = {"true": np.repeat(categories, size), "reported": categories * size}
+        entry = {"probability": [repr(float(each)) for each in entries]}
+        tables.append(pd.DataFrame(about | cells | entry))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -348,16 +318,9 @@ def write_matrices(protocol: StratifiedProtocol, folder: Path | str) -> None:
     rows = []
     for file, about, categories, channel in _named_matrices(protocol):
         write_channel(Path(folder) / file, channel, categories)
-        rows.append(
-            {
-                "file": file,
-                **about,
-                "categories": channel.size,
-                "epsilon": channel.epsilon,
-                "least_retention": float(np.diag(channel.matrix()).min()),
-                "invariant": protocol.invariant,
-            }
-        )
+        least = float(np.diag(channel.matrix()).min())
+        found = {"categories": channel.size, "epsilon": channel.epsilon, "least_retention": least}
+        rows.append({"file": file} | about | found | {"invariant": protocol.invariant})
     write_table(Path(folder) / "index.csv", pd.DataFrame(rows))
 
 
@@ -377,5 +340,5 @@ def _named_matrices(
             yield f"{prefix}{position:02d}_{_safe(block)}.csv", about, categories, channel
 
 
-def _safe(names: Stratum | Block) -> str:
+def _safe(names: tuple[str, ...]) -> str:
     return re.sub(r"[^A-Za-z0-9-]+", "_", "_x_".join(names))[:60]

@@ -7,17 +7,17 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import scipy
 
 from deniable.arrays import Counts, Floats, Positions
 from deniable.channels import Channel, KeepOrReplace, Target
 from deniable.errors import DeniableError
-from deniable.estimation import Likelihood, Part, Reduced, combined, own_share_part, unbiased_part
+from deniable.estimation import Z_95, Part, Reduced, combined, own_share_part, unbiased_part
 from deniable.pram import Block, StratifiedProtocol, Stratum, label
 from deniable.randomized_response import (
     TOLERANCE,
@@ -58,13 +58,10 @@ class StratumReports:
         return unbiased_part(self.reduced, self.counts, indicators), own
 
 
-def estimate(
-    protocol: StratifiedProtocol, reports: Microdata, confidence: float = 0.95
-) -> pd.DataFrame:
+def estimate(protocol: StratifiedProtocol, reports: Microdata) -> pd.DataFrame:
     """Estimate every attribute's margin and every cluster's joint distribution.
 
-    `reports` is the protected file; the confidence is that of each interval on its own (normal
-    approximation).
+    `reports` is the protected file; intervals of 95 % hold each on its own (normal approximation).
 
     A row a category or cell: ``attributes`` and ``categories`` (joined by " x "), ``cluster``,
     ``stratum`` (empty: the whole file) and its ``records``, ``reported`` (share of reports),
@@ -78,7 +75,6 @@ def estimate(
     ``reported_ci_high_*``. Stratum attributes are reported as they are: their rows have no error
     but that of sampling.
     """
-    z = float(-scipy.special.ndtri((1 - confidence) / 2))
     tables = []
     for block, strata in reports_by_block(protocol, reports):
         likely = [each.reduced.likelihood(each.counts, LIKELIHOOD_TOLERANCE) for each in strata]
@@ -86,9 +82,13 @@ def estimate(
             about = margin | {"cluster": " x ".join(block)}
             for name, chosen in groups(strata):
                 own = [strata[i] for i in chosen]
-                columns = _columns(own, indicators, z, invariant=protocol.invariant)
-                likelihood = _likelihood(own, [likely[i] for i in chosen], indicators)
-                tables.append(pd.DataFrame({**about, "stratum": name, **columns, **likelihood}))
+                columns = _columns(own, indicators, invariant=protocol.invariant)
+                # Strata have likelihoods of their own, which add.
+                shares = [each.counts.sum() / sum(e.counts.sum() for e in own) for each in own]
+                parts = [n * likely[i].proportions for n, i in zip(shares, chosen, strict=True)]
+                columns["maximum_likelihood"] = indicators @ sum(parts, np.zeros(len(parts[0])))
+                columns["likelihood_gap"] = float(sum(likely[i].gap for i in chosen))
+                tables.append(pd.DataFrame(about | {"stratum": name} | columns))
     table = pd.concat(tables, ignore_index=True)
     last = [name for name in table.columns.astype(str) if name.startswith("reported_")]
     return table[[*table.columns.drop(last), *last]]
@@ -133,56 +133,47 @@ def margins(block: Domain) -> Iterator[tuple[dict[str, Any], Floats]]:
 
     The margins are those of its attributes and, if it has several, its cells themselves.
     """
-    codes = np.arange(block.size)
+    for names in dict.fromkeys([*combinations(block.names, 1), block.names]):
+        about = {"attributes": " x ".join(names), "categories": block.project(names).cell_labels()}
+        yield about, indicators_of(block, names)
+
+
+def indicators_of(block: Domain, names: Block) -> Floats:
+    """Return the 0/1 matrix that sums a block's cells into those of some of its attributes."""
+    codes, margin = np.arange(block.size), block.project(names)
     columns = np.unravel_index(codes, block.shape)
-    single: list[Block] = [(name,) for name in block.names]
-    for names in single if len(single) == 1 else [*single, block.names]:
-        margin = block.project(names)
-        cells = np.ravel_multi_index([columns[block.position(n)] for n in names], margin.shape)
-        indicators = np.zeros((margin.size, block.size))
-        indicators[cells, codes] = 1.0
-        yield {"attributes": " x ".join(names), "categories": margin.cell_labels()}, indicators
+    cells = np.ravel_multi_index([columns[block.position(n)] for n in names], margin.shape)
+    indicators = np.zeros((margin.size, block.size))
+    indicators[cells, codes] = 1.0
+    return indicators
 
 
 def _columns(
-    strata: Sequence[StratumReports], indicators: Floats, z: float, *, invariant: bool
-) -> dict[str, Floats | int]:
+    strata: Sequence[StratumReports], indicators: Floats, *, invariant: bool
+) -> dict[str, Any]:
     parts = [each.parts(indicators, invariant=invariant) for each in strata]
     counts = np.sum([each.counts for each in strata], axis=0)
     unbiased = combined([part for part, _ in parts])
-    columns: dict[str, Floats | int] = {
+    columns: dict[str, Any] = {
         "records": unbiased.records,
         "reported": indicators @ (counts / counts.sum()),
         "estimate": unbiased.values,
     }
-    columns |= interval_columns(unbiased, "", z)
+    columns |= interval_columns(unbiased)
     if own := [part for _, part in parts if part is not None]:
-        columns |= interval_columns(combined(own), "reported_", z)
+        columns |= interval_columns(combined(own), "reported_")
     return columns
 
 
-def interval_columns(part: Part, prefix: str, z: float) -> dict[str, Floats | int]:
-    """Return standard errors and intervals, of z standard errors to either side, as columns."""
+def interval_columns(part: Part, prefix: str = "") -> dict[str, Floats | int]:
+    """Return standard errors and intervals of 95 %, as columns."""
     columns: dict[str, Floats | int] = {}
     for target in TARGETS:
         errors = part.standard_errors(target)
         columns[f"{prefix}standard_error_{target}"] = errors
-        columns[f"{prefix}ci_low_{target}"] = part.values - z * errors
-        columns[f"{prefix}ci_high_{target}"] = part.values + z * errors
+        columns[f"{prefix}ci_low_{target}"] = part.values - Z_95 * errors
+        columns[f"{prefix}ci_high_{target}"] = part.values + Z_95 * errors
     return columns
-
-
-def _likelihood(
-    strata: Sequence[StratumReports], likely: Sequence[Likelihood], indicators: Floats
-) -> dict[str, Floats | float]:
-    """Return the maximum-likelihood estimate: strata have likelihoods of their own, which add."""
-    records = [int(each.counts.sum()) for each in strata]
-    mixed = sum(
-        (n / sum(records) * own.proportions for n, own in zip(records, likely, strict=True)),
-        np.zeros(indicators.shape[1]),
-    )
-    gap = float(sum(own.gap for own in likely))
-    return {"maximum_likelihood": indicators @ mixed, "likelihood_gap": gap}
 
 
 # -- weights and synthetic records -----------------------------------------------------------------
@@ -326,9 +317,8 @@ def _left_out(protocol: StratifiedProtocol, stratum: Stratum, out: Unreachable) 
     codes = np.unravel_index(out.category, domain.shape)
     categories = [a.categories[code] for a, code in zip(domain, codes, strict=True)]
     about = {"attributes": list(domain.names), "categories": categories, "target": out.target}
-    return about | (
-        {"stratum": dict(zip(protocol.strata, stratum, strict=True))} if stratum else {}
-    )
+    where = {"stratum": dict(zip(protocol.strata, stratum, strict=True))} if stratum else {}
+    return about | where
 
 
 def synthesize_release(
@@ -372,12 +362,7 @@ def synthesized(
     Unlike the protected file they may be drawn again, also from the operating system's generator:
     however many are made, all of them rest on that one draw.
     """
-    synthetic = synthesize_release(
-        release.synthetic,
-        StratifiedProtocol.from_json(made["channels"]),
-        made["protected"],
-        made["estimates"],
-        made["adjusted_weights"]["weight"],
-        source_for(release, seed, step="synthesis"),
-    )
-    return {"synthetic": synthetic}
+    protocol = StratifiedProtocol.from_json(made["channels"])
+    given = made["protected"], made["estimates"], made["adjusted_weights"]["weight"]
+    source = source_for(release, seed, step="synthesis")
+    return {"synthetic": synthesize_release(release.synthetic, protocol, *given, source)}

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy
 
 from deniable.arrays import Counts, Floats, Positions
 from deniable.channels import KeepOrReplace
@@ -29,7 +28,7 @@ from deniable.pram import Block, StratifiedProtocol, label
 from deniable.randomized_response import shrunk_joint
 from deniable.records import Domain, Microdata
 from deniable.release import CategoricalRelease, marked
-from deniable.release.categorical.estimates import estimate, interval_columns
+from deniable.release.categorical.estimates import estimate, indicators_of, interval_columns
 
 
 def estimated(release: CategoricalRelease, made: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
@@ -52,12 +51,7 @@ class _Reports:
 
     def indicators(self, names: Block) -> Floats:
         """Return which cells each category, or pair of them, is the sum of."""
-        columns = np.unravel_index(np.arange(self.domain.size), self.domain.shape)
-        own = self.domain.project(names)
-        of_cells = np.ravel_multi_index(
-            [columns[self.domain.position(n)] for n in names], own.shape
-        )
-        return np.asarray(np.arange(own.size)[:, None] == of_cells, dtype=float)
+        return indicators_of(self.domain, names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,9 +136,7 @@ class _PairOfReports:
         return max(told / records - float(true[0] @ joint @ true[1]), 0.0) / records
 
 
-def estimate_pairs(
-    protocol: StratifiedProtocol, reports: Microdata, confidence: float = 0.95
-) -> pd.DataFrame:
+def estimate_pairs(protocol: StratifiedProtocol, reports: Microdata) -> pd.DataFrame:
     """Estimate the joint distribution of every pair of attributes of a protected file.
 
     A row a cell, for the whole file and for each stratum: ``attributes`` and ``categories`` (joined
@@ -155,47 +147,33 @@ def estimate_pairs(
     distribution, the estimate pulled towards independence by the share of it that is noise. Empty
     where a matrix is singular.
     """
-    z = float(-scipy.special.ndtri((1 - confidence) / 2))
     strata = [
         (label(stratum), _by_attribute(protocol, reports, stratum, rows))
         for stratum, rows in protocol.parts(reports)
     ]
     tables = []
     for one, other in combinations(protocol.domain.names, 2):
-        found = {
-            name: _PairOfReports((one, other), blocks[one], blocks[other])
-            for name, blocks in strata
-        }
-        part = protocol.domain.project((one, other))
+        pair, randomized = (one, other), {one, other} - set(protocol.strata)
+        found = {name: _PairOfReports(pair, each[one], each[other]) for name, each in strata}
         about = {
-            "attributes": f"{one} x {other}",
-            "categories": part.cell_labels(),
-            "one_cluster": any(
-                {one, other} - set(protocol.strata) <= set(block) for block in protocol.blocks
-            ),
+            "attributes": " x ".join(pair),
+            "categories": protocol.domain.project(pair).cell_labels(),
+            "one_cluster": any(randomized <= set(block) for block in protocol.blocks),
         }
-        together = {"": list(found.values())} | {n: [pair] for n, pair in found.items() if n}
-        tables += [
-            pd.DataFrame(about | {"stratum": name} | _columns(pairs, z))
-            for name, pairs in together.items()
-        ]
+        together = {"": list(found.values())} | {n: [own] for n, own in found.items() if n}
+        for name, own in together.items():
+            tables.append(pd.DataFrame(about | {"stratum": name} | _columns(own)))
     return pd.concat(tables, ignore_index=True)
 
 
-def _columns(pairs: list[_PairOfReports], z: float) -> dict[str, Any]:
+def _columns(pairs: list[_PairOfReports]) -> dict[str, Any]:
     """Return the estimates of strata together: sums weighted by the strata's shares."""
     whole = combined([pair.part for pair in pairs])
-    shares = [pair.part.records / whole.records for pair in pairs]
-    nothing = np.zeros(())
-    columns: dict[str, Any] = {
-        "records": whole.records,
-        "reported": sum(
-            (share * pair.reported for share, pair in zip(shares, pairs, strict=True)), nothing
-        ),
-        "estimate": whole.values,
-    }
-    shrunk = sum((share * pair.shrunk for share, pair in zip(shares, pairs, strict=True)), nothing)
-    return columns | interval_columns(whole, "", z) | {"shrunk": shrunk}
+    shared, nothing = [(pair.part.records / whole.records, pair) for pair in pairs], np.zeros(())
+    reported = sum((share * pair.reported for share, pair in shared), nothing)
+    shrunk = sum((share * pair.shrunk for share, pair in shared), nothing)
+    columns = {"records": whole.records, "reported": reported, "estimate": whole.values}
+    return columns | interval_columns(whole) | {"shrunk": shrunk}
 
 
 def _by_attribute(

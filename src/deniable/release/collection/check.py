@@ -49,8 +49,7 @@ def audit_collection(
     `deniable.randomized_response.audit.audit_multirr`: a row for each number of cells, and one for
     the record.
     """
-    design = CollectionDesign.from_json(views)
-    found = _findings(collection)
+    design, found = CollectionDesign.from_json(views), _findings(collection)
     tables = {BETWEEN.join(combination): table for combination, table in design.tables.items()}
     by_cells: dict[int, list[Finding]] = {}
     for block in found:
@@ -161,31 +160,21 @@ def check_collection(
         "independent": cells_of(design, fitted, "independent"),
     }
     errors = cells_of(design, tables, "standard_error_file")
-    decided: dict[str, dict[str, Any]] = {
-        row["attributes"]: {name: row[name] for name in DECISIONS}
-        for row in tests.to_dict("records")
-    }
+    decided = {row["attributes"]: row for row in tests.to_dict("records")}
     rows = []
     for each in design.tables:
-        name = BETWEEN.join(each)
         true = data.counts(each) / len(data)
-        away = {column: cells[each].reshape(-1) for column, cells in columns.items()}
+        row: dict[str, Any] = {"attributes": BETWEEN.join(each), "cells": true.size}
+        for column, cells in columns.items():
+            row[f"l2_{column}"] = float(l2_distances(cells[each].reshape(-1), true.reshape(-1)))
+        for column in ("nearest", "consistent", "independent"):
+            found, flat = columns[column][each].reshape(-1), true.reshape(-1)
+            row[f"js_{column}"] = float(jensen_shannon_distances(found, flat))
         low_enough = np.abs(columns["estimate"][each] - true) <= Z_95 * errors[each] + 1e-9
-        rows.append(
-            {
-                "attributes": name,
-                "cells": true.size,
-                **{f"l2_{c}": float(l2_distances(x, true.reshape(-1))) for c, x in away.items()},
-                **{
-                    f"js_{c}": float(jensen_shannon_distances(away[c], true.reshape(-1)))
-                    for c in ("nearest", "consistent", "independent")
-                },
-                "covered": float(low_enough.mean()),
-                **decided[name],
-                **_true_dependence(true, len(data)),
-                "dependent": pd.NA if margin is None else depends(margin(each)),
-            }
-        )
+        row["covered"] = float(low_enough.mean())
+        row |= {name: decided[row["attributes"]][name] for name in DECISIONS}
+        row |= _true_dependence(true, len(data))
+        rows.append(row | {"dependent": pd.NA if margin is None else depends(margin(each))})
     return pd.DataFrame(rows).astype({"dependent": "boolean"})
 
 

@@ -6,6 +6,7 @@ sent. This is the protocol of `deniable.rrba.protocol`, with the answers of a bl
 the same distribution, and nothing else reads true values.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,18 +20,7 @@ from deniable.channels import rounded_up
 from deniable.errors import DeniableError
 from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
 from deniable.release import CONVENTION, CollectionRelease, described, marked, source_for
-from deniable.rrba import (
-    Combination,
-    Rule,
-    TableState,
-    View,
-    answer_epsilon,
-    claimed_epsilon,
-    floor_epsilon,
-    keep_for_epsilon,
-    make_views,
-    table_channel,
-)
+from deniable.rrba import Combination, Rule, TableState, View, make_views, privacy, table_channel
 from deniable.sampling import RandomSource
 
 ROUNDING = 1e-12
@@ -54,7 +44,7 @@ class AskedTable:
     @property
     def claimed_epsilon(self) -> float:
         """What Theorem 4.1 of [rrba] says of one answer; it does not hold."""
-        return claimed_epsilon(self.keep) if self.cells > 1 else 0.0
+        return privacy.claimed_epsilon(self.keep) if self.cells > 1 else 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Return size, probability and epsilons in plain values."""
@@ -99,17 +89,11 @@ class CollectionDesign:
     def to_json(self, clients: int) -> dict[str, Any]:
         """Return the content of views.json."""
         pairs = zip(self.questions, self.clients(clients), strict=True)
-        questions = [
-            {
-                "question": number + 1,
-                "clients": asked,
-                "epsilon_of_a_client": self.client_epsilon(number),
-                "tables": [
-                    {"attributes": list(each)} | self.tables[each].to_json() for each in question
-                ],
-            }
-            for number, (question, asked) in enumerate(pairs)
-        ]
+        questions: list[dict[str, Any]] = []
+        for number, (question, asked) in enumerate(pairs):
+            tables = [{"attributes": list(e)} | self.tables[e].to_json() for e in question]
+            said = {"clients": asked, "epsilon_of_a_client": self.client_epsilon(number)}
+            questions.append({"question": number + 1} | said | {"tables": tables})
         return {"attributes": attributes_to_json(self.domain), "questions": questions}
 
     @classmethod
@@ -143,10 +127,7 @@ def collected(
     design = CollectionDesign.from_json(made["views"])
     answers, clients = collect_answers(release, design, data, source_for(release, seed))
     answers = in_full(answers, ["p", "fake", "epsilon"])
-    return {
-        "collection": marked(answers, release, data),
-        "clients": marked(clients, release, data),
-    }
+    return {"collection": marked(answers, release, data), "clients": marked(clients, release, data)}
 
 
 def design_collection(release: CollectionRelease, domain: Domain) -> CollectionDesign:
@@ -163,8 +144,9 @@ def design_collection(release: CollectionRelease, domain: Domain) -> CollectionD
         keep = release.p
         if keep is None:
             # A table of one cell tells nothing, whatever p is.
-            keep = keep_for_epsilon(cells, release.epsilon or 0.0, floor) if cells > 1 else 0.5
-        epsilon = floor_epsilon(cells, keep, floor)
+            wanted = release.epsilon or 0.0
+            keep = privacy.keep_for_epsilon(cells, wanted, floor) if cells > 1 else 0.5
+        epsilon = privacy.floor_epsilon(cells, keep, floor)
         tables[combination] = AskedTable(combination, cells, keep, epsilon)
     singly = tuple((each,) for view in views for each in view)
     return CollectionDesign(own, views if release.answers == "view" else singly, tables)
@@ -172,9 +154,8 @@ def design_collection(release: CollectionRelease, domain: Domain) -> CollectionD
 
 def rule_of(release: CollectionRelease) -> Rule:
     """Return how the tables of the next block are made."""
-    if release.floor is None:
-        return Rule("none")
-    return Rule("pooled", "projected", release.floor)
+    floor = release.floor
+    return Rule("none") if floor is None else Rule("pooled", "projected", floor)
 
 
 def collect_answers(
@@ -204,13 +185,8 @@ def collect_answers(
     order = np.argsort(source.random(number), kind="stable")
     place = np.empty(number, dtype=np.int64)
     place[order] = np.arange(number)
-    clients = pd.DataFrame(
-        {
-            "client": np.arange(1, number + 1),
-            "block": place // release.block + 1,
-            "question": place % asked + 1,
-        }
-    )
+    of_clients = {"block": place // release.block + 1, "question": place % asked + 1}
+    clients = pd.DataFrame({"client": np.arange(1, number + 1)} | of_clients)
     states = {each: TableState.uniform(table.cells) for each, table in design.tables.items()}
     rule, parts = rule_of(release), []
     for block, start in enumerate(range(0, number, release.block), start=1):
@@ -219,25 +195,14 @@ def collect_answers(
             records = order[places[places % asked == question]]
             for combination in design.questions[question]:
                 table, state = design.tables[combination], states[combination]
-                reports = _reports(design, table, state, data, records, source)
+                # The one place where true values are read.
+                codes = [data.column(name)[records] for name in combination]
+                true = design.domain.project(combination).ravel(codes)
+                reported = table_channel(state.table, table.keep).randomize(true, source)
+                reports = np.bincount(reported, minlength=table.cells)
                 parts.append((table, block, state.table, reports))
                 states[combination] = state.updated(reports, table.keep, rule)
     return _collection_table(design, parts), clients
-
-
-def _reports(
-    design: CollectionDesign,
-    table: AskedTable,
-    state: TableState,
-    data: Microdata,
-    records: Counts,
-    source: RandomSource,
-) -> Counts:
-    """Return the counts of a block's answers: the one place where true values are read."""
-    codes = [data.column(name)[records] for name in table.attributes]
-    true = design.domain.project(table.attributes).ravel(codes)
-    reported = table_channel(state.table, table.keep).randomize(true, source)
-    return np.bincount(reported, minlength=table.cells)
 
 
 def _collection_table(
@@ -246,7 +211,8 @@ def _collection_table(
     names = {each: design.domain.project(each).cell_labels() for each in design.tables}
     sizes = [table.cells for table, *_ in parts]
     epsilons = [
-        answer_epsilon(sent, table.keep) if table.cells > 1 else 0.0 for table, _, sent, _ in parts
+        privacy.answer_epsilon(sent, table.keep) if table.cells > 1 else 0.0
+        for table, _, sent, _ in parts
     ]
     return pd.DataFrame(
         {
@@ -272,9 +238,8 @@ def describe(
     """Return what a collection says of itself: parameters, what is claimed, what is proved."""
     of_clients = [design.client_epsilon(number) for number in range(len(design.questions))]
     tables = list(design.tables.values())
-    by_cells: dict[int, list[AskedTable]] = {}
-    for table in tables:
-        by_cells.setdefault(table.cells, []).append(table)
+    sizes = Counter(table.cells for table in tables)
+    alike = {table.cells: table.to_json() for table in reversed(tables)}
     answers = design.answers(len(data)).values()
     return described(release, data.marks.get("data_source", "")) | {
         "clients": len(data),
@@ -302,8 +267,7 @@ def describe(
             ),
             "not_counted": "nothing: who is asked what, and when, does not depend on the records",
             "by_cells": [
-                {"cells": cells, "tables": len(alike)} | alike[0].to_json()
-                for cells, alike in sorted(by_cells.items())
+                {"cells": cells, "tables": sizes[cells]} | alike[cells] for cells in sorted(alike)
             ],
         },
         "convention": CONVENTION,

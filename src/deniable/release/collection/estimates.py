@@ -41,7 +41,6 @@ class Answers:
     fake: Floats
 
     def __post_init__(self) -> None:
-        """Refuse reports that would be pooled wrongly."""
         checked_counts(self.reports, self.fake.shape[-1])
 
     @property
@@ -79,9 +78,8 @@ class Answers:
         sizes = self.reports.sum(axis=1, keepdims=True)
         pi = np.clip(self.estimate(), 0.0, 1.0)
         reported = self.keep * pi + (1 - self.keep) * self.fake
-        variance = (
-            np.sum(sizes * reported * (1 - reported), axis=0) / (self.keep * self.number) ** 2
-        )
+        variance = np.sum(sizes * reported * (1 - reported), axis=0)
+        variance = variance / (self.keep * self.number) ** 2
         if clients is not None and clients > 1:
             variance = variance - pi * (1 - pi) / self.number * (self.number - 1) / (clients - 1)
         return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
@@ -102,12 +100,9 @@ def answers_of(design: CollectionDesign, collection: pd.DataFrame) -> dict[Combi
                 f"the collection has no whole table of {BETWEEN.join(combination)}; it is damaged "
                 "or another release's: restore it"
             )
-        shape = (-1, table.cells)
-        found[combination] = Answers(
-            float(rows["p"].iloc[0]),
-            rows["reports"].to_numpy(dtype=np.int64).reshape(shape),
-            rows["fake"].to_numpy(dtype=float).reshape(shape),
-        )
+        reports = rows["reports"].to_numpy(dtype=np.int64).reshape(-1, table.cells)
+        fake = rows["fake"].to_numpy(dtype=float).reshape(-1, table.cells)
+        found[combination] = Answers(float(rows["p"].iloc[0]), reports, fake)
     return found
 
 

@@ -116,11 +116,9 @@ def _tested(
         f"{MONTE_CARLO}, {tables} tables" if tables else CHI_SQUARED
         for tables in found.monte_carlo_tables.tolist()
     ]
-    results = (numbers, found.statistic.tolist(), found.p_value.tolist(), found.valid.tolist())
-    rows = [
-        (number, statistic, model.degrees_of_freedom, p, valid, method)
-        for number, statistic, p, valid, method in zip(*results, methods, strict=True)
-    ]
+    freedom = [model.degrees_of_freedom] * len(numbers)
+    decided = (found.p_value.tolist(), found.valid.tolist(), methods)
+    rows = zip(numbers, found.statistic.tolist(), freedom, *decided, strict=True)
     return [dict(zip(RESULTS, row, strict=True)) for row in rows]
 
 

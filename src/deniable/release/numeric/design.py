@@ -140,17 +140,12 @@ def protect(
     own = chosen(release, data)
     marks = marks_for(release, data, SAMPLER_MARK)
     if isinstance(release, HistogramRelease):
+        inner, codes, classes = stated.inner(own.values), class_codes(own), len(own.classes) or 1
+        budget, bins = release.epsilon, release.bins
         tables = noisy_histograms(
-            stated.inner(own.values),
-            class_codes(own),
-            max(len(own.classes), 1),
-            stated.widths,
-            bins=release.bins,
-            epsilon=release.epsilon,
-            noise=noise,
+            inner, codes, classes, stated.widths, bins=bins, epsilon=budget, noise=noise
         )
-        generator = _generator(release, root_seed, "synthesis")
-        values = tables.synthesize(class_codes(own), generator)
+        values = tables.synthesize(codes, _generator(release, root_seed, "synthesis"))
         marks |= {"synthetic": "yes", HISTOGRAMS: json.dumps(tables.counts.tolist())}
     else:
         values = masking_of(release, stated, own).mask(noise)[0]

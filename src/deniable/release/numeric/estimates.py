@@ -34,11 +34,13 @@ import pandas as pd
 import scipy
 
 from deniable.arrays import Counts, Floats
+from deniable.estimation import Z_95
 from deniable.idp import TABLE_DISTANCE, NoisyHistograms, histograms, split_budget
 from deniable.records import NumericMicrodata
 from deniable.release import HistogramRelease, IdpRelease, NumericRelease, marked
 from deniable.release.numeric.design import HISTOGRAMS, Domains, class_codes
 
+CONFIDENCE = 0.95
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 MEAN, DEVIATION, SHARE = "mean", "standard deviation", "share of the class"
 COLUMNS = (
@@ -60,19 +62,19 @@ def estimated(release: NumericRelease, made: Mapping[str, Any]) -> dict[str, pd.
 
 
 def estimate_numbers(
-    release: NumericRelease, stated: Domains, protected: NumericMicrodata, confidence: float = 0.95
+    release: NumericRelease, stated: Domains, protected: NumericMicrodata
 ) -> pd.DataFrame:
     """Estimate each attribute's mean, standard deviation and quantiles from the protected file.
 
-    The domains are those of the release's description, the confidence that of each interval on its
-    own. In the columns `COLUMNS`, ``released`` is the statistic of the protected file as it is. The
+    The domains are those of the release's description; intervals of 95 % hold each on its own. In
+    the columns `COLUMNS`, ``released`` is the statistic of the protected file as it is. The
     estimate, its standard error and its interval are empty where nothing right can be given;
     ``note`` says why. Of histograms there is also the share of each class in each bin.
     """
     if isinstance(release, HistogramRelease):
-        rows = _from_histograms(release, stated, protected, confidence)
+        rows = _from_histograms(release, stated, protected)
     elif release.method in {"dp", "dp_um"}:
-        rows = _from_known_noise(release, stated, protected, confidence)
+        rows = _from_known_noise(release, stated, protected)
     else:
         rows = _plain(protected, UNKNOWN_SCALE)
     return pd.DataFrame(rows, columns=list(COLUMNS))
@@ -101,9 +103,9 @@ def _plain(protected: NumericMicrodata, note: str) -> Iterator[Row]:
 
 
 def _from_known_noise(
-    release: IdpRelease, stated: Domains, protected: NumericMicrodata, confidence: float
+    release: IdpRelease, stated: Domains, protected: NumericMicrodata
 ) -> Iterator[Row]:
-    k, z = release.k or 1, float(-scipy.special.ndtri((1 - confidence) / 2))
+    k = release.k or 1
     shares = split_budget(release.epsilon, len(stated.names))
     for row in _plain(protected, NO_INTERVAL):
         j = stated.names.index(row["attribute"])
@@ -114,10 +116,9 @@ def _from_known_noise(
         inner = np.where(at_upper, width, column - stated.lower[j])
         if row["statistic"] == MEAN:
             value, error = _mean(inner, at_0.sum() // k, at_upper.sum() // k, k, float(scale))
-            found = _interval(value, error, z)
-            row.update(_moved(found, stated.lower[j]), note="")
+            row.update(_moved(_interval(value, error), stated.lower[j]), note="")
         elif row["statistic"] == DEVIATION and k == 1:
-            found = _deviation(inner, at_0, at_upper, float(scale), float(width), z)
+            found = _deviation(inner, at_0, at_upper, float(scale), float(width))
             row.update(found, note="")
         yield row
 
@@ -149,7 +150,7 @@ def unbiased_power(
     return np.asarray(np.where(at_0, low, np.where(at_upper, high, inside)))
 
 
-def _deviation(y: Floats, at_0: Floats, at_upper: Floats, b: float, width: float, z: float) -> Row:
+def _deviation(y: Floats, at_0: Floats, at_upper: Floats, b: float, width: float) -> Row:
     """Return the standard deviation, from unbiased estimates of the first four powers."""
     n = len(y)
     first, second, third, fourth = (
@@ -162,14 +163,14 @@ def _deviation(y: Floats, at_0: Floats, at_upper: Floats, b: float, width: float
     noise = second**2 - fourth - 4 * mean * (first * second - third)
     noise += 4 * mean**2 * (first**2 - second)
     error = np.sqrt(max(noise.sum(), 0.0)) / n
-    return _roots(variance, error, n, width, z)
+    return _roots(variance, error, n, width)
 
 
-def _roots(variance: float, error: float, n: int, width: float, z: float) -> Row:
+def _roots(variance: float, error: float, n: int, width: float) -> Row:
     """Return the root of a variance with its interval, which the domain limits."""
     sampled = n / (n - 1)
     most = width**2 / 4
-    low, high = (np.clip(variance + sign * z * error, 0.0, most) for sign in (-1, 1))
+    low, high = (np.clip(variance + sign * Z_95 * error, 0.0, most) for sign in (-1, 1))
     root = float(np.sqrt(sampled * variance)) if variance > 0 else np.nan
     # Near 0 the root is no longer nearly linear: the interval comes from the variance itself.
     linear = variance > 2 * error
@@ -181,13 +182,10 @@ def _roots(variance: float, error: float, n: int, width: float, z: float) -> Row
     }
 
 
-def _interval(value: float, error: float, z: float, beyond: float = 0.0) -> Row:
-    return {
-        "estimate": value,
-        "standard_error_file": error,
-        "ci_low_file": value - z * error - beyond,
-        "ci_high_file": value + z * error + beyond,
-    }
+def _interval(value: float, error: float, beyond: float = 0.0) -> Row:
+    low, high = value - Z_95 * error - beyond, value + Z_95 * error + beyond
+    interval = {"ci_low_file": low, "ci_high_file": high}
+    return {"estimate": value, "standard_error_file": error} | interval
 
 
 def _moved(row: Row, by: float) -> Row:
@@ -198,31 +196,30 @@ def _moved(row: Row, by: float) -> Row:
 
 
 def _from_histograms(
-    release: HistogramRelease, stated: Domains, protected: NumericMicrodata, confidence: float
+    release: HistogramRelease, stated: Domains, protected: NumericMicrodata
 ) -> Iterator[Row]:
     codes, names = class_codes(protected), protected.classes or ("",)
     sizes = np.bincount(codes, minlength=len(names))
     counts = np.array(json.loads(protected.marks[HISTOGRAMS]), dtype=np.int64)
     tables = NoisyHistograms(counts, sizes, stated.widths, release.epsilon)
     scale = TABLE_DISTANCE / split_budget(release.epsilon, len(stated.names))[0]
-    distributions, z = tables.distributions(), float(-scipy.special.ndtri((1 - confidence) / 2))
+    distributions = tables.distributions()
     for row in _plain(protected, BY_EDGES):
         j = stated.names.index(row["attribute"])
         one = _Histogram(counts[j], sizes, float(stated.widths[j]), float(scale))
         if row["statistic"] == MEAN:
-            found = _interval(*one.mean(), z, one.bin_width / 2)
+            found = _interval(*one.mean(), one.bin_width / 2)
             row.update(_moved(found, stated.lower[j]), note=HALF_A_BIN)
         elif row["statistic"] == DEVIATION:
-            row.update(one.deviation(z), note=HALF_A_BIN)
+            row.update(one.deviation(), note=HALF_A_BIN)
         else:
             level = float(row["statistic"].split()[1])
             mixed = sizes @ distributions[j] / sizes.sum()
-            row.update(_moved(one.quantile(level, mixed, confidence), stated.lower[j]))
+            row.update(_moved(one.quantile(level, mixed), stated.lower[j]))
         yield row
-    shown = histograms(
-        protected.values - stated.lower, codes, len(names), stated.widths, release.bins
-    )
-    half = discrete_half_width(float(scale), confidence)
+    inner = protected.values - stated.lower
+    shown = histograms(inner, codes, len(names), stated.widths, release.bins)
+    half = discrete_half_width(float(scale), CONFIDENCE)
     for j, name in enumerate(stated.names):
         edges = stated.lower[j] + np.linspace(0.0, stated.widths[j], release.bins + 1)
         for code, of_class in enumerate(names):
@@ -284,20 +281,20 @@ class _Histogram:
         """Return the mean of the bins' middles and its standard error."""
         return float(self.shares @ self.middles), self._error(self.middles)
 
-    def deviation(self, z: float) -> Row:
+    def deviation(self) -> Row:
         """Return the standard deviation of the middles, its interval wider by half a bin."""
         mean, error_of_mean = self.mean()
         squares = (self.middles - mean) ** 2
         variance = float(self.shares @ squares) + error_of_mean**2
-        row = _roots(variance, self._error(squares), self.records, self.width, z)
+        row = _roots(variance, self._error(squares), self.records, self.width)
         beyond = self.bin_width / 2 * np.sqrt(self.records / (self.records - 1))
         row["ci_low_file"] = max(row["ci_low_file"] - beyond, 0.0)
         row["ci_high_file"] += beyond
         return row
 
-    def quantile(self, level: float, distribution: Floats, confidence: float) -> Row:
+    def quantile(self, level: float, distribution: Floats) -> Row:
         """Return a quantile of a proper distribution over bins, and edges around the true one."""
-        z = float(-scipy.special.ndtri((1 - confidence) / (2 * max(self.bins - 1, 1))))
+        z = float(-scipy.special.ndtri((1 - CONFIDENCE) / (2 * max(self.bins - 1, 1))))
         steps = np.arange(1, self.bins)
         below = np.cumsum(self.shares)[:-1]
         reach = z * self.noise * np.sqrt(steps * (self.bins - steps) / self.bins)
@@ -307,8 +304,5 @@ class _Histogram:
         cumulative = np.concatenate([[0.0], np.cumsum(distribution)])
         place = min(int(np.searchsorted(cumulative, level, side="left")), self.bins) - 1
         inside = (level - cumulative[place]) / distribution[place]
-        return {
-            "estimate": (place + inside) * self.bin_width,
-            "ci_low_file": low,
-            "ci_high_file": max(high, low),
-        }
+        estimate = (place + inside) * self.bin_width
+        return {"estimate": estimate, "ci_low_file": low, "ci_high_file": max(high, low)}

@@ -83,11 +83,8 @@ def exact_epsilons(release: NumericRelease, stated: Domains) -> list[Fraction]:
     shares = split_budget(release.epsilon, len(stated.names))
     honest = isinstance(release, HistogramRelease)
     distances = np.full(len(shares), float(TABLE_DISTANCE)) if honest else stated.widths
-    scales = distances / shares
-    return [
-        Fraction(distance) / Fraction(scale)
-        for distance, scale in zip(distances.tolist(), scales.tolist(), strict=True)
-    ]
+    pairs = zip(distances.tolist(), (distances / shares).tolist(), strict=True)
+    return [Fraction(distance) / Fraction(scale) for distance, scale in pairs]
 
 
 def proved_epsilon(release: NumericRelease, stated: Domains) -> float | str:
@@ -136,6 +133,7 @@ def describe(
     public.
     """
     shares = split_budget(release.epsilon, len(stated.names)).tolist()
+    ends = stated.lower.tolist(), stated.upper.tolist()
     kept = f"the class {data.class_name} of each record and " if data.classes else ""
     stated_first = isinstance(release, HistogramRelease) or release.domain_factor is None
     public = ", which are taken as public" + (", as are the domains" if stated_first else "")
@@ -143,9 +141,7 @@ def describe(
         "records": len(data),
         "domains": [
             {"attribute": name, "lower": low, "upper": high, "epsilon": share}
-            for name, low, high, share in zip(
-                stated.names, stated.lower.tolist(), stated.upper.tolist(), shares, strict=True
-            )
+            for name, low, high, share in zip(stated.names, *ends, shares, strict=True)
         ],
         "privacy": {
             "unit": "the numbers of one record, whatever they change to",
