@@ -170,8 +170,6 @@ class Channel(ABC):
             )
         return self._fill_matrix()
 
-    # -- estimation -------------------------------------------------------------------------------
-
     def estimate(self, reported_counts: npt.ArrayLike) -> Floats:
         """Return the unbiased estimate of the true proportions ([multirr], (2)).
 

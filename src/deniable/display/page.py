@@ -73,9 +73,6 @@ def nearest(values: Iterable[float], target: float) -> float | None:
     return min(found, key=lambda value: abs(math.log(value / target)), default=None)
 
 
-# -- text ------------------------------------------------------------------------------------------
-
-
 def short(value: Any) -> str:
     """Return a number with three significant digits, or the value as text.
 

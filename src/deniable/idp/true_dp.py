@@ -185,9 +185,6 @@ class NaiveBayes:
         return np.asarray(np.argmax(scores, axis=1))
 
 
-# -- the exponential mechanism ---------------------------------------------------------------------
-
-
 def median_log_densities(values: Floats, upper: float, epsilon: float) -> tuple[Floats, Floats]:
     """Return the intervals of [0, U], and the log weight of each, for a private median.
 

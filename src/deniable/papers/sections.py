@@ -27,9 +27,6 @@ SAID = ("section", "printed", "test", "figure")
 RELEASES = "releases"
 
 
-# -- claims in words -------------------------------------------------------------------------------
-
-
 def claims(tables: Tables, paper: str, words: str = "") -> dict[str, Any]:
     """Prepare a paper's claims, each with its readings; ``words`` names what calls methods."""
     in_words: Callable[[str], str] = resolve(words) if words else str
@@ -61,9 +58,6 @@ def counted(tables: Tables, paper: str) -> list[str]:
     return [
         f"{found[name]} {said[found[name] > 1]}" for name, said in VERDICTS.items() if found[name]
     ]
-
-
-# -- privacy ---------------------------------------------------------------------------------------
 
 
 def audit(tables: Tables) -> dict[str, Any]:

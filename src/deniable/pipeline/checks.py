@@ -110,9 +110,6 @@ def _misplaced(path: str, release: AnyRelease, known: Mapping[str, Mapping[str, 
     return f"{path}.data: {release.data!r} is no data set of the manifest; allowed: {allowed}"
 
 
-# -- releases, lane by lane -----------------------------------------------------------------------
-
-
 def _of_numbers(path: str, release: AnyRelease, dataset: NumericDataset) -> Iterator[str]:
     """Yield what a release asks of numbers: records, and bounds to calibrate its noise by."""
     given = release.attributes or list(dataset.names)

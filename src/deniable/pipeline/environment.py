@@ -31,9 +31,6 @@ NEEDED = 20_000_000
 LOCKS = Path(".snakemake/locks")
 
 
-# -- arithmetic -----------------------------------------------------------------------------------
-
-
 def settings(simd: dict[str, list[str]] | None = None) -> dict[str, str]:
     """Return the variables to set before a job starts.
 
@@ -66,9 +63,6 @@ def settings(simd: dict[str, list[str]] | None = None) -> dict[str, str]:
 def settle() -> None:
     """Set the variables for all processes that this one starts."""
     os.environ.update(settings())
-
-
-# -- the folder of results ------------------------------------------------------------------------
 
 
 def check_writable(folder: Path) -> None:

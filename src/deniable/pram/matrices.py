@@ -218,9 +218,6 @@ def matrix_from_file(path: Path | str, block: Domain) -> DenseChannel:
     return DenseChannel(named.channel.entries[np.ix_(order, order)])
 
 
-# -- matrices made anew of each file --------------------------------------------------------------
-
-
 def whole_file_epsilon(method: Method, counts: npt.ArrayLike) -> float:
     """Return the epsilon of a released file whose matrix is made from it and kept secret.
 

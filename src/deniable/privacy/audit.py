@@ -195,9 +195,6 @@ def _pearson(observed: np.ndarray, expected: np.ndarray) -> tuple[float, int]:
     return float(((observed - expected) ** 2 / expected).sum()), expected.size - 1
 
 
-# -- enumeration: all that can happen to a few records --------------------------------------------
-
-
 def tables_of(records: int, categories: int) -> Iterator[tuple[int, ...]]:
     """Yield every table of counts with that total."""
     for bars in combinations(range(records + categories - 1), categories - 1):

@@ -101,9 +101,6 @@ def _assessment_rows(domain: Domain, setting: Setting) -> Iterator[dict[str, Any
             yield audit_row(name, setting, "attribute", f"{attribute}, as if released once", waived)
 
 
-# -- all that is spent -----------------------------------------------------------------------------
-
-
 def risk_table(
     domain: Domain,
     clusters: Mapping[int, Clusters],

@@ -43,9 +43,6 @@ class Setting:
     p: str
 
 
-# -- one matrix ------------------------------------------------------------------------------------
-
-
 def rational_odds(size: int, p: Fraction, reading: Reading) -> Fraction:
     """Return diagonal / elsewhere of an attribute's RR matrix, exactly ([multirr], 6.3.1)."""
     match reading:
@@ -103,9 +100,6 @@ def audit_cluster(
     shipped = cluster_channel(sizes, float(p), reading, mechanism).matrix()
     classes = None if changed is None else cells_by_others(sizes, changed)
     return Finding(claimed, exact_epsilon(matrix, classes), column_epsilon(shipped, classes))
-
-
-# -- all mechanisms, and releases ------------------------------------------------------------------
 
 
 def audit_multirr(

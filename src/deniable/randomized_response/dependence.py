@@ -140,9 +140,6 @@ def dependences_from_tables(
     return pd.DataFrame(rows, columns=["attribute_1", "attribute_2", "measure", "dependence"])
 
 
-# -- joint distributions of pairs ------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Shrunk:
     """An estimate between the product of the margins and the unbiased joint.

@@ -185,8 +185,6 @@ def together(parts: Parts) -> tuple[Outcome, str]:
     return Outcome(found, "; ".join(said), our_margin=our_margin), source
 
 
-# -- one row a sentence ----------------------------------------------------------------------------
-
 SENTENCE_COLUMNS = (
     *("claim", "section", "printed", "kind", "test", "readings", "holds", "fails", "figure"),
     *(*COUNTS, *WORST, "p_value", "verdict", "data_source"),

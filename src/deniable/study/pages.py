@@ -74,9 +74,6 @@ def agreement_of(what: str, table: "pd.DataFrame", section: str) -> Agreement:
     return Agreement(what, agrees, len(verdicts), section)
 
 
-# -- what a paper says in words --------------------------------------------------------------------
-
-
 def claims_tables(paper: str, decided_by: str, *readings: str) -> tuple[AnalysisTable, ...]:
     """Return the tables of a paper's sentences and of their readings; kept: verdicts alone."""
     of_sentences = Columns(("claim",), by_chance=SAID + WORST + COUNTS, decided_elsewhere=True)
@@ -97,9 +94,6 @@ def claims_section(paper: str, words: str = "") -> Section:
         template="claims/claims",
         options={"paper": paper, "words": words},
     )
-
-
-# -- origins ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -208,9 +208,6 @@ def partition_attack(
     )
 
 
-# -- never less than microaggregation --------------------------------------------------------------
-
-
 def told_beyond_means(
     method: Variant, one: npt.ArrayLike, other: npt.ArrayLike, upper: float, epsilon: float
 ) -> float:

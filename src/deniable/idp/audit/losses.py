@@ -113,9 +113,6 @@ class AsItRuns:
         return loss_between(centre, self.scales[changes.clusters], other, other_scale, upper)
 
 
-# -- all centroids of an attribute -----------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Losses:
     """The largest losses of an attribute over all neighbours of the data set.

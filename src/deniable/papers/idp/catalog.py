@@ -1,16 +1,6 @@
 """What is reproduced of [idp]: studies, tables, figures and sections, an entry each."""
 
-from deniable.study.catalog import (
-    MINUTES,
-    Analysis,
-    AnalysisTable,
-    Columns,
-    Figure,
-    Paper,
-    Section,
-    Study,
-    StudyTable,
-)
+from deniable.study import catalog
 from deniable.study.pages import claims_section, claims_tables
 
 SSE_KEYS = ("method", "epsilon", "domain_factor", "k")
@@ -28,7 +18,7 @@ SPLIT = ("", "_clusters", "_attacks", "_protection")
 """Ends of the names of what audits and attacks find on each data set."""
 
 STUDIES = {
-    name: Study(code, takes, summary="mean", datasets=(FIGURES_OF[name],))
+    name: catalog.Study(code, takes, summary="mean", datasets=(FIGURES_OF[name],))
     for names, code, takes in (
         (SSE, ".sse:IdpSse", ("k",)),
         (FORESTS, ".forests:IdpForests", ("domain_factors", "attribute")),
@@ -36,7 +26,7 @@ STUDIES = {
     for name in names
 }
 TABLES = tuple(
-    StudyTable(
+    catalog.StudyTable(
         name, f"Figure {name[-1]} of [idp]: {what}, {DATASETS[FIGURES_OF[name]]}", keys, value=value
     )
     for names, what, keys, value in (
@@ -47,18 +37,18 @@ TABLES = tuple(
 )
 
 
-def _on(name: str) -> tuple[Analysis, ...]:
+def _on(name: str) -> tuple[catalog.Analysis, ...]:
     """Return the audit of a data set and the attacks on it, whose tables are joined below."""
-    found = [AnalysisTable(f"{name}{end}", "", None, "audit/idp") for end in SPLIT]
+    found = [catalog.AnalysisTable(f"{name}{end}", "", None, "audit/idp") for end in SPLIT]
     return tuple(
-        Analysis(
+        catalog.Analysis(
             f"{job}_{name}",
             code,
             tuple(tables),
             f"{job.capitalize()}ing individual differential privacy on {name}",
             data=(name,),
             settings=f"analyses.{settings}",
-            resources=MINUTES,
+            resources=catalog.MINUTES,
         )
         for job, code, tables, settings in (
             ("audit", ".audit:audited", found[:2], "idp_audit"),
@@ -70,34 +60,36 @@ def _on(name: str) -> tuple[Analysis, ...]:
 ANALYSES = (
     *_on("census"),
     *_on("wine"),
-    Analysis(
+    catalog.Analysis(
         "join_individual",
         ".audit:joined",
         (
-            AnalysisTable(
+            catalog.AnalysisTable(
                 "idp_audit",
                 ".audit:audit_table",
-                Columns(AUDIT_KEYS, verdict="holds", rows_by_chance=("note", "released numbers")),
+                catalog.Columns(
+                    AUDIT_KEYS, verdict="holds", rows_by_chance=("note", "released numbers")
+                ),
             ),
-            AnalysisTable(
+            catalog.AnalysisTable(
                 "idp_audit_clusters",
                 ".audit:cluster_table",
-                Columns(("dataset", "attribute", "method", "k", "domain_factor")),
+                catalog.Columns(("dataset", "attribute", "method", "k", "domain_factor")),
             ),
-            AnalysisTable(
+            catalog.AnalysisTable(
                 "idp_attacks",
                 ".attacks:attack_table",
-                Columns(
+                catalog.Columns(
                     (*ATTACK_KEYS, "claimed_epsilon"),
                     "accuracy",
                     verdict="holds",
                     by_chance=("epsilon_at_least",),
                 ),
             ),
-            AnalysisTable(
+            catalog.AnalysisTable(
                 "idp_protection",
                 ".attacks:protection_table",
-                Columns(
+                catalog.Columns(
                     ("dataset", "measure", "method", "k", "epsilon"),
                     rows_by_chance=("measure", "records linked"),
                 ),
@@ -107,15 +99,15 @@ ANALYSES = (
         data=tuple(DATASETS),
         needs=tuple(f"{name}{end}" for name in DATASETS for end in SPLIT),
     ),
-    Analysis(
+    catalog.Analysis(
         "decide_individual_claims",
         ".claims.decided:decide",
         (
             *claims_tables("idp", ".claims.decided:claims"),
-            AnalysisTable(
+            catalog.AnalysisTable(
                 "idp_expected_sse",
                 ".sse:expected_table",
-                Columns(
+                catalog.Columns(
                     ("dataset", *SSE_KEYS),
                     by_chance=("mean_sse", "ci_low", "ci_high", "standardized"),
                 ),
@@ -128,7 +120,7 @@ ANALYSES = (
 )
 FIGURES = (
     *(
-        Figure(
+        catalog.Figure(
             name,
             draw,
             f"Figure {name[-1]}: {what.format(DATASETS[FIGURES_OF[name]])}",
@@ -144,12 +136,12 @@ FIGURES = (
         )
         for name in names
     ),
-    Figure(
+    catalog.Figure(
         "idp_audit",
         ".figures:claimed_and_exact",
         "Exact over claimed epsilon of one centroid, of all, and of the records, over k",
     ),
-    Figure(
+    catalog.Figure(
         "idp_attacks",
         ".figures:attacks",
         "How often an intruder tells a file from its neighbour, over claimed epsilon",
@@ -157,7 +149,7 @@ FIGURES = (
 )
 SECTIONS = (
     *(
-        Section(f"idp_{name}", title, link, f".sections:{name}", needs=needs)
+        catalog.Section(f"idp_{name}", title, link, f".sections:{name}", needs=needs)
         for name, title, link, needs in (
             (
                 "overview",
@@ -174,7 +166,7 @@ SECTIONS = (
             ),
         )
     ),
-    Section(
+    catalog.Section(
         "idp_privacy",
         "The audit: from one centroid to the released records",
         "Audit of iDP",
@@ -185,7 +177,7 @@ SECTIONS = (
     claims_section("idp", "papers.idp.sections:in_words"),
 )
 
-PAPER = Paper(
+PAPER = catalog.Paper(
     "idp",
     "Individual differential privacy",
     "Conciliating Privacy and Utility in Data Releases via Individual Differential "

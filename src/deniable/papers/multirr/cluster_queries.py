@@ -102,9 +102,6 @@ class ClusterQueries(OfTrueRecords):
         return margin_over(names, cluster, joint)
 
 
-# -- readings that were tried after the fact -------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class ExploredQueries(ClusterQueries):
     """Simulates cells of Tables 1 and 2 under readings that the text does not give.
@@ -134,9 +131,6 @@ class ExploredQueries(ClusterQueries):
             return None
         shares = self.within / inside.sum(), (1 - self.within) / (~inside).sum()
         return np.asarray(np.where(inside, *shares))
-
-
-# -- a sweep over thresholds and numbers of records ------------------------------------------------
 
 
 def resized(data: Microdata, records: int, seed: int) -> Microdata:

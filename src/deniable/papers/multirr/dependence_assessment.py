@@ -203,9 +203,6 @@ def _clusters_in_words(domain: Domain, dependences: pd.DataFrame) -> str:
     return "; ".join(" x ".join(cluster) for cluster in formed if len(cluster) > 1)
 
 
-# -- the true dependences, and what assessing them spends ------------------------------------------
-
-
 def measured(given: Given) -> dict[str, pd.DataFrame]:
     """Measure the dependence of every pair of attributes, and form the clusters of each setting."""
     data, grids = given.data["adult"], given.settings["grids"]

@@ -4,13 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from deniable.randomized_response import (
-    Assessment,
-    ClusterMechanism,
-    PairEstimator,
-    Projection,
-    Reading,
-)
+from deniable.randomized_response import readings
 from deniable.study import Coverage, Probability, Share, StudySettings, Values
 from deniable.validation import Strict
 
@@ -24,9 +18,9 @@ class ClusterQueryGrid(Strict):
     """Cells of Tables 1 and 2: every combination of the values."""
 
     dataset: Values[Literal["adult", "adult6"]]
-    matrix: Values[Reading]
-    mechanism: Values[ClusterMechanism]
-    projection: Values[Projection]
+    matrix: Values[readings.Reading]
+    mechanism: Values[readings.ClusterMechanism]
+    projection: Values[readings.Projection]
     p: Values[Probability]
     t_d: Values[Share]
     t_v: Values[StudiedCells]
@@ -47,16 +41,16 @@ class ExploredQueryGrid(ClusterQueryGrid):
 class PairQueryGrid(Strict):
     """Settings of RR-Independent: every combination of the values."""
 
-    matrix: Values[Reading]
-    projection: Values[Projection]
+    matrix: Values[readings.Reading]
+    projection: Values[readings.Projection]
     p: Values[Probability]
 
 
 class AdjustedQueryGrid(Strict):
     """Panels of Figure 3: every combination of the values."""
 
-    matrix: Values[Reading]
-    mechanism: Values[ClusterMechanism]
+    matrix: Values[readings.Reading]
+    mechanism: Values[readings.ClusterMechanism]
     t_v: Values[StudiedCells]
     t_d: Values[Share]
     p: Values[Probability]
@@ -66,8 +60,8 @@ class AdjustedQueryGrid(Strict):
 class AssessmentGrid(Strict):
     """Ways to assess dependences: every combination of the values."""
 
-    matrix: Values[Reading]
-    method: Values[Assessment]
+    matrix: Values[readings.Reading]
+    method: Values[readings.Assessment]
     p: Values[Probability]
 
 
@@ -94,7 +88,7 @@ class ExploredQueryStudy(ClusterQueryStudy):
 class PairQueryStudy(StudySettings[PairQueryGrid]):
     """A study of what RR-Independent tells of pairs of attributes."""
 
-    estimators: Values[PairEstimator]
+    estimators: Values[readings.PairEstimator]
     coverages: Values[Coverage]
 
 
@@ -102,7 +96,7 @@ class AdjustedQueryStudy(StudySettings[AdjustedQueryGrid]):
     """A study of the four methods of Figure 3."""
 
     coverages: Values[Coverage]
-    projections: Values[Projection]
+    projections: Values[readings.Projection]
     ordinal: list[str] = Field(default_factory=list)
 
 
@@ -118,9 +112,9 @@ class ThresholdGrid(Strict):
     """Settings at which all thresholds are tried: every combination of the values."""
 
     records: Values[SweptRecords]
-    matrix: Values[Reading]
-    mechanism: Values[ClusterMechanism]
-    projection: Values[Projection]
+    matrix: Values[readings.Reading]
+    mechanism: Values[readings.ClusterMechanism]
+    projection: Values[readings.Projection]
     p: Values[Probability]
 
 

@@ -1,16 +1,6 @@
 """What is reproduced of [rrba]: studies, tables, figures and sections, an entry each."""
 
-from deniable.study.catalog import (
-    MINUTES,
-    Analysis,
-    AnalysisTable,
-    Columns,
-    Figure,
-    Paper,
-    Section,
-    Study,
-    StudyTable,
-)
+from deniable.study import catalog
 from deniable.study.pages import claims_section, claims_tables
 
 NETWORKS = ("networks/survey", "networks/alarm", "networks/child")
@@ -28,26 +18,26 @@ TABLE_3_KEYS = (
 CONVERGENCE_KEYS = ("dataset", "probability", "block_size", "p", "update", "criterion", "measure")
 CHANCE_OF_SUBSETS = ("subset_min", "subset_max", "subsets_agreeing", "subsets_lowest", "printed_is")
 
-CONVERGENCE = Study(
+CONVERGENCE = catalog.Study(
     ".convergence:Convergence", ("blocks", "reference"), summary="mean", datasets=NETWORKS
 )
 STUDIES = {
     "rrba_fig5": CONVERGENCE,
     "rrba_fig6": CONVERGENCE,
-    "rrba_table3": Study(
+    "rrba_table3": catalog.Study(
         ".independence:Table3",
         summary="mean",
         published_column="rejected_percent",
         published_replicates=PRINTED_TRIALS,
         datasets=(),
     ),
-    "rrba_power": Study(
+    "rrba_power": catalog.Study(
         ".independence:IndependencePower",
         ("replicates", "most_replicates"),
         summary="mean",
         datasets=(),
     ),
-    "rrba_tables": Study(
+    "rrba_tables": catalog.Study(
         ".released_tables:PrintedTables",
         ("subsets", "subset_seed", "block_size"),
         summary="mean",
@@ -55,7 +45,7 @@ STUDIES = {
         published_replicates=PRINTED_TRIALS,
         datasets=LARGER,
     ),
-    "rrba_equal": Study(
+    "rrba_equal": catalog.Study(
         ".released_tables:EqualEpsilon",
         ("subsets", "subset_seed", "block_size"),
         summary="mean",
@@ -63,11 +53,13 @@ STUDIES = {
     ),
 }
 TABLES = (
-    StudyTable(
+    catalog.StudyTable(
         "rrba_fig5", "Figure 5 of [rrba]: convergence on Survey, Alarm and Child", CONVERGENCE_KEYS
     ),
-    StudyTable("rrba_fig6", "Figure 6 of [rrba]: convergence over p, Alarm", CONVERGENCE_KEYS),
-    StudyTable(
+    catalog.StudyTable(
+        "rrba_fig6", "Figure 6 of [rrba]: convergence over p, Alarm", CONVERGENCE_KEYS
+    ),
+    catalog.StudyTable(
         "rrba_table3",
         "Table 3 of [rrba]: decisions of tests of independence",
         TABLE_3_KEYS,
@@ -77,7 +69,7 @@ TABLES = (
         by_chance=("rejected",),
         decided_elsewhere=True,
     ),
-    StudyTable(
+    catalog.StudyTable(
         "rrba_power",
         "Size and power of tests of independence at equal exact epsilon",
         (
@@ -89,7 +81,7 @@ TABLES = (
         by_chance=("rejected", "trials", "size"),
     ),
     *(
-        StudyTable(
+        catalog.StudyTable(
             f"rrba_table{number}",
             f"Table {number} of [rrba]: distances of noisy tables, p = {p}",
             ("metric", "dataset", "k", "method", "p", "file", "reading", "trust"),
@@ -101,7 +93,7 @@ TABLES = (
         )
         for number, p in ((4, ".4"), (5, ".5"))
     ),
-    StudyTable(
+    catalog.StudyTable(
         "rrba_equal",
         "Tables at equal exact epsilon: adapted, uniform, and Laplace noise",
         ("metric", "dataset", "k", "epsilon", "method", "reading", "trust", "file"),
@@ -111,15 +103,17 @@ TABLES = (
     ),
 )
 ANALYSES = (
-    Analysis(
+    catalog.Analysis(
         "work_cases",
         ".consistency:worked",
         (
-            AnalysisTable("rrba_examples", ".exact:worked_cases", Columns(("case", "quantity"))),
-            AnalysisTable(
+            catalog.AnalysisTable(
+                "rrba_examples", ".exact:worked_cases", catalog.Columns(("case", "quantity"))
+            ),
+            catalog.AnalysisTable(
                 "rrba_consistency",
                 ".consistency:consistency_table",
-                Columns(
+                catalog.Columns(
                     ("file", "records", "p", "views_of", "views", "tables", "number", "method"),
                     "change",
                     by_chance=(
@@ -132,36 +126,38 @@ ANALYSES = (
         ),
         "Working the examples of [rrba], and making tables agree",
         data=("networks/survey",),
-        resources=MINUTES,
+        resources=catalog.MINUTES,
     ),
-    Analysis(
+    catalog.Analysis(
         "price_answers",
         ".exact:priced",
         (
-            AnalysisTable(
+            catalog.AnalysisTable(
                 "rrba_epsilon",
                 ".exact:epsilon_table",
-                Columns(
+                catalog.Columns(
                     ("unit", "table", "dataset", "attributes", "answers", "rounds", "p", "floor")
                 ),
             ),
-            AnalysisTable(
-                "rrba_fig4", ".exact:figure_4_table", Columns(("curve", "cells", "floor", "p"))
+            catalog.AnalysisTable(
+                "rrba_fig4",
+                ".exact:figure_4_table",
+                catalog.Columns(("curve", "cells", "floor", "p")),
             ),
         ),
         "Holding Theorem 4.1 against the exact epsilons of answers",
         data=NETWORKS,
         settings="analyses.rrba_epsilon",
-        resources=MINUTES,
+        resources=catalog.MINUTES,
     ),
-    Analysis(
+    catalog.Analysis(
         "spread_distances",
         ".table_results:spread",
         (
-            AnalysisTable(
+            catalog.AnalysisTable(
                 "rrba_fig7",
                 ".table_results:figure_7_table",
-                Columns(
+                catalog.Columns(
                     ("dataset", "file", "k", "p", "epsilon_claimed", "metric", "method"),
                     by_chance=("bin_low", "bin_high", "count", "share", "mean"),
                 ),
@@ -171,9 +167,9 @@ ANALYSES = (
         data=LARGER,
         published=("rrba_table4", "rrba_table5"),
         settings="studies.rrba_tables",
-        resources=MINUTES,
+        resources=catalog.MINUTES,
     ),
-    Analysis(
+    catalog.Analysis(
         "decide_block_claims",
         ".claims.decided:decide",
         claims_tables("rrba", ".claims.decided:decide", "reading"),
@@ -185,64 +181,64 @@ ANALYSES = (
     ),
 )
 FIGURES = (
-    Figure(
+    catalog.Figure(
         "rrba_fig4",
         ".figures.convergence:figure_4",
         "Figure 4: the epsilon that Theorem 4.1 claims and the exact one, over p",
     ),
-    Figure(
+    catalog.Figure(
         "rrba_fig5",
         ".figures.convergence:figure_5",
         "Figure 5: answers until convergence over the block size, by data set",
     ),
-    Figure(
+    catalog.Figure(
         "rrba_fig6",
         ".figures.convergence:figure_6",
         "Figure 6: answers until convergence over the block size, by p",
     ),
-    Figure(
+    catalog.Figure(
         "rrba_fig7",
         ".figures.tables:figure_7",
         "Figure 7: histograms of the distances of released tables from the true ones",
     ),
-    Figure(
+    catalog.Figure(
         "rrba_tables",
         ".figures.tables:tables_4_and_5",
         "Tables 4 and 5 as a picture: printed distances beside ours",
         tables=("rrba_table4", "rrba_table5"),
     ),
-    Figure(
+    catalog.Figure(
         "rrba_equal",
         ".figures.tables:equal_epsilon",
         "Distances of released tables over the exact epsilon, by method",
     ),
-    Figure(
+    catalog.Figure(
         "rrba_table3",
         ".figures.tables:table_3",
         "Table 3 as a picture: printed shares of rejected nulls beside ours",
     ),
-    Figure(
+    catalog.Figure(
         "rrba_power",
         ".figures.tables:power",
         "Size and power of tests of independence over the number of records",
     ),
 )
 SECTIONS = (
-    Section(
+    catalog.Section(
         "rrba_overview",
         "Randomized response in blocks: what is promised, what is delivered",
         "Promised and delivered",
         ".sections.analyses:overview",
         needs=("rrba_epsilon",),
     ),
-    Section(
+    catalog.Section(
         "rrba_convergence",
         "Figures 5 and 6: when estimates have converged",
         "Figures 5 and 6",
         ".sections.analyses:convergence",
         needs=("rrba_fig5", "rrba_fig6"),
     ),
-    Section(
+    catalog.Section(
         "rrba_tables",
         "Tables 4 and 5, Figure 7: released tables and the true ones",
         "Tables 4 and 5",
@@ -250,13 +246,13 @@ SECTIONS = (
         template="rrba/tables",
         needs=("rrba_table4", "rrba_table5"),
     ),
-    Section(
+    catalog.Section(
         "rrba_equal",
         "The same at equal exact epsilon",
         "At equal epsilon",
         ".sections.tables:equal",
     ),
-    Section(
+    catalog.Section(
         "rrba_tests",
         "Table 3: tests of independence, their size and power",
         "Table 3, size, power",
@@ -264,7 +260,7 @@ SECTIONS = (
         template="rrba/tests",
         needs=("rrba_table3", "rrba_power"),
     ),
-    Section(
+    catalog.Section(
         "rrba_consistency",
         "Consistent views, the two-step estimate, worked cases",
         "Consistency",
@@ -274,7 +270,7 @@ SECTIONS = (
     claims_section("rrba"),
 )
 
-PAPER = Paper(
+PAPER = catalog.Paper(
     "rrba",
     "Randomized response block aggregation",
     "Imran and Meo, Collection and Analysis of Sensitive Data with Privacy "

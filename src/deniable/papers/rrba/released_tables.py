@@ -31,12 +31,7 @@ from deniable.arrays import Counts, Floats
 from deniable.channels import KeepOrReplace
 from deniable.contingency import nearest_tables
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.estimation import (
-    chi_squared_between,
-    jensen_shannon_distances,
-    l2_distances,
-    squared_errors,
-)
+from deniable.estimation import metrics
 from deniable.records import Microdata
 from deniable.rrba import (
     POOLED,
@@ -56,10 +51,10 @@ from deniable.study import Cell
 EVERY = "all"
 """The name of the mean over sets of attributes."""
 MEASURES = {
-    "l2": l2_distances,
-    "squared_error": squared_errors,
-    "jensen_shannon": jensen_shannon_distances,
-    "chi_squared": chi_squared_between,
+    "l2": metrics.l2_distances,
+    "squared_error": metrics.squared_errors,
+    "jensen_shannon": metrics.jensen_shannon_distances,
+    "chi_squared": metrics.chi_squared_between,
 }
 METRICS: Mapping[str, tuple[str, ...]] = {
     "noisy": ("l2", "squared_error"),

@@ -39,9 +39,6 @@ RAREST = 1e-4  # p-value of a sampler's test that passes: a right one misses it 
 SAMPLER_COLUMNS = ["release", "cluster", "cells", *(x.name for x in fields(SamplerTest)), "holds"]
 
 
-# -- the audit -------------------------------------------------------------------------------------
-
-
 def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
     """Audit what a release states of its privacy, from its channel file.
 
@@ -129,9 +126,6 @@ def _drawn_from(description: Mapping[str, Any]) -> Iterator[tuple[str, Channel]]
             yield " x ".join(block) + (f" in {label(stratum)}" if stratum else ""), channel
     for each in description.get("dependences", {}).get("channels", []):
         yield f"dependences: {' x '.join(each['attributes'])}", channel_from_json(each["channel"])
-
-
-# -- rehearsals ------------------------------------------------------------------------------------
 
 
 def checked(

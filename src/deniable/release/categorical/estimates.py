@@ -176,9 +176,6 @@ def interval_columns(part: Part, prefix: str = "") -> dict[str, Floats | int]:
     return columns
 
 
-# -- weights and synthetic records -----------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class AdjustedReports:
     """Weights of a protected file, and how well they meet its estimates in each stratum.

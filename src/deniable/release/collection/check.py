@@ -32,9 +32,6 @@ DECISIONS = (
 Margin = Callable[[Combination], Floats]
 
 
-# -- the audit -------------------------------------------------------------------------------------
-
-
 def audit_collection(
     description: Mapping[str, Any], views: Mapping[str, Any], collection: pd.DataFrame
 ) -> pd.DataFrame:
@@ -105,9 +102,6 @@ def _epsilons(keep: float, sent: Floats) -> tuple[float, float]:
     weights = np.array([[int(share * common) for share in fakes]] * cells, dtype=object)
     weights[np.arange(cells), np.arange(cells)] += int(p * common)
     return exact_epsilon(weights), column_epsilon(table_channel(sent, keep).matrix())
-
-
-# -- rehearsals ------------------------------------------------------------------------------------
 
 
 def checked(

@@ -99,9 +99,6 @@ def _plain(protected: NumericMicrodata, note: str) -> Iterator[Row]:
             yield about | {"released": value, "note": note}
 
 
-# -- values and centroids with noise of known scale ------------------------------------------------
-
-
 def _from_known_noise(
     release: IdpRelease, stated: Domains, protected: NumericMicrodata
 ) -> Iterator[Row]:
@@ -190,9 +187,6 @@ def _interval(value: float, error: float, beyond: float = 0.0) -> Row:
 
 def _moved(row: Row, by: float) -> Row:
     return {k: v if k == "standard_error_file" else v + by for k, v in row.items()}
-
-
-# -- noisy histograms ------------------------------------------------------------------------------
 
 
 def _from_histograms(

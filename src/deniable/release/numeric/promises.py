@@ -184,9 +184,6 @@ def _plain(value: Any) -> Any:
     return None if math.isnan(value) else INFINITE
 
 
-# -- the audit of the owner's records --------------------------------------------------------------
-
-
 def designed(
     release: NumericRelease,
     data: NumericMicrodata,

@@ -48,9 +48,6 @@ def of_less_epsilon(decide: Callable[[float, float], Outcome]) -> Readings:
     )
 
 
-# -- plain noise, and sensitivities of attributes --------------------------------------------------
-
-
 @_of_sse(
     "Plain Laplace noise (DP) has the highest SSE.",
     "each other method below dp, each epsilon, factor, k",
@@ -138,9 +135,6 @@ def _smaller_domain_smaller_sse(tables: Tables) -> Outcome:
     every += product(LOCAL, tables.epsilons, tables.k)
     pairs = [(tables.sse_of(m, e, narrow, k), tables.sse_of(m, e, wide, k)) for m, e, k in every]
     return below(some(pairs), f"factor {narrow:g} over {wide:g}: {ratios_of(pairs)}")
-
-
-# -- sensitivities of clusters ---------------------------------------------------------------------
 
 
 def below_by_orders_of_magnitude(tables: Tables, others: Sequence[str]) -> Outcome:

@@ -181,9 +181,6 @@ def _more_attributes_no_difference(cells: Cells) -> Outcome:
     return alike(pairs, f"ratios to two attributes from {_shares(pairs)}")
 
 
-# -- verdicts --------------------------------------------------------------------------------------
-
-
 CLAIMS = (*OF_FIGURE_2, *OF_TABLE_1, *OF_FIGURE_3, *OF_TABLE_2)
 """In the order of the text; each is about one of the tables that `claims` takes."""
 

@@ -166,9 +166,6 @@ def figure_3(table: pd.DataFrame, best: str) -> Figure:
     return figure
 
 
-# -- beyond the paper ------------------------------------------------------------------------------
-
-
 @style.in_style
 def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
     """Draw when the joint distribution of a pair beats the product of its margins.

@@ -72,9 +72,6 @@ FEW_DECADES = 2.6
 """Below so many, a logarithmic scale has ticks at 3, 30, too."""
 
 
-# -- tests of independence -------------------------------------------------------------------------
-
-
 @in_style
 def table_3(table: pd.DataFrame) -> Figure:
     """Draw printed and regenerated rejections, a panel for each k.
@@ -199,9 +196,6 @@ def _power_panel(axis: Axes, part: pd.DataFrame, methods: list[str], largest: fl
     axis.set_ylim(-3, 103)
     axis.yaxis.set_major_locator(MultipleLocator(25))
     gridded(axis)
-
-
-# -- released tables -------------------------------------------------------------------------------
 
 
 @in_style
