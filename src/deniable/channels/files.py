@@ -37,9 +37,6 @@ CORNER = "true category"
 Value = TypeVar("Value", int, float)
 
 
-# -- JSON ------------------------------------------------------------------------------------------
-
-
 def channel_to_json(channel: Channel) -> dict[str, Any]:
     """Describe a channel by its kind and its parameters, to the last bit of each float."""
     if isinstance(channel, KeepOrReplace):
@@ -78,9 +75,6 @@ def channel_from_json(value: Mapping[str, Any]) -> Channel:
         raise
     except (TypeError, ValueError) as error:
         raise ChannelError(f"no channel's description ({error}); write it again") from None
-
-
-# -- CSV -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

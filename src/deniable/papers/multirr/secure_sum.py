@@ -16,7 +16,21 @@ from deniable.arrays import Codes
 from deniable.errors import DeniableError
 from deniable.papers.multirr.dependence_assessment import secure_assessments
 from deniable.privacy import linked_parties
-from deniable.randomized_response import cramers_v, secure_sum
+from deniable.randomized_response import (
+    NOTHING,
+    Behaviour,
+    BivariateDistribution,
+    Faults,
+    Network,
+    Party,
+    SecureSumError,
+    bivariate_distribution,
+    bivariate_distributions,
+    cramers_v,
+    disagreeing_margins,
+    messages_in_all,
+    messages_per_party,
+)
 from deniable.randomized_response.secure_sum import Pair
 from deniable.records import Attribute, Domain, Microdata
 from deniable.sampling import RandomSource, generator_for
@@ -25,23 +39,23 @@ from deniable.study import Given
 # -- what a party may do wrong ---------------------------------------------------------------------
 
 
-class DropsOut(secure_sum.Party):
+class DropsOut(Party):
     """A party that is gone once its shares reached a part of the parties, in order of seats."""
 
     def __init__(self, number: int, indicator: int, reached: float) -> None:
         super().__init__(number, indicator)
         self.reached = reached
 
-    def _shares(self, network: secure_sum.Network, source: RandomSource) -> Codes:
+    def _shares(self, network: Network, source: RandomSource) -> Codes:
         shares = super()._shares(network, source)
-        shares[int(self.reached * network.parties) :] = secure_sum.NOTHING
+        shares[int(self.reached * network.parties) :] = NOTHING
         return shares
 
-    def answer(self, seat: int, network: secure_sum.Network) -> None:
+    def answer(self, seat: int, network: Network) -> None:
         """Broadcast nothing."""
 
 
-class Miscounts(secure_sum.Party):
+class Miscounts(Party):
     """A party whose shares sum to `shares` instead of 0, and that broadcasts `broadcast` too much.
 
     With broadcast 1 or -1 it counts itself where it is not, or does not where it is.
@@ -52,7 +66,7 @@ class Miscounts(secure_sum.Party):
         self.excess = shares
         self.broadcast = broadcast
 
-    def _shares(self, network: secure_sum.Network, source: RandomSource) -> Codes:
+    def _shares(self, network: Network, source: RandomSource) -> Codes:
         shares = super()._shares(network, source)
         shares[0] = (shares[0] + self.excess) % network.modulus
         return shares
@@ -61,14 +75,14 @@ class Miscounts(secure_sum.Party):
         return super()._contribution() + self.broadcast
 
 
-class SetsTheCount(secure_sum.Party):
+class SetsTheCount(Party):
     """A party in the last seat that hears all others first and makes the count `count`."""
 
     def __init__(self, number: int, indicator: int, count: int) -> None:
         super().__init__(number, indicator)
         self.count = count
 
-    def answer(self, seat: int, network: secure_sum.Network) -> None:
+    def answer(self, seat: int, network: Network) -> None:
         """Broadcast what is missing to the count that is wanted."""
         heard = network.view([seat])[2][:seat].sum()
         network.broadcast(seat, int(self.count - heard) % network.modulus)
@@ -89,19 +103,19 @@ def trials(
     one = _drawn(data, parties, root_seed, "one pair")
     few = _drawn(data, parties_of_all_pairs, root_seed, "all pairs")
     source = generator_for(root_seed, {"study": "secure_sum", "part": "shares"})
-    single = _trial(one, secure_sum.bivariate_distribution(one, pair, source))
+    single = _trial(one, bivariate_distribution(one, pair, source))
     pairs = list(combinations(data.domain.names, 2))
-    counted = secure_sum.bivariate_distributions(few, pairs, source)
+    counted = bivariate_distributions(few, pairs, source)
     each = pd.DataFrame([_trial(few, distribution) for distribution in counted.values()])
     # All whole numbers add up, but for the parties: they are the same in each pair.
     whole = each.select_dtypes(np.integer).sum().to_dict() | {"pair": f"all {len(pairs)} pairs"}
     whole |= {"parties": len(few), "equals_direct_counts": each["equals_direct_counts"].all()}
-    whole["inconsistencies"] += len(secure_sum.disagreeing_margins(counted.values()))
+    whole["inconsistencies"] += len(disagreeing_margins(counted.values()))
     rows = [single, *each.to_dict("records"), whole]
     return pd.DataFrame(rows, columns=list(single))
 
 
-def _trial(data: Microdata, counted: secure_sum.BivariateDistribution) -> dict[str, Any]:
+def _trial(data: Microdata, counted: BivariateDistribution) -> dict[str, Any]:
     direct = data.counts(counted.domain.names)
     sent, cells = counted.traffic, counted.domain.size
     return {
@@ -111,8 +125,8 @@ def _trial(data: Microdata, counted: secure_sum.BivariateDistribution) -> dict[s
         "share_messages": sent.share_messages,
         "broadcasts": sent.broadcasts,
         "messages": sent.share_messages + sent.broadcasts,
-        "formula_per_party": secure_sum.messages_per_party(cells, counted.parties),
-        "formula_in_all": secure_sum.messages_in_all(cells, counted.parties),
+        "formula_per_party": messages_per_party(cells, counted.parties),
+        "formula_in_all": messages_in_all(cells, counted.parties),
         "bits": sent.bits,
         "equals_direct_counts": np.array_equal(counted.table, direct),
         "inconsistencies": len(counted.inconsistencies),
@@ -181,7 +195,7 @@ MISSING = "a message is missing"
 TOTAL = "the counts of the pair do not add up to the number of parties"
 MARGINS = "an attribute is counted differently in two pairs"
 
-Spoilt = Mapping[Pair, secure_sum.Faults]
+Spoilt = Mapping[Pair, Faults]
 Spoil = Callable[[Microdata, Generator], Spoilt]
 
 
@@ -204,11 +218,11 @@ def _notice(spoil: Spoil, pairs: Sequence[Pair], generator: Generator) -> tuple[
     data = small_records(generator)
     faults = spoil(data, generator)
     try:
-        counted = secure_sum.bivariate_distributions(data, pairs, generator, faults=faults)
-    except secure_sum.SecureSumError as error:
+        counted = bivariate_distributions(data, pairs, generator, faults=faults)
+    except SecureSumError as error:
         return {MISSING}, set(error.parties) == {n for pair in faults.values() for n, _ in pair}
     total = any(distribution.inconsistencies for distribution in counted.values())
-    margins = secure_sum.disagreeing_margins(counted.values())
+    margins = disagreeing_margins(counted.values())
     return {means for means, found in ((TOTAL, total), (MARGINS, margins)) if found}, False
 
 
@@ -226,9 +240,7 @@ def _cells(data: Microdata, pair: Pair) -> Codes:
     return records.domain.ravel(records.columns)
 
 
-def _one_party(
-    behaviour: Callable[[int], secure_sum.Behaviour], data: Microdata, random: Generator
-) -> Spoilt:
+def _one_party(behaviour: Callable[[int], Behaviour], data: Microdata, random: Generator) -> Spoilt:
     """One party deviates in one cell; `behaviour` is given an amount in 1 .. n."""
     where = int(random.integers(len(data))), int(random.integers(6))
     return {PAIR: {where: behaviour(int(random.integers(1, len(data) + 1)))}}
@@ -260,7 +272,7 @@ def _answers_for_another(
     # Another value of both attributes of the first pair, so that no pair stays as it is.
     other = (own[0] + 1) % 2, (own[1] + int(random.integers(1, 3))) % 3, own[2]
     amount = sum(record == own for record in zip(*data.columns, strict=True))
-    spoilt: dict[Pair, secure_sum.Faults] = {}
+    spoilt: dict[Pair, Faults] = {}
     for pair in pairs:
         domain, cells = SMALL.project(pair), _cells(data, pair)
         there = int(cells[party])

@@ -8,14 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.papers.multirr.claims.figures import (
-    OF_FIGURE_2,
-    OF_FIGURE_3,
-    STRONG,
-    WEAK,
-    Cells,
-    said,
-)
+from deniable.papers.multirr.claims import figures
 from deniable.study import (
     UNKNOWN,
     Claims,
@@ -63,7 +56,7 @@ def _shares(pairs: Sequence[Pair]) -> str:
     kind="average",
     about="thresholds",
 )
-def _grows_with_t_v(cells: Cells) -> Outcome:
+def _grows_with_t_v(cells: figures.Cells) -> Outcome:
     pairs = {
         p: (cells["adult", p, SMALLER[0]], cells["adult", p, LARGEST])
         for p in sorted({p for _, p, _ in cells})
@@ -97,7 +90,7 @@ def _least_dependence_matters(clusters: pd.DataFrame) -> Outcome:
     "With six times the records the relative error is smaller at every setting.",
     "Adult6 below Adult, for each p and T_v",
 )
-def _falls_with_records(cells: Cells) -> Outcome:
+def _falls_with_records(cells: figures.Cells) -> Outcome:
     settings = sorted({(p, t_v) for _, p, t_v in cells})
     pairs = some([(cells["adult6", *each], cells["adult", *each]) for each in settings])
     return below(pairs, f"ratios Adult6 / Adult from {_shares(pairs)}")
@@ -108,8 +101,10 @@ def _falls_with_records(cells: Cells) -> Outcome:
     "p = .7: Adult6 / Adult at T_v = 300 below that at 50 and 100 (ratios of medians)",
     kind="order",
 )
-def _small_gain_at_weak_randomization(cells: Cells) -> Outcome:
-    return _largest_below({t_v: _shrink(cells, WEAK[-1], t_v) for t_v in (*SMALLER, LARGEST)})
+def _small_gain_at_weak_randomization(cells: figures.Cells) -> Outcome:
+    return _largest_below(
+        {t_v: _shrink(cells, figures.WEAK[-1], t_v) for t_v in (*SMALLER, LARGEST)}
+    )
 
 
 @table_2(
@@ -117,17 +112,19 @@ def _small_gain_at_weak_randomization(cells: Cells) -> Outcome:
     "Adult6, p = .7: T_v = 300 below 50 and 100",
     kind="order",
 )
-def _largest_clusters_best_with_records(cells: Cells) -> Outcome:
-    return _largest_below({t_v: cells["adult6", WEAK[-1], t_v] for t_v in (*SMALLER, LARGEST)})
+def _largest_clusters_best_with_records(cells: figures.Cells) -> Outcome:
+    return _largest_below(
+        {t_v: cells["adult6", figures.WEAK[-1], t_v] for t_v in (*SMALLER, LARGEST)}
+    )
 
 
 @table_2(
     "On Adult6 at p = .1, .3 and .5 the highest T_v does not have the lowest relative error.",
     "Adult6, p = .1, .3, .5: the better of T_v = 50 and 100 below 300",
 )
-def _largest_clusters_not_best_at_strong_randomization(cells: Cells) -> Outcome:
+def _largest_clusters_not_best_at_strong_randomization(cells: figures.Cells) -> Outcome:
     pairs = {}
-    for p in (*STRONG, WEAK[0]):
+    for p in (*figures.STRONG, figures.WEAK[0]):
         smaller = (cells["adult6", p, t_v] for t_v in SMALLER)
         best = min(smaller, key=lambda row: row["median"])
         pairs[p] = (best, cells["adult6", p, LARGEST])
@@ -142,8 +139,8 @@ def _largest_clusters_not_best_at_strong_randomization(cells: Cells) -> Outcome:
     "p = .1, .3, .5: Adult6 / Adult at T_v = 50 and 100 below that at 300 (ratios of medians)",
     kind="order",
 )
-def _gain_larger_for_small_clusters(cells: Cells) -> Outcome:
-    strong = (*STRONG, WEAK[0])
+def _gain_larger_for_small_clusters(cells: figures.Cells) -> Outcome:
+    strong = (*figures.STRONG, figures.WEAK[0])
     gains = {(p, t_v): _shrink(cells, p, t_v) for p in strong for t_v in (*SMALLER, LARGEST)}
     shown = {
         f"p = {p:g}, T_v = {t_v}": row
@@ -151,11 +148,11 @@ def _gain_larger_for_small_clusters(cells: Cells) -> Outcome:
         if t_v in (SMALLER[0], LARGEST)
     }
     return below(
-        [(gains[p, t_v], gains[p, LARGEST]) for p in strong for t_v in SMALLER], said(shown)
+        [(gains[p, t_v], gains[p, LARGEST]) for p in strong for t_v in SMALLER], figures.said(shown)
     )
 
 
-def _shrink(cells: Cells, p: float, t_v: int) -> dict[str, float]:
+def _shrink(cells: figures.Cells, p: float, t_v: int) -> dict[str, float]:
     return ratio(cells["adult6", p, t_v], cells["adult", p, t_v])
 
 
@@ -163,7 +160,7 @@ def _largest_below(found: Mapping[int, Row]) -> Outcome:
     """Test that the largest T_v is below the smaller ones."""
     return below(
         [(found[LARGEST], found[t_v]) for t_v in SMALLER],
-        said({f"T_v = {t_v}": row for t_v, row in found.items()}),
+        figures.said({f"T_v = {t_v}": row for t_v, row in found.items()}),
     )
 
 
@@ -175,13 +172,13 @@ def _largest_below(found: Mapping[int, Row]) -> Outcome:
     section="6.5",
     about="attributes",
 )
-def _more_attributes_no_difference(cells: Cells) -> Outcome:
+def _more_attributes_no_difference(cells: figures.Cells) -> Outcome:
     settings = sorted({(p, t_v) for p, t_v, _ in cells if t_v in (1, SMALLER[0])})
     pairs = some([(cells[*each, k], cells[*each, 2]) for each in settings for k in (3, 4)])
     return alike(pairs, f"ratios to two attributes from {_shares(pairs)}")
 
 
-CLAIMS = (*OF_FIGURE_2, *OF_TABLE_1, *OF_FIGURE_3, *OF_TABLE_2)
+CLAIMS = (*figures.OF_FIGURE_2, *OF_TABLE_1, *figures.OF_FIGURE_3, *OF_TABLE_2)
 """In the order of the text; each is about one of the tables that `claims` takes."""
 
 

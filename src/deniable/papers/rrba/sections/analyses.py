@@ -7,15 +7,8 @@ import numpy as np
 import pandas as pd
 
 from deniable.display import Row, Tables, by, groups_of, nearest, rows_of
+from deniable.papers.rrba import names
 from deniable.papers.rrba.catalog import CONVERGENCE_KEYS
-from deniable.papers.rrba.names import (
-    CONSISTENCY_METHODS,
-    CRITERIA,
-    DATASETS,
-    FILES,
-    KINDS,
-    UPDATES,
-)
 from deniable.papers.rrba.sections.tables import (
     EQUAL_KEYS,
     MEASURED,
@@ -45,7 +38,7 @@ def overview(tables: Tables) -> dict[str, Any]:
     return {
         "p": p,
         "floor": nearest(table["floor"].dropna(), SHOWN_FLOOR),
-        "names": FILES,
+        "names": names.FILES,
         "claimed": table.loc[table["p"] == p, "claimed"].iloc[0],
         "answers": _answers(answers),
         "cells": sorted(answers["cells"].unique()),
@@ -78,7 +71,7 @@ def _views(table: pd.DataFrame) -> list[Row]:
     """Return a row a data set and p: answers of a view, claims, exact epsilons by table."""
     views = table[(table["unit"] == "view") & (table["dataset"] != "")]
     rows = []
-    for of, part in groups_by_name(views, DATASETS, "dataset", "p"):
+    for of, part in groups_by_name(views, names.DATASETS, "dataset", "p"):
         first = rows_of(part)[0]
         uniform = rows_of(part[part["table"] == "uniform"])
         true = rows_of(part[part["table"] == "true"])
@@ -147,7 +140,7 @@ def convergence(tables: Tables) -> dict[str, Any]:
     keys = ["dataset", "p", "probability", "block_size"]
     parts = {
         (update, criterion): every[(every["update"] == update) & (every["criterion"] == criterion)]
-        for update, criterion in CRITERIA
+        for update, criterion in names.CRITERIA
     }
     # A row a cell that was followed, its measures in columns.
     wide = {
@@ -157,21 +150,23 @@ def convergence(tables: Tables) -> dict[str, Any]:
     }
     return {
         "rows": _convergence_rows(every, wide),
-        "criteria": {key: CRITERIA[key] for key in wide},
+        "criteria": {key: names.CRITERIA[key] for key in wide},
         "sizes": sorted(every["block_size"].unique()),
-        "names": FILES,
+        "names": names.FILES,
         "runs": int(every["replicates"].max()),
-        "found": [_criterion(cells) | {"title": CRITERIA[key]} for key, cells in wide.items()],
+        "found": [
+            _criterion(cells) | {"title": names.CRITERIA[key]} for key, cells in wide.items()
+        ],
         "spread": _spread(wide.get(("pooled", "precise"))),
         "updates": _updates(every[every["criterion"] == "none"]),
-        "update_names": UPDATES,
+        "update_names": names.UPDATES,
     }
 
 
 def _convergence_rows(
     table: pd.DataFrame, wide: Mapping[tuple[str, str], pd.DataFrame]
 ) -> list[Row]:
-    groups = groups_by_name(table, DATASETS, "dataset", "p")
+    groups = groups_by_name(table, names.DATASETS, "dataset", "p")
     rows = {(of["dataset"], of["p"]): of | {"cells": {}} for of, _ in groups}
     for key, cells in wide.items():
         for of, part in groups_of(cells, "dataset", "p", "block_size"):
@@ -218,7 +213,7 @@ def _spread(cells: pd.DataFrame | None) -> Range | None:
 
 def _updates(table: pd.DataFrame) -> list[Row]:
     """Return what becomes of tables without stopping: a row an update and p."""
-    groups = groups_by_name(table, UPDATES, "update", "p")
+    groups = groups_by_name(table, names.UPDATES, "update", "p")
     return [of | dict(own.groupby("measure")["mean"].mean()) for of, own in groups]
 
 
@@ -238,9 +233,11 @@ def consistency(tables: Tables) -> dict[str, Any]:
     cases = tables["rrba_examples"]
     return {
         "rows": rows,
-        "methods": {n: t for n, t in CONSISTENCY_METHODS.items() if n in set(table["method"])},
-        "kinds": KINDS,
-        "names": FILES,
+        "methods": {
+            n: t for n, t in names.CONSISTENCY_METHODS.items() if n in set(table["method"])
+        },
+        "kinds": names.KINDS,
+        "names": names.FILES,
         "trials": int(table["replicates"].max()),
         "apart": ends(observed["disagreement_before"]),
         "apart_after": ends(table.loc[~alone, "disagreement_after"]),
