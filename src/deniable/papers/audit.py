@@ -75,9 +75,6 @@ def one_audit(
     return pd.concat(parts, ignore_index=True)[list(COLUMNS)]
 
 
-# -- cases to rows ---------------------------------------------------------------------------------
-
-
 def _pooled(source: str, shown_by: str, cases: Cases, table: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each claim at a setting: its worst case, and how many hold and fail."""
     shared = {"source": source, "shown_by": shown_by, "shipped_epsilon": np.nan, "kind": "exact"}
@@ -119,9 +116,6 @@ def _said(given: pd.DataFrame, /, **formats: str) -> list[str]:
 
 def _taken(table: pd.DataFrame, *names: str) -> Cases:
     return {name: table[name] for name in names}
-
-
-# -- papers ----------------------------------------------------------------------------------------
 
 
 def _multirr(table: pd.DataFrame) -> Cases:
@@ -278,9 +272,6 @@ READERS: Sequence[tuple[str, str, Callable[[pd.DataFrame], Cases]]] = (
     ("rrba", "rrba_epsilon", partial(_theorem, composed=True)),
 )
 """The papers' tables of claims, by key, and how each is read."""
-
-
-# -- releases --------------------------------------------------------------------------------------
 
 
 def _categorical(audited: pd.DataFrame) -> Cases:

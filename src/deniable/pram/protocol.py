@@ -124,8 +124,6 @@ class StratifiedProtocol:
         """Groups of attributes that share a matrix, the same in all strata."""
         return next(iter(self.protocols.values())).clusters
 
-    # -- privacy ----------------------------------------------------------------------------------
-
     @property
     def epsilon(self) -> float:
         """Exact epsilon of a record whose stratum does not change: that of the worst stratum.
@@ -145,8 +143,6 @@ class StratifiedProtocol:
                     epsilon = log_rounded_up(channel.parity_of_attribute(shape, position))
                     worst[name] = max(worst[name], epsilon)
         return worst
-
-    # -- records ----------------------------------------------------------------------------------
 
     def parts(self, data: Microdata) -> list[tuple[Stratum, Positions]]:
         """Return which records are in which stratum, for the strata that have any.
@@ -186,8 +182,6 @@ class StratifiedProtocol:
             pairs = zip(protocol.clusters, protocol.channels, strict=True)
             found[stratum] = {block: channel.matrix() for block, channel in pairs}
         return found
-
-    # -- plain values -----------------------------------------------------------------------------
 
     def to_json(self) -> dict[str, Any]:
         """Describe the protocol in plain JSON values."""

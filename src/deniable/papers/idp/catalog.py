@@ -1,6 +1,16 @@
 """What is reproduced of [idp]: studies, tables, figures and sections, an entry each."""
 
-from deniable.study import catalog
+from deniable.study.catalog import (
+    MINUTES,
+    Analysis,
+    AnalysisTable,
+    Columns,
+    Figure,
+    Paper,
+    Section,
+    Study,
+    StudyTable,
+)
 from deniable.study.pages import claims_section, claims_tables
 
 SSE_KEYS = ("method", "epsilon", "domain_factor", "k")
@@ -18,7 +28,7 @@ SPLIT = ("", "_clusters", "_attacks", "_protection")
 """Ends of the names of what audits and attacks find on each data set."""
 
 STUDIES = {
-    name: catalog.Study(code, takes, summary="mean", datasets=(FIGURES_OF[name],))
+    name: Study(code, takes, summary="mean", datasets=(FIGURES_OF[name],))
     for names, code, takes in (
         (SSE, ".sse:IdpSse", ("k",)),
         (FORESTS, ".forests:IdpForests", ("domain_factors", "attribute")),
@@ -26,7 +36,7 @@ STUDIES = {
     for name in names
 }
 TABLES = tuple(
-    catalog.StudyTable(
+    StudyTable(
         name, f"Figure {name[-1]} of [idp]: {what}, {DATASETS[FIGURES_OF[name]]}", keys, value=value
     )
     for names, what, keys, value in (
@@ -37,18 +47,18 @@ TABLES = tuple(
 )
 
 
-def _on(name: str) -> tuple[catalog.Analysis, ...]:
+def _on(name: str) -> tuple[Analysis, ...]:
     """Return the audit of a data set and the attacks on it, whose tables are joined below."""
-    found = [catalog.AnalysisTable(f"{name}{end}", "", None, "audit/idp") for end in SPLIT]
+    found = [AnalysisTable(f"{name}{end}", "", None, "audit/idp") for end in SPLIT]
     return tuple(
-        catalog.Analysis(
+        Analysis(
             f"{job}_{name}",
             code,
             tuple(tables),
             f"{job.capitalize()}ing individual differential privacy on {name}",
             data=(name,),
             settings=f"analyses.{settings}",
-            resources=catalog.MINUTES,
+            resources=MINUTES,
         )
         for job, code, tables, settings in (
             ("audit", ".audit:audited", found[:2], "idp_audit"),
@@ -60,36 +70,34 @@ def _on(name: str) -> tuple[catalog.Analysis, ...]:
 ANALYSES = (
     *_on("census"),
     *_on("wine"),
-    catalog.Analysis(
+    Analysis(
         "join_individual",
         ".audit:joined",
         (
-            catalog.AnalysisTable(
+            AnalysisTable(
                 "idp_audit",
                 ".audit:audit_table",
-                catalog.Columns(
-                    AUDIT_KEYS, verdict="holds", rows_by_chance=("note", "released numbers")
-                ),
+                Columns(AUDIT_KEYS, verdict="holds", rows_by_chance=("note", "released numbers")),
             ),
-            catalog.AnalysisTable(
+            AnalysisTable(
                 "idp_audit_clusters",
                 ".audit:cluster_table",
-                catalog.Columns(("dataset", "attribute", "method", "k", "domain_factor")),
+                Columns(("dataset", "attribute", "method", "k", "domain_factor")),
             ),
-            catalog.AnalysisTable(
+            AnalysisTable(
                 "idp_attacks",
                 ".attacks:attack_table",
-                catalog.Columns(
+                Columns(
                     (*ATTACK_KEYS, "claimed_epsilon"),
                     "accuracy",
                     verdict="holds",
                     by_chance=("epsilon_at_least",),
                 ),
             ),
-            catalog.AnalysisTable(
+            AnalysisTable(
                 "idp_protection",
                 ".attacks:protection_table",
-                catalog.Columns(
+                Columns(
                     ("dataset", "measure", "method", "k", "epsilon"),
                     rows_by_chance=("measure", "records linked"),
                 ),
@@ -99,15 +107,15 @@ ANALYSES = (
         data=tuple(DATASETS),
         needs=tuple(f"{name}{end}" for name in DATASETS for end in SPLIT),
     ),
-    catalog.Analysis(
+    Analysis(
         "decide_individual_claims",
         ".claims.decided:decide",
         (
             *claims_tables("idp", ".claims.decided:claims"),
-            catalog.AnalysisTable(
+            AnalysisTable(
                 "idp_expected_sse",
                 ".sse:expected_table",
-                catalog.Columns(
+                Columns(
                     ("dataset", *SSE_KEYS),
                     by_chance=("mean_sse", "ci_low", "ci_high", "standardized"),
                 ),
@@ -120,7 +128,7 @@ ANALYSES = (
 )
 FIGURES = (
     *(
-        catalog.Figure(
+        Figure(
             name,
             draw,
             f"Figure {name[-1]}: {what.format(DATASETS[FIGURES_OF[name]])}",
@@ -136,12 +144,12 @@ FIGURES = (
         )
         for name in names
     ),
-    catalog.Figure(
+    Figure(
         "idp_audit",
         ".figures:claimed_and_exact",
         "Exact over claimed epsilon of one centroid, of all, and of the records, over k",
     ),
-    catalog.Figure(
+    Figure(
         "idp_attacks",
         ".figures:attacks",
         "How often an intruder tells a file from its neighbour, over claimed epsilon",
@@ -149,7 +157,7 @@ FIGURES = (
 )
 SECTIONS = (
     *(
-        catalog.Section(f"idp_{name}", title, link, f".sections:{name}", needs=needs)
+        Section(f"idp_{name}", title, link, f".sections:{name}", needs=needs)
         for name, title, link, needs in (
             (
                 "overview",
@@ -166,7 +174,7 @@ SECTIONS = (
             ),
         )
     ),
-    catalog.Section(
+    Section(
         "idp_privacy",
         "The audit: from one centroid to the released records",
         "Audit of iDP",
@@ -177,7 +185,7 @@ SECTIONS = (
     claims_section("idp", "papers.idp.sections:in_words"),
 )
 
-PAPER = catalog.Paper(
+PAPER = Paper(
     "idp",
     "Individual differential privacy",
     "Conciliating Privacy and Utility in Data Releases via Individual Differential "

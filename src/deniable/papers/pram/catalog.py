@@ -1,36 +1,47 @@
 """What is reproduced of [pram]: studies, tables, figures and sections, an entry each."""
 
-from deniable.study import catalog
+from deniable.study.catalog import (
+    DESIGNED,
+    MINUTES,
+    Analysis,
+    AnalysisTable,
+    Columns,
+    Figure,
+    Paper,
+    Section,
+    Study,
+    StudyTable,
+)
 
 STUDIES = {
-    "pram_coverage": catalog.Study(".coverage:PramCoverage", summary="mean"),
-    "pram_weights": catalog.Study(".weights:PramWeights", summary="mean"),
-    "pram_item_sets": catalog.Study(".item_sets:PramItemSets", summary="mean", datasets=()),
-    "pram_invariant": catalog.Study(".invariant:InvariantPram", summary="mean"),
-    "pram_joint_loss": catalog.Study(".joint_loss:JointLoss", ("coverage",), summary="mean"),
+    "pram_coverage": Study(".coverage:PramCoverage", summary="mean"),
+    "pram_weights": Study(".weights:PramWeights", summary="mean"),
+    "pram_item_sets": Study(".item_sets:PramItemSets", summary="mean", datasets=()),
+    "pram_invariant": Study(".invariant:InvariantPram", summary="mean"),
+    "pram_joint_loss": Study(".joint_loss:JointLoss", ("coverage",), summary="mean"),
 }
 TABLES = (
-    catalog.StudyTable(
+    StudyTable(
         "pram_coverage",
         "Intervals of estimates: how often they hold the truth",
         ("channel", "records", "target", "method", "intervals", "category", "measure"),
     ),
-    catalog.StudyTable(
+    StudyTable(
         "pram_weights",
         "Survey weights: estimates from randomized records of unequal chances",
         ("design", "channel", "records", "target", "estimator", "category", "measure"),
     ),
-    catalog.StudyTable(
+    StudyTable(
         "pram_item_sets",
         "Item sets of 40 items: what they cost as they grow",
         ("epsilon", "size", "records", "measure"),
     ),
-    catalog.StudyTable(
+    StudyTable(
         "pram_invariant",
         "Invariant PRAM: variances claimed and true",
         ("attribute", "records", "method", "p", "estimator", "claim", "measure"),
     ),
-    catalog.StudyTable(
+    StudyTable(
         "pram_joint_loss",
         "Attributes made invariant one by one: what is left of their joint distribution",
         ("first", "second", "epsilon", "estimator", "measure"),
@@ -38,38 +49,36 @@ TABLES = (
 )
 MECHANISM_KEYS = ("attribute", "epsilon", "mechanism")
 ANALYSES = (
-    catalog.Analysis(
+    Analysis(
         "check_numbered_results",
         ".numbered_results:checked",
         (
-            catalog.AnalysisTable(
+            AnalysisTable(
                 "pram_results",
                 ".numbered_results:numbered_results",
-                catalog.Columns(("result",), by_chance=("says", "test", "figure")),
+                Columns(("result",), by_chance=("says", "test", "figure")),
             ),
         ),
         "Holding every numbered result of the census report against small cases",
         caption="results",
     ),
-    catalog.Analysis(
+    Analysis(
         "compare_variances",
         ".variance:compared",
         (
-            catalog.AnalysisTable("pram_variance", ".variance:variance_inflation", MECHANISM_KEYS),
-            catalog.AnalysisTable(
-                "pram_whole_file", ".variance:whole_file_epsilons", MECHANISM_KEYS
-            ),
+            AnalysisTable("pram_variance", ".variance:variance_inflation", MECHANISM_KEYS),
+            AnalysisTable("pram_whole_file", ".variance:whole_file_epsilons", MECHANISM_KEYS),
         ),
         "Comparing the variances of randomized response, PRAM and invariant PRAM",
         data=("adult",),
         settings="analyses.pram_variance",
-        resources=catalog.MINUTES,
+        resources=MINUTES,
     ),
-    catalog.Analysis(
+    Analysis(
         "bound_breaches",
         ".breaches:bounded",
         tuple(
-            catalog.AnalysisTable(f"pram_{name}", f".breaches:{made_by}", keys)
+            AnalysisTable(f"pram_{name}", f".breaches:{made_by}", keys)
             for name, made_by, keys in (
                 ("breach_bounds", "bound_table", ("rho_1", "epsilon")),
                 ("breach_thresholds", "threshold_table", ("rho_1", "rho_2", "categories")),
@@ -80,35 +89,35 @@ ANALYSES = (
         ),
         "Bounding what a report can tell an intruder",
         data=("adult",),
-        resources=catalog.MINUTES,
+        resources=MINUTES,
     ),
-    catalog.Analysis(
+    Analysis(
         "design_channels",
         ".design:designed",
         (
-            catalog.AnalysisTable(
+            AnalysisTable(
                 "pram_design",
                 ".design:design_table",
-                catalog.Columns(
+                Columns(
                     ("attribute", "epsilon", "loss", "requirements", "estimator"),
-                    tolerance=catalog.DESIGNED,
+                    tolerance=DESIGNED,
                 ),
             ),
-            catalog.AnalysisTable(
+            AnalysisTable(
                 "pram_channels",
                 ".design:channel_table",
-                catalog.Columns(("design", "true", "reported"), by_chance=("probability",)),
+                Columns(("design", "true", "reported"), by_chance=("probability",)),
             ),
         ),
         "Designing channels by convex optimization",
         data=("adult",),
         settings="analyses.pram_design",
-        resources=catalog.MINUTES,
+        resources=MINUTES,
     ),
 )
 FIGURES = (
     *(
-        catalog.Figure(f"pram_{name}", f".figures:{name}", shows, tuple(tables))
+        Figure(f"pram_{name}", f".figures:{name}", shows, tuple(tables))
         for name, shows, *tables in (
             ("coverage", "How often intervals of estimates hold the truth, by channel"),
             (
@@ -132,16 +141,14 @@ FIGURES = (
 )
 
 
-def _section(name: str, title: str, link: str, *tables: str) -> catalog.Section:
+def _section(name: str, title: str, link: str, *tables: str) -> Section:
     """Return a section that is left out without some tables, by default that of its name."""
     needs = tuple(f"pram_{table}" for table in tables or (name,))
-    return catalog.Section(f"pram_{name}", title, link, f".sections:{name}", needs=needs)
+    return Section(f"pram_{name}", title, link, f".sections:{name}", needs=needs)
 
 
 SECTIONS = (
-    catalog.Section(
-        "pram_about", "PRAM in plain words", "In plain words", ".sections:about", needs=()
-    ),
+    Section("pram_about", "PRAM in plain words", "In plain words", ".sections:about", needs=()),
     _section("results", "Every numbered result of the census report", "Numbered results"),
     _section("coverage", "Estimates, and how often their intervals hold the truth", "Intervals"),
     _section("weights", "Survey weights", "Survey weights"),
@@ -171,7 +178,7 @@ SECTIONS = (
     ),
 )
 
-PAPER = catalog.Paper(
+PAPER = Paper(
     "pram",
     "PRAM and the theory of channels",
     "Nayak, Zhang and Adeshiyan, Emerging Applications of Randomized Response (2016)",

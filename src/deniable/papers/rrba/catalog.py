@@ -1,6 +1,16 @@
 """What is reproduced of [rrba]: studies, tables, figures and sections, an entry each."""
 
-from deniable.study import catalog
+from deniable.study.catalog import (
+    MINUTES,
+    Analysis,
+    AnalysisTable,
+    Columns,
+    Figure,
+    Paper,
+    Section,
+    Study,
+    StudyTable,
+)
 from deniable.study.pages import claims_section, claims_tables
 
 NETWORKS = ("networks/survey", "networks/alarm", "networks/child")
@@ -18,26 +28,26 @@ TABLE_3_KEYS = (
 CONVERGENCE_KEYS = ("dataset", "probability", "block_size", "p", "update", "criterion", "measure")
 CHANCE_OF_SUBSETS = ("subset_min", "subset_max", "subsets_agreeing", "subsets_lowest", "printed_is")
 
-CONVERGENCE = catalog.Study(
+CONVERGENCE = Study(
     ".convergence:Convergence", ("blocks", "reference"), summary="mean", datasets=NETWORKS
 )
 STUDIES = {
     "rrba_fig5": CONVERGENCE,
     "rrba_fig6": CONVERGENCE,
-    "rrba_table3": catalog.Study(
+    "rrba_table3": Study(
         ".independence:Table3",
         summary="mean",
         published_column="rejected_percent",
         published_replicates=PRINTED_TRIALS,
         datasets=(),
     ),
-    "rrba_power": catalog.Study(
+    "rrba_power": Study(
         ".independence:IndependencePower",
         ("replicates", "most_replicates"),
         summary="mean",
         datasets=(),
     ),
-    "rrba_tables": catalog.Study(
+    "rrba_tables": Study(
         ".released_tables:PrintedTables",
         ("subsets", "subset_seed", "block_size"),
         summary="mean",
@@ -45,7 +55,7 @@ STUDIES = {
         published_replicates=PRINTED_TRIALS,
         datasets=LARGER,
     ),
-    "rrba_equal": catalog.Study(
+    "rrba_equal": Study(
         ".released_tables:EqualEpsilon",
         ("subsets", "subset_seed", "block_size"),
         summary="mean",
@@ -53,13 +63,11 @@ STUDIES = {
     ),
 }
 TABLES = (
-    catalog.StudyTable(
+    StudyTable(
         "rrba_fig5", "Figure 5 of [rrba]: convergence on Survey, Alarm and Child", CONVERGENCE_KEYS
     ),
-    catalog.StudyTable(
-        "rrba_fig6", "Figure 6 of [rrba]: convergence over p, Alarm", CONVERGENCE_KEYS
-    ),
-    catalog.StudyTable(
+    StudyTable("rrba_fig6", "Figure 6 of [rrba]: convergence over p, Alarm", CONVERGENCE_KEYS),
+    StudyTable(
         "rrba_table3",
         "Table 3 of [rrba]: decisions of tests of independence",
         TABLE_3_KEYS,
@@ -69,7 +77,7 @@ TABLES = (
         by_chance=("rejected",),
         decided_elsewhere=True,
     ),
-    catalog.StudyTable(
+    StudyTable(
         "rrba_power",
         "Size and power of tests of independence at equal exact epsilon",
         (
@@ -81,7 +89,7 @@ TABLES = (
         by_chance=("rejected", "trials", "size"),
     ),
     *(
-        catalog.StudyTable(
+        StudyTable(
             f"rrba_table{number}",
             f"Table {number} of [rrba]: distances of noisy tables, p = {p}",
             ("metric", "dataset", "k", "method", "p", "file", "reading", "trust"),
@@ -93,7 +101,7 @@ TABLES = (
         )
         for number, p in ((4, ".4"), (5, ".5"))
     ),
-    catalog.StudyTable(
+    StudyTable(
         "rrba_equal",
         "Tables at equal exact epsilon: adapted, uniform, and Laplace noise",
         ("metric", "dataset", "k", "epsilon", "method", "reading", "trust", "file"),
@@ -103,17 +111,15 @@ TABLES = (
     ),
 )
 ANALYSES = (
-    catalog.Analysis(
+    Analysis(
         "work_cases",
         ".consistency:worked",
         (
-            catalog.AnalysisTable(
-                "rrba_examples", ".exact:worked_cases", catalog.Columns(("case", "quantity"))
-            ),
-            catalog.AnalysisTable(
+            AnalysisTable("rrba_examples", ".exact:worked_cases", Columns(("case", "quantity"))),
+            AnalysisTable(
                 "rrba_consistency",
                 ".consistency:consistency_table",
-                catalog.Columns(
+                Columns(
                     ("file", "records", "p", "views_of", "views", "tables", "number", "method"),
                     "change",
                     by_chance=(
@@ -126,38 +132,36 @@ ANALYSES = (
         ),
         "Working the examples of [rrba], and making tables agree",
         data=("networks/survey",),
-        resources=catalog.MINUTES,
+        resources=MINUTES,
     ),
-    catalog.Analysis(
+    Analysis(
         "price_answers",
         ".exact:priced",
         (
-            catalog.AnalysisTable(
+            AnalysisTable(
                 "rrba_epsilon",
                 ".exact:epsilon_table",
-                catalog.Columns(
+                Columns(
                     ("unit", "table", "dataset", "attributes", "answers", "rounds", "p", "floor")
                 ),
             ),
-            catalog.AnalysisTable(
-                "rrba_fig4",
-                ".exact:figure_4_table",
-                catalog.Columns(("curve", "cells", "floor", "p")),
+            AnalysisTable(
+                "rrba_fig4", ".exact:figure_4_table", Columns(("curve", "cells", "floor", "p"))
             ),
         ),
         "Holding Theorem 4.1 against the exact epsilons of answers",
         data=NETWORKS,
         settings="analyses.rrba_epsilon",
-        resources=catalog.MINUTES,
+        resources=MINUTES,
     ),
-    catalog.Analysis(
+    Analysis(
         "spread_distances",
         ".table_results:spread",
         (
-            catalog.AnalysisTable(
+            AnalysisTable(
                 "rrba_fig7",
                 ".table_results:figure_7_table",
-                catalog.Columns(
+                Columns(
                     ("dataset", "file", "k", "p", "epsilon_claimed", "metric", "method"),
                     by_chance=("bin_low", "bin_high", "count", "share", "mean"),
                 ),
@@ -167,9 +171,9 @@ ANALYSES = (
         data=LARGER,
         published=("rrba_table4", "rrba_table5"),
         settings="studies.rrba_tables",
-        resources=catalog.MINUTES,
+        resources=MINUTES,
     ),
-    catalog.Analysis(
+    Analysis(
         "decide_block_claims",
         ".claims.decided:decide",
         claims_tables("rrba", ".claims.decided:decide", "reading"),
@@ -181,64 +185,64 @@ ANALYSES = (
     ),
 )
 FIGURES = (
-    catalog.Figure(
+    Figure(
         "rrba_fig4",
         ".figures.convergence:figure_4",
         "Figure 4: the epsilon that Theorem 4.1 claims and the exact one, over p",
     ),
-    catalog.Figure(
+    Figure(
         "rrba_fig5",
         ".figures.convergence:figure_5",
         "Figure 5: answers until convergence over the block size, by data set",
     ),
-    catalog.Figure(
+    Figure(
         "rrba_fig6",
         ".figures.convergence:figure_6",
         "Figure 6: answers until convergence over the block size, by p",
     ),
-    catalog.Figure(
+    Figure(
         "rrba_fig7",
         ".figures.tables:figure_7",
         "Figure 7: histograms of the distances of released tables from the true ones",
     ),
-    catalog.Figure(
+    Figure(
         "rrba_tables",
         ".figures.tables:tables_4_and_5",
         "Tables 4 and 5 as a picture: printed distances beside ours",
         tables=("rrba_table4", "rrba_table5"),
     ),
-    catalog.Figure(
+    Figure(
         "rrba_equal",
         ".figures.tables:equal_epsilon",
         "Distances of released tables over the exact epsilon, by method",
     ),
-    catalog.Figure(
+    Figure(
         "rrba_table3",
         ".figures.tables:table_3",
         "Table 3 as a picture: printed shares of rejected nulls beside ours",
     ),
-    catalog.Figure(
+    Figure(
         "rrba_power",
         ".figures.tables:power",
         "Size and power of tests of independence over the number of records",
     ),
 )
 SECTIONS = (
-    catalog.Section(
+    Section(
         "rrba_overview",
         "Randomized response in blocks: what is promised, what is delivered",
         "Promised and delivered",
         ".sections.analyses:overview",
         needs=("rrba_epsilon",),
     ),
-    catalog.Section(
+    Section(
         "rrba_convergence",
         "Figures 5 and 6: when estimates have converged",
         "Figures 5 and 6",
         ".sections.analyses:convergence",
         needs=("rrba_fig5", "rrba_fig6"),
     ),
-    catalog.Section(
+    Section(
         "rrba_tables",
         "Tables 4 and 5, Figure 7: released tables and the true ones",
         "Tables 4 and 5",
@@ -246,13 +250,13 @@ SECTIONS = (
         template="rrba/tables",
         needs=("rrba_table4", "rrba_table5"),
     ),
-    catalog.Section(
+    Section(
         "rrba_equal",
         "The same at equal exact epsilon",
         "At equal epsilon",
         ".sections.tables:equal",
     ),
-    catalog.Section(
+    Section(
         "rrba_tests",
         "Table 3: tests of independence, their size and power",
         "Table 3, size, power",
@@ -260,7 +264,7 @@ SECTIONS = (
         template="rrba/tests",
         needs=("rrba_table3", "rrba_power"),
     ),
-    catalog.Section(
+    Section(
         "rrba_consistency",
         "Consistent views, the two-step estimate, worked cases",
         "Consistency",
@@ -270,7 +274,7 @@ SECTIONS = (
     claims_section("rrba"),
 )
 
-PAPER = catalog.Paper(
+PAPER = Paper(
     "rrba",
     "Randomized response block aggregation",
     "Imran and Meo, Collection and Analysis of Sensitive Data with Privacy "

@@ -21,10 +21,11 @@ from deniable.randomized_response import (
     rr_independent,
     rr_joint,
 )
-from deniable.records import Microdata
+from deniable.records import Domain, Microdata
 from deniable.release import (
     CONVENTION,
     CategoricalRelease,
+    FileMatrix,
     PramRelease,
     RandomizedResponseRelease,
     described,
@@ -65,9 +66,6 @@ def protect(
     """Randomize every record of the release's attributes and mark the result."""
     reports = protocol.randomize(data.project(protocol.domain.names), source).reports
     return Microdata(reports.domain, reports.columns, marks_for(release, data))
-
-
-# -- the protocol ----------------------------------------------------------------------------------
 
 
 def design(
@@ -149,14 +147,9 @@ def _channel(
     name = " x ".join(block)
     where = f"release {release.name!r}: {name}"
     where += f" in the stratum {' x '.join(release.strata)} = {label(stratum)}" if stratum else ""
-    proportions, own, wanted = shares(part, block), part.domain.project(block), release.matrix
-    channel: Channel
+    proportions = shares(part, block)
     try:
-        if wanted.kind == "file":
-            channel = matrices.matrix_from_file(wanted.files[name], own)
-        else:
-            options = wanted.model_dump() | {"categories": own.cell_labels()}
-            channel = matrices.pram_matrix(proportions, **options)
+        channel = _matrix(release, part.domain.project(block), proportions)
     except DeniableError as error:
         raise DeniableError(f"{where}: {error}") from None
     if channel.size > 1 and np.array_equal(channel.matrix(), np.eye(channel.size)):
@@ -171,6 +164,15 @@ def _channel(
         )
     _refuse_unkept(where, release, channel, proportions)
     return channel
+
+
+def _matrix(release: PramRelease, block: Domain, proportions: Floats) -> Channel:
+    match release.matrix:
+        case FileMatrix(files=files):
+            return matrices.matrix_from_file(files[" x ".join(block.names)], block)
+        case wanted:
+            options = wanted.model_dump() | {"categories": block.cell_labels()}
+            return matrices.pram_matrix(proportions, **options)
 
 
 def _refuse_unkept(where: str, release: PramRelease, channel: Channel, proportions: Floats) -> None:
@@ -196,9 +198,6 @@ def _refuse_unkept(where: str, release: PramRelease, channel: Channel, proportio
             f"{where}: epsilon is {channel.epsilon:.9g}, above {epsilon:g}; choose another kind of "
             "matrix"
         )
-
-
-# -- what a release says of itself -----------------------------------------------------------------
 
 
 def describe(
@@ -289,9 +288,6 @@ def _not_counted(release: PramRelease) -> str:
     if release.matrix.kind == "file":
         return "whatever the files of matrices tell, if they were made from the true records"
     return "nothing"
-
-
-# -- the matrices as tables ------------------------------------------------------------------------
 
 
 def matrices_table(protocol: StratifiedProtocol) -> pd.DataFrame:
