@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from deniable.arrays import ROUNDING, Counts, Flags, Floats, at_least
+from deniable.arrays import ROUNDING, Counts, Flags, Floats, Positions, at_least
 from deniable.channels import Channel
 from deniable.contingency.likelihood import ModelFit, fit_of, fit_through_channel
 from deniable.contingency.log_linear import LogLinearModel
@@ -188,22 +188,16 @@ def _monte_carlo_p_values(
     found, drawn = np.empty(statistic.size), np.full(statistic.size, tables)
     as_large = np.zeros(statistic.size, dtype=np.int64)
     limit = tables + 1 if enough is None else enough
-    open_tests, done, step = np.arange(statistic.size), 0, min(2 * limit, tables)
-    while step and open_tests.size:
-        for part in portions(open_tests.size, step):
-            chosen = open_tests[part]
-            sampled = draw_tables(reported[chosen], records[chosen], step, generator)
-            again = score_statistic(sampled, fit_through_channel(sampled, channel, model))
-            # Equal tables may differ in the last digits of their statistics.
-            larger = at_least(again + ROUNDING, statistic[chosen][:, None])
-            numbers = as_large[chosen][:, None] + np.cumsum(larger, axis=1)
-            as_large[chosen] = numbers[:, -1]
-            drawn[chosen] = np.where(
-                numbers[:, -1] >= limit, done + 1 + np.argmax(numbers >= limit, axis=1), tables
-            )
-        done += step
-        open_tests = open_tests[as_large[open_tests] < limit]
-        step = min(done, tables - done)
+    for chosen, those in rounds(np.arange(statistic.size), tables, limit, as_large):
+        number = those.stop - those.start
+        sampled = draw_tables(reported[chosen], records[chosen], number, generator)
+        again = score_statistic(sampled, fit_through_channel(sampled, channel, model))
+        # Equal tables may differ in the last digits of their statistics.
+        larger = at_least(again + ROUNDING, statistic[chosen][:, None])
+        numbers = as_large[chosen][:, None] + np.cumsum(larger, axis=1)
+        as_large[chosen] = numbers[:, -1]
+        last = those.start + 1 + np.argmax(numbers >= limit, axis=1)
+        drawn[chosen] = np.where(numbers[:, -1] >= limit, last, tables)
     enough_found = as_large >= limit
     found[enough_found] = limit / drawn[enough_found]
     found[~enough_found] = (1 + as_large[~enough_found]) / (1 + tables)
@@ -218,8 +212,20 @@ def draw_tables(
     return generator.multinomial(numbers, proportions[:, None, :], (len(numbers), tables))
 
 
-def portions(number: int, tables: int) -> Iterator[slice]:
-    """Yield slices of so many tests, each of which is to draw so many tables."""
-    step = max(TABLES_AT_ONCE // tables, 1)
-    for start in range(0, number, step):
-        yield slice(start, min(start + step, number))
+def rounds(
+    tests: Positions, tables: int, limit: int, as_large: Counts
+) -> Iterator[tuple[Positions, slice]]:
+    """Yield which tests are to draw which of their tables, until all are drawn or enough are.
+
+    A test has enough once `limit` of its tables have a statistic at least as large as its own:
+    `as_large` counts them by test, and who draws adds to it. The first round draws twice the limit,
+    each later one as many as were drawn before; so many at once that memory suffices.
+    """
+    done, step = 0, min(2 * limit, tables)
+    while step and tests.size:
+        at_once = max(TABLES_AT_ONCE // step, 1)
+        for start in range(0, tests.size, at_once):
+            yield tests[start : start + at_once], slice(done, done + step)
+        done += step
+        tests = tests[as_large[tests] < limit]
+        step = min(done, tables - done)

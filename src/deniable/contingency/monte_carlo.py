@@ -32,7 +32,7 @@ import scipy
 
 from deniable.arrays import ROUNDING, Flags, Floats, at_least
 from deniable.channels import Channel
-from deniable.contingency.independence import chi_squared, draw_tables, portions
+from deniable.contingency.independence import chi_squared, draw_tables, rounds
 from deniable.contingency.log_linear import LogLinearModel
 from deniable.contingency.two_step import nearest_tables, two_step_estimate
 from deniable.errors import DeniableError
@@ -190,22 +190,17 @@ def monte_carlo_test(
     values = np.atleast_2d(np.asarray(noisy, dtype=float))
     totals = np.broadcast_to(np.asarray(records, dtype=float), values.shape[:1])
     statistic, fitted, too_small = _two_steps(values, totals, model, small_cells)
-    # So many may be as large where the null is rejected.
-    most, sampled = tables - rank, np.full((len(values), tables), np.nan)
-    open_tests = np.flatnonzero(~too_small)
-    done, step = 0, tables if to_the_end else min(2 * (most + 1), tables)
-    while step and open_tests.size:
-        for part in portions(open_tests.size, step):
-            chosen = open_tests[part]
-            null = fitted[chosen] / totals[chosen, None]
-            drawn = release.sample(null, totals[chosen], step, generator)
-            found, _, small = _two_steps(drawn, totals[chosen, None], model, small_cells)
-            sampled[chosen, done : done + step] = found
-            too_small[chosen] |= small.any(axis=1)
-        done += step
-        as_large = at_least(sampled[open_tests, :done] + ROUNDING, statistic[open_tests, None])
-        open_tests = open_tests[np.count_nonzero(as_large, axis=1) <= most]
-        step = min(done, tables - done)
+    sampled, as_large = np.full((len(values), tables), np.nan), np.zeros(len(values), np.int64)
+    # With more than l - rank as large the null is not rejected, however the rest may be.
+    limit = tables + 1 if to_the_end else tables - rank + 1
+    for chosen, those in rounds(np.flatnonzero(~too_small), tables, limit, as_large):
+        null, number = fitted[chosen] / totals[chosen, None], those.stop - those.start
+        drawn = release.sample(null, totals[chosen], number, generator)
+        found, _, small = _two_steps(drawn, totals[chosen, None], model, small_cells)
+        sampled[chosen, those] = found
+        too_small[chosen] |= small.any(axis=1)
+        larger = at_least(found + ROUNDING, statistic[chosen, None])
+        as_large[chosen] += np.count_nonzero(larger, axis=1)
     # What was not drawn is NaN, and comes last.
     threshold = np.partition(sampled, rank - 1, axis=1)[:, rank - 1]
     rejected = ~too_small & ~np.isnan(threshold) & ~at_least(threshold + ROUNDING, statistic)
