@@ -261,10 +261,9 @@ def rule_log_densities(
     column = np.clip(np.asarray(values, dtype=float), 0.0, upper)
     order = np.argsort(column, kind="stable")
     edges = np.concatenate([[0.0], column[order], [upper]])
-    zero_below, one_below = (
-        np.append(0.0, np.cumsum(np.where(labels == code, weights[code], 0.0)[order]))
-        for code in (0, 1)
-    )
+    of_zero, of_one = (np.where(labels == each, weights[each], 0.0)[order] for each in (0, 1))
+    zero_below = np.append(0.0, np.cumsum(of_zero))
+    one_below = np.append(0.0, np.cumsum(of_one))
     one_above = zero_below + (one_below[-1] - one_below)
     zero_above = one_below + (zero_below[-1] - zero_below)
     widths = _log(np.diff(edges) / upper)

@@ -230,7 +230,8 @@ def _write(output: str, record: Record, config: Mapping[str, Any]) -> None:
     shown, path = record, PurePosixPath(record["file"])
     rehearsals = {e["name"] for e in config.get("releases", ()) if e.get("rehearsal") is True}
     if PurePosixPath(RELEASES) in path.parents and path.parts[2] not in rehearsals:
-        shown = _without_records(record, PurePosixPath(*path.parts[:3]))
+        folder = PurePosixPath(*path.parts[:3])  # results/releases/<name>
+        shown = _without_records(record, folder)
         if shown != record:
             within = path.relative_to(RELEASES)
             write_json(provenance_path(f"{OWNERS_COPIES}/{within}"), record)

@@ -135,15 +135,20 @@ def likelihood_attack(
     def judged(draws: Floats) -> Floats:
         seen_here = (draws[:, exact_here] == actual.centres[exact_here]).any(axis=1)
         seen_there = (draws[:, exact_there] == neighbour.centres[exact_there]).any(axis=1)
-        here, there = actual.log_likelihood(draws), neighbour.log_likelihood(draws)
-        both = np.isfinite(here) & np.isfinite(there)
-        ratio = np.where(np.isfinite(here), np.inf, np.where(np.isfinite(there), -np.inf, 0.0))
-        ratio[both] = here[both] - there[both]
+        ratio = _log_ratio(actual.log_likelihood(draws), neighbour.log_likelihood(draws))
         return np.where(seen_here, np.inf, np.where(seen_there, -np.inf, ratio))
 
     return _attacked(
         partial(actual.draw, generator), partial(neighbour.draw, generator), judged, generator, runs
     )
+
+
+def _log_ratio(here: Floats, there: Floats) -> Floats:
+    """Return here - there; what neither can have made tells nothing."""
+    both = np.isfinite(here) & np.isfinite(there)
+    ratio = np.where(np.isfinite(here), np.inf, np.where(np.isfinite(there), -np.inf, 0.0))
+    ratio[both] = here[both] - there[both]
+    return ratio
 
 
 def _telling(one: NoisyCentroids, other: NoisyCentroids) -> Flags:

@@ -17,7 +17,15 @@ import pandas as pd
 from deniable.arrays import Counts, Floats, Positions
 from deniable.channels import Channel, KeepOrReplace, Target
 from deniable.errors import DeniableError
-from deniable.estimation import Z_95, Part, Reduced, combined, own_share_part, unbiased_part
+from deniable.estimation import (
+    Z_95,
+    Likelihood,
+    Part,
+    Reduced,
+    combined,
+    own_share_part,
+    unbiased_part,
+)
 from deniable.pram import Block, StratifiedProtocol, Stratum, label
 from deniable.randomized_response import (
     TOLERANCE,
@@ -83,11 +91,7 @@ def estimate(protocol: StratifiedProtocol, reports: Microdata) -> pd.DataFrame:
             for name, chosen in groups(strata):
                 own = [strata[i] for i in chosen]
                 columns = _columns(own, indicators, invariant=protocol.invariant)
-                # Strata have likelihoods of their own, which add.
-                shares = [each.counts.sum() / sum(e.counts.sum() for e in own) for each in own]
-                parts = [n * likely[i].proportions for n, i in zip(shares, chosen, strict=True)]
-                columns["maximum_likelihood"] = indicators @ sum(parts, np.zeros(len(parts[0])))
-                columns["likelihood_gap"] = float(sum(likely[i].gap for i in chosen))
+                columns |= _likelihood(own, [likely[i] for i in chosen], indicators)
                 tables.append(pd.DataFrame(about | {"stratum": name} | columns))
     table = pd.concat(tables, ignore_index=True)
     last = [name for name in table.columns.astype(str) if name.startswith("reported_")]
@@ -163,6 +167,17 @@ def _columns(
     if own := [part for _, part in parts if part is not None]:
         columns |= interval_columns(combined(own), "reported_")
     return columns
+
+
+def _likelihood(
+    strata: Sequence[StratumReports], likely: Sequence[Likelihood], indicators: Floats
+) -> dict[str, Any]:
+    """Return the maximum-likelihood estimate: strata have likelihoods of their own, which add."""
+    records = np.array([each.counts.sum() for each in strata])
+    parts = [n * own.proportions for n, own in zip(records / records.sum(), likely, strict=True)]
+    mixed = sum(parts, np.zeros(indicators.shape[1]))
+    gap = float(sum(own.gap for own in likely))
+    return {"maximum_likelihood": indicators @ mixed, "likelihood_gap": gap}
 
 
 def interval_columns(part: Part, prefix: str = "") -> dict[str, Floats | int]:

@@ -6,7 +6,6 @@ sent. This is the protocol of `deniable.rrba.protocol`, with the answers of a bl
 the same distribution, and nothing else reads true values.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.arrays import Counts, Floats
+from deniable.arrays import Counts, Floats, Positions
 from deniable.channels import rounded_up
 from deniable.errors import DeniableError
 from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
@@ -195,14 +194,25 @@ def collect_answers(
             records = order[places[places % asked == question]]
             for combination in design.questions[question]:
                 table, state = design.tables[combination], states[combination]
-                # The one place where true values are read.
-                codes = [data.column(name)[records] for name in combination]
-                true = design.domain.project(combination).ravel(codes)
-                reported = table_channel(state.table, table.keep).randomize(true, source)
-                reports = np.bincount(reported, minlength=table.cells)
+                reports = _reports(design, table, state, data, records, source)
                 parts.append((table, block, state.table, reports))
                 states[combination] = state.updated(reports, table.keep, rule)
     return _collection_table(design, parts), clients
+
+
+def _reports(
+    design: CollectionDesign,
+    table: AskedTable,
+    state: TableState,
+    data: Microdata,
+    records: Positions,
+    source: RandomSource,
+) -> Counts:
+    """Return the counts of a block's answers: the one place where true values are read."""
+    codes = [data.column(name)[records] for name in table.attributes]
+    true = design.domain.project(table.attributes).ravel(codes)
+    reported = table_channel(state.table, table.keep).randomize(true, source)
+    return np.bincount(reported, minlength=table.cells)
 
 
 def _collection_table(
@@ -238,8 +248,9 @@ def describe(
     """Return what a collection says of itself: parameters, what is claimed, what is proved."""
     of_clients = [design.client_epsilon(number) for number in range(len(design.questions))]
     tables = list(design.tables.values())
-    sizes = Counter(table.cells for table in tables)
-    alike = {table.cells: table.to_json() for table in reversed(tables)}
+    by_cells: dict[int, list[AskedTable]] = {}
+    for table in tables:
+        by_cells.setdefault(table.cells, []).append(table)
     answers = design.answers(len(data)).values()
     return described(release, data.marks.get("data_source", "")) | {
         "clients": len(data),
@@ -267,7 +278,8 @@ def describe(
             ),
             "not_counted": "nothing: who is asked what, and when, does not depend on the records",
             "by_cells": [
-                {"cells": cells, "tables": sizes[cells]} | alike[cells] for cells in sorted(alike)
+                {"cells": cells, "tables": len(alike)} | alike[0].to_json()
+                for cells, alike in sorted(by_cells.items())
             ],
         },
         "convention": CONVENTION,
