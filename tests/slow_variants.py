@@ -17,6 +17,12 @@ def all_but_first(values: Iterable[Any]) -> list[Any]:
     return [first, *map(slow, others)]
 
 
-def one_of_three(values: Iterable[Any]) -> list[Any]:
-    """Return parameters of which one in three is tested by ``make test``, the first among them."""
-    return [slow(value) if place % 3 else value for place, value in enumerate(values)]
+def one_in(number: int, variants: Iterable[Any]) -> list[Any]:
+    """Return variants of which one in so many is tested by ``make test``, the first among them.
+
+    A tuple has the parameters of one variant.
+    """
+    several = [each if isinstance(each, tuple) else (each,) for each in variants]
+    return [
+        slow(*each) if place % number else pytest.param(*each) for place, each in enumerate(several)
+    ]

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.design.design_cases import LOSSES, check, exact_rows, misses
-from tests.slow_variants import all_but_first, one_of_three, slow
+from tests.slow_variants import all_but_first, one_in, slow
 
 from deniable.design import Cost, Requirements, design
 from deniable.design.exactness import violations
@@ -39,7 +39,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("loss", [*LOSSES[:2], *map(slow, LOSSES[2:])])
-@pytest.mark.parametrize("case", one_of_three(CASES))
+@pytest.mark.parametrize("case", one_in(3, CASES))
 def test_requirements_are_met(case, loss):
     asked = CASES[case]
     if loss == "distance" and asked.cost is None:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from tests.slow_variants import one_of_three
+from tests.slow_variants import one_in
 
 from deniable.datasets.networks import drawn_from_resources
 from deniable.errors import ConfigError
@@ -247,7 +247,7 @@ def test_no_number_is_simulated_for_no_table(
                 assert any(table.holds(row) for table in tables), row
 
 
-@pytest.mark.parametrize("name", one_of_three(TABLES))
+@pytest.mark.parametrize("name", one_in(3, TABLES))
 def test_the_keys_are_the_first_columns_of_what_is_made(
     whole_config: Config, data_of: Callable[[str], Any], name: str
 ) -> None:

@@ -21,8 +21,8 @@ import numpy.typing as npt
 from scipy import special
 
 from deniable.arrays import Flags, Floats
-from deniable.estimation import Z_95
-from deniable.study import CONFIDENCE, SummaryName
+from deniable.estimation import CONFIDENCE, Z_95
+from deniable.study import SummaryName
 
 FEWEST_FOR_EQUALITY = 10
 NEGLIGIBLE = 1e-3

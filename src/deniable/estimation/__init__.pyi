@@ -8,6 +8,7 @@ from .error_bounds import (
     smallest_propagation as smallest_propagation,
 )
 from .intervals import (
+    CONFIDENCE as CONFIDENCE,
     Z_95 as Z_95,
     Intervals as Intervals,
     Method as Method,

@@ -45,6 +45,7 @@ from deniable.estimation.simplex import euclidean_projection
 Method = Literal["score", "wald"]
 Simultaneous = Literal["none", "bonferroni", "scheffe"]
 
+CONFIDENCE = 0.95
 Z_95 = 1.959963984540054  # the standard errors on either side of a normal estimate's 95 % interval
 ROUNDING = 1e-12
 EXTRA_RECORDS = 4.0

@@ -49,7 +49,6 @@ from .comparisons import (
     some as some,
 )
 from .engine import (
-    CONFIDENCE as CONFIDENCE,
     RESULT_COLUMNS as RESULT_COLUMNS,
     Simulator as Simulator,
     SummaryName as SummaryName,

@@ -15,6 +15,7 @@ import scipy
 
 from deniable.arrays import Floats, at_least
 from deniable.errors import DeniableError
+from deniable.estimation import CONFIDENCE
 from deniable.files import SIGNIFICANT_DIGITS
 from deniable.sampling import generator_for
 from deniable.study.bootstrap import How, compared_medians, percentile_interval, resampled_medians
@@ -24,7 +25,6 @@ Output = Mapping[str, Any]
 SummaryName = Literal["median", "mean"]
 Verdict = Literal["agrees", "differs", "fitted", "not printed", "surrogate"]
 
-CONFIDENCE = 0.95
 COUNTED_VERDICTS: tuple[Verdict, ...] = ("agrees", "differs", "surrogate")
 AGREEMENT_COLUMNS = ("median_ratio", "typical_factor", "rank_correlation")
 RESULT_COLUMNS = (

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from matplotlib.transforms import Bbox
 from tests.display.figure_checks import BANNER, Tables, cut_off, draw, extents, marked, saved
-from tests.slow_variants import all_but_first, one_of_three
+from tests.slow_variants import all_but_first, one_in
 
 from deniable.papers.catalog import FIGURES, TABLES
 from deniable.papers.pram import breaches as pram_breaches
@@ -170,7 +170,7 @@ def test_the_same_tables_give_the_same_bytes(
 
 
 @pytest.mark.parametrize("few", all_but_first([False, True]))
-@pytest.mark.parametrize("figure", one_of_three(PRAM))
+@pytest.mark.parametrize("figure", one_in(3, PRAM))
 def test_no_text_is_cut_off_or_hidden(
     tables_of: Callable[..., Tables], figure: str, few: bool
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 from jinja2 import BytecodeCache, FileSystemBytecodeCache
 from tests.display.section_page import render_section
 from tests.papers.rrba.tables import all_tables
-from tests.slow_variants import slow
+from tests.slow_variants import one_in
 
 from deniable.display.page import SIGN
 from deniable.papers.rrba import (
@@ -145,9 +145,7 @@ MISSING = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("table", "rows"), [slow(*each) if place % 3 else each for place, each in enumerate(MISSING)]
-)
+@pytest.mark.parametrize(("table", "rows"), one_in(3, MISSING))
 def test_what_a_config_does_not_ask_for_is_not_missed(
     tables: Tables, table: str, rows: str
 ) -> None:

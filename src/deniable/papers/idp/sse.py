@@ -20,10 +20,11 @@ import scipy
 
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
+from deniable.estimation import CONFIDENCE
 from deniable.idp import Ranking, bins_of_domain, class_medians, methods, noisy_histograms, utility
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise
-from deniable.study import CONFIDENCE, Cell
+from deniable.study import Cell
 
 SSE_COMPETITORS = ("dp_median", "dp_synthetic", "no_data", "least_dp")
 DRAWS_AT_ONCE = 1 << 20  # 8 MB of noise

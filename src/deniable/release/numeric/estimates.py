@@ -34,13 +34,12 @@ import pandas as pd
 import scipy
 
 from deniable.arrays import Counts, Floats
-from deniable.estimation import Z_95
+from deniable.estimation import CONFIDENCE, Z_95
 from deniable.idp import TABLE_DISTANCE, NoisyHistograms, histograms, split_budget
 from deniable.records import NumericMicrodata
 from deniable.release import HistogramRelease, IdpRelease, NumericRelease, marked
 from deniable.release.numeric.design import HISTOGRAMS, Domains, class_codes
 
-CONFIDENCE = 0.95
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 MEAN, DEVIATION, SHARE = "mean", "standard deviation", "share of the class"
 COLUMNS = (
