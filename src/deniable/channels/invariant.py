@@ -212,9 +212,6 @@ def _stationary(P: Floats) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-# -- the variance of S / n ------------------------------------------------------------------------
-
-
 def conditional_covariance(channel: Channel, counts: npt.ArrayLike) -> Floats:
     """Return the covariance of S / n given the file and the matrix ([pram], (2.4)).
 

@@ -132,9 +132,6 @@ def estimate(named: NamedChannel, counts: Counts, target: Target, confidence: fl
     }
 
 
-# -- as people read them, and as JSON that every parser reads --------------------------------------
-
-
 def number(value: float | int | None) -> str:
     """Return a number with 6 significant digits; what is not defined is a dash."""
     if value is None or math.isnan(value):

@@ -184,11 +184,11 @@ def shrunk_joint(joint: Floats, noise: npt.ArrayLike) -> Shrunk:
     Joints are of shape (..., rows, columns); the noise, shape (...), is the total variance that
     randomization adds to each minus its product, infinite where nothing but margins is known.
     """
-    margins = joint.sum(axis=-1)[..., :, None] * joint.sum(axis=-2)[..., None, :]
-    distance = np.sum(((joint - margins) ** 2).reshape(*joint.shape[:-2], -1), axis=-1)
+    independent = joint.sum(axis=-1)[..., :, None] * joint.sum(axis=-2)[..., None, :]
+    distance = np.sum(((joint - independent) ** 2).reshape(*joint.shape[:-2], -1), axis=-1)
     excess = np.maximum(distance - noise, 0.0)
     weight = np.divide(excess, distance, out=np.zeros_like(distance), where=distance > 0)
-    return Shrunk(margins + weight[..., None, None] * (joint - margins), weight)
+    return Shrunk(independent + weight[..., None, None] * (joint - independent), weight)
 
 
 def variance_of_dependence(counts: npt.ArrayLike, channel: ProductChannel) -> Floats:
@@ -227,9 +227,6 @@ def _squared_distances(points: Floats, centre: Floats) -> Floats:
     inner = np.einsum("...i,vi->...v", centre, points)
     lengths = np.sum(points**2, axis=-1)
     return np.asarray(lengths - 2 * inner + np.sum(centre**2, axis=-1)[..., None])
-
-
-# -- Algorithm 1 -----------------------------------------------------------------------------------
 
 
 def cluster_attributes(

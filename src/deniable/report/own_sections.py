@@ -275,8 +275,6 @@ def _checked(check: pd.DataFrame) -> Row:
     }
 
 
-# -- all of them -----------------------------------------------------------------------------------
-
 OWN: Mapping[str, Callable[[Contents], Row]] = {
     "glance": in_short,
     "releases": lambda contents: releases(contents.releases),

@@ -298,9 +298,6 @@ def some(found: Sequence[Compared]) -> Sequence[Compared]:
     return found
 
 
-# -- as a reader wants it --------------------------------------------------------------------------
-
-
 def listed(values: Mapping[str, float]) -> str:
     """Return numbers by name."""
     return ", ".join(f"{name}: {value:.3g}" for name, value in values.items())

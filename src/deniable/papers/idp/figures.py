@@ -279,8 +279,6 @@ def _log_scale(axis: Axes, ticks: Sequence[float]) -> None:
     style.gridded(axis, "y", 0.5)
 
 
-# -- attacks ---------------------------------------------------------------------------------------
-
 ATTACKS: Mapping[str, str] = {
     "frozen": "likelihood of centroids,\nscale frozen",
     "runs": "likelihood of centroids,\nas it runs",

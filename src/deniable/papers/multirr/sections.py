@@ -328,9 +328,6 @@ def _costs(table: pd.DataFrame) -> dict[str, Any]:
     return {"matrix": part["matrix"].iloc[0], "rows": rows}
 
 
-# -- beyond the paper ------------------------------------------------------------------------------
-
-
 def pairs(tables: Tables) -> dict[str, Any]:
     """Prepare which estimator of a pair wins, at each p."""
     table = first_of(tables["multirr_pairs"], "matrix")

@@ -145,9 +145,6 @@ def _drawn(data: Microdata, parties: int, root_seed: int, part: str, sample: int
     return Microdata(data.domain, tuple(column[records] for column in data.columns), data.marks)
 
 
-# -- small counts link -----------------------------------------------------------------------------
-
-
 def linkage_example(data: Microdata, root_seed: int, parties: int, samples: int) -> pd.DataFrame:
     """Rebuild records from the exact tables of all pairs, in samples of so many parties.
 

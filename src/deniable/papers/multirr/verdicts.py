@@ -15,8 +15,6 @@ from deniable.papers.multirr.catalog import CLUSTER_QUERY_KEYS, PRINTED_RUNS, VA
 from deniable.papers.multirr.names import METHODS
 from deniable.study import Given, agreement, widening
 
-# -- which printed numbers hold, and whether they have a trend over T_d ----------------------------
-
 TREND_COLUMNS = (
     *("dataset", "mechanism", "p", "t_v", "clusterings", "printed_low", "printed_high"),
     *("statistic", "degrees_of_freedom", "p_value", "p_value_without_worst"),

@@ -46,9 +46,6 @@ SAME = 1e-6  # as the table says in words
 Row = dict[str, Any]
 
 
-# -- Theorem 4.1, Figure 4 -------------------------------------------------------------------------
-
-
 def epsilon_table(
     files: Mapping[str, Microdata],
     probabilities: Sequence[float],

@@ -163,9 +163,6 @@ def side_by_side(pairs: Sequence[Pair]) -> str:
     return "; ".join(f"{a['median']:.3f} against {b['median']:.3f}" for a, b in pairs)
 
 
-# -- sections 1 and 5: against true differential privacy -------------------------------------------
-
-
 def above_true_dp(
     tables: Tables, epsilons: Sequence[tuple[float, float]], margin: float
 ) -> Outcome:

@@ -39,9 +39,6 @@ table_1 = partial(OF_TABLE_1.claim, section="6.5, Table 1")
 table_2 = partial(OF_TABLE_2.claim, section="6.5, Table 2", about="thresholds")
 
 
-# -- Tables 1 and 2, and queries of more attributes ------------------------------------------------
-
-
 def _share(first: Row, second: Row) -> float:
     return ratio(first, second)["median"]
 

@@ -76,9 +76,6 @@ def _nothing(title: str) -> Figure:
     return figure
 
 
-# -- Figures 1 to 3 --------------------------------------------------------------------------------
-
-
 @style.in_style
 def figure_1(table: pd.DataFrame) -> Figure:
     """Draw sqrt(B) over the number of categories (Figure 1)."""

@@ -275,8 +275,6 @@ def _p_from_epsilon(_: str) -> Outcome:
     )
 
 
-# -- all claims ------------------------------------------------------------------------------------
-
 CLAIMS = (*PROMISES, *convergence.CLAIMS, *of_tables.CLAIMS)
 """In the order of the text."""
 

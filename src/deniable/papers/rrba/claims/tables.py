@@ -71,9 +71,6 @@ tests = partial(CLAIMS.claim, section="7.3, Table 3", about="tests")
 distances = partial(CLAIMS.claim, section="7.4, Tables 4 and 5", about="distances")
 
 
-# -- what is compared ------------------------------------------------------------------------------
-
-
 def rows_of(table: pd.DataFrame, **where: Any) -> list[dict[Any, Any]]:
     """Return the rows with the given values as what `deniable.study.comparisons` compares.
 

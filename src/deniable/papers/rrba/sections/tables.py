@@ -198,9 +198,6 @@ def _figure_7(table: pd.DataFrame | None) -> dict[str, Any] | None:
     }
 
 
-# -- equal epsilon ---------------------------------------------------------------------------------
-
-
 def equal(tables: Tables) -> dict[str, Any]:
     """Prepare the distances at the same exact epsilon, and what adapting the table gains."""
     table = tables["rrba_equal"]
