@@ -138,11 +138,14 @@ class _Transfer:
         thread.start()
         try:
             with tqdm(desc=self.part.stem, unit="B", unit_scale=True, disable=not shown) as bar:
-                while thread.is_alive():
+                running = True
+                while running:
                     thread.join(0.05)  # in slices, so that Ctrl-C is heard
+                    running = thread.is_alive()
                     bar.total, bar.n = self.expected or None, self.received
                     bar.refresh()
-                    self._refuse_late(time.monotonic() - begun)
+                    if running:
+                        self._refuse_late(time.monotonic() - begun)
         finally:
             self.given_up = True
         if isinstance(self.fault, requests.RequestException | HTTPError):
