@@ -34,6 +34,8 @@ for analysis in plan.analyses():
             settings=plan.asked_of(analysis),
             seed=plan.config.seed,
             code=lambda wildcards, entry=analysis: plan.code("analyse.py", entry),
+        group:
+            "analyses"
         message:
             analysis.says
         script:

@@ -21,7 +21,7 @@ rule report:
         "results/benchmarks/report.tsv"
     params:
         config=plan.config.model_dump(exclude={"data"}),
-        code=lambda wildcards: plan.code("report.py", PAGES),
+        code=lambda wildcards: plan.code("report.py", PAGES, {p.key: p.source for p in PAPERS}),
     message:
         "Writing the report"
     script:

@@ -45,6 +45,8 @@ class Setting:
 
 def rational_odds(size: int, p: Fraction, reading: Reading) -> Fraction:
     """Return diagonal / elsewhere of an attribute's RR matrix, exactly ([multirr], 6.3.1)."""
+    if size == 1:  # its one category is reported whatever p is
+        return Fraction(1)
     match reading:
         case "printed":
             return p * size / (1 - p)
@@ -62,7 +64,16 @@ def claimed_odds(sizes: Sequence[int], p: Fraction, reading: Reading) -> Fractio
 
 
 def audit_attribute(size: int, p: str, reading: Reading) -> Finding:
-    """Audit the RR matrix of one attribute (6.3.1). `p` is decimal text, taken exactly."""
+    """Return the claimed, exact and shipped epsilon of one attribute's RR matrix (6.3.1).
+
+    Parameters
+    ----------
+    size : int, >= 1
+    p : str
+        In (0, 1), as a decimal number, which is taken exactly.
+    reading : "printed", "keep" or "diagonal"
+        As in `deniable.randomized_response.protocols.rr_channel`.
+    """
     odds = rational_odds(size, Fraction(p), reading)
     claimed = abs(math.log(odds)) if odds else math.inf
     shipped = column_epsilon(rr_channel(size, float(p), reading).matrix())
@@ -76,12 +87,19 @@ def audit_cluster(
     mechanism: ClusterMechanism,
     changed: int | None = None,
 ) -> Finding:
-    """Audit a cluster's matrix (6.3.2), for a change of all its attributes or of only one.
+    """Return the epsilons of a cluster's matrix (6.3.2), if all attributes change or only one.
 
-    `p` is decimal text; the others are as in
-    `deniable.randomized_response.protocols.cluster_channel`. If one attribute changes, that at the
-    position `changed`, the claim is its epsilon: the "equal risk" of RR-Clusters and RR-Independent
-    taken attribute by attribute.
+    Parameters
+    ----------
+    sizes : sequence of int, each >= 1
+        Numbers of categories of the attributes. A product over 1,000 is refused.
+    p, reading
+        As in `audit_attribute`.
+    mechanism : "joint" or "kronecker"
+        As in `deniable.randomized_response.protocols.cluster_channel`.
+    changed : int, optional
+        Position of the one attribute that changes; the claim is then its epsilon, the "equal risk"
+        of RR-Clusters and RR-Independent taken attribute by attribute. By default all change.
     """
     exact_p, cells = Fraction(p), math.prod(sizes)
     if cells > LARGEST_AUDITED_MATRIX:
