@@ -22,8 +22,8 @@ from deniable.papers.catalog import (
 )
 from deniable.papers.multirr import error_analysis, secure_sum as secure_sum_trials
 from deniable.papers.multirr.catalog import CLUSTER_QUERY_KEYS
-from deniable.papers.multirr.dependence_assessment import secure_assessments
 from deniable.papers.multirr.example_1 import example_1
+from deniable.papers.multirr.secure_assessment import secure_assessments
 from deniable.papers.multirr.verdicts import agreement_by_reading, threshold_trend
 from deniable.papers.pram import breaches as pram_breaches, variance as pram_variance
 from deniable.papers.pram.numbered_results import numbered_results

@@ -10,7 +10,7 @@ from deniable.study.pages import Origin
     [
         ("display.page:short", "def short("),
         ("study.pages:Origin.line", "    def line("),
-        ("papers.multirr.cluster_queries:ClusterQueries.__call__", "    def __call__("),
+        ("papers.multirr.queries.clusters:ClusterQueries.__call__", "    def __call__("),
     ],
 )
 def test_the_line_of_a_function(function: str, starts: str, pytestconfig: pytest.Config) -> None:

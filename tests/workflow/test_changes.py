@@ -32,7 +32,7 @@ def verdicts(project: Any) -> set[tuple[str, str]]:
             marks=pytest.mark.slow,
         ),
         (
-            "papers/multirr/cluster_queries.py",
+            "papers/multirr/queries/clusters.py",
             STUDY_LANE,
             {"prepare_data", "audit_privacy"} | RELEASE_LANE,
         ),

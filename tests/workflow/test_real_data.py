@@ -14,9 +14,9 @@ import pytest
 
 from deniable.datasets.manifest import load_manifest
 from deniable.datasets.published import read_published
-from deniable.papers.multirr.adjusted_queries import AdjustedQueries
-from deniable.papers.multirr.cluster_queries import ClusterQueries
-from deniable.papers.multirr.pair_queries import PairQueries
+from deniable.papers.multirr.queries.adjusted import AdjustedQueries
+from deniable.papers.multirr.queries.clusters import ClusterQueries
+from deniable.papers.multirr.queries.pairs import PairQueries
 from deniable.pipeline.config import validate
 from deniable.records.categorical import Microdata
 from deniable.study.comparisons import below

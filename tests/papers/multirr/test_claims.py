@@ -12,7 +12,7 @@ import pytest
 from tests.slow_variants import one_in
 
 from deniable.papers.multirr.claims.decided import CLAIMS, claims
-from deniable.papers.multirr.pair_queries import GainQueries
+from deniable.papers.multirr.queries.pairs import GainQueries
 from deniable.study.claims import claim_columns
 
 Tables = dict[str, pd.DataFrame]

@@ -6,11 +6,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from deniable.papers.multirr import adjusted_queries
 from deniable.papers.multirr.error_analysis import propagation_table
 from deniable.papers.multirr.example_1 import example_1
 from deniable.papers.multirr.figures import analyses as drawn
 from deniable.papers.multirr.names import ASSESSMENTS, ESTIMATORS, METHODS
+from deniable.papers.multirr.queries import adjusted
 from deniable.papers.multirr.sections import (
     about,
     adjustment,
@@ -41,7 +41,7 @@ def test_what_is_drawn_has_a_name() -> None:
 
 
 def test_nothing_that_a_config_can_ask_for_lacks_a_name() -> None:
-    assert set(METHODS) == set(adjusted_queries.METHODS)
+    assert set(METHODS) == set(adjusted.METHODS)
     assert set(ESTIMATORS) == set(PairEstimator.__args__)  # type: ignore[attr-defined]
     assert set(ASSESSMENTS) == set(Assessment.__args__)  # type: ignore[attr-defined]
     letters = drawn.ESTIMATOR_LETTERS

@@ -15,7 +15,7 @@ from tests.slow_variants import all_but_first, one_in
 
 from deniable.papers.catalog import FIGURES, TABLES
 from deniable.papers.pram import breaches as pram_breaches
-from deniable.papers.pram.coverage import PramCoverage
+from deniable.papers.pram.intervals.coverage import PramCoverage
 from deniable.papers.pram.invariant import InvariantPram
 from deniable.papers.pram.joint_loss import JointLoss
 from deniable.papers.pram.variance import variance_inflation

@@ -10,15 +10,15 @@ from deniable.channels.invariant import disclosed_proportions, resampling, two_s
 from deniable.display.page import by
 from deniable.papers.pram import (
     breaches as pram_breaches,
-    coverage as pram_coverage,
     figures as drawn,
     invariant as pram_invariant,
     joint_loss as pram_joint_loss,
     numbered_results as pram_results,
     settings as config_pram,
     variance as pram_variance,
-    weights as pram_weights,
 )
+from deniable.papers.pram.intervals import coverage as pram_coverage, weights as pram_weights
+from deniable.papers.pram.intervals.channels import CHANNELS as PRAM_CHANNELS
 from deniable.papers.pram.names import (
     CHANNELS,
     CLAIMS,
@@ -65,9 +65,8 @@ def test_what_is_drawn_has_a_name() -> None:
 
 
 def test_nothing_that_a_study_can_have_lacks_a_name() -> None:
-    assert set(CHANNELS) == set(pram_coverage.CHANNELS)
+    assert set(CHANNELS) == set(PRAM_CHANNELS)
     assert set(METHODS) == set(pram_coverage.METHODS)
-    assert pram_coverage.EVERY == EVERY
     assert set(WEIGHTED) == set(pram_weights.ESTIMATORS)
     assert set(CLAIMS) == set(pram_invariant.CLAIMS["shares"])
     assert set(JOINT_ESTIMATORS) == set(SHORT_NAMES) == set(pram_joint_loss.ESTIMATORS)

@@ -26,22 +26,22 @@ PRINTED_TABLES = {
 printed = partial(
     Study, published_column="median_relative_error", published_replicates=PRINTED_RUNS
 )
-PRINTED = printed(".cluster_queries:ClusterQueries", ("coverage", "ordinal"))
+PRINTED = printed(".queries.clusters:ClusterQueries", ("coverage", "ordinal"))
 STUDIES = {
     "multirr_tables": PRINTED,
     "multirr_sensitivity": PRINTED,
-    "multirr_exploration": printed(".cluster_queries:ExploredQueries", (*PRINTED.takes, "within")),
-    "multirr_attributes": Study(".cluster_queries:ClusterQueries", ("coverage", "ordinal")),
-    "multirr_fig2": Study(".pair_queries:GainQueries", ("coverages", "estimators")),
+    "multirr_exploration": printed(".queries.clusters:ExploredQueries", (*PRINTED.takes, "within")),
+    "multirr_attributes": Study(".queries.clusters:ClusterQueries", ("coverage", "ordinal")),
+    "multirr_fig2": Study(".queries.pairs:GainQueries", ("coverages", "estimators")),
     "multirr_fig3": Study(
-        ".adjusted_queries:AdjustedQueries", ("coverages", "projections", "ordinal")
+        ".queries.adjusted:AdjustedQueries", ("coverages", "projections", "ordinal")
     ),
-    "multirr_pairs": Study(".pair_queries:PairQueries", ("coverages", "estimators")),
+    "multirr_pairs": Study(".queries.pairs:PairQueries", ("coverages", "estimators")),
     "multirr_assessment": Study(
         ".dependence_assessment:DependenceAssessment", ("ordinal", "t_v", "t_d"), summary="mean"
     ),
     "multirr_sweep": Study(
-        ".cluster_queries:ThresholdSweep", ("coverage", "t_v", "t_d", "ordinal", "subset_seed")
+        ".queries.clusters:ThresholdSweep", ("coverage", "t_v", "t_d", "ordinal", "subset_seed")
     ),
 }
 TABLES = (
@@ -163,7 +163,7 @@ ANALYSES = (
     ),
     of_adult(
         "measure_dependences",
-        ".dependence_assessment:measured",
+        ".dependences:measured",
         (
             AnalysisTable("multirr_clusters", f"{AUDIT}:clusters_table", ("t_v", "t_d", "cluster")),
             AnalysisTable(
@@ -233,7 +233,7 @@ ANALYSES = (
             ),
             AnalysisTable(
                 "multirr_secure_assessment",
-                ".dependence_assessment:secure_assessments",
+                ".secure_assessment:secure_assessments",
                 Columns(("method", "matrix", "p"), by_chance=("clusters", "clusters_direct")),
             ),
             AnalysisTable(
@@ -252,7 +252,7 @@ ANALYSES = (
     ),
     of_adult(
         "compare_risks",
-        ".dependence_assessment:risks",
+        ".dependences:risks",
         (
             AnalysisTable(
                 "multirr_audit",

@@ -14,9 +14,9 @@ from deniable.study.catalog import (
 )
 
 STUDIES = {
-    "pram_coverage": Study(".coverage:PramCoverage", summary="mean"),
-    "pram_weights": Study(".weights:PramWeights", summary="mean"),
-    "pram_item_sets": Study(".item_sets:PramItemSets", summary="mean", datasets=()),
+    "pram_coverage": Study(".intervals.coverage:PramCoverage", summary="mean"),
+    "pram_weights": Study(".intervals.weights:PramWeights", summary="mean"),
+    "pram_item_sets": Study(".intervals.item_sets:PramItemSets", summary="mean", datasets=()),
     "pram_invariant": Study(".invariant:InvariantPram", summary="mean"),
     "pram_joint_loss": Study(".joint_loss:JointLoss", ("coverage",), summary="mean"),
 }

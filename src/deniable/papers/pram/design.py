@@ -16,7 +16,7 @@ from deniable.arrays import Floats
 from deniable.channels import two_step_with_epsilon
 from deniable.design import Cost, Requirements, design, violations
 from deniable.design.programs import Estimator, LossName, loss_of
-from deniable.papers.pram.variance import margins
+from deniable.papers.pram.margins import margins
 from deniable.pram import channel_of_epsilon
 from deniable.records import Microdata
 from deniable.study import Given

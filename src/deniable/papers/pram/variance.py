@@ -7,7 +7,7 @@ true margin (`deniable.pram.matrices.whole_file_epsilon`).
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,22 +16,13 @@ import pandas as pd
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, KeepOrReplace, invariant
+from deniable.papers.pram.margins import margins
 from deniable.pram import Method, channel_of_epsilon, whole_file_epsilon
 from deniable.privacy import channel_of_parity
 from deniable.records import Microdata
 from deniable.study import Given
 
 HALF_A_RECORD = 0.5
-
-
-def margins(data: Microdata) -> Iterator[tuple[str, list[str], Counts]]:
-    """Yield each attribute with two or more categories that occur: name, those, their counts."""
-    for attribute in data.domain:
-        counts = data.counts((attribute.name,))
-        present = np.flatnonzero(counts)
-        if present.size >= 2:
-            names = [attribute.categories[code] for code in present]
-            yield attribute.name, names, counts[present]
 
 
 def variance_inflation(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:

@@ -156,11 +156,11 @@ ANALYSES = (
     ),
     Analysis(
         "spread_distances",
-        ".table_results:spread",
+        ".distances:spread",
         (
             AnalysisTable(
                 "rrba_fig7",
-                ".table_results:figure_7_table",
+                ".distances:figure_7_table",
                 Columns(
                     ("dataset", "file", "k", "p", "epsilon_claimed", "metric", "method"),
                     by_chance=("bin_low", "bin_high", "count", "share", "mean"),

@@ -12,6 +12,7 @@ RELEASES = {
     "pooled": "all blocks pooled, with a floor (our reading)",
     "last_block": "the table of the last block, updated as printed",
 }
+EVERY = "all"  # in the place of a set of attributes: the mean over sets
 METHODS = {
     "rrba": "RRBA",
     "laplace": "Laplace, scale as printed",

@@ -32,6 +32,7 @@ from deniable.channels import KeepOrReplace
 from deniable.contingency import nearest_tables
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import metrics
+from deniable.papers.rrba.names import EVERY
 from deniable.records import Microdata
 from deniable.rrba import (
     POOLED,
@@ -48,8 +49,6 @@ from deniable.rrba import (
 from deniable.sampling import SeededNoise, generator_for
 from deniable.study import Cell
 
-EVERY = "all"
-"""The name of the mean over sets of attributes."""
 MEASURES = {
     "l2": metrics.l2_distances,
     "squared_error": metrics.squared_errors,

@@ -12,8 +12,8 @@ import pytest
 from scipy import stats
 from tests.slow_variants import slow
 
-from deniable.papers.multirr.adjusted_queries import METHODS, WORK, AdjustedQueries
-from deniable.papers.multirr.cluster_queries import ClusterQueries
+from deniable.papers.multirr.queries.adjusted import METHODS, WORK, AdjustedQueries
+from deniable.papers.multirr.queries.clusters import ClusterQueries
 from deniable.randomized_response.protocols import Protocol, rr_channel, rr_clusters, rr_independent
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain

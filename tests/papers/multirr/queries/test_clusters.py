@@ -15,9 +15,9 @@ from tests.slow_variants import slow
 
 from deniable.channels import ProductChannel
 from deniable.estimation import unbiased_or_uniform
-from deniable.papers.multirr import cluster_queries
-from deniable.papers.multirr.cluster_queries import ClusterQueries, ExploredQueries
-from deniable.papers.multirr.queries import of_random_attributes
+from deniable.papers.multirr.queries import clusters
+from deniable.papers.multirr.queries.clusters import ClusterQueries, ExploredQueries
+from deniable.papers.multirr.queries.shared import of_random_attributes
 from deniable.randomized_response.protocols import Protocol, cluster_channel, rr_channel
 from deniable.randomized_response.readings import CLUSTER_MECHANISMS, READINGS
 from deniable.records.categorical import Microdata
@@ -255,7 +255,7 @@ def test_weighted_queries_are_drawn_with_their_weights(
     def asked(errors: Any, *drawn: Any) -> Any:
         return of_random_attributes(whether_together, *drawn)
 
-    monkeypatch.setattr(cluster_queries, "of_random_attributes", asked)
+    monkeypatch.setattr(clusters, "of_random_attributes", asked)
     queries = queries_of(small_data, kind=partial(ExploredQueries, within=0.25))
     cell = cell_of(variation="clustered_pairs")
     inside = int(queries(cell, np.random.default_rng(1), FAST).sum())

@@ -12,8 +12,8 @@ from tests.slow_variants import slow
 
 from deniable.channels import ProductChannel
 from deniable.errors import DeniableError
-from deniable.papers.multirr import pair_queries
-from deniable.papers.multirr.pair_queries import ESTIMATORS, GainQueries, PairQueries
+from deniable.papers.multirr.queries import pairs
+from deniable.papers.multirr.queries.pairs import ESTIMATORS, GainQueries, PairQueries
 from deniable.randomized_response.protocols import rr_channel, rr_independent
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
@@ -134,7 +134,7 @@ def test_nothing_randomized_leaves_only_the_error_of_independence(
     # every cell is off by 14 records under independence, and by none otherwise.
     codes = np.repeat(np.arange(4), [50, 10, 10, 30])
     data = Microdata(COINS, COINS.unravel(codes))
-    monkeypatch.setattr(pair_queries, "rr_channel", lambda size, p, matrix: identity(size))
+    monkeypatch.setattr(pairs, "rr_channel", lambda size, p, matrix: identity(size))
     queries = PairQueries(data, (0.25, 1.0), ALL)
     errors = queries(CELL, np.random.default_rng(1), 200)
     for name in ALL:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from deniable.papers.multirr.cluster_queries import ClusterQueries, ThresholdSweep, resized
+from deniable.papers.multirr.queries.clusters import ClusterQueries, ThresholdSweep, resized
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 

@@ -11,20 +11,14 @@ from scipy import stats
 from deniable.datasets.manifest import load_manifest
 from deniable.datasets.published import read_published
 from deniable.estimation.intervals import confidence_intervals
-from deniable.papers.pram.coverage import (
-    AT_ONCE,
-    CHANNELS,
-    EVERY,
-    LEVELS,
-    PramCoverage,
-    rounded_counts,
-    setting,
-)
+from deniable.papers.pram.intervals.channels import CHANNELS, LEVELS, setting
+from deniable.papers.pram.intervals.coverage import AT_ONCE, PramCoverage, rounded_counts
+from deniable.papers.pram.names import EVERY
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Domain
 from deniable.study.engine import replicate, simulate_chunk
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 MIRRORS = [os.environ.get("DENIABLE_DATA_MIRROR"), ROOT.parent / "shared" / "data"]
 FIVE = ("warner", "generalized", "ordinal", "product", "near_singular")
 

@@ -9,7 +9,12 @@ import pandas as pd
 import pytest
 
 from deniable.channels import ProductChannel
-from deniable.papers.pram.item_sets import MEASURES, LatentClasses, PramItemSets, item_channel
+from deniable.papers.pram.intervals.item_sets import (
+    MEASURES,
+    LatentClasses,
+    PramItemSets,
+    item_channel,
+)
 from deniable.pram.item_sets import item_set_supports
 from deniable.pram.transactions import Transactions
 from deniable.study.engine import replicate, simulate_chunk

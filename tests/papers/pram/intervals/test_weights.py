@@ -9,13 +9,13 @@ import pytest
 
 from deniable.datasets.manifest import load_manifest
 from deniable.estimation.survey_weights import survey_estimate
-from deniable.papers.pram.coverage import EVERY
+from deniable.papers.pram.intervals.weights import ESTIMATORS, SIZES, PramWeights, intervals
+from deniable.papers.pram.names import EVERY
 from deniable.papers.pram.sections import DESIGNS
-from deniable.papers.pram.weights import ESTIMATORS, SIZES, PramWeights, intervals
 from deniable.records.categorical import Microdata
 from deniable.study.engine import replicate, simulate_chunk
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ import numpy as np
 
 from deniable.arrays import Codes, Flags, Floats
 from deniable.estimation import random_queries, relative_errors
-from deniable.papers.multirr.queries import PROJECTIONS, OfTrueRecords, margin_over
+from deniable.papers.multirr.queries.shared import PROJECTIONS, OfTrueRecords, margin_over
 from deniable.randomized_response import (
     Adjustment,
     Protocol,

@@ -21,7 +21,7 @@ import numpy as np
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
 from deniable.estimation import random_queries, relative_errors
-from deniable.papers.multirr.queries import (
+from deniable.papers.multirr.queries.shared import (
     PROJECTIONS,
     OfTrueRecords,
     margin_over,

@@ -23,7 +23,7 @@ from deniable.estimation import (
     relative_errors,
     unbiased_or_uniform,
 )
-from deniable.papers.multirr.queries import PROJECTIONS, OfTrueRecords, of_random_attributes
+from deniable.papers.multirr.queries.shared import PROJECTIONS, OfTrueRecords, of_random_attributes
 from deniable.randomized_response import rr_channel, shrink
 from deniable.records import Microdata
 from deniable.study import Cell, How

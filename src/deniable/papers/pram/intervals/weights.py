@@ -20,7 +20,8 @@ import numpy as np
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, Target
 from deniable.estimation import Intervals, WeightedCounts, confidence_intervals, weighted_intervals
-from deniable.papers.pram.coverage import EVERY, TARGETS, setting
+from deniable.papers.pram.intervals.channels import TARGETS, setting
+from deniable.papers.pram.names import EVERY
 from deniable.records import Microdata
 from deniable.sampling import multinomial
 from deniable.study import Cell
