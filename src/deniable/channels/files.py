@@ -122,13 +122,20 @@ def read_channel(path: Path | str) -> NamedChannel:
 def write_channel(path: Path | str, channel: Channel, categories: Sequence[str]) -> None:
     """Write a matrix file, each number in the shortest form that gives the same float again.
 
+    Parameters
+    ----------
+    path : Path or str
+    channel : Channel, of at most 4,096 categories
+    categories : sequence of str
+        In the order of their codes.
+
     Raises
     ------
     DataError
         If there is not one category for each row, or one could not be read again: it is empty,
         there twice, or has white space around it.
     ChannelError
-        If the channel has over 4,096 categories.
+        If the channel has more categories.
     """
     names = list(categories)
     if len(names) != channel.size:

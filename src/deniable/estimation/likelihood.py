@@ -232,15 +232,21 @@ def expectation_maximization(
     tolerance: float = TOLERANCE,
     iterations: int = MOST_STEPS,
 ) -> Likelihood:
-    """Maximize the likelihood by EM (the iterative Bayesian update that [multirr], 2.1 mentions).
+    """Return the most likely distribution by EM (the iterative Bayesian update, [multirr], 2.1).
 
     The log-likelihood is concave, so it lacks at most n (max_u g_u - 1) of its maximum, where
     g_u = sum over v of P[u, v] n_v / (n lambda_v): that certificate, not the size of the last
     step, says when to stop. Between pairs of steps SQUAREM extrapolates; a jump that would lower
     the likelihood (by more than rounding) is not taken.
 
-    Parameters are those of `maximum_likelihood`. Of a product each factor may have up to 4,096
-    categories.
+    Parameters
+    ----------
+    reported_counts : shape (..., categories)
+    channel : Channel
+        Of a product each factor may have up to 4,096 categories.
+    tolerance : float, > 0
+    iterations : int, >= 1
+        Where to stop, as in `maximum_likelihood`.
 
     Raises
     ------

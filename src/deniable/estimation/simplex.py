@@ -58,7 +58,11 @@ def euclidean_projection(estimate: npt.ArrayLike) -> Floats:
     """Return the distribution closest to each vector in Euclidean distance.
 
     Subtracts from all entries the one number that leaves the positive parts with sum 1
-    (Held, Wolfe and Crowder, 1974). Entries must be finite.
+    (Held, Wolfe and Crowder, 1974).
+
+    Parameters
+    ----------
+    estimate : shape (..., categories), finite
 
     Examples
     --------

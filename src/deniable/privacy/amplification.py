@@ -62,7 +62,12 @@ class FactorWitness:
 def largest_parity(rho_1: Number, rho_2: Number) -> float:
     """Return the parity up to which no breach is possible, [pram], (3.5), rounded down.
 
-    rho_2 (1 - rho_1) / (rho_1 (1 - rho_2)) for 0 < rho_1 < rho_2 < 1.
+    rho_2 (1 - rho_1) / (rho_1 (1 - rho_2)).
+
+    Parameters
+    ----------
+    rho_1, rho_2 : float or Fraction
+        0 < rho_1 < rho_2 < 1, as they are written: 0.1 is 1/10.
 
     Examples
     --------
@@ -76,9 +81,15 @@ def guarantees_no_breach(channel: Channel, rho_1: Number, rho_2: Number) -> bool
     """Return whether no prior and no set have a breach ([pram], Theorem 3.1).
 
     Neither an upward rho_1-to-rho_2 nor a downward rho_2-to-rho_1 one: if and only if the parity is
-    at most `largest_parity`. Decided in rational numbers, for channels of any size. At equality
-    there is none, because Definition 3.1 is strict; with its inequalities made weak, as in the
-    paper that it is from, a prior of probability rho_1 would reach rho_2.
+    at most `largest_parity`. Decided in rational numbers. At equality there is none, because
+    Definition 3.1 is strict; with its inequalities made weak, as in the paper that it is from, a
+    prior of probability rho_1 would reach rho_2.
+
+    Parameters
+    ----------
+    channel : Channel, of any size
+    rho_1, rho_2 : float or Fraction
+        As in `largest_parity`.
 
     See Also
     --------
@@ -133,7 +144,13 @@ def witness(
 def largest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) -> Floats:
     """Return the largest posterior of any set of a prior probability: [pram], (3.9).
 
-    eta rho / (1 + (eta - 1) rho); arrays are broadcast. An infinite parity gives 1 (0 for rho = 0).
+    eta rho / (1 + (eta - 1) rho) for prior probabilities rho and parities eta; these are broadcast.
+
+    Parameters
+    ----------
+    prior_probability : number or array, in [0, 1]
+    parity : number or array, >= 1
+        An infinite one gives 1 (0 for rho = 0).
 
     Examples
     --------
@@ -148,7 +165,12 @@ def largest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) -
 def smallest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) -> Floats:
     """Return the smallest posterior of any set of a prior probability: [pram], (3.13).
 
-    rho / (eta - (eta - 1) rho); arrays are broadcast. An infinite parity gives 0 (1 for rho = 1).
+    rho / (eta - (eta - 1) rho).
+
+    Parameters
+    ----------
+    prior_probability, parity
+        As in `largest_posterior`, but an infinite parity gives 0 (1 for rho = 1).
     """
     rho, eta = _bound_arguments(prior_probability, parity)
     odds = np.divide(rho, eta)
@@ -181,7 +203,14 @@ def channel_of_parity(size: int, parity: Number) -> KeepOrReplace:
 
 
 def guarantees_factor(channel: Channel, beta: Number) -> bool:
-    """Return whether the channel guarantees beta-factor privacy, beta >= 1 ([pram], (3.14))."""
+    """Return whether the channel guarantees beta-factor privacy ([pram], (3.14)).
+
+    Parameters
+    ----------
+    channel : Channel, of any size
+    beta : float or Fraction, >= 1
+        The largest factor by which a report may raise or lower the probability of a set.
+    """
     parity = channel.exact_parity
     return parity is not None and parity <= _factor(beta)
 

@@ -99,7 +99,11 @@ def exact_epsilon(matrix: Matrix, classes: Sequence[Sequence[int]] | None = None
 def column_epsilon(matrix: npt.ArrayLike, classes: Sequence[Sequence[int]] | None = None) -> float:
     """Return the epsilon of a stochastic matrix of floats: the worst ratio in a column, rounded up.
 
-    `classes` are those of `exact_epsilon`.
+    Parameters
+    ----------
+    matrix : row-stochastic
+    classes : sequences of row numbers, optional
+        As in `exact_epsilon`.
     """
     P = np.asarray(matrix, dtype=float)
     worst = 0.0

@@ -220,7 +220,15 @@ def composed_epsilon(
 
 
 def rr_independent(domain: Domain, p: float, reading: Reading) -> Protocol:
-    """Return RR-Independent: every attribute on its own ([multirr], Protocol 1)."""
+    """Return RR-Independent: every attribute on its own ([multirr], Protocol 1).
+
+    Parameters
+    ----------
+    domain : Domain
+    p : float, in (0, 1)
+    reading : "printed", "keep" or "diagonal"
+        What p means in the RR matrix of an attribute; see `rr_channel`.
+    """
     clusters = tuple((name,) for name in domain.names)
     return rr_clusters(domain, clusters, p, reading, "kronecker")
 
@@ -228,7 +236,18 @@ def rr_independent(domain: Domain, p: float, reading: Reading) -> Protocol:
 def rr_clusters(
     domain: Domain, clusters: Clusters, p: float, reading: Reading, mechanism: ClusterMechanism
 ) -> Protocol:
-    """Return RR-Clusters for clusters that are given ([multirr], section 4)."""
+    """Return RR-Clusters for clusters that are given ([multirr], section 4).
+
+    Parameters
+    ----------
+    domain : Domain
+    clusters : tuple of tuples of attribute names
+        A partition of the domain's attributes.
+    p, reading
+        As in `rr_independent`.
+    mechanism : "joint" or "kronecker"
+        How a cluster is randomized; see `cluster_channel`.
+    """
     channels = tuple(
         cluster_channel(domain.project(cluster).shape, p, reading, mechanism)
         for cluster in clusters
@@ -239,8 +258,14 @@ def rr_clusters(
 def rr_joint(domain: Domain, records: int, p: float, reading: Reading) -> Protocol:
     """Return RR-Joint: one matrix over all cells of the domain ([multirr], Protocol 2).
 
-    Raises `DeniableError` if the domain has over 1,000 cells, or the records are fewer than 10 a
-    cell: bound (7) of the text wants n much larger than the number of cells.
+    Parameters
+    ----------
+    domain : Domain, of at most 1,000 cells
+    records : int, at least 10 a cell
+        Fewer are refused, as more cells are, by a `DeniableError`: bound (7) of the text wants n
+        much larger than the number of cells.
+    p, reading
+        As in `rr_independent`.
     """
     refuse_too_large(domain, records)
     return rr_clusters(domain, (domain.names,), p, reading, "joint")

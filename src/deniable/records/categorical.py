@@ -168,7 +168,14 @@ def _encode_numbers(
 def discretize(
     columns: Sequence[npt.ArrayLike], discretizations: Sequence[Discretization]
 ) -> Microdata:
-    """Turn numeric columns, one a discretization, into microdata of ordinal attributes."""
+    """Turn numeric columns into microdata of ordinal attributes.
+
+    Parameters
+    ----------
+    columns : sequence of arrays of numbers, shape (records,)
+    discretizations : sequence of Discretization
+        One a column; their attributes are the domain.
+    """
     if len(columns) != len(discretizations):
         raise DeniableError(
             f"{len(discretizations)} discretizations, but {len(columns)} columns; give one each"

@@ -227,7 +227,16 @@ def run_block(
 def run_protocol(
     aggregator: Aggregator, server: Server, clients: Sequence[Client], block_size: int
 ) -> None:
-    """Ask every client once in their order, in blocks; blocks of 1 are Algorithm 1."""
+    """Ask every client once, in blocks; blocks of 1 are Algorithm 1.
+
+    Parameters
+    ----------
+    aggregator : Aggregator
+    server : Server
+    clients : sequence of Client
+        In the order in which they are asked, each of its own name.
+    block_size : int, >= 1
+    """
     if block_size < 1:
         raise DeniableError(f"blocks of {block_size} clients; give at least 1")
     by_name = {client.name: client for client in clients}
