@@ -4,12 +4,16 @@ from importlib import import_module
 
 import pytest
 
-from deniable.release import LANES, Lane
+from deniable.release import LANES, Lane, Step, left_by, read_by
+
+
+def estimates(lane: Lane) -> list[Step]:
+    return [step for steps in lane.estimates.values() for step in steps]
 
 
 @pytest.mark.parametrize("lane", LANES.values(), ids=LANES)
 def test_every_step_names_a_function(lane: Lane) -> None:
-    for step in (lane.design, lane.draw, *lane.estimates, lane.check):
+    for step in (lane.design, lane.draw, *estimates(lane), lane.check):
         module, _, name = step.run.partition(":")
         assert callable(getattr(import_module(f"deniable.{module}"), name))
 
@@ -19,10 +23,12 @@ def test_a_step_reads_what_is_left_before_it(lane: Lane) -> None:
     assert not lane.design.reads
     assert set(lane.draw.reads) <= set(lane.design.leaves)
     left = set(lane.drawn_once)
-    assert set(lane.estimated_from) <= left
-    for step in lane.estimates:
-        assert set(step.reads) <= left
-        left |= set(step.leaves)
+    for steps in lane.estimates.values():
+        assert set(read_by(steps)) <= left
+        for step in steps:
+            assert set(step.reads) <= left
+            left |= set(step.leaves)
+        assert set(left_by(steps)) <= left
     assert set(lane.check.reads) <= set(lane.left)
     assert set(lane.shown) <= set(lane.left)
 

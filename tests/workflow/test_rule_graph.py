@@ -21,7 +21,7 @@ STAGES = {
     "protect": ("protect_categorical", "protect_numeric", "protect_collection"),
     "estimate": (
         *("estimate_categorical", "estimate_numeric", "estimate_collection"),
-        "write_matrices",
+        *("reconcile_collection", "fit_collection", "examine_collection", "write_matrices"),
     ),
     "check": ("check_categorical", "check_numeric", "check_collection"),
     "audit": ("audit_privacy", "audit_samplers"),

@@ -1,6 +1,6 @@
 # Releases. Every lane designs, draws, estimates and checks: one rule a lane, of its files and steps
 # (`deniable.release.LANES`).
-from deniable.release import LANES
+from deniable.release import LANES, left_by, read_by
 
 for lane, steps in LANES.items():
 
@@ -60,29 +60,32 @@ for lane, steps in LANES.items():
             script:
                 "../scripts/protect_release.py"
 
-    # From here on the true records are read by checks of rehearsals alone: it costs no privacy. All
-    # that is made of what was drawn is made in one job, file by file, as its steps say.
-    rule:
-        name:
-            f"estimate_{lane}"
-        input:
-            in_folder(steps.estimated_from),
-        output:
-            in_folder(steps.estimated),
-        log:
-            f"results/logs/estimate_{lane}/{{release}}.log",
-        benchmark:
-            f"results/benchmarks/estimate_{lane}/{{release}}.tsv"
-        wildcard_constraints:
-            release=plan.names(lane),
-        params:
-            release=settings_of_estimates,
-            seed=plan.config.seed,
-            code=code_of("estimate_release.py", *steps.estimates),
-        message:
-            "Release {wildcards.release}: estimating from what is protected alone"
-        script:
-            "../scripts/estimate_release.py"
+    # From here on the true records are read by checks of rehearsals alone: it costs no privacy. What
+    # is made of a protected file is made in one job; each stage of a collection's is a rule.
+    for stage, taken in steps.estimates.items():
+
+        rule:
+            name:
+                f"{stage}_{lane}"
+            input:
+                in_folder(read_by(taken)),
+            output:
+                in_folder(left_by(taken)),
+            log:
+                f"results/logs/{stage}_{lane}/{{release}}.log",
+            benchmark:
+                f"results/benchmarks/{stage}_{lane}/{{release}}.tsv"
+            wildcard_constraints:
+                release=plan.names(lane),
+            params:
+                release=settings_of_estimates,
+                stage=stage,
+                seed=plan.config.seed,
+                code=code_of("estimate_release.py", *taken),
+            message:
+                f"Release {{wildcards.release}}: from what is protected alone, {stage}"
+            script:
+                "../scripts/estimate_release.py"
 
     # A rehearsal knows the truth: how far from it is what was estimated, and what is made of that?
     rule:

@@ -10,7 +10,7 @@ from job import job
 with job(snakemake):
     release = release_from(snakemake.params.release)
     folder = Path(snakemake.output[0]).parent
-    for step in LANES[release.lane].estimates:
+    for step in LANES[release.lane].estimates[snakemake.params.stage]:
         made = read_made(folder / file for file in step.reads)
         seed = [snakemake.params.seed] if step.seeded else []
         write_made([folder / file for file in step.leaves], step(release, made, *seed))

@@ -1,4 +1,10 @@
-from .lanes import LANES as LANES, Lane as Lane, Step as Step
+from .lanes import (
+    LANES as LANES,
+    Lane as Lane,
+    Step as Step,
+    left_by as left_by,
+    read_by as read_by,
+)
 from .made import (
     CONVENTION as CONVENTION,
     PRODUCTION_MARK as PRODUCTION_MARK,

@@ -1,6 +1,6 @@
 """The lanes: what carries out each step of the releases of a kind, and its files in a folder."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,9 +44,9 @@ class Lane:
     ----------
     design, draw : Step
         They read the true records.
-    estimates : tuple of Step
-        From what was drawn alone, so that they cost no privacy. One job takes them one after the
-        other, each from the files that those before it left, as whoever has the files can.
+    estimates : mapping of tuples of Step
+        From what was drawn alone, so that they cost no privacy. A rule of each name takes its steps
+        one after the other, each from files that were left before, as whoever has the files can.
     check : Step
         Of rehearsals only: it reads the true records again.
     shown : tuple of str
@@ -55,7 +55,7 @@ class Lane:
 
     design: Step
     draw: Step
-    estimates: tuple[Step, ...]
+    estimates: Mapping[str, tuple[Step, ...]]
     check: Step
     shown: tuple[str, ...]
 
@@ -65,20 +65,20 @@ class Lane:
         return self.design.leaves + self.draw.leaves
 
     @property
-    def estimated_from(self) -> tuple[str, ...]:
-        """What was left before the estimates that they read."""
-        read = dict.fromkeys(file for step in self.estimates for file in step.reads)
-        return tuple(file for file in read if file not in self.estimated)
-
-    @property
-    def estimated(self) -> tuple[str, ...]:
-        """What is made of what was drawn."""
-        return tuple(file for step in self.estimates for file in step.leaves)
-
-    @property
     def left(self) -> tuple[str, ...]:
         """What every release leaves."""
-        return self.drawn_once + self.estimated
+        return self.drawn_once + sum((left_by(each) for each in self.estimates.values()), ())
+
+
+def left_by(steps: Iterable[Step]) -> tuple[str, ...]:
+    """Return the files that steps leave."""
+    return tuple(file for step in steps for file in step.leaves)
+
+
+def read_by(steps: Sequence[Step]) -> tuple[str, ...]:
+    """Return the files that steps read and do not leave themselves."""
+    read = dict.fromkeys(file for step in steps for file in step.reads)
+    return tuple(file for file in read if file not in left_by(steps))
 
 
 PROTECTED = ("protected.parquet", "protected.csv")
@@ -87,24 +87,26 @@ LANES: Mapping[str, Lane] = {
     "categorical": Lane(
         design=Step("release.categorical.design:designed", (), ("channels.json",)),
         draw=Step("release.categorical.design:protected", ("channels.json",), PROTECTED),
-        estimates=(
-            Step(
-                "release.categorical.pairs:estimated",
-                reads=DRAWN,
-                leaves=("estimates.csv", "pairs.csv"),
-            ),
-            Step(
-                "release.categorical.estimates:adjusted",
-                reads=(*DRAWN, "estimates.csv"),
-                leaves=("adjusted_weights.csv", "adjustment.json"),
-            ),
-            Step(
-                "release.categorical.estimates:synthesized",
-                reads=(*DRAWN, "estimates.csv", "adjusted_weights.csv"),
-                leaves=("synthetic.parquet", "synthetic.csv"),
-                seeded=True,
-            ),
-        ),
+        estimates={
+            "estimate": (
+                Step(
+                    "release.categorical.pairs:estimated",
+                    reads=DRAWN,
+                    leaves=("estimates.csv", "pairs.csv"),
+                ),
+                Step(
+                    "release.categorical.estimates:adjusted",
+                    reads=(*DRAWN, "estimates.csv"),
+                    leaves=("adjusted_weights.csv", "adjustment.json"),
+                ),
+                Step(
+                    "release.categorical.estimates:synthesized",
+                    reads=(*DRAWN, "estimates.csv", "adjusted_weights.csv"),
+                    leaves=("synthetic.parquet", "synthetic.csv"),
+                    seeded=True,
+                ),
+            )
+        },
         check=Step(
             "release.categorical.check:checked",
             reads=(
@@ -121,13 +123,15 @@ LANES: Mapping[str, Lane] = {
     "numeric": Lane(
         design=Step("release.numeric.promises:designed", (), ("release.json", "audit.csv")),
         draw=Step("release.numeric.design:protected", ("release.json",), PROTECTED),
-        estimates=(
-            Step(
-                "release.numeric.estimates:estimated",
-                reads=("release.json", "protected.parquet"),
-                leaves=("estimates.csv",),
-            ),
-        ),
+        estimates={
+            "estimate": (
+                Step(
+                    "release.numeric.estimates:estimated",
+                    reads=("release.json", "protected.parquet"),
+                    leaves=("estimates.csv",),
+                ),
+            )
+        },
         check=Step(
             "release.numeric.check:checked",
             reads=("release.json", "protected.parquet", "estimates.csv"),
@@ -142,24 +146,37 @@ LANES: Mapping[str, Lane] = {
             reads=("views.json",),
             leaves=("collection.csv", "clients.csv"),
         ),
-        estimates=(
-            Step(
-                "release.collection.estimates:estimated",
-                reads=("release.json", "views.json", "collection.csv"),
-                leaves=("tables.csv",),
+        estimates={
+            "estimate": (
+                Step(
+                    "release.collection.estimates:estimated",
+                    reads=("release.json", "views.json", "collection.csv"),
+                    leaves=("tables.csv",),
+                ),
             ),
-            Step(
-                "release.collection.estimates:reconciled",
-                reads=("views.json", "tables.csv"),
-                leaves=("consistent.csv", "margins.csv", "two_step.csv"),
+            "reconcile": (
+                Step(
+                    "release.collection.estimates:reconciled",
+                    reads=("views.json", "tables.csv"),
+                    leaves=("consistent.csv", "margins.csv"),
+                ),
             ),
-            Step(
-                "release.collection.independence:examined",
-                reads=("views.json", "collection.csv"),
-                leaves=("independence.csv",),
-                seeded=True,
+            "fit": (
+                Step(
+                    "release.collection.estimates:fitted",
+                    reads=("views.json", "tables.csv"),
+                    leaves=("two_step.csv",),
+                ),
             ),
-        ),
+            "examine": (
+                Step(
+                    "release.collection.independence:examined",
+                    reads=("views.json", "collection.csv"),
+                    leaves=("independence.csv",),
+                    seeded=True,
+                ),
+            ),
+        },
         check=Step(
             "release.collection.check:checked",
             reads=(

@@ -254,16 +254,18 @@ def fit_in_two_steps(design: CollectionDesign, tables: pd.DataFrame) -> pd.DataF
 
 
 def reconciled(release: CollectionRelease, made: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-    """Return what the ``tables`` of a collection say together, from them and its ``views``.
+    """Return tables that agree on all margins they share, and those margins.
 
-    Tables that agree on all margins they share, those margins, and independence in two steps.
+    From the ``tables`` of a collection and its ``views``.
     """
     design, tables = CollectionDesign.from_json(made["views"]), made["tables"]
     consistent, margins = make_consistent(design, tables)
-    left = {
-        # In full: nine digits would undo the agreement to 1e-9.
-        "consistent": in_full(consistent, ["probability"]),
-        "margins": margins,
-        "two_step": fit_in_two_steps(design, tables),
-    }
+    # In full: nine digits would undo the agreement to 1e-9.
+    left = {"consistent": in_full(consistent, ["probability"]), "margins": margins}
     return {name: marked_as(table, tables) for name, table in left.items()}
+
+
+def fitted(release: CollectionRelease, made: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    """Return independence fitted in two steps to each of the ``tables`` of a collection."""
+    design, tables = CollectionDesign.from_json(made["views"]), made["tables"]
+    return {"two_step": marked_as(fit_in_two_steps(design, tables), tables)}
