@@ -1,4 +1,4 @@
-"""The shape of the house: which room may know which, and what is not kept in it."""
+"""The shape of the repository: which folder may import which, and what is not kept in it."""
 
 import ast
 import functools

@@ -1,4 +1,7 @@
-"""Measures of dependence against SciPy and pandas."""
+"""Measures of dependence against SciPy and pandas; joints of pairs from RR-Independent data."""
+
+import math
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -6,7 +9,14 @@ import pytest
 from scipy import stats
 from scipy.stats import contingency
 
-from deniable.errors import DataError, DeniableError
+from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
+from deniable.errors import ChannelError, DataError, DeniableError
+from deniable.estimation import (
+    clip_and_rescale,
+    euclidean_projection,
+    likelihood_or_uniform,
+    unbiased_or_uniform as unbiased,
+)
 from deniable.randomized_response.dependence import (
     absolute_correlation,
     cluster_attributes,
@@ -15,9 +25,20 @@ from deniable.randomized_response.dependence import (
     dependences,
     dependences_from_tables,
     pair_measures,
+    shrink,
+    variance_of_dependence,
 )
+from deniable.randomized_response.protocols import rr_channel, rr_independent
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
+
+# Each statistical test fails by chance less than once in 10,000 times.
+ERROR_RATE = 1e-4
+PAIR = ("colour", "region")
+TRUE = np.array([[60, 5, 20, 15], [10, 70, 10, 10], [30, 20, 40, 10]]).reshape(-1)
+
+
+# -- measures --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (2, 5), (7, 3), (16, 15)])
@@ -193,3 +214,277 @@ def test_clusters_keep_the_domains_order():
 
 def test_one_attribute():
     assert cluster_attributes(domain_of(A=9), measured(), 4, 0.1) == (("A",),)
+
+
+# -- joints of pairs -------------------------------------------------------------------------------
+
+
+def clipped(counts: np.ndarray, channel: ProductChannel) -> np.ndarray:
+    return clip_and_rescale(unbiased(counts, channel))
+
+
+def projected(counts: np.ndarray, channel: ProductChannel) -> np.ndarray:
+    return euclidean_projection(unbiased(counts, channel))
+
+
+def shrunk(counts: np.ndarray, channel: ProductChannel) -> np.ndarray:
+    return euclidean_projection(shrink(counts, channel).estimate)
+
+
+PAIR_ESTIMATORS: dict[str, Callable[..., np.ndarray]] = {
+    "unbiased": unbiased,
+    "clipped": clipped,
+    "projected": projected,
+    "likelihood": likelihood_or_uniform,
+    "shrunk": shrunk,
+}
+
+
+def channel_of(p: float, shape: tuple[int, int] = (3, 4)) -> ProductChannel:
+    return ProductChannel(tuple(KeepOrReplace.uniform(size, p) for size in shape))
+
+
+def uneven_channel() -> ProductChannel:
+    """Factors without symmetry: a replacement of its own, and a dense matrix."""
+    first = KeepOrReplace(0.5, np.array([0.1, 0.3, 0.1]))
+    rows = [[0.7, 0.1, 0.1, 0.1], [0.3, 0.6, 0.1, 0.0], [0.1, 0.2, 0.4, 0.3], [0.0, 0.1, 0.1, 0.8]]
+    return ProductChannel((first, DenseChannel(np.array(rows))))
+
+
+def draws(channel: ProductChannel, runs: int, true: np.ndarray = TRUE, seed: int = 1) -> np.ndarray:
+    generator = np.random.default_rng(seed)
+    return channel.randomize_counts(np.broadcast_to(true, (runs, true.size)), generator)
+
+
+def dependence(joint: np.ndarray, shape: tuple[int, int] = (3, 4)) -> np.ndarray:
+    table = joint.reshape(-1, *shape)
+    product = table.sum(axis=2)[:, :, None] * table.sum(axis=1)[:, None, :]
+    return (table - product).reshape(joint.shape)
+
+
+# -- of a pair, by hand ----------------------------------------------------------------------------
+
+COINS = channel_of(0.5, (2, 2))
+COUNTS = np.array([40, 20, 10, 30])
+
+
+def test_two_coins_by_hand() -> None:
+    # The inverse of [[.75, .25], [.25, .75]] is [[1.5, -.5], [-.5, 1.5]], along both axes.
+    np.testing.assert_allclose(unbiased(COUNTS, COINS), [0.75, -0.05, -0.25, 0.55])
+    np.testing.assert_allclose(clipped(COUNTS, COINS), np.array([0.75, 0, 0, 0.55]) / 1.3)
+    np.testing.assert_allclose(projected(COUNTS, COINS), [0.6, 0, 0, 0.4])
+
+
+def test_the_weight_of_two_coins_by_hand() -> None:
+    # Margins (.7, .3) and (.5, .5); joint - product is +-.4, so D = .64. Squared distances to the
+    # margins: of the rows of the inverse (1.28, 2.88) and (2, 2), of indicators (.18, .98) and .5.
+    # V = (2 (.6 * 1.28 + .4 * 2.88) - .5 (.7 * .18 + .3 * .98)) / 100 = .0363.
+    assert variance_of_dependence(COUNTS, COINS) == pytest.approx(0.0363)
+    found = shrink(COUNTS, COINS)
+    assert found.weight == pytest.approx(1 - 0.0363 / 0.64)
+    excess = 0.4 * found.weight
+    np.testing.assert_allclose(
+        found.estimate, [0.35 + excess, 0.35 - excess, 0.15 - excess, 0.15 + excess]
+    )
+    shift = (0.5 + 2 * excess - 1) / 2
+    np.testing.assert_allclose(
+        shrunk(COUNTS, COINS), [0.35 + excess - shift, 0, 0, 0.15 + excess - shift]
+    )
+
+
+def test_the_likelihood_is_that_of_the_one_matrix() -> None:
+    dense = DenseChannel(COINS.matrix())
+    of_pair = likelihood_or_uniform(COUNTS, COINS, tolerance=1e-9)
+    from_matrix = dense.reported(of_pair)
+    best = np.sum(COUNTS * np.log(from_matrix))
+    for other in np.random.default_rng(1).dirichlet(np.ones(4), 2000):
+        assert np.sum(COUNTS * np.log(dense.reported(other))) <= best + 1e-9
+
+
+# -- what is claimed of the estimates --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("channel", [channel_of(0.3), uneven_channel()], ids=["uniform", "uneven"])
+def test_unbiased_is_unbiased_with_the_stated_covariance(channel: ProductChannel) -> None:
+    runs = 20_000
+    joints = unbiased(draws(channel, runs), channel)
+    truth = TRUE / TRUE.sum()
+    covariance = channel.covariance(truth, int(TRUE.sum()), "file")
+    z = (joints.mean(axis=0) - truth) / np.sqrt(np.diag(covariance) / runs)
+    assert np.abs(z).max() < stats.norm.isf(ERROR_RATE / 2 / TRUE.size)
+    # Entries of a sample covariance spread by about sqrt((1 + r^2) / runs) of the scales.
+    scale = np.sqrt(np.diag(covariance))
+    gaps = (np.cov(joints.T) - covariance) / np.outer(scale, scale)
+    assert np.abs(gaps).max() < 5.5 * math.sqrt(2 / runs)
+
+
+def test_intervals_of_cells_and_of_queries_cover() -> None:
+    channel, runs = channel_of(0.4), 2000
+    true = TRUE * 10
+    truth = true / true.sum()
+    reports = draws(channel, runs, true)
+    queries = np.random.default_rng(3).random((5, true.size)) < 0.4
+    functionals = np.vstack([np.eye(true.size), queries])
+    errors = unbiased(reports, channel) @ functionals.T - functionals @ truth
+    widths = channel.standard_errors(reports, "file", functionals)
+    np.testing.assert_allclose(
+        widths[:, : true.size], channel.standard_errors(reports, "file"), rtol=1e-9
+    )
+    covered = np.sum(np.abs(errors) <= stats.norm.isf(0.025) * widths, axis=0)
+    low, high = stats.binom.ppf([ERROR_RATE / 34, 1 - ERROR_RATE / 34], runs, 0.95)
+    assert covered.min() >= low - 0.01 * runs  # the normal approximation's own error
+    assert covered.max() <= high + 0.01 * runs
+
+
+@pytest.mark.parametrize("channel", [channel_of(0.3), uneven_channel()], ids=["uniform", "uneven"])
+def test_the_variance_of_the_dependence_is_what_randomization_adds(
+    channel: ProductChannel,
+) -> None:
+    runs, true = 20_000, TRUE * 10
+    reports = draws(channel, runs, true)
+    found = dependence(unbiased(reports, channel))
+    wanted = dependence(true / true.sum())
+    errors = np.sum((found - wanted) ** 2, axis=1)
+    variances = variance_of_dependence(reports, channel)
+    gap = errors - variances
+    # Of order 1 / records is what the derivation leaves out: 1 in 3000 here.
+    slack = errors.mean() * 0.01
+    reach = stats.norm.isf(ERROR_RATE / 2) * gap.std() / math.sqrt(runs)
+    assert reach < 0.03 * errors.mean()
+    assert abs(gap.mean()) < reach + slack
+    # Hence D - V is unbiased for the true distance.
+    excess = np.sum(found**2, axis=1) - variances
+    reach = stats.norm.isf(ERROR_RATE / 2) * excess.std() / math.sqrt(runs)
+    assert abs(excess.mean() - np.sum(wanted**2)) < reach + slack
+
+
+def squared_errors(p: float) -> dict[str, np.ndarray]:
+    channel = channel_of(p)
+    reports = draws(channel, 4000)
+    joint = unbiased(reports, channel)
+    estimates = {
+        "unbiased": joint,
+        "product": joint - dependence(joint),
+        "shrunk": shrink(reports, channel).estimate,
+    }
+    truth = TRUE / TRUE.sum()
+    return {name: np.sum((each - truth) ** 2, axis=1) for name, each in estimates.items()}
+
+
+def test_shrinking_has_less_error_than_either_end() -> None:
+    errors = squared_errors(0.5)
+    for end in ("unbiased", "product"):
+        gain = errors[end] - errors["shrunk"]
+        assert gain.mean() > stats.norm.isf(ERROR_RATE) * gain.std() / math.sqrt(len(gain))
+
+
+def test_shrinking_costs_little_where_the_dependence_is_lost_in_noise() -> None:
+    errors = {name: each.mean() for name, each in squared_errors(0.3).items()}
+    assert errors["product"] < errors["shrunk"] < 1.3 * errors["product"]
+    assert errors["shrunk"] < 0.5 * errors["unbiased"]
+
+
+# -- limits of the weight --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [0.05, 0.3, 0.9])
+def test_the_weight_is_a_share(p: float) -> None:
+    generator = np.random.default_rng(4)
+    channel = channel_of(p)
+    counts = generator.multinomial(200, generator.dirichlet(np.full(12, 0.3), 300))
+    found = shrink(counts, channel)
+    assert found.weight.min() >= 0
+    assert found.weight.max() <= 1
+    np.testing.assert_allclose(found.estimate.sum(axis=1), 1)
+
+
+def test_without_randomization_nothing_is_shrunk() -> None:
+    found = shrink(TRUE, channel_of(1.0))
+    assert found.weight == 1
+    np.testing.assert_allclose(found.estimate, TRUE / TRUE.sum())
+    assert variance_of_dependence(TRUE, channel_of(0.9999)) < 1e-6
+    assert shrink(TRUE, channel_of(0.9999)).weight > 0.99
+
+
+def test_more_records_shrink_less() -> None:
+    channel = channel_of(0.2)
+    medians = [
+        np.median(shrink(draws(channel, 500, TRUE * times), channel).weight)
+        for times in (1, 30, 1000)
+    ]
+    assert medians[0] < medians[1] < medians[2]
+    assert medians[2] > 0.95
+
+
+def test_independent_attributes_are_shrunk_to_their_product() -> None:
+    # Of 12 cells 6 are free: the weight is about max(0, 1 - 6 / chi^2_6), of median 0 to .15.
+    channel = channel_of(0.3)
+    true = np.outer([100, 60, 40], [5, 2, 2, 1]).reshape(-1)
+    weights = shrink(draws(channel, 2000, true), channel).weight
+    assert np.median(weights) < 0.15
+    assert weights.mean() < 0.25
+    # Reports that factorize exactly leave nothing to weigh.
+    exact = shrink(np.outer([1, 2, 3], [1, 1, 1, 1]).reshape(-1), channel)
+    np.testing.assert_allclose(exact.estimate, unbiased(np.repeat([1, 2, 3], 4), channel))
+
+
+# -- all estimators of a pair ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", PAIR_ESTIMATORS.values(), ids=PAIR_ESTIMATORS.keys())
+def test_a_batch_is_a_loop_of_distributions(estimator: Callable[..., np.ndarray]) -> None:
+    channel = channel_of(0.2)
+    counts = draws(channel, 6)
+    batch = estimator(counts.reshape(2, 3, 12), channel)
+    loop = [estimator(table, channel) for table in counts]
+    np.testing.assert_allclose(batch.reshape(6, 12), loop, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(batch.sum(axis=-1), 1, rtol=1e-12)
+    assert (batch.min() < 0) == (estimator is unbiased)
+
+
+@pytest.mark.parametrize("estimator", PAIR_ESTIMATORS.values(), ids=PAIR_ESTIMATORS.keys())
+def test_an_erased_attribute_is_taken_as_uniform(estimator: Callable[..., np.ndarray]) -> None:
+    kept, erased = rr_channel(3, 0.6, "keep"), rr_channel(4, 0.25, "diagonal")
+    counts = draws(channel_of(0.5), 5)
+    with pytest.warns(RuntimeWarning, match="singular: what it erases is taken as uniform"):
+        joint = estimator(counts, ProductChannel((kept, erased)))
+    margin = joint.reshape(5, 3, 4).sum(axis=2)
+    np.testing.assert_allclose(joint.reshape(5, 3, 4), np.repeat(margin[..., None] / 4, 4, axis=2))
+    plain = kept.estimate(counts.reshape(5, 3, 4).sum(axis=2))
+    assert plain.min() > 0
+    np.testing.assert_allclose(margin, plain, atol=1e-5)
+    both = ProductChannel((rr_channel(3, 1 / 3, "diagonal"), erased))
+    with pytest.warns(RuntimeWarning, match="singular"):
+        np.testing.assert_allclose(estimator(counts, both), 1 / 12)
+
+
+@pytest.mark.filterwarnings("ignore:the channel over 12 cells is singular")
+def test_nothing_of_a_dependence_is_left_of_a_singular_channel() -> None:
+    channel = ProductChannel((rr_channel(3, 0.6, "keep"), rr_channel(4, 0.25, "diagonal")))
+    np.testing.assert_array_equal(shrink(draws(channel_of(0.5), 5), channel).weight, np.zeros(5))
+
+
+# -- from the protocol -----------------------------------------------------------------------------
+
+
+def test_reports_of_the_protocol_are_estimated_by_its_pair_channel(small_data: Microdata) -> None:
+    protocol = rr_independent(small_data.domain, 0.7, "keep")
+    channel = ProductChannel(tuple(protocol.channel_of((name,)) for name in PAIR))
+    assert channel.shape == small_data.domain.project(PAIR).shape
+    assert channel.epsilon == pytest.approx(
+        sum(protocol.channel_of((name,)).epsilon for name in PAIR)
+    )
+    generator = np.random.default_rng(5)
+    reports = [
+        protocol.randomize(small_data, generator).counts(PAIR).reshape(-1) for _ in range(400)
+    ]
+    truth = small_data.counts(PAIR).reshape(-1) / len(small_data)
+    errors = np.sqrt(np.diag(channel.covariance(truth, len(small_data), "file")) / len(reports))
+    z = (unbiased(np.array(reports), channel).mean(axis=0) - truth) / errors
+    assert np.abs(z).max() < stats.norm.isf(ERROR_RATE / 2 / truth.size)
+
+
+def test_counts_of_another_pair_are_refused() -> None:
+    for estimator in PAIR_ESTIMATORS.values():
+        with pytest.raises(ChannelError, match="do not fit a channel over 12"):
+            estimator(np.ones(5), channel_of(0.5))

@@ -1,27 +1,22 @@
-"""The protocol of RRBA: what clients tell, and what becomes of lost, doubled and odd messages."""
+"""The protocol of RRBA: lost, doubled and odd messages, sizes, several aggregators."""
 
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import special
-from tests.slow_variants import all_but_first
 
-from deniable.arrays import Codes
-from deniable.channels import KeepOrReplace
-from deniable.errors import DataError, DeniableError
+from deniable.errors import DeniableError
 from deniable.records.domain import Attribute, Domain
-from deniable.rrba.client import Answer, BlockReport, Client, Question, Refusal
-from deniable.rrba.privacy import view_epsilon
+from deniable.rrba.client import Answer, BlockReport, Client, Refusal
 from deniable.rrba.protocol import Aggregator, Server, run_block, run_protocol
 from deniable.rrba.tables import POOLED, PRINTED, PRINTED_FIRST_VERSION, Rule, table_channel
 from deniable.rrba.views import View, make_views
-from deniable.sampling import RandomSource, SystemSource
+from deniable.sampling import SystemSource
 
 ERROR_RATE = 1e-6
 DOMAIN = Domain(
@@ -32,18 +27,10 @@ DOMAIN = Domain(
         Attribute("d", ("0",)),
     )
 )
+BINARY = Domain(tuple(Attribute(name, ("0", "1")) for name in "abcd"))
+VIEWS = make_views(BINARY.names, 2)
 PAIR: View = (("a", "b"),)
-UNIFORM = (1 / 6,) * 6
-
-
-def question(**changed: Any) -> Question:
-    return replace(Question(1, "x", 0.5, PAIR, (UNIFORM,)), **changed)
-
-
-def client(
-    values: Sequence[int] = (1, 2, 0, 0), budget: float = math.inf, name: str = "x", seed: int = 1
-) -> Client:
-    return Client(name, DOMAIN, values, budget, np.random.default_rng(seed))
+HALF = (0.5, 0.5)
 
 
 def crowd(size: int, seed: int = 1, budget: float = math.inf) -> list[Client]:
@@ -63,112 +50,6 @@ def crowd(size: int, seed: int = 1, budget: float = math.inf) -> list[Client]:
 def aggregator(rule: Rule = POOLED, keep: float = 0.5, seed: int = 2) -> Aggregator:
     views = make_views(DOMAIN.names, 2)
     return Aggregator(DOMAIN, views, keep, np.random.default_rng(seed), rule)
-
-
-# -- clients ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("true", all_but_first([0, 5]))
-def test_answers_are_drawn_from_the_row_of_the_true_cell(true: int) -> None:
-    table, keep, draws = (0.05, 0.1, 0.15, 0.2, 0.2, 0.3), 0.3, 4000
-    values = (*divmod(true, 3), 0, 0)
-    asked = client(values)
-    answers = [
-        asked.answer(question(number=number, keep=keep, tables=(table,))) for number in range(draws)
-    ]
-    observed = np.bincount([a.cells[0] for a in answers if isinstance(a, Answer)], minlength=6)
-    expected = draws * table_channel(table, keep).matrix()[true]
-    statistic = float(((observed - expected) ** 2 / expected).sum())
-    assert special.chdtrc(5, statistic) > ERROR_RATE
-
-
-@settings(max_examples=25, deadline=None, derandomize=True)
-@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2)), min_size=2, max_size=2))
-def test_true_values_leave_through_the_channel_only(values: list[tuple[int, int]]) -> None:
-    """With the channel cut, all that two different clients send and show is the same."""
-
-    def cut(self: KeepOrReplace, codes: Codes, source: RandomSource) -> Codes:
-        return np.zeros_like(codes)
-
-    asked = [
-        question(),
-        question(),
-        question(number=2, view=(("a", "b"), ("c", "d")), tables=(UNIFORM, (0.5, 0.5))),
-        question(number=3, tables=((0.5, 0.5),)),
-        question(number=4, client="y"),
-        question(number=5, view=(("a", "b"), ("a", "c"))),
-    ]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(KeepOrReplace, "randomize", cut)
-        clients = [client((*value, 0, 0), budget=5.0) for value in values]
-        seen = [[repr([c.answer(q) for q in asked]), repr(c), c.spent] for c in clients]
-    assert seen[0] == seen[1]
-
-
-def test_a_question_sent_twice_has_one_answer_and_one_price() -> None:
-    asked = client()
-    first = asked.answer(question())
-    spent = asked.spent
-    assert all(asked.answer(question()) is first for _ in range(50))
-    assert asked.spent == spent == view_epsilon([UNIFORM], 0.5)
-    # Another question of that number, as of another aggregator, has its own price.
-    assert isinstance(asked.answer(question(keep=0.9)), Answer)
-    assert asked.spent == pytest.approx(spent + view_epsilon([UNIFORM], 0.9))
-
-
-def test_a_client_asked_again_spends_the_sum_and_stops_at_its_budget() -> None:
-    one = view_epsilon([UNIFORM], 0.5)
-    assert one == pytest.approx(math.log(7))
-    asked = client(budget=2.5 * one)
-    given = [asked.answer(question(number=number)) for number in range(4)]
-    assert [type(answer) for answer in given] == [Answer, Answer, Refusal, Refusal]
-    assert asked.spent == pytest.approx(2 * one)
-    assert "above the budget" in given[2].reason  # type: ignore[union-attr]
-    assert isinstance(client(budget=one).answer(question()), Answer)
-
-
-@pytest.mark.parametrize(
-    ("changed", "reason"),
-    [
-        ({"client": "y"}, "the question is for 'y'"),
-        ({"view": (("a", "b"), ("b", "c")), "tables": (UNIFORM, UNIFORM)}, "asks an attribute twi"),
-        ({"view": (("a", "a"),)}, "asks an attribute twice"),
-        ({"tables": ()}, "differ in number"),
-        ({"tables": ((0.5, 0.5),)}, "has 2 cells, not 6"),
-        ({"tables": ((0.5, 0.5, 0.0, 0.0, 0.0, 0.0),)}, "epsilon infinite"),
-        ({"tables": ((0.5, 0.7, -0.2, 0.0, 0.0, 0.0),)}, "negative"),
-        ({"tables": ((0.5, 0.7, 0.1, 0.1, 0.1, 0.1),)}, "not to 1"),
-        ({"tables": ((math.nan,) * 6,)}, "finite"),
-        ({"keep": 1.0}, r"it must be in \(0, 1\)"),
-        ({"view": (("a", "z"),)}, "there is no attribute 'z'"),
-    ],
-)
-def test_a_client_refuses_what_would_harm_it(changed: dict[str, Any], reason: str) -> None:
-    asked = client()
-    refusal = asked.answer(question(**changed))
-    assert isinstance(refusal, Refusal)
-    with pytest.raises(DeniableError, match=reason):
-        raise DeniableError(refusal.reason)
-    assert asked.spent == 0
-
-
-def test_clients_with_wrong_values_are_refused() -> None:
-    with pytest.raises(DeniableError, match="3 values for 4 attributes"):
-        client((0, 0, 0))
-    with pytest.raises(DataError, match="attribute 'b'"):
-        client((0, 3, 0, 0))
-    with pytest.raises(DeniableError, match="the budget 0"):
-        client(budget=0)
-
-
-def test_messages_cannot_be_changed() -> None:
-    with pytest.raises(FrozenInstanceError):
-        question().keep = 1.0  # type: ignore[misc]
-
-
-def test_an_empty_view_is_answered_with_nothing() -> None:
-    answer = client().answer(question(view=(), tables=()))
-    assert answer == Answer(1, "x", ())
 
 
 # -- faults ----------------------------------------------------------------------------------------
@@ -275,6 +156,16 @@ def test_odd_messages_are_passed_over(message: Answer | Refusal, reason: str) ->
         assert asking.close_block()[0].counts[3] == 1
     else:
         assert asking.close_block() == []
+
+
+@pytest.mark.parametrize("answer", [Answer([1], "x", (0,)), Answer(1, "x", None)])  # type: ignore[arg-type, list-item]
+def test_malformed_answers_are_passed_over(answer: Answer) -> None:
+    asking = Aggregator(BINARY, [PAIR], 0.5, np.random.default_rng(1))
+    asking.open_block(["x"])
+    asking.receive(answer)
+    assert sum(asking.passed_over.values()) == 1
+    asking.receive(Answer(1, "x", (3,)))
+    assert asking.close_block()[0].counts == (0, 0, 0, 1)
 
 
 @pytest.mark.parametrize("rule", [POOLED, PRINTED, PRINTED_FIRST_VERSION])
@@ -399,3 +290,88 @@ def test_misuse_is_refused() -> None:
         run_protocol(aggregator(), Server(), crowd(2), 0)
     with pytest.raises(DeniableError, match="same name"):
         run_protocol(aggregator(), Server(), [*crowd(2), *crowd(2)], 1)
+
+
+# -- several aggregators ---------------------------------------------------------------------------
+
+
+def binary_crowd(size: int, prefix: str = "c", seed: int = 1) -> list[Client]:
+    drawn = np.random.default_rng(seed)
+    codes = drawn.integers(0, 2, (size, 4)).tolist()
+    return [Client(f"{prefix}{i}", BINARY, row, math.inf, drawn) for i, row in enumerate(codes)]
+
+
+def binary_aggregator(*views: View, seed: int = 1) -> Aggregator:
+    return Aggregator(BINARY, views or VIEWS, 0.5, np.random.default_rng(seed))
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(st.lists(st.integers(0, 7), min_size=2, max_size=4), st.integers(1, 4))
+def test_the_blocks_of_each_aggregator_count(sizes: list[int], block: int) -> None:
+    server = Server()
+    for number, size in enumerate(sizes):
+        run_protocol(binary_aggregator(PAIR), server, binary_crowd(size, f"{number}."), block)
+    if sum(sizes):
+        assert server.answers(PAIR[0]) == sum(sizes)
+        assert server.estimate(PAIR[0]).sum() == pytest.approx(1.0, abs=1e-9)
+
+
+def test_a_client_of_two_aggregators_pays_both_and_counts_once() -> None:
+    server, (asked,) = Server(), binary_crowd(1)
+    once = math.log(5)  # 1 + p m / (1 - p)
+    for number, keep in enumerate((0.5, 0.25), start=1):
+        asking = Aggregator(BINARY, [PAIR], keep, np.random.default_rng(1))
+        run_protocol(asking, server, [asked], 1)  # each begins with its question 1 and block 0
+        assert asking.passed_over["refused"] == 0
+        assert asked.spent == pytest.approx(once + (number - 1) * math.log(1 + 4 / 3))
+    assert server.answers(PAIR[0]) == 1
+    assert [report.keep for report in server._of(PAIR[0])] == [0.5]
+
+
+def test_only_the_clients_that_were_counted_are_left_out() -> None:
+    # First x, y, p = 1/2; then y, z from a table (3/4, 1/4): of those z alone is new.
+    server = Server()
+    server.receive(BlockReport(0, ("c",), 0.5, HALF, (("x", 0), ("y", 1))))
+    server.receive(BlockReport(0, ("c",), 0.5, (0.75, 0.25), (("y", 0), ("z", 0))))
+    assert server.answers(("c",)) == 3
+    # (2 - (2 * 1/2 + 3/4) / 2) / (3 / 2) = 3/4.
+    np.testing.assert_allclose(server.estimate(("c",)), [0.75, 0.25], atol=1e-12)
+    assert server.combinations == [("c",)]
+    # On another combination y has not been counted.
+    server.receive(BlockReport(0, ("d",), 0.5, HALF, (("y", 0),)))
+    assert server.answers(("d",)) == 1
+
+
+def test_aggregators_of_different_domains_are_refused() -> None:
+    server = Server()
+    server.receive(BlockReport(0, ("c",), 0.5, HALF, (("x", 0),)))
+    with pytest.raises(DeniableError, match="on c have tables of 2 and of 3 cells"):
+        server.receive(BlockReport(0, ("c",), 0.5, (0.5, 0.25, 0.25), (("y", 2),)))
+    assert server.answers(("c",)) == 1
+
+
+def test_each_view_is_asked_alike() -> None:
+    # 3,000 clients in one block, three views: chi-squared with 2 degrees of freedom.
+    asked = binary_aggregator(seed=5).open_block([str(number) for number in range(3000)])
+    counts = np.array([sum(each.view == view for each in asked) for view in VIEWS])
+    assert counts.sum() == 3000
+    assert special.chdtrc(2, float(((counts - 1000) ** 2 / 1000).sum())) > ERROR_RATE
+
+
+# -- clients named twice ---------------------------------------------------------------------------
+
+
+def test_a_client_named_twice_in_a_block_is_refused() -> None:
+    asking, server, (asked,) = binary_aggregator(), Server(), binary_crowd(1)
+    with pytest.raises(DeniableError, match="block 0 names the client 'c0' twice"):
+        run_block(asking, server, {"c0": asked}, ["c0", "c0"])
+    assert asked.spent == 0
+    run_block(asking, server, {"c0": asked}, ["c0"])  # nothing was begun
+    assert {report.block for c in server.combinations for report in server._of(c)} == {0}
+
+
+def test_a_client_that_there_is_not_is_refused_before_anyone_is_asked() -> None:
+    asking, (asked,) = binary_aggregator(), binary_crowd(1)
+    with pytest.raises(DeniableError, match="there is no client 'who'"):
+        run_block(asking, Server(), {"c0": asked}, ["c0", "who"])
+    assert asked.spent == 0

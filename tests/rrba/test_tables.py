@@ -3,7 +3,9 @@
 import itertools
 import math
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from scipy import special
 from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
 from deniable.records.domain import Attribute, Domain
+from deniable.release.collection.estimates import Answers
 from deniable.rrba.batch import block_sizes, collect, multinomial_rows, sampled_blocks, split_blocks
 from deniable.rrba.client import Client
 from deniable.rrba.protocol import Aggregator, Server, run_protocol
@@ -32,6 +35,7 @@ from deniable.rrba.tables import (
 ERROR_RATE = 1e-6  # of each test with random draws
 Z = 4.9  # the normal quantile of that error rate, two-sided
 TRUTH = np.array([0.5, 0.3, 0.15, 0.05])
+HALF = (0.5, 0.5)
 counts_of = st.lists(st.integers(0, 50), min_size=1, max_size=7)
 keeps = st.floats(0.05, 0.95)
 
@@ -173,6 +177,33 @@ def test_other_nonsense_is_refused() -> None:
         split_blocks([3, 3], (5,), 1, generator)
     with pytest.raises(DeniableError, match="blocks of 0"):
         block_sizes(5, 0)
+
+
+# -- what is no count ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda counts: printed_estimate(counts, HALF, 0.5),
+        lambda counts: TableState.uniform(2).updated(counts, 0.5, POOLED),
+        lambda counts: split_blocks(counts, (sum(counts),), 1, np.random.default_rng(1)),
+        lambda counts: sampled_blocks(HALF, counts, 1, np.random.default_rng(1)),
+        lambda counts: Answers(0.5, np.array([counts]), np.array([HALF])),
+    ],
+)
+def test_a_negative_count_is_refused(use: Callable[[Any], object]) -> None:
+    with pytest.raises(DeniableError, match="there are -3 reports of a cell"):
+        use((-3, 1))
+    use((3, 1))
+
+
+@pytest.mark.parametrize("counts", [(1.0, math.nan), (1.0, math.inf), (1, 2, 3), ("3", "1"), 3])
+def test_other_counts_that_are_none_are_refused(counts: Any) -> None:
+    with pytest.raises(DeniableError, match="counts"):
+        printed_estimate(counts, HALF, 0.5)
+    with pytest.raises(DeniableError, match="counts"):
+        TableState.uniform(2).updated(counts, 0.5, POOLED)
 
 
 # -- what the rules do -----------------------------------------------------------------------------

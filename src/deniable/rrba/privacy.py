@@ -38,7 +38,7 @@ def claimed_epsilon(keep: float) -> float:
 def keep_of_claim(epsilon: float) -> float:
     """Return p = 1 - exp(-epsilon), equation (6).
 
-    The p of the text's Figure 6 come from here: epsilons .01, .05, .1, .15, .25 and .35 give .009,
+    The p of [rrba], Figure 6, come from here: epsilons .01, .05, .1, .15, .25 and .35 give .009,
     .048, .095, .139, .221 and .295, cut off after three digits.
     """
     if not epsilon > 0:

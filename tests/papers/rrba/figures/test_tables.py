@@ -17,7 +17,7 @@ from deniable.records.categorical import Microdata
 from deniable.study.engine import simulate_chunk
 from deniable.study.published import read_published
 
-PUBLISHED = Path(__file__).resolve().parents[3] / "resources" / "published"
+PUBLISHED = Path(__file__).resolve().parents[4] / "resources" / "published"
 FILES = ["survey_8000", "survey_8000_resampled", "alarm_8000", "child_8000"]
 RUNS: dict[str, Any] = {
     "chunk": 0,
