@@ -167,6 +167,14 @@ def test_a_sentence_has_one_verdict(
         assert row["worst"] == OPEN.difference
 
 
+def test_a_reading_without_comparisons_leaves_what_another_shows() -> None:
+    claim = claim_of(lambda given: outcome_of(*given))
+    evidence = [Evidence(("some",), "original", (OPEN,)), Evidence(("none",), "original", ())]
+    (row,) = by_sentence(decide_claims([claim], {"it": evidence}, "reading")).to_dict("records")
+    assert (row["verdict"], row["p_value"]) == ("undecided", 1.0)
+    assert row["worst"] == OPEN.difference
+
+
 def test_verdicts_are_corrected_over_all_claims() -> None:
     verdicts = {
         "a": "holds",

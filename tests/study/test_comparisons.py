@@ -447,3 +447,49 @@ def test_the_detectable_difference_is_found_with_its_power() -> None:
     found = sum(Outcome((Comparison(each, 0.3),), "").verdict == "holds" for each in drawn)
     # Once in 10,000 times a binomial with .8 is farther away.
     assert abs(found / 10_000 - 0.8) < 3.9 * 0.004
+
+
+# -- few runs --------------------------------------------------------------------------------------
+
+
+def of_runs(values: list[float]) -> dict[str, float]:
+    """Return the row of a mean, as a study with few runs has it."""
+    found = stats.ttest_1samp(values, 0.0)
+    low, high = found.confidence_interval(0.95)
+    return row(float(np.mean(values)), low, high) | {"freedom": len(values) - 1}
+
+
+FEW, OTHERS = [0.2, 0.5, 0.3, 0.6, 0.4], [0.9, 1.4, 1.0]
+
+
+def test_few_runs_are_held_against_a_number_by_students_test() -> None:
+    (found,) = below([(known(0.1), of_runs(FEW))], "").comparisons
+    expected = stats.ttest_1samp(FEW, 0.1, alternative="greater")
+    assert found.freedom == pytest.approx(4)
+    assert found.p_value(1) == pytest.approx(expected.pvalue, rel=1e-9)
+    assert found.interval == pytest.approx(
+        tuple(end - 0.1 for end in (of_runs(FEW)["ci_low"], of_runs(FEW)["ci_high"]))
+    )
+
+
+def test_few_runs_are_compared_by_welchs_test() -> None:
+    (found,) = below([(of_runs(FEW), of_runs(OTHERS))], "").comparisons
+    expected = stats.ttest_ind(FEW, OTHERS, equal_var=False, alternative="less")
+    assert found.freedom == pytest.approx(expected.df)
+    assert found.p_value(1) == pytest.approx(expected.pvalue, rel=1e-9)
+    power = stats.t.ppf(0.95, expected.df) + stats.t.ppf(0.8, expected.df)
+    assert found.detectable == pytest.approx(power * found.error)
+
+
+def test_a_ratio_of_few_runs_keeps_their_freedom() -> None:
+    found = ratio(of_runs(FEW), known(1.0))
+    assert found["freedom"] == pytest.approx(4)
+    (again,) = below([(known(0.0), found)], "").comparisons
+    (log,) = below_one([of_runs(FEW)], "").comparisons
+    assert again.freedom == pytest.approx(log.freedom)
+
+
+def test_the_worst_comparison_is_one_that_says_something() -> None:
+    nothing = Comparison(0.0, math.inf)
+    assert Outcome((nothing, Comparison(1.0, 2.0)), "").worst == Comparison(1.0, 2.0)
+    assert Outcome((nothing,), "").worst is None

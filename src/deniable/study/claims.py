@@ -196,14 +196,17 @@ def by_sentence(readings: pd.DataFrame) -> pd.DataFrame:
 
     A sentence holds, or fails, if it does under every reading, *depends on the reading* if it holds
     under one and fails under another, *on the margin* if it does so under some and is decided under
-    all others, and is else undecided. Figure, worst comparison and p-value are those of the reading
-    with the largest p-value; the counts of comparisons are of all ``readings``.
+    all others, and is else undecided. The p-value is the largest of any reading; figure and worst
+    comparison are of the reading that has it, among those with a comparison; the counts of
+    comparisons are of all ``readings``.
     """
     rows = []
     for _, part in readings.groupby("claim", sort=False):
         verdict = _of_readings(set(part["verdict"]))
-        row = part.sort_values("p_value", kind="stable").iloc[-1].to_dict()
-        row |= {name: int(part[name].sum()) for name in COUNTS} | {"verdict": verdict}
+        told = part[part["comparisons"] > 0] if part["comparisons"].any() else part
+        row = told.sort_values("p_value", kind="stable").iloc[-1].to_dict()
+        row |= {name: int(part[name].sum()) for name in COUNTS}
+        row |= {"verdict": verdict, "p_value": part["p_value"].max()}
         if verdict != "undecided":
             row |= dict.fromkeys(WORST, nan)
         row |= {name: int((part["verdict"] == name).sum()) for name in ("holds", "fails")}

@@ -13,8 +13,9 @@ A comparison says by how much what is claimed is so, or is not, and the standard
 - All else is **undecided**. An equality whose margin is ours **depends on the margin** if another
   verdict is reached with one that is a quarter smaller or larger.
 
-Standard errors are read off 95 % intervals. Estimates are taken as independent; those of methods
-that answered the same queries are compared by the interval of their difference instead.
+Standard errors are read off 95 % intervals: normal ones, or Student's where a row has ``freedom``.
+Estimates are taken as independent; those of methods that answered the same queries are compared by
+the interval of their difference instead.
 """
 
 import math
@@ -39,7 +40,8 @@ SIMILAR = 1.2
 Kind = Literal["every", "some", "average", "order", "equality"]
 Decision = Literal["holds", "fails", "undecided", "depends on the margin", "surrogate"]
 Row = Mapping[Any, Any]
-"""What is compared: ``median`` (of some tables a mean), ``ci_low``, ``ci_high``."""
+"""What is compared: ``median`` (of some tables a mean), ``ci_low``, ``ci_high``, and of an interval
+from few runs ``freedom``, its degrees of freedom."""
 Pair = tuple[Row, Row]
 Compared = TypeVar("Compared")
 
@@ -52,25 +54,26 @@ class Comparison:
     error: float = 0.0  # its standard error: 0 if it is exact, infinite if nothing is known
     margin: float = 0.0  # of an equality: `difference` is this less the distance, moves with it
     picked_from: int = 1  # of how many estimates these are the extremes: as many chances
+    freedom: float = math.inf  # degrees of freedom of the standard error
 
     def p_value(self, sign: Literal[1, -1]) -> float:
         """Return the p-value of the test that supports the claim (1), or contradicts it (-1)."""
         if not self.error or not self.difference or math.isinf(self.error):
             return 0.0 if sign * self.difference > 0 and not self.error else 1.0
-        tail = float(scipy.special.ndtr(-sign * self.difference / self.error))
+        tail = float(scipy.special.stdtr(self.freedom, -sign * self.difference / self.error))
         return min(1.0, self.picked_from * tail)
 
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % interval of the difference."""
-        reach = Z_95 * self.error if self.error else 0.0
+        reach = _quantile(0.975, self.freedom) * self.error if self.error else 0.0
         return self.difference - reach, self.difference + reach
 
     @property
     def detectable(self) -> float:
         """The smallest difference that the test finds with 80 % power."""
-        level = LEVEL / self.picked_from
-        return float(scipy.special.ndtri(1 - level) + scipy.special.ndtri(POWER)) * self.error
+        reach = (_quantile(each, self.freedom) for each in (1 - LEVEL / self.picked_from, POWER))
+        return sum(reach) * self.error
 
 
 UNKNOWN = Comparison(0.0, math.inf)  # neither supports a claim nor contradicts it
@@ -125,10 +128,9 @@ class Outcome:
 
     @property
     def worst(self) -> Comparison | None:
-        """The comparison that supports the claim the least."""
-        if not self.comparisons:
-            return None
-        return max(self.comparisons, key=lambda each: (each.p_value(1), -each.difference))
+        """The comparison that supports the claim the least, of those that say anything."""
+        told = [each for each in self.comparisons if math.isfinite(each.error)]
+        return max(told, key=lambda each: (each.p_value(1), -each.difference), default=None)
 
     def with_margin(self, factor: float) -> "Outcome":
         """Return the outcome with all margins multiplied by a factor."""
@@ -229,10 +231,16 @@ def near(pairs: Sequence[Pair], margin: float, figure: str, picked_from: int = 1
 
 def _above(first: Row, second: Row) -> Comparison:
     difference = float(first["median"]) - float(second["median"])
-    error = math.hypot(*(_error(row["ci_low"], row["ci_high"]) for row in (first, second)))
+    errors = _error(first), _error(second)
+    error = math.hypot(*errors)
     if first["median"] == second["median"]:
         difference = 0.0  # also if both are infinite
-    return Comparison(difference, error)
+    if math.isinf(error) or not any("freedom" in row for row in (first, second)):
+        return Comparison(difference, error)
+    # Welch and Satterthwaite.
+    pairs = zip(errors, (first, second), strict=True)
+    parts = sum(each**4 / row.get("freedom", math.inf) for each, row in pairs)
+    return Comparison(difference, error, freedom=error**4 / parts if parts else math.inf)
 
 
 def ratio(first: Row, second: Row) -> dict[str, float]:
@@ -240,15 +248,16 @@ def ratio(first: Row, second: Row) -> dict[str, float]:
 
     To 0 it is infinite, of 0 to 0 not a number; an interval that reaches 0 gives 0 to infinity.
     """
-    error = _above(logarithms(first), logarithms(second)).error
+    found = _above(logarithms(first), logarithms(second))
     if second["median"]:
         value = float(first["median"]) / float(second["median"])
     else:
         value = math.inf if first["median"] else math.nan
-    if math.isinf(error) or math.isnan(value):
+    if math.isinf(found.error) or math.isnan(value):
         return {"median": value, "ci_low": 0.0, "ci_high": math.inf}
-    spread = math.exp(Z_95 * error)
-    return {"median": value, "ci_low": value / spread, "ci_high": value * spread}
+    spread = math.exp(_quantile(0.975, found.freedom) * found.error)
+    row = {"median": value, "ci_low": value / spread, "ci_high": value * spread}
+    return row | ({"freedom": found.freedom} if math.isfinite(found.freedom) else {})
 
 
 def pooled(rows: Sequence[Row]) -> dict[str, float]:
@@ -256,7 +265,7 @@ def pooled(rows: Sequence[Row]) -> dict[str, float]:
     if len(rows) == 1:
         return {name: float(rows[0][name]) for name in ("median", "ci_low", "ci_high")}
     value = math.fsum(float(row["median"]) for row in rows) / len(rows)
-    errors = (_error(row["ci_low"], row["ci_high"]) for row in rows)
+    errors = map(_error, rows)
     reach = Z_95 * math.hypot(*errors) / len(rows)
     if math.isinf(reach):
         return {"median": value, "ci_low": -math.inf, "ci_high": math.inf}
@@ -265,14 +274,25 @@ def pooled(rows: Sequence[Row]) -> dict[str, float]:
 
 def logarithms(row: Row) -> dict[str, float]:
     """Return a row on the log scale."""
-    return {
+    moved = {
         name: math.log(row[name]) if row[name] > 0 else -math.inf
         for name in ("median", "ci_low", "ci_high")
     }
+    return {**row, **moved}
 
 
-def _error(low: float, high: float) -> float:
-    return 0.0 if low == high else (float(high) - float(low)) / (2 * Z_95)
+def _error(row: Row) -> float:
+    low, high = float(row["ci_low"]), float(row["ci_high"])
+    return (
+        0.0 if low == high else (high - low) / (2 * _quantile(0.975, row.get("freedom", math.inf)))
+    )
+
+
+def _quantile(probability: float, freedom: float) -> float:
+    """Return a quantile of Student's distribution, without finite freedom of the normal one."""
+    if math.isinf(freedom):
+        return Z_95 if probability == 0.975 else float(scipy.special.ndtri(probability))
+    return float(scipy.special.stdtrit(freedom, probability))
 
 
 # -- what is known without error, and nothing ------------------------------------------------------

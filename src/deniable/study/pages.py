@@ -33,12 +33,13 @@ class PrivacyVerdict:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many of some printed numbers, of one reading, come out; None on surrogate data."""
+    """How many of some printed numbers, of one reading, come out; None: there is no verdict."""
 
     what: str
     agrees: int | None
     of: int
     section: str
+    unjudged: str = "no verdict on surrogate data"  # what is said instead of None
 
 
 @dataclass(frozen=True)

@@ -105,6 +105,7 @@ def tables(
         measures.assign(
             ci_low=measures["f_measure"] * (1 - width),
             ci_high=measures["f_measure"] * (1 + width),
+            replicates=1000,
             data_source=source,
         ),
     )
@@ -201,6 +202,21 @@ def test_orders_of_magnitude_are_a_margin_of_ours(
     for claim in ("cluster_based_orders_of_magnitude", "beats_dp_by_orders_of_magnitude"):
         assert found["verdict"][claim] == verdict
     assert "at least 10 times in 24, 75 times in" in found["figure"][claim]
+
+
+def test_runs_that_agree_leave_room_for_others(records: NumericMicrodata) -> None:
+    table = tables(records).forests.assign(replicates=5)
+    alike = table.assign(ci_low=table["f_measure"], ci_high=table["f_measure"])
+    rows = Tables(records, tables(records).sse, alike).measures
+    reach = 1 - 0.025**0.2  # of 5 runs alike
+    for row in rows.values():
+        assert row["ci_high"] - row["median"] == pytest.approx(reach)
+        assert row["freedom"] == 4
+    certain = alike.assign(method="majority", k=range(len(alike)))
+    assert all(
+        row["ci_low"] == row["ci_high"]
+        for row in Tables(records, tables(records).sse, certain).measures.values()
+    )
 
 
 def test_rivals_are_held_by_two_readings(records: NumericMicrodata) -> None:

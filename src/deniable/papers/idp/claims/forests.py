@@ -19,7 +19,6 @@ from deniable.papers.idp.claims.evidence import Readings, Tables, ends
 from deniable.papers.idp.claims.sse import of_less_epsilon
 from deniable.study import (
     Claims,
-    Comparison,
     Outcome,
     Pair,
     below,
@@ -177,7 +176,8 @@ def above_true_dp(
     picked = max(len(tables.forest_k), len(TRUE_DP))
     apart = below([(true, own) for own, true in pairs], "").comparisons
     comparisons = (
-        Comparison(each.difference - margin, each.error, -margin, picked) for each in apart
+        replace(each, difference=each.difference - margin, margin=-margin, picked_from=picked)
+        for each in apart
     )
     return Outcome(tuple(comparisons), side_by_side(pairs), our_margin=True)
 
