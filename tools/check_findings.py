@@ -6,7 +6,8 @@ paragraphs headed so), names of sections and tables, and settings with their nam
 A row has the words as they are quoted, and where their first number comes from:
 
 - table, where (``column=value`` or ``column!=value``, joined by ``;``) and column: the one value
-  there, rounded as it is quoted. ``count``, ``min x`` and ``max x`` are of all rows meant;
+  there, rounded as it is quoted. ``count``, ``min x`` and ``max x`` are of all rows meant; of a
+  ``verdict``, which all of them have, the words quoted hold the name;
 - table ``config``: the value of an option, by its path;
 - table ``printed``, ``setting``, ``proved``, ``test``: what a paper prints, a study is told, what
   follows from what is said there, what a file of tests holds.
@@ -180,6 +181,10 @@ def fault(quotation: Quotation, results: Path) -> str | None:
         return f"{QUOTED.name}: no file {quotation.where}" if gone else None
     rows = meant(quotation, results)
     place = f"{quotation.table}.csv, {quotation.where}"
+    if quotation.column == "verdict":
+        verdicts = sorted({*rows["verdict"]})
+        right = len(verdicts) == 1 and verdicts[0] in quotation.quoted
+        return None if right else f"{place}: {verdicts}, quoted as {quotation.quoted!r}"
     try:
         value = value_of(quotation, rows)
     except ValueError as error:
