@@ -1,6 +1,8 @@
 """docs/adding-a-mechanism.md, carried out word for word in a copy of the project."""
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -63,6 +65,22 @@ def test_the_guide_names_as_few_files_as_it_says() -> None:
     assert len(mechanism) == 3
     assert len({file for file in steps if "papers/pram" in file}) == 3
     assert len({file for file in steps if "papers/multirr" in file}) == 1
+
+
+def test_there_is_room_for_what_the_guide_adds(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "tests").mkdir()
+    shutil.copy(ROOT / "tests" / "test_architecture.py", tmp_path / "tests")
+    carried_out(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-k", "folder or layers or module", "tests"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.workflow
