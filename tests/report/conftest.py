@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from jinja2 import FileSystemBytecodeCache
-from tests.report.made_run import claims_tables, results, write_run
+from tests.report.made_run import CONFIG, claims_tables, results, write_run
 
 from deniable.datasets.resolve import Source
 from deniable.records.categorical import Microdata
@@ -32,7 +32,7 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def contents(small_data: Microdata, run_folder: Path) -> Contents:
-    return gather(write_run(run_folder, small_data), {"seed": 1, "studies": {}})
+    return gather(write_run(run_folder, small_data), CONFIG)
 
 
 @pytest.fixture(scope="session")

@@ -80,6 +80,9 @@ METHODS = [
 ]
 FINDINGS = "# Findings\n\n## On\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n**bold** finding"
 FINDINGS += f" on a narrow screen: `{'long_name.' * 9}`"
+# Their tables are so long that a page leaves them to files of their own, as those of a run.
+NUMBERS = ("width", "height", "depth", "weight", "age", "price", "speed", "noise")
+CONFIG = {"seed": 1, "studies": {}, "releases": [{"name": f"release_{n}"} for n in range(500)]}
 DRAWN = [paper.figures[0].id for paper in PAPERS]
 
 
@@ -388,10 +391,10 @@ def write_numeric_release(folder: Path, **settings: Any) -> list[str]:
     given = {"name": place.name, "data": "made", "epsilon": 1.0, "rehearsal": True}
     chosen = release_from(given | settings)
     drawn = np.random.default_rng(3)
-    values = drawn.gamma(3, 1, (200, 2)).round(1)
+    values = drawn.gamma(3, 1, (200, len(NUMBERS))).round(1)
     labels = (values[:, 0] > 2.5).astype(int)
-    data = NumericMicrodata(("width", "height"), values, "size", ("small", "large"), labels)
-    stated = release_numeric.domains(chosen, data, {"width": (0, 20), "height": (0, 20)})
+    data = NumericMicrodata(NUMBERS, values, "size", ("small", "large"), labels)
+    stated = release_numeric.domains(chosen, data, dict.fromkeys(NUMBERS, (0, 20)))
     protected = release_numeric.protect(
         chosen, stated, data, release_numeric.noise_for(chosen, 1), 1
     )

@@ -1,6 +1,7 @@
 """The report as pages: the same as in one file, small, each link and anchor there."""
 
 import dataclasses
+import html
 import json
 import re
 from pathlib import Path
@@ -109,11 +110,33 @@ def test_every_link_leads_somewhere(files: dict[str, str], run_folder: Path) -> 
 def test_only_what_is_long_and_closed_is_left_to_a_file_of_its_own() -> None:
     opening = "<details><summary>all</summary>{}</details>"
     short, long = opening.format("a"), opening.format("b" * (LONG + 1))
-    body, found = without_long_tables(short + long, "costs")
+    named = '<a href="tables/costs.csv">results/tables/costs.csv</a>'
+    body, found = without_long_tables(short + long + named, "costs")
     assert body.startswith(short)
     assert found == {"costs-1": "b" * (LONG + 1)}
     assert 'data-table="costs-1"' in body
     assert "bb" not in body
+    # What no file has is nowhere else without JavaScript, or in print.
+    assert without_long_tables(short + long, "costs") == (short + long, {})
+
+
+def test_what_is_left_out_names_its_own_files(files: dict[str, str], run_folder: Path) -> None:
+    named = {}
+    for text in pages_of(files).values():
+        for name, stub in re.findall(r'<details data-table="([^"]*)">(.*?)</details>', text, re.S):
+            named[name] = re.findall(r'<a href="../([^"]*)">results/([^<]*)</a>', stub)
+            assert named[name], name
+            assert all(link == said for link, said in named[name])
+            assert all((run_folder / link).is_file() for link, _ in named[name])
+    of_releases = [links for name, links in named.items() if name.startswith("releases-")]
+    folders = [{str(Path(link).parent) for link, _ in links} for links in of_releases]
+    assert {"releases/numbers_idp"} in folders
+    assert all(len(each) == 1 for each in folders)
+
+
+def test_the_config_is_on_its_page_as_a_whole(files: dict[str, str], contents: Contents) -> None:
+    assert len(contents.config) > LONG
+    assert contents.config in html.unescape(files["findings.html"])
 
 
 def test_a_script_of_a_table_holds_any_text(contents: Contents) -> None:
@@ -201,6 +224,21 @@ def test_numbers_that_differ_by_mechanism_are_counted_apart(
         for mechanism, part in table.groupby("mechanism"):
             agree = (part["verdict"] == "agrees").sum()
             assert f"Table {number}, {mechanism}: {agree} of {len(part)}" in text
+
+
+def test_the_first_page_says_where_it_counts_fewer_verdicts_than_the_papers_pages(
+    contents: Contents,
+) -> None:
+    def said(p_value: float) -> str:
+        claims = contents.tables["multirr_claims"]
+        holds = claims["verdict"] == "holds"
+        moved = claims.assign(p_value=claims["p_value"].mask(holds, p_value))
+        only = {name: contents.tables[name] for name in ("multirr_example1", "multirr_agreement")}
+        only["multirr_claims"] = moved
+        return words(section(render(dataclasses.replace(contents, tables=only)), "glance"))
+
+    assert "1 fewer of [multirr] than on the papers' pages" in html.unescape(said(0.04))
+    assert "fewer" not in said(1e-9)
 
 
 def test_stated_epsilons_are_said_to_be_not_exceeded(

@@ -23,7 +23,7 @@ rule audit_privacy:
     benchmark:
         "results/benchmarks/audit_privacy.tsv"
     params:
-        code=lambda wildcards: plan.code("audit_privacy.py"),
+        code=lambda wildcards: plan.code("audit_privacy.py", AUDITED),
     message:
         "Bringing every claim of privacy into one audit"
     script:

@@ -2,7 +2,7 @@
 from snakemake.exceptions import WorkflowError
 
 from deniable.errors import DeniableError
-from deniable.papers import FIGURES, PAGES, PAPERS, STUDIES, TABLES
+from deniable.papers import AUDITED, FIGURES, PAGES, PAPERS, STUDIES, TABLES
 from deniable.pipeline import RAW, Plan, environment, refuse_repeated_keys
 
 # Jobs run side by side; more threads inside one, or other kernels, change the order of floating sums.

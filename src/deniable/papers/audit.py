@@ -5,7 +5,7 @@ one kind. A row is a claim about a unit at a setting that the claim names. What 
 (which attribute, which clusters, k, a floor's table) is pooled and counted, with the worst case.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -13,8 +13,12 @@ import numpy as np
 import pandas as pd
 
 from deniable.display import Tables, rows_of
-from deniable.papers.idp.names import ALL, CERTIFICATE, DATASETS, READINGS, noted
+from deniable.papers.catalog import AUDITED
+from deniable.papers.idp.catalog import FIGURES_OF, FORESTS
+from deniable.papers.idp.names import ALL, CERTIFICATE, DATASETS, HONEST, READINGS, noted
+from deniable.papers.rrba.names import STATED_EPSILON
 from deniable.randomized_response import ATTRIBUTE_IN_CLUSTER, WAIVED
+from deniable.study import resolve
 
 KEYS = ("source", "mechanism", "claim", "setting", "unit")
 COLUMNS = (
@@ -29,6 +33,8 @@ OF_MATRICES = "ε of the matrices stated (6.3.1, 6.3.2)"
 ONCE = "4.3, as if each attribute were released once"
 OF_PARITY = "ε of the matrix, ln of its parity (3.6)"
 THEOREM = "Theorem 4.1: ε = ln 1 / (1 − p)"
+HONEST_SCALE = "ε of noise of the scale 2 / ε"
+PRINTED_SCALE = "ε of noise of the scale 2 |T| / ε, as printed (7.4)"
 AS_IF_ONCE = WAIVED.rpartition(", ")[2]
 """How a claim of the waiver of [multirr], 4.3, ends in its audit."""
 FROM_DATA = "from the data"
@@ -54,14 +60,17 @@ def one_audit(
     ``source`` (the paper's key, or "release" and its name), ``mechanism``, ``claim``, ``setting``
     and ``unit`` (what changes, or whose) name a row. ``claimed_epsilon``, ``exact_epsilon`` and
     ``shipped_epsilon`` are of the worst case (``of``; the last of the matrix that is drawn from,
-    where both are known), infinite where something is known for certain; ``kind``: "exact", or
-    "lower bound"; ``holds`` (of all cases; empty if undecided), ``cases``, ``hold``, ``fail``;
-    ``shown_by``, the table or file under results/ that has each case; ``data_source``.
+    where both are known), infinite where something is known for certain; ``kind``: "exact", "lower
+    bound", or "proved" (an upper one); ``holds`` (of all cases; empty if undecided), ``cases``,
+    ``hold``, ``fail``; ``shown_by``, the table or file under results/ that has each case;
+    ``data_source``.
     """
     parts = [
-        _pooled(key, f"tables/{name}.csv", read(tables[name]), tables[name])
-        for key, name, read in READERS
+        _pooled(key, f"tables/{name}.csv", read(tables[name].assign(id=name)), tables[name])
+        for key, audited in AUDITED.items()
+        for name, readers in audited.items()
         if len(tables.get(name, ()))
+        for read in (resolve(f"papers.audit:{reader}") for reader in readers)
     ]
     for name, mechanism, audited in releases:
         if "reading" in audited:
@@ -102,8 +111,8 @@ def _pooled(source: str, shown_by: str, cases: Cases, table: pd.DataFrame) -> pd
 
 def _said(given: pd.DataFrame, /, **formats: str) -> list[str]:
     """Return columns in words, a text a row: "p = 0.1, T_v = 50"; what is missing is not said."""
-    columns = [given[name].tolist() for name in formats]
-    texts = list(formats.values())
+    columns = [given[name].tolist() for name in formats if name in given]
+    texts = [text for name, text in formats.items() if name in given]
     return [
         ", ".join(
             text.format(value)
@@ -118,7 +127,7 @@ def _taken(table: pd.DataFrame, *names: str) -> Cases:
     return {name: table[name] for name in names}
 
 
-def _multirr(table: pd.DataFrame) -> Cases:
+def multirr(table: pd.DataFrame) -> Cases:
     """Read RR-Independent, RR-Clusters and the assessments of dependences ([multirr], 4, 6.3)."""
     return _taken(table, *_EPSILONS, "mechanism", "unit", "of") | {
         "claim": [_claim_of(row) for row in rows_of(table)],
@@ -140,7 +149,7 @@ def _claim_of(row: Mapping[str, Any]) -> str:
     return OF_MATRICES
 
 
-def _waiver(table: pd.DataFrame) -> Cases:
+def waiver(table: pd.DataFrame) -> Cases:
     """Read the waiver of sequential composition for secure sums ([multirr], 4.3)."""
     return _taken(table, "claimed_epsilon", "exact_epsilon", "holds") | {
         "mechanism": _said(table, releases="secure sums of {} randomized releases"),
@@ -151,14 +160,14 @@ def _waiver(table: pd.DataFrame) -> Cases:
     }
 
 
-def _matrices(table: pd.DataFrame) -> Cases:
+def matrices(table: pd.DataFrame) -> Cases:
     """Read matrices of a wanted epsilon in closed form ([pram], 2 and 3)."""
     # The inverted two-step matrix is the same one.
     own = table["exact_epsilon"].notna() & ~table["mechanism"].str.endswith("inverted")
     return _of_matrix(table) | {"mechanism": table["mechanism"], "where": own}
 
 
-def _designed(table: pd.DataFrame) -> Cases:
+def designed(table: pd.DataFrame) -> Cases:
     """Read matrices that are designed for requirements, an epsilon among them."""
     kinds = np.where(table["requirements"].str.contains(INVARIANT), f", {INVARIANT}", "")
     return _of_matrix(table) | {
@@ -188,7 +197,11 @@ def _whole_file(column: str, matrix: str, table: pd.DataFrame) -> Cases:
     }
 
 
-def _posteriors(table: pd.DataFrame) -> Cases:
+kept_secret = partial(_whole_file, "whole_file_epsilon", "kept secret")
+published = partial(_whole_file, "published_epsilon", "published")
+
+
+def posteriors(table: pd.DataFrame) -> Cases:
     """Read what a report can say of a set of categories, at the true shares ([pram], (3.11))."""
     first = ~table.duplicated(["attribute", "p"])  # the largest factor is of all priors of a row
     factors = np.log(table["largest_factor"])
@@ -205,7 +218,7 @@ def _posteriors(table: pd.DataFrame) -> Cases:
     }
 
 
-def _theorem(table: pd.DataFrame, composed: bool = False) -> Cases:
+def theorem(table: pd.DataFrame, composed: bool = False) -> Cases:
     """Read Theorem 4.1 ([rrba]): of the protocol, or counted once an answer."""
     ending = "_composed" if composed else ""
     return {
@@ -221,7 +234,64 @@ def _theorem(table: pd.DataFrame, composed: bool = False) -> Cases:
     }
 
 
-def _individual(table: pd.DataFrame) -> Cases:
+theorem_composed = partial(theorem, composed=True)
+
+
+def _noise(claims: Mapping[str, str], table: pd.DataFrame) -> Cases:
+    """Read noise on the counts of a table ([rrba], 7.3 and 7.4), by method; a case is a k, of data.
+
+    RRBA's own epsilon is that of Theorem 4.1, which `theorem` reads.
+    """
+    own = table.assign(number=table["id"].str[-1], claim=table["method"].map(claims))
+    own["claimed"] = table.get("epsilon_claimed", STATED_EPSILON)
+    cases = _said(own, dataset="{}", k="k = {:.0f}")
+    return _taken(own, "claim") | {
+        "mechanism": own["method"].str.partition("_")[0],
+        "setting": _said(own, number="Table {}", claimed="ε = {:g}"),
+        "unit": "record of a table, replaced; a trusted curator",
+        "claimed_epsilon": own["claimed"],
+        "exact_epsilon": own["epsilon_exact"],
+        "holds": own["epsilon_exact"] <= own["claimed"] * (1 + WRITTEN),
+        "of": cases,
+        "case": cases,
+        "where": own["claim"].notna(),
+    }
+
+
+noise_of_tables = partial(_noise, {"laplace": PRINTED_SCALE, "laplace_honest": HONEST_SCALE})
+noise_of_tests = partial(
+    _noise,
+    {"laplace": HONEST_SCALE, "laplace_printed_scale": PRINTED_SCALE, "mcindep": HONEST_SCALE},
+)
+
+
+def true_privacy(table: pd.DataFrame, of_data: bool = False) -> Cases:
+    """Read the competitors of [idp] with a proof (`deniable.idp.true_dp`), a case a domain factor.
+
+    The proof is of public domains. If the data make them, as in the studies, what is released shows
+    the largest values.
+    """
+    training = "training " if table["id"].isin(FORESTS).all() else ""
+    own = table.assign(data=table["id"].map(FIGURES_OF).map(DATASETS))
+    return {
+        "mechanism": table["method"],
+        "claim": f"ε-differential privacy, domain {FROM_DATA if of_data else 'public'}",
+        "setting": _said(own, data="{}", epsilon="ε = {:g}"),
+        "unit": f"{training}record, its class public",
+        "claimed_epsilon": table["epsilon"],
+        "exact_epsilon": np.inf if of_data else table["epsilon"],
+        "kind": "exact" if of_data else "proved",
+        "holds": not of_data,
+        "of": _said(table, domain_factor=WORST["domain_factor"]),
+        "case": table["domain_factor"],
+        "where": table["method"].isin(HONEST),
+    }
+
+
+true_privacy_of_domain = partial(true_privacy, of_data=True)
+
+
+def individual(table: pd.DataFrame) -> Cases:
     """Read the audit of [idp], a claim a reading of Definition 3.
 
     A case is a k, a domain factor and an attribute. Bounds that are measured in released numbers
@@ -257,21 +327,6 @@ def _of_numbers(table: pd.DataFrame) -> Cases:
         "case": np.where(record, _said(table, k="{}", domain_factor="{}"), cases),
         "where": ~noted(table, CERTIFICATE),
     }
-
-
-READERS: Sequence[tuple[str, str, Callable[[pd.DataFrame], Cases]]] = (
-    ("multirr", "multirr_audit", _multirr),
-    ("multirr", "multirr_waiver", _waiver),
-    ("pram", "pram_variance", _matrices),
-    ("pram", "pram_design", _designed),
-    ("pram", "pram_whole_file", partial(_whole_file, "whole_file_epsilon", "kept secret")),
-    ("pram", "pram_whole_file", partial(_whole_file, "published_epsilon", "published")),
-    ("pram", "pram_worst_sets", _posteriors),
-    ("idp", "idp_audit", _individual),
-    ("rrba", "rrba_epsilon", _theorem),
-    ("rrba", "rrba_epsilon", partial(_theorem, composed=True)),
-)
-"""The papers' tables of claims, by key, and how each is read."""
 
 
 def _categorical(audited: pd.DataFrame) -> Cases:

@@ -1,6 +1,6 @@
 """The catalogs of all papers in one: what a run can make, and where it stands on the page."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from deniable.errors import DeniableError
@@ -53,17 +53,17 @@ AUDITS = {
 }
 """The audit's own tables, which the rules audit_privacy and audit_samplers make."""
 
-AUDIT_TABLES = (
-    "multirr_audit",
-    "multirr_waiver",
-    "pram_variance",
-    "pram_design",
-    "pram_whole_file",
-    "pram_worst_sets",
-    "idp_audit",
-    "rrba_epsilon",
-)
-"""The tables of claims that the audit of privacy is read off (`deniable.papers.audit.READERS`)."""
+
+def _tables_of(paper: Paper) -> Iterator[AnalysisTable | StudyTable]:
+    yield from chain.from_iterable(each.tables for each in paper.analyses)
+    yield from paper.tables
+
+
+AUDITED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    paper.key: {each.id: each.audited for each in _tables_of(paper) if each.audited}
+    for paper in PAPERS
+}
+"""By paper the tables of claims that the audit of privacy is read off, and what reads each."""
 
 
 def _of_paper(paper: Paper, link: str) -> Page:

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from deniable.display import Row, Tables, by, first_of, groups_of, rows_of
-from deniable.papers.audit import READERS, RELEASE
-from deniable.papers.catalog import PAPERS
+from deniable.papers.audit import RELEASE
+from deniable.papers.catalog import AUDITED, PAPERS
 from deniable.randomized_response import ASSESSMENTS
 from deniable.study import LEVEL, SIMILAR, resolve
 
@@ -78,13 +78,12 @@ def _audited(key: str, part: pd.DataFrame, tables: Tables) -> Row:
         for row, own in groups_of(part, "mechanism", "claim")
     ]
     headings = {paper.key: paper.heading for paper in PAPERS}
-    of_paper = dict.fromkeys(name for paper, name, _ in READERS if paper == key)
     return {
         "key": key,
         "name": headings.get(key, "Releases of this run"),
         "claims": claims,
         "rows": rows_of(part),
-        "tables": [name for name in of_paper if name in tables],
+        "tables": [name for name in AUDITED.get(key, ()) if name in tables],
     }
 
 

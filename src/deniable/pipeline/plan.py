@@ -11,7 +11,7 @@ from typing import Any
 from deniable.datasets import AnyDataset, Source, categorical, load_manifest, numeric, read_source
 from deniable.errors import ConfigError, DataError
 from deniable.files import read_json
-from deniable.papers import ANALYSES, AUDIT_TABLES, FIGURES, STUDIES, TABLES
+from deniable.papers import ANALYSES, AUDITED, FIGURES, STUDIES, TABLES
 from deniable.pipeline.code_digest import code_digest
 from deniable.pipeline.config import Config, validate
 from deniable.pipeline.environment import check_writable, locked
@@ -154,7 +154,7 @@ class Plan:
     def audited_tables(self) -> list[str]:
         """Return the names of the tables that the audit of privacy reads, if they are made."""
         made = {*self.tables(), *self.computed_tables()}
-        return [name for name in AUDIT_TABLES if name in made]
+        return [name for tables in AUDITED.values() for name in tables if name in made]
 
     def read_by(self, analysis: Analysis) -> list[str]:
         """Return the files of the tables that an analysis reads."""

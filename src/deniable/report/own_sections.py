@@ -36,12 +36,13 @@ def in_short(contents: Contents) -> Row:
     """Prepare the verdicts on all papers: claims of privacy first, the worst of them first."""
     found = [(page, page.verdicts_on(contents.tables)) for page in PAGES if page.verdicts]
     privacy = [(page, each) for page, of in found for each in of.privacy]
-    claims = claims_at_once(contents.tables)
+    claims, taken_back = claims_at_once(contents.tables)
     return {
         "privacy": sorted(privacy, key=lambda row: (ORDER.index(row[1].verdict), -row[1].times)),
         "papers": [
             (page, of, claims.get(page.id)) for page, of in found if of.privacy or of.numbers
         ],
+        "taken_back": taken_back,
         "enumerated": ENUMERATED,
         "suspicion": SUSPICION,
         "suspicions": [(each, risen(SUSPICION, each)) for each in EPSILONS],
@@ -51,11 +52,11 @@ def in_short(contents: Contents) -> Row:
     }
 
 
-def claims_at_once(tables: Tables) -> dict[str, list[tuple[str, str]]]:
+def claims_at_once(tables: Tables) -> tuple[dict[str, list[tuple[str, str]]], Counter[str]]:
     """Count, by paper, the verdicts on its sentences that stand among those of all papers.
 
     By Holm's procedure over all, but for results that leave nothing to chance; with numbers in
-    words.
+    words. Beside them: how many verdicts of each paper's own page do not stand.
     """
     p_values, verdicts = {}, {}
     for paper in PAPERS:
@@ -64,14 +65,16 @@ def claims_at_once(tables: Tables) -> dict[str, list[tuple[str, str]]]:
             verdicts[paper.key, row["claim"]] = row["verdict"]
     there = ((paper, name) for paper, name in ENUMERATED.items() if name in tables)
     counts = {paper: Counter(tables[name]["verdict"]) for paper, name in there}
-    for (paper, _), verdict in corrected(p_values, verdicts).items():
+    taken_back: Counter[str] = Counter()
+    for (paper, claim), verdict in corrected(p_values, verdicts).items():
         counts.setdefault(paper, Counter())[verdict] += 1
+        taken_back[paper] += verdict != verdicts[paper, claim]
     found: dict[str, list[tuple[str, str]]] = {key: [] for key in counts}
     for key, of in counts.items():
         for verdict, said in VERDICTS.items():
             if of[verdict]:
                 found[key].append((verdict, f"{of[verdict]} {said[of[verdict] > 1]}"))
-    return found
+    return found, +taken_back
 
 
 def risen(suspicion: float, epsilon: float) -> float:

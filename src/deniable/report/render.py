@@ -25,7 +25,7 @@ PRINTED = [name for name, table in TABLES.items() if table.compared]
 LONG = 8_000
 """Characters of what opens on request, beyond which a page leaves it to a file of its own."""
 # What opens holds nothing else that does.
-FILES = re.compile(r">results/([\w/]+\.csv)<")  # the files that a section names under its tables
+FILES = re.compile(r'<a href="[^"]*">results/[\w/-]+\.(?:csv|json)</a>')  # named under tables
 OPENING = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 
 
@@ -82,15 +82,17 @@ def render_pages(contents: Contents) -> Iterator[tuple[str, str]]:
 def without_long_tables(body: str, section: str) -> tuple[str, dict[str, str]]:
     """Return HTML without what is long and opens on request, and that by names.
 
+    In its place stand the files that it names, or that the section does; what has none stays.
+
     >>> without_long_tables("<details><summary>a</summary>b</details>", "s")
     ('<details><summary>a</summary>b</details>', {})
     """
     found: dict[str, str] = {}
-    files = ", ".join(f"results/{name}" for name in dict.fromkeys(FILES.findall(body)))
 
     def left(opening: re.Match[str]) -> str:
         summary, inside = opening.groups()
-        if len(inside) <= LONG:
+        files = ", ".join(dict.fromkeys(FILES.findall(inside) or FILES.findall(body)))
+        if len(inside) <= LONG or not files:
             return opening[0]
         name = f"{section}-{len(found) + 1}"
         found[name] = inside

@@ -112,6 +112,7 @@ class StudyTable:
     by_chance: tuple[str, ...] = ()  # as in `Columns`
     decided_elsewhere: bool = False  # as in `Columns`
     on_request: bool = False  # config/config.yaml does not ask for it
+    audited: tuple[str, ...] = field(default=(), repr=False)  # as in `AnalysisTable`
 
     def __post_init__(self) -> None:
         """Take the study of the same name, unless another is given."""
@@ -151,6 +152,9 @@ class AnalysisTable:
     # What its columns are, or the keys alone; None for a part of a table, neither shown nor kept.
     described: "Columns | tuple[str, ...] | None"
     folder: str = "tables"  # under results/
+    # The functions of `deniable.papers.audit` that read its claims of privacy. They are no part of
+    # what makes the table: its jobs' digests follow neither their names nor their code.
+    audited: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def columns(self) -> Columns | None:

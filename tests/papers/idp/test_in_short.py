@@ -6,6 +6,7 @@ import numpy as np
 from tests.papers.idp.tables import all_tables
 
 from deniable.papers.idp.in_short import in_short
+from deniable.papers.idp.names import SSE_TITLES
 
 TABLES = all_tables()
 
@@ -16,6 +17,16 @@ def test_records_have_no_finite_epsilon_where_the_audit_finds_none() -> None:
     assert records.says == "iDP's released records have no finite ε"
     assert math.isinf(records.times)
     assert "mean F" in records.instead
+
+
+def test_the_least_error_of_true_dp_is_said_with_both_its_conditions() -> None:
+    (records,) = in_short(TABLES).privacy
+    said = records.instead.partition(" If attributes ")[2]
+    conditions, _, bound = said.partition(", true DP has a mean SSE of at least ")
+    assert conditions == "are released independently and blind to the order of the records"
+    assert bound
+    label = " ".join(SSE_TITLES["least_dp"].split())
+    assert label == "least SSE of true DP, attributes independent, blind to order"
 
 
 def test_records_keep_their_epsilon_where_the_audit_says_so() -> None:

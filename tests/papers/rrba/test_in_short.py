@@ -52,6 +52,12 @@ def test_printed_numbers_are_counted_by_table_and_method() -> None:
         )
 
 
+def test_what_was_fitted_has_no_verdict_and_no_counts() -> None:
+    (fitted,) = (each for each in in_short(TABLES).numbers if "Table 3" in each.what)
+    assert (fitted.what, fitted.agrees) == ("Table 3", None)
+    assert fitted.unjudged == "fitted, no verdict"
+
+
 def test_nothing_is_said_without_tables() -> None:
     said = in_short({})
     assert not said.privacy

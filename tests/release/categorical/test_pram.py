@@ -224,13 +224,24 @@ def test_every_claim_is_audited_and_holds(small_data: Microdata, kind: str) -> N
     said = described(chosen, protocol)
     audited = audit_release(said)
     assert audited["holds"].all()
-    assert audited["of"].tolist() == [*protocol.randomized.names, "all attributes"]
+    disclosed = ["the matrices, made from the true frequencies"] if protocol.invariant else []
+    without = [*protocol.strata, *disclosed]  # a finite epsilon: said, and so
+    randomized = [*protocol.randomized.names, "all attributes"]
+    assert audited["of"].tolist() == [*randomized, *without]
+    assert np.isinf(audited["exact_epsilon"][len(randomized) :]).all()
+    units = audited.set_index("of")["unit"]
+    assert units["all attributes"].startswith(
+        "record whose stratum" if protocol.strata else "record"
+    )
+    by_truth = protocol.invariant or chosen.matrix.kind == "designed"
+    assert units["all attributes"].endswith("the matrices given") == by_truth
     np.testing.assert_allclose(
         audited["exact_epsilon"], audited["claimed_epsilon"], rtol=1e-9, atol=1e-9
     )
     broken = json.loads(json.dumps(said))
     broken["privacy"]["epsilon"] *= 0.99
-    assert audit_release(broken)["holds"].tolist() == [True] * len(protocol.randomized) + [False]
+    holds = audit_release(broken).set_index("of")["holds"]
+    assert holds[~holds].index.tolist() == ["all attributes"]
     samplers = audit_release_samplers(said, 1, draws=20_000)
     assert len(samplers) == len(protocol.protocols) * len(protocol.blocks)
     assert samplers["holds"].all()

@@ -37,7 +37,11 @@ STUDIES = {
 }
 TABLES = tuple(
     StudyTable(
-        name, f"Figure {name[-1]} of [idp]: {what}, {DATASETS[FIGURES_OF[name]]}", keys, value=value
+        name,
+        f"Figure {name[-1]} of [idp]: {what}, {DATASETS[FIGURES_OF[name]]}",
+        keys,
+        value=value,
+        audited=("true_privacy", "true_privacy_of_domain"),
     )
     for names, what, keys, value in (
         (SSE, "error of masked records", SSE_KEYS, "mean_sse"),
@@ -78,6 +82,7 @@ ANALYSES = (
                 "idp_audit",
                 ".audit:audit_table",
                 Columns(AUDIT_KEYS, verdict="holds", rows_by_chance=("note", "released numbers")),
+                audited=("individual",),
             ),
             AnalysisTable(
                 "idp_audit_clusters",

@@ -66,5 +66,8 @@ def _instead(tables: Tables, found: Mapping[str, Any]) -> str:
     if learned:
         said += f" An ε that holds: classifiers with true DP, mean F {joined(learned)}."
     if least:
-        said += f" Records with true DP have a mean SSE of at least {joined(least)}."
+        said += (
+            " If attributes are released independently and blind to the order of the records, "
+            f"true DP has a mean SSE of at least {joined(least)}."
+        )
     return said

@@ -23,7 +23,7 @@ SSE_TITLES = _TITLES | {
     "dp_synthetic": "true DP: synthetic records",
     "dp_median": "true DP: median of the class",
     "no_data": "no data: 0 for every value",
-    "least_dp": "least SSE of true DP, attributes independent",
+    "least_dp": "least SSE of true DP, attributes\nindependent, blind to order",
 }
 FOREST_TITLES = {
     "original": "original records (upper bound)",

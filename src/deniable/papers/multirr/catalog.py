@@ -258,6 +258,7 @@ ANALYSES = (
                 "multirr_audit",
                 f"{AUDIT}:audit_multirr",
                 Columns(("mechanism", "matrix", "p", "t_v", "unit", "of"), verdict="holds"),
+                audited=("multirr",),
             ),
             AnalysisTable(
                 "multirr_risk",
@@ -268,6 +269,7 @@ ANALYSES = (
                 "multirr_waiver",
                 "randomized_response.waiver:waiver_table",
                 Columns(("matrix", "p", "releases", "parties"), by_chance=("trust",)),
+                audited=("waiver",),
             ),
         ),
         "Confronting equal risk with every epsilon that is spent",

@@ -65,9 +65,12 @@ ANALYSES = (
     Analysis(
         "compare_variances",
         ".variance:compared",
-        (
-            AnalysisTable("pram_variance", ".variance:variance_inflation", MECHANISM_KEYS),
-            AnalysisTable("pram_whole_file", ".variance:whole_file_epsilons", MECHANISM_KEYS),
+        tuple(
+            AnalysisTable(f"pram_{name}", f".variance:{made_by}", MECHANISM_KEYS, audited=readers)
+            for name, made_by, readers in (
+                ("variance", "variance_inflation", ("matrices",)),
+                ("whole_file", "whole_file_epsilons", ("kept_secret", "published")),
+            )
         ),
         "Comparing the variances of randomized response, PRAM and invariant PRAM",
         data=("adult",),
@@ -78,13 +81,13 @@ ANALYSES = (
         "bound_breaches",
         ".breaches:bounded",
         tuple(
-            AnalysisTable(f"pram_{name}", f".breaches:{made_by}", keys)
-            for name, made_by, keys in (
+            AnalysisTable(f"pram_{name}", f".breaches:{made_by}", keys, audited=tuple(audited))
+            for name, made_by, keys, *audited in (
                 ("breach_bounds", "bound_table", ("rho_1", "epsilon")),
                 ("breach_thresholds", "threshold_table", ("rho_1", "rho_2", "categories")),
                 ("approach", "approach_table", ("channel", "side", "mass")),
                 ("intruder", "intruder_table", ("attribute", "p", "category")),
-                ("worst_sets", "worst_set_table", ("attribute", "p", "rho_1")),
+                ("worst_sets", "worst_set_table", ("attribute", "p", "rho_1"), "posteriors"),
             )
         ),
         "Bounding what a report can tell an intruder",
@@ -102,6 +105,7 @@ ANALYSES = (
                     ("attribute", "epsilon", "loss", "requirements", "estimator"),
                     tolerance=DESIGNED,
                 ),
+                audited=("designed",),
             ),
             AnalysisTable(
                 "pram_channels",

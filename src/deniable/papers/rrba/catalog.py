@@ -76,6 +76,7 @@ TABLES = (
         finish=".table_results:table_3",
         by_chance=("rejected",),
         decided_elsewhere=True,
+        audited=("noise_of_tests",),
     ),
     StudyTable(
         "rrba_power",
@@ -98,6 +99,7 @@ TABLES = (
             where={"p": float(p)},
             finish=".table_results:printed_table",
             by_chance=CHANCE_OF_SUBSETS,
+            audited=("noise_of_tables",),
         )
         for number, p in ((4, ".4"), (5, ".5"))
     ),
@@ -144,6 +146,7 @@ ANALYSES = (
                 Columns(
                     ("unit", "table", "dataset", "attributes", "answers", "rounds", "p", "floor")
                 ),
+                audited=("theorem", "theorem_composed"),
             ),
             AnalysisTable(
                 "rrba_fig4", ".exact:figure_4_table", Columns(("curve", "cells", "floor", "p"))

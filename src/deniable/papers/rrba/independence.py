@@ -48,11 +48,10 @@ from deniable.channels import KeepOrReplace
 from deniable.contingency import LogLinearModel, channel_test, monte_carlo
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import clopper_pearson
-from deniable.papers.rrba.names import SIZES, UNDECIDED
+from deniable.papers.rrba.names import SIZES, STATED_EPSILON, UNDECIDED
 from deniable.study import Cell
 
 STATED_KEEP = 0.5  # [rrba], Table 3
-STATED_EPSILON = 0.25
 LEVEL = 0.05
 HYPOTHESES = ("H0", "H1")
 """Independence is true, it is false. Not "null", which readers of CSV files take for nothing."""

@@ -29,6 +29,7 @@ from deniable.randomized_response import audit as multirr_audit, audit_of_releas
 from deniable.records import Microdata
 from deniable.release import CategoricalRelease, marked
 from deniable.release.categorical.clusters import answering
+from deniable.release.categorical.design import NOTHING
 from deniable.release.categorical.estimates import groups, margins, reports_by_block
 from deniable.sampling import generator_for, whole_weights
 
@@ -45,7 +46,9 @@ def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
     Of randomized response, as `deniable.randomized_response.audit.audit_release`. Of PRAM the
     claims are those in the file, for the worst stratum; the exact epsilon is that of the matrices
     as the file spells them, in whole numbers; the shipped one that of the channels that are built
-    of them. A stratum attribute is claimed to have no finite epsilon, which is checked for nothing.
+    of them. A stratum attribute is released as it is: no finite epsilon holds for it, and that of a
+    record is of one whose stratum stays. Where the true records made the matrices the others are
+    given these; a row says that no finite epsilon holds for invariant ones, which disclose shares.
 
     `description` is what `deniable.release.categorical.design.describe` wrote; returned are the
     columns of `deniable.randomized_response.audit.audit_multirr`. For PRAM ``matrix`` is its kind.
@@ -55,12 +58,19 @@ def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
     protocol = StratifiedProtocol.from_json(description)
     privacy = description["privacy"]
     claims = privacy["epsilon_by_changed_attribute"]
+    given = "" if privacy["not_counted"] == NOTHING else ", the matrices given"
     rows = [
-        ("attribute", name, Finding(float(claims[name]), *_worst(protocol, name)))
+        (f"attribute{given}", name, Finding(float(claims[name]), *_worst(protocol, name)))
         for name in protocol.randomized.names
     ]
     whole = Finding(float(privacy["epsilon"]), *_worst(protocol, None))
-    rows.append(("record", "all attributes", whole))
+    unit = "record whose stratum stays" if protocol.strata else "record"
+    rows.append((f"{unit}{given}", "all attributes", whole))
+    for name in protocol.strata:
+        rows.append(("stratum attribute", name, Finding(float(claims[name]), math.inf, math.inf)))
+    if protocol.invariant:
+        none = Finding(math.inf, math.inf, math.inf)
+        rows.append(("record", "the matrices, made from the true frequencies", none))
     kind = description["parameters"]["matrix"]["kind"]
     return audit_of_release(description["release"], kind, rows)
 

@@ -37,6 +37,7 @@ from deniable.sampling import RandomSource
 
 TOLERANCE = 1e-9  # of what a solver is asked for
 WHOLE_RECORD = "the whole record of one respondent"
+NOTHING = "nothing"  # of what an epsilon does not count
 
 
 def designed(release: CategoricalRelease, data: Microdata, seed: int) -> dict[str, Any]:
@@ -218,7 +219,7 @@ def describe(
         privacy = {
             "epsilon": protocol.epsilon,
             "epsilon_by_changed_attribute": protocol.epsilon_by_changed_attribute(),
-            "not_counted": "nothing",
+            "not_counted": NOTHING,
         }
         channels = own.to_json()
         if formed is not None:
@@ -287,7 +288,7 @@ def _not_counted(release: PramRelease) -> str:
         )
     if release.matrix.kind == "file":
         return "whatever the files of matrices tell, if they were made from the true records"
-    return "nothing"
+    return NOTHING
 
 
 def matrices_table(protocol: StratifiedProtocol) -> pd.DataFrame:
