@@ -20,11 +20,12 @@ from deniable.datasets.manifest import (
     numeric,
 )
 from deniable.errors import ConfigError
-from deniable.pipeline import checks as config_checks, release_from
+from deniable.pipeline import checks as config_checks
 from deniable.pipeline.checks import check_domains
 from deniable.pipeline.config import Config, refuse_repeated_keys, validate
 from deniable.pipeline.plan import Plan, drawn_domains, drawn_records
 from deniable.records.domain import Attribute, Domain
+from deniable.release import release_from
 from deniable.release.settings import CollectionRelease, IndependentRelease
 
 ROOT = Path(__file__).resolve().parents[2]

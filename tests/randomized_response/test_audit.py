@@ -13,7 +13,6 @@ import pytest
 from deniable.channels import DenseChannel, KeepOrReplace
 from deniable.channels.exact import log_rounded_up
 from deniable.errors import DeniableError
-from deniable.pipeline import release_from
 from deniable.randomized_response import audit as multirr_audit
 from deniable.randomized_response.audit import (
     Finding,
@@ -38,6 +37,7 @@ from deniable.randomized_response.readings import (
     Reading,
 )
 from deniable.records.categorical import Microdata
+from deniable.release import release_from
 from deniable.release.categorical import SAMPLER_COLUMNS, audit_release_samplers
 from deniable.release.categorical.design import designed
 

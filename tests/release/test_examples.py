@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from deniable.datasets import categorical, load_manifest
-from deniable.pipeline import release_from
 from deniable.pipeline.plan import drawn_domains, validate
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Domain
-from deniable.release import LANES
+from deniable.release import LANES, release_from
 from deniable.release.settings import AnyRelease, HistogramRelease
 
 ROOT = Path(__file__).resolve().parents[2]

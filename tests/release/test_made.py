@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from deniable.files import write_table
-from deniable.pipeline import release_from
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 from deniable.records.numeric import NumericMicrodata
+from deniable.release import release_from
 from deniable.release.made import (
     PRODUCTION_MARK,
     REHEARSAL_MARK,

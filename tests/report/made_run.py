@@ -22,12 +22,11 @@ from deniable.papers.catalog import (
 )
 from deniable.papers.multirr import error_analysis, secure_sum as secure_sum_trials
 from deniable.papers.multirr.catalog import CLUSTER_QUERY_KEYS
+from deniable.papers.multirr.dependences import secure_assessments
 from deniable.papers.multirr.example_1 import example_1
-from deniable.papers.multirr.secure_assessment import secure_assessments
 from deniable.papers.multirr.verdicts import agreement_by_reading, threshold_trend
 from deniable.papers.pram import breaches as pram_breaches, variance as pram_variance
 from deniable.papers.pram.numbered_results import numbered_results
-from deniable.pipeline import release_from
 from deniable.pram.protocol import StratifiedProtocol
 from deniable.randomized_response.assessment_audit import audit_assessments, risk_table
 from deniable.randomized_response.audit import (
@@ -39,6 +38,7 @@ from deniable.randomized_response.dependence import cluster_attributes, dependen
 from deniable.randomized_response.waiver import waiver_table
 from deniable.records.categorical import Microdata
 from deniable.records.numeric import NumericMicrodata
+from deniable.release import release_from
 from deniable.release.categorical.check import (
     audit_release_samplers,
     check_against_truth,

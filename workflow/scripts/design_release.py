@@ -1,9 +1,8 @@
 """Design a release: what its records go through, and what that promises."""
 
 from deniable.datasets import load_manifest
-from deniable.pipeline import release_from
 from deniable.records import read_true_records
-from deniable.release import LANES, write_made
+from deniable.release import LANES, release_from, write_made
 
 from job import job
 

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from deniable.pipeline import release_from
-from deniable.release import LANES, read_made, write_made
+from deniable.release import LANES, read_made, release_from, write_made
 
 from job import job
 

@@ -1,8 +1,7 @@
 """Draw a release: randomize every record, or ask every client, as its design says."""
 
-from deniable.pipeline import release_from
 from deniable.records import read_true_records
-from deniable.release import LANES, read_made, write_made
+from deniable.release import LANES, read_made, release_from, write_made
 
 from job import job
 

@@ -19,4 +19,3 @@ from .provenance import (
     recorded as recorded,
     verified as verified,
 )
-from .release import release_from as release_from

@@ -14,6 +14,7 @@ from .protocol import (
     StratifiedProtocol as StratifiedProtocol,
     Stratum as Stratum,
     label as label,
+    margins as margins,
     parts_by_stratum as parts_by_stratum,
     shares as shares,
 )

@@ -5,7 +5,7 @@ in each stratum, and a matrix may be chosen to suit the true frequencies. Everyt
 is returned: a matrix for each stratum and block of attributes, not the last one alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Floats, Positions
+from deniable.arrays import Counts, Floats, Positions
 from deniable.channels import log_rounded_up
 from deniable.errors import DeniableError
 from deniable.randomized_response import Clusters, Protocol
@@ -269,3 +269,13 @@ def shares(data: Microdata, names: tuple[str, ...], weights: npt.ArrayLike | Non
     if not counts.sum() > 0:
         raise DeniableError(f"there are no records to take shares of {' x '.join(names)} from")
     return np.asarray(counts / counts.sum())
+
+
+def margins(data: Microdata) -> Iterator[tuple[str, list[str], Counts]]:
+    """Yield each attribute with two or more categories that occur: name, those, their counts."""
+    for attribute in data.domain:
+        counts = data.counts((attribute.name,))
+        present = np.flatnonzero(counts)
+        if present.size >= 2:
+            names = [attribute.categories[code] for code in present]
+            yield attribute.name, names, counts[present]

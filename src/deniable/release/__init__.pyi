@@ -38,4 +38,5 @@ from .settings import (
     Release as Release,
     RetentionMatrix as RetentionMatrix,
     TwoStepMatrix as TwoStepMatrix,
+    release_from as release_from,
 )

@@ -3,9 +3,10 @@
 `deniable.pipeline.config` holds releases to the models.
 """
 
-from typing import Annotated, ClassVar, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
 from deniable.randomized_response import ClusterMechanism, Reading
 from deniable.study import Coverage, Epsilon, Probability, Share, Values
@@ -239,3 +240,9 @@ CategoricalRelease = RandomizedResponseRelease | PramRelease
 NumericRelease = IdpRelease | HistogramRelease
 AnyRelease = CategoricalRelease | NumericRelease | CollectionRelease
 Release = Annotated[AnyRelease, Field(discriminator="mechanism")]
+
+
+def release_from(values: Mapping[str, Any]) -> AnyRelease:
+    """Rebuild a release from its plain values, as the jobs that make it are told of it."""
+    release: AnyRelease = TypeAdapter(Release).validate_python(dict(values))
+    return release

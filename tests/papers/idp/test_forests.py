@@ -12,8 +12,7 @@ from deniable.errors import DeniableError
 from deniable.idp.methods import domain_bounds, masking
 from deniable.idp.microaggregation import Ranking
 from deniable.idp.utility import f_measures
-from deniable.papers.idp.forests import IdpForests
-from deniable.papers.idp.random_forest import forest_predictions
+from deniable.papers.idp.forests import IdpForests, forest_predictions
 from deniable.papers.idp.settings import ForestGrid, ForestStudy, SseStudy
 from deniable.records.numeric import NumericMicrodata
 from deniable.sampling import SeededNoise

@@ -11,13 +11,19 @@ from pydantic import ValidationError
 
 from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
-from deniable.papers.rrba.distances import COLUMNS, figure_7_cells, figure_7_table
-from deniable.papers.rrba.released_tables import EqualEpsilon, PrintedTables, drawn_sets
+from deniable.papers.rrba.names import dataset_of
+from deniable.papers.rrba.released_tables import (
+    FIGURE_7_COLUMNS,
+    EqualEpsilon,
+    PrintedTables,
+    drawn_sets,
+    figure_7_cells,
+    figure_7_table,
+)
 from deniable.papers.rrba.settings import EqualEpsilonStudy, PrintedTablesStudy
 from deniable.papers.rrba.table_results import (
     EQUAL_COLUMNS,
     TABLE_COLUMNS,
-    dataset_of,
     equal_table,
     printed_table,
 )
@@ -345,7 +351,7 @@ def test_figure_7_counts_the_trials_of_the_table(printed: PrintedTables) -> None
     table = figure_7_table(
         printed, [CELL], published, study="s", root_seed=1, replicates=30, block=20
     )
-    assert tuple(table.columns) == COLUMNS
+    assert tuple(table.columns) == FIGURE_7_COLUMNS
     for _, part in table.groupby(["metric", "method"]):
         assert part["count"].sum() == 30 * 6
         assert part["share"].sum() == pytest.approx(1)

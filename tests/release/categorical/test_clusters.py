@@ -9,13 +9,13 @@ import pytest
 
 from deniable.channels import channel_from_json
 from deniable.errors import DeniableError
-from deniable.pipeline import release_from
 from deniable.privacy.audit import column_epsilon
 from deniable.randomized_response.assessment import PairReports
 from deniable.randomized_response.audit import audit_release
 from deniable.randomized_response.protocols import Protocol
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
+from deniable.release import release_from
 from deniable.release.categorical import check, clusters, design
 from deniable.release.categorical.clusters import answering, halves
 from deniable.release.settings import ClustersRelease

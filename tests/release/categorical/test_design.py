@@ -12,10 +12,10 @@ from deniable.arrays import Counts
 from deniable.errors import DeniableError
 from deniable.estimation.likelihood import Likelihood
 from deniable.estimation.strata import Reduced
-from deniable.pipeline import release_from
 from deniable.pram.protocol import StratifiedProtocol
 from deniable.randomized_response.protocols import Protocol
 from deniable.records.categorical import Microdata
+from deniable.release import release_from
 from deniable.release.categorical import design as release
 from deniable.release.categorical.check import check_against_truth, coverage_of_redraws
 from deniable.release.categorical.estimates import TARGETS, estimate

@@ -12,11 +12,11 @@ import pytest
 from deniable.errors import DeniableError
 from deniable.estimation.likelihood import maximum_likelihood
 from deniable.files import write_table
-from deniable.pipeline import release_from
 from deniable.pram.protocol import StratifiedProtocol
 from deniable.randomized_response.adjustment import TOLERANCE, Unreachable
 from deniable.randomized_response.synthetic import repeat_cells
 from deniable.records.categorical import Microdata, read_parquet
+from deniable.release import release_from
 from deniable.release.categorical import design as release, estimates as release_estimates
 from deniable.release.categorical.check import distances_from_truth
 from deniable.release.categorical.estimates import (

@@ -10,11 +10,11 @@ from tests.slow_variants import all_but_first
 from deniable.channels import KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError
 from deniable.estimation.strata import Reduced, unbiased_pair_part, unbiased_part
-from deniable.pipeline import release_from
 from deniable.pram.protocol import StratifiedProtocol
 from deniable.randomized_response.dependence import Shrunk, shrink, shrunk_joint
 from deniable.randomized_response.protocols import Protocol
 from deniable.records.categorical import Microdata
+from deniable.release import release_from
 from deniable.release.categorical import pairs
 from deniable.release.categorical.check import pair_distances
 from deniable.release.categorical.design import designed

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deniable.pipeline import release_from
 from deniable.randomized_response.audit import audit_multirr
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
+from deniable.release import release_from
 from deniable.release.collection.check import audit_collection
 from deniable.release.collection.design import collect_answers, describe, design_collection, in_full
 from deniable.release.made import source_for

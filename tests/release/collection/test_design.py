@@ -19,9 +19,9 @@ from deniable.contingency.two_step import nearest_tables
 from deniable.datasets.networks import FILES, drawn_file, exact_margin, from_resources
 from deniable.errors import DeniableError
 from deniable.files import write_table
-from deniable.pipeline import release_from
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
+from deniable.release import release_from
 from deniable.release.collection import independence
 from deniable.release.collection.check import check_collection, depends, margins_of_network
 from deniable.release.collection.design import (

@@ -15,8 +15,8 @@ from tests.slow_variants import all_but_first, slow
 from deniable.channels.exact import rounded_up
 from deniable.errors import DeniableError
 from deniable.idp.audit.report import AS_IT_RUNS, FROZEN
-from deniable.pipeline import release_from
 from deniable.records.numeric import NumericMicrodata, read_numeric_parquet
+from deniable.release import release_from
 from deniable.release.made import REHEARSAL_MARK
 from deniable.release.numeric import design as release_numeric
 from deniable.release.numeric.check import check_numbers, measure_utility

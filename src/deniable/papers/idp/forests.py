@@ -21,16 +21,19 @@ from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
+import sklearn  # type: ignore[import-untyped]
+from sklearn.tree import DecisionTreeClassifier  # type: ignore[import-untyped]
 
 from deniable.arrays import Codes, Floats
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.idp import Ranking, f_measures, majority_f_measures, methods, true_dp
-from deniable.papers.idp.random_forest import forest_predictions
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise
 from deniable.study import Cell
 
 REFERENCES = ("original", "majority")
+TREES = 100  # the default of scikit-learn, as are the other parameters
+_LARGEST_SEED = np.iinfo(np.int32).max
 FOREST_COMPETITORS = ("dp_synthetic", "dp_naive_bayes", "dp_rule")
 
 
@@ -150,3 +153,29 @@ class IdpForests:
     @cached_property
     def _ranking(self) -> Ranking:
         return Ranking.of(self.data.values)
+
+
+def forest_predictions(training: Floats, labels: Codes, test: Floats, seed: int) -> Codes:
+    """Return the classes that a random forest predicts, with scikit-learn's defaults and draws.
+
+    `sklearn.ensemble.RandomForestClassifier` copies, checks and validates for each tree anew, which
+    for some hundred records takes as long as the tree. Here its trees are grown and asked, and
+    nothing else is done: what it predicts is the same to the last digit.
+
+    Records are finite, shape (records, attributes), labels the classes of the training records; the
+    seed is what ``random_state`` is for scikit-learn's forest.
+    """
+    known, tested = (np.ascontiguousarray(values, dtype=np.float32) for values in (training, test))
+    classes, codes = np.unique(labels, return_inverse=True)
+    seeds, records = np.random.RandomState(seed), len(known)
+    votes = np.zeros((len(tested), classes.size))
+    with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
+        for tree_seed in seeds.randint(_LARGEST_SEED, size=TREES).tolist():
+            # As many records as there are, drawn with replacement.
+            drawn = np.random.RandomState(tree_seed).randint(0, records, records)
+            weights = np.bincount(drawn, minlength=records).astype(float)
+            tree = DecisionTreeClassifier(max_features="sqrt", random_state=tree_seed)
+            tree.fit(known, codes, sample_weight=weights, check_input=False)
+            votes += tree.tree_.predict(tested)
+    # Shares as there: a division may make two numbers of votes equal.
+    return np.asarray(classes[np.argmax(votes / TREES, axis=1)])

@@ -233,7 +233,7 @@ ANALYSES = (
             ),
             AnalysisTable(
                 "multirr_secure_assessment",
-                ".secure_assessment:secure_assessments",
+                ".dependences:secure_assessments",
                 Columns(("method", "matrix", "p"), by_chance=("clusters", "clusters_direct")),
             ),
             AnalysisTable(

@@ -14,7 +14,7 @@ from numpy.random import Generator
 
 from deniable.arrays import Codes
 from deniable.errors import DeniableError
-from deniable.papers.multirr.secure_assessment import secure_assessments
+from deniable.papers.multirr.dependences import secure_assessments
 from deniable.privacy import linked_parties
 from deniable.randomized_response import (
     NOTHING,

@@ -16,8 +16,7 @@ from deniable.arrays import Floats
 from deniable.channels import two_step_with_epsilon
 from deniable.design import Cost, Requirements, design, violations
 from deniable.design.programs import Estimator, LossName, loss_of
-from deniable.papers.pram.margins import margins
-from deniable.pram import channel_of_epsilon
+from deniable.pram import channel_of_epsilon, margins
 from deniable.records import Microdata
 from deniable.study import Given
 

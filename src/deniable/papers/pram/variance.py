@@ -16,8 +16,7 @@ import pandas as pd
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, KeepOrReplace, invariant
-from deniable.papers.pram.margins import margins
-from deniable.pram import Method, channel_of_epsilon, whole_file_epsilon
+from deniable.pram import Method, channel_of_epsilon, margins, whole_file_epsilon
 from deniable.privacy import channel_of_parity
 from deniable.records import Microdata
 from deniable.study import Given

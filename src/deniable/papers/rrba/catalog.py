@@ -159,11 +159,11 @@ ANALYSES = (
     ),
     Analysis(
         "spread_distances",
-        ".distances:spread",
+        ".released_tables:spread",
         (
             AnalysisTable(
                 "rrba_fig7",
-                ".distances:figure_7_table",
+                ".released_tables:figure_7_table",
                 Columns(
                     ("dataset", "file", "k", "p", "epsilon_claimed", "metric", "method"),
                     by_chance=("bin_low", "bin_high", "count", "share", "mean"),

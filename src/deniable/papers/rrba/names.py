@@ -74,3 +74,14 @@ KINDS = {
     "in several": "smaller tables, in several views",
     "in none": "larger tables, in no view",
 }
+MAIN_READINGS = {
+    "l2": "noisy",
+    "squared_error": "noisy",
+    "jensen_shannon": "projected",
+    "chi_squared": "projected",
+}
+
+
+def dataset_of(file: str) -> str:
+    """Return the data set that a file stands for: its name up to the first underscore."""
+    return file.split("_", maxsplit=1)[0]

@@ -9,7 +9,7 @@ import pandas as pd
 
 from deniable.errors import DeniableError
 from deniable.papers.rrba.catalog import PRINTED_TRIALS, TABLE_3_KEYS
-from deniable.papers.rrba.names import EVERY, HYPOTHESES
+from deniable.papers.rrba.names import EVERY, HYPOTHESES, MAIN_READINGS, dataset_of
 from deniable.rrba import claimed_epsilon
 from deniable.study import below, compare
 
@@ -25,20 +25,9 @@ EQUAL_COLUMNS = (
     *("mean", "subset_min", "subset_max", *INTERVAL),
     *("subsets", "subsets_lowest", "verdict", "data_source", "file"),
 )
-MAIN_READINGS = {
-    "l2": "noisy",
-    "squared_error": "noisy",
-    "jensen_shannon": "projected",
-    "chi_squared": "projected",
-}
 RESAMPLED = "_resampled"
 _CELL = ["file", "k", "p", "epsilon_claimed"]
 _OUTPUT = ["metric", "method", "reading", "trust"]
-
-
-def dataset_of(file: str) -> str:
-    """Return the data set that a file stands for: its name up to the first underscore."""
-    return file.split("_", maxsplit=1)[0]
 
 
 def table_3(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFrame:

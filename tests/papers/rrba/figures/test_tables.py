@@ -9,9 +9,8 @@ import pytest
 from matplotlib.transforms import Bbox
 from tests.display.figure_checks import BANNER, cut_off, extents, saved
 
-from deniable.papers.rrba.distances import figure_7_table
 from deniable.papers.rrba.figures import tables as rrba_tables
-from deniable.papers.rrba.released_tables import EqualEpsilon, PrintedTables
+from deniable.papers.rrba.released_tables import EqualEpsilon, PrintedTables, figure_7_table
 from deniable.papers.rrba.table_results import equal_table, printed_table
 from deniable.records.categorical import Microdata
 from deniable.study.engine import simulate_chunk

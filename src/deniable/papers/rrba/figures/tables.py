@@ -278,7 +278,7 @@ def figure_7(table: pd.DataFrame) -> Figure:
     """Draw the histograms of distances over trials and sets of attributes.
 
     Vertical lines are the printed averages. The table has the columns
-    `deniable.papers.rrba.distances.COLUMNS`.
+    `deniable.papers.rrba.released_tables.FIGURE_7_COLUMNS`.
     """
     columns = ["file", "p", "epsilon_claimed", "metric"]
     shown = list(dict.fromkeys(table[columns].itertuples(index=False, name=None)))

@@ -5,8 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from deniable.papers.multirr import secure_assessment
-from deniable.papers.multirr.secure_assessment import masked_pairs, secure_assessments
+from deniable.papers.multirr import dependences
+from deniable.papers.multirr.dependences import masked_pairs, secure_assessments
 from deniable.randomized_response.assessment import PairReports
 from deniable.records.categorical import Microdata
 
@@ -30,8 +30,8 @@ def test_masked_pairs_go_through_the_sum_and_true_ones_do_not(
         summed.append(data)
         return counted(data, pair, source)  # type: ignore[arg-type]
 
-    counted = secure_assessment.bivariate_distribution
-    monkeypatch.setattr(secure_assessment, "bivariate_distribution", note)
+    counted = dependences.bivariate_distribution
+    monkeypatch.setattr(dependences, "bivariate_distribution", note)
     secure_assessments(small_data, 1, 30)
     pairs = len(summed) // 2
     true, masked = summed[:pairs], summed[pairs:]
