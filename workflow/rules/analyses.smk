@@ -27,6 +27,8 @@ for analysis in plan.analyses():
             f"results/logs/{analysis.name}.log",
         benchmark:
             f"results/benchmarks/{analysis.name}.tsv"
+        group:
+            "analyses"
         resources:
             runtime=lambda wildcards, attempt, asked=analysis.resources: asked.minutes * attempt,
             mem_mb=lambda wildcards, attempt, asked=analysis.resources: asked.memory_mb * attempt,
@@ -34,8 +36,6 @@ for analysis in plan.analyses():
             settings=plan.asked_of(analysis),
             seed=plan.config.seed,
             code=lambda wildcards, entry=analysis: plan.code("analyse.py", entry),
-        group:
-            "analyses"
         message:
             analysis.says
         script:
