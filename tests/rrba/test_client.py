@@ -9,28 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import special
+from tests.rrba.domain import DOMAIN, PAIR
 from tests.slow_variants import all_but_first
 
 from deniable.arrays import Codes
 from deniable.channels import KeepOrReplace
 from deniable.errors import DataError, DeniableError
-from deniable.records.domain import Attribute, Domain
 from deniable.rrba.client import Answer, BlockReport, Client, Question, Refusal
 from deniable.rrba.privacy import view_epsilon
 from deniable.rrba.tables import table_channel
-from deniable.rrba.views import View
 from deniable.sampling import RandomSource
 
 ERROR_RATE = 1e-6
-DOMAIN = Domain(
-    (
-        Attribute("a", ("0", "1")),
-        Attribute("b", ("0", "1", "2")),
-        Attribute("c", ("0", "1")),
-        Attribute("d", ("0",)),
-    )
-)
-PAIR: View = (("a", "b"),)
 UNIFORM = (1 / 6,) * 6
 EVEN = (0.25,) * 4
 HALF = (0.5, 0.5)

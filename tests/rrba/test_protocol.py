@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import special
+from tests.rrba.domain import DOMAIN, PAIR
 
 from deniable.errors import DeniableError
 from deniable.records.domain import Attribute, Domain
@@ -19,17 +20,8 @@ from deniable.rrba.views import View, make_views
 from deniable.sampling import SystemSource
 
 ERROR_RATE = 1e-6
-DOMAIN = Domain(
-    (
-        Attribute("a", ("0", "1")),
-        Attribute("b", ("0", "1", "2")),
-        Attribute("c", ("0", "1")),
-        Attribute("d", ("0",)),
-    )
-)
 BINARY = Domain(tuple(Attribute(name, ("0", "1")) for name in "abcd"))
 VIEWS = make_views(BINARY.names, 2)
-PAIR: View = (("a", "b"),)
 HALF = (0.5, 0.5)
 
 

@@ -235,12 +235,12 @@ def _above(first: Row, second: Row) -> Comparison:
     error = math.hypot(*errors)
     if first["median"] == second["median"]:
         difference = 0.0  # also if both are infinite
-    if math.isinf(error) or not any("freedom" in row for row in (first, second)):
+    if not error or math.isinf(error):
         return Comparison(difference, error)
     # Welch and Satterthwaite.
     pairs = zip(errors, (first, second), strict=True)
-    parts = sum(each**4 / row.get("freedom", math.inf) for each, row in pairs)
-    return Comparison(difference, error, freedom=error**4 / parts if parts else math.inf)
+    parts = sum((each / error) ** 4 / row.get("freedom", math.inf) for each, row in pairs)
+    return Comparison(difference, error, freedom=1 / parts if parts else math.inf)
 
 
 def ratio(first: Row, second: Row) -> dict[str, float]:
