@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import pytest
 import yaml
 from tests.workflow.rules import rules_of_the_workflow
 
-from deniable.papers import ANALYSES
+from deniable.papers import ANALYSES, FIGURES, STUDIES, TABLES
+from deniable.pipeline import needs
 from deniable.release import LANES
+from deniable.study import Resources
 
 ROOT = Path(__file__).resolve().parents[2]
 CLUSTERS = ("slurm", "generic", "kubernetes")
@@ -28,21 +31,29 @@ def profile(name: str) -> dict[str, Any]:
     return values
 
 
-def test_each_rule_has_its_resources_and_no_line_is_left_over() -> None:
-    of_catalogs = {"simulate", *ANALYSES}
-    assert (
-        set(profile("default")["set-resources"]) == rules_of_the_workflow() - TARGETS - of_catalogs
-    )
+def test_each_rule_says_what_it_needs() -> None:
+    for file in sorted((ROOT / "workflow" / "rules").glob("*.smk")):
+        rules = re.split(r"^ *rule\b", file.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+        for rule in rules:
+            runs = "script:" in rule
+            assert ("resources:" in rule and "**needs(" in rule) == runs, f"{file.name}: {rule}"
 
 
 def test_each_attempt_asks_for_more() -> None:
-    for rule, needs in profile("default")["set-resources"].items():
-        assert set(needs) == {"runtime", "mem_mb"}, rule
-        for name, expression in needs.items():
-            base, growing = expression.split(" * ")
-            assert (base.isdecimal(), growing) == (True, "attempt"), f"{rule}: {name}"
     assert profile("slurm")["retries"] >= 1
     assert profile("generic")["retries"] >= 1
+    asked = needs(Resources(3, 1000), lambda wildcards: Resources(2, 4000))
+    assert [asked["runtime"](None, attempt) for attempt in (1, 2, 3)] == [3, 6, 9]
+    assert [asked["mem_mb"](None, attempt) for attempt in (1, 2, 3)] == [4000, 8000, 12000]
+
+
+def test_an_entry_that_asks_for_more_is_the_same_to_its_results() -> None:
+    entries: list[Any] = [*STUDIES.values(), *ANALYSES.values(), *FIGURES.values()]
+    for entry in [*entries, *TABLES.values()]:
+        assert repr(replace(entry, resources=Resources(99, 99))) == repr(entry)
+    step = LANES["categorical"].check
+    assert needs(step)["runtime"](None, 1) == step.resources.minutes
+    assert repr(replace(step, resources=Resources(99, 99))) == repr(step)
 
 
 @pytest.mark.parametrize("name", CLUSTERS)

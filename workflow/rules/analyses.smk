@@ -30,8 +30,7 @@ for analysis in plan.analyses():
         group:
             "analyses"
         resources:
-            runtime=lambda wildcards, attempt, asked=analysis.resources: asked.minutes * attempt,
-            mem_mb=lambda wildcards, attempt, asked=analysis.resources: asked.memory_mb * attempt,
+            **needs(analysis),
         params:
             settings=plan.asked_of(analysis),
             seed=plan.config.seed,

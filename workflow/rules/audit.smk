@@ -22,6 +22,8 @@ rule audit_privacy:
         "results/logs/audit_privacy.log",
     benchmark:
         "results/benchmarks/audit_privacy.tsv"
+    resources:
+        **needs(MINUTES),
     params:
         code=lambda wildcards: plan.code("audit_privacy.py", AUDITED),
     message:
@@ -44,6 +46,8 @@ rule audit_samplers:
         "results/logs/audit_samplers.log",
     benchmark:
         "results/benchmarks/audit_samplers.tsv"
+    resources:
+        **needs(MINUTES),
     params:
         seed=plan.config.seed,
         code=lambda wildcards: plan.code("audit_samplers.py"),

@@ -11,6 +11,8 @@ rule prepare_data:
         "results/logs/prepare_data/{dataset}.log",
     benchmark:
         "results/benchmarks/prepare_data/{dataset}.tsv"
+    resources:
+        **needs(SECONDS),
     params:
         kind=lambda wildcards: plan.source(wildcards.dataset).kind,
         sha256=lambda wildcards: plan.source(wildcards.dataset).sha256,
@@ -34,6 +36,8 @@ rule fit_surrogate:
         "results/logs/fit_surrogate/{dataset}.log",
     benchmark:
         "results/benchmarks/fit_surrogate/{dataset}.tsv"
+    resources:
+        **needs(MINUTES),
     params:
         kind=lambda wildcards: plan.source(wildcards.dataset).kind,
         sha256=lambda wildcards: plan.source(wildcards.dataset).sha256,
@@ -61,6 +65,8 @@ rule draw_network:
         "results/benchmarks/draw_network/{file}.tsv"
     wildcard_constraints:
         file="[a-z0-9_]+",
+    resources:
+        **needs(SECONDS),
     params:
         code=lambda wildcards: plan.code("draw_network.py"),
     message:

@@ -19,6 +19,8 @@ for lane, steps in LANES.items():
             f"results/benchmarks/design_{lane}/{{release}}.tsv"
         wildcard_constraints:
             release=plan.to_design(lane),
+        resources:
+            **needs(steps.design),
         params:
             release=settings,
             step=steps.design.run,
@@ -50,6 +52,8 @@ for lane, steps in LANES.items():
                 f"results/benchmarks/{name}_{lane}/{{release}}.tsv"
             wildcard_constraints:
                 release=names,
+            resources:
+                **needs(steps.draw),
             params:
                 release=settings,
                 step=steps.draw.run,
@@ -77,6 +81,8 @@ for lane, steps in LANES.items():
                 f"results/benchmarks/{stage}_{lane}/{{release}}.tsv"
             wildcard_constraints:
                 release=plan.names(lane),
+            resources:
+                **needs(*taken),
             params:
                 release=settings_of_estimates,
                 stage=stage,
@@ -103,6 +109,8 @@ for lane, steps in LANES.items():
             f"results/benchmarks/check_{lane}/{{release}}.tsv"
         wildcard_constraints:
             release=plan.names(lane, rehearsal=True),
+        resources:
+            **needs(steps.check),
         params:
             release=settings,
             seed=plan.config.seed,
@@ -125,6 +133,8 @@ rule write_matrices:
         "results/logs/write_matrices/{release}.log",
     benchmark:
         "results/benchmarks/write_matrices/{release}.tsv"
+    resources:
+        **needs(SECONDS),
     params:
         code=code_of("write_matrices.py"),
     message:

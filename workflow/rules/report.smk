@@ -19,6 +19,8 @@ rule report:
         "results/logs/report.log",
     benchmark:
         "results/benchmarks/report.tsv"
+    resources:
+        **needs(SECONDS),
     params:
         config=plan.config.model_dump(exclude={"data"}),
         code=lambda wildcards: plan.code("report.py", PAGES, {p.key: p.source for p in PAPERS}),

@@ -13,8 +13,7 @@ rule simulate:
     benchmark:
         "results/benchmarks/simulate/{study}-{chunk}-of-{chunks}.tsv"
     resources:
-        runtime=lambda wildcards, attempt: STUDIES[wildcards.study].resources.minutes * attempt,
-        mem_mb=lambda wildcards, attempt: STUDIES[wildcards.study].resources.memory_mb * attempt,
+        **needs(lambda wildcards: STUDIES[wildcards.study]),
     params:
         study=lambda wildcards: plan.settings("studies", wildcards.study),
         seed=plan.config.seed,
@@ -44,6 +43,8 @@ rule collect:
         "results/benchmarks/collect/{table}.tsv"
     wildcard_constraints:
         table="|".join(TABLES),
+    resources:
+        **needs(lambda wildcards: TABLES[wildcards.table]),
     params:
         study=lambda wildcards: plan.settings("studies", TABLES[wildcards.table].study),
         code=lambda wildcards: plan.code(
@@ -76,6 +77,8 @@ rule draw:
         "results/benchmarks/draw/{figure}.tsv"
     wildcard_constraints:
         figure="|".join(FIGURES),
+    resources:
+        **needs(lambda wildcards: FIGURES[wildcards.figure]),
     # What a newcomer waits for comes first.
     priority: 10
     params:

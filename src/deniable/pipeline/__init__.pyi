@@ -9,6 +9,7 @@ from .config import (
     validate as validate,
 )
 from .environment import remedy as remedy
+from .needs import needs as needs
 from .plan import MIRROR_VARIABLE as MIRROR_VARIABLE, RAW as RAW, Plan as Plan
 from .provenance import (
     SUFFIX as SUFFIX,

@@ -1,10 +1,10 @@
 """The lanes: what carries out each step of the releases of a kind, and its files in a folder."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from deniable.study import resolve
+from deniable.study import MINUTES, SECONDS, Resources, resolve
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,15 @@ class Step:
         Files in the release's folder.
     seeded : bool
         Whether a step that estimates takes the root seed, as the others do.
+    resources : Resources
+        What it asks of a cluster.
     """
 
     run: str
     reads: tuple[str, ...]
     leaves: tuple[str, ...]
     seeded: bool = False
+    resources: Resources = field(default=SECONDS, repr=False)
 
     def __call__(self, *given: Any) -> Mapping[str, Any]:
         """Carry out the step."""
@@ -117,6 +120,7 @@ LANES: Mapping[str, Lane] = {
                 "synthetic.parquet",
             ),
             leaves=("check.csv", "synthetic_check.csv"),
+            resources=MINUTES,
         ),
         shown=("channels.json", "estimates.csv", "adjustment.json"),
     ),
@@ -136,6 +140,7 @@ LANES: Mapping[str, Lane] = {
             "release.numeric.check:checked",
             reads=("release.json", "protected.parquet", "estimates.csv"),
             leaves=("check.csv", "utility.csv"),
+            resources=MINUTES,
         ),
         shown=("release.json", "audit.csv", "estimates.csv"),
     ),
@@ -174,6 +179,7 @@ LANES: Mapping[str, Lane] = {
                     reads=("views.json", "collection.csv"),
                     leaves=("independence.csv",),
                     seeded=True,
+                    resources=MINUTES,
                 ),
             ),
         },

@@ -1,9 +1,12 @@
 from .bootstrap import How as How
 from .catalog import (
+    MINUTES as MINUTES,
+    SECONDS as SECONDS,
     WRITTEN as WRITTEN,
     Analysis as Analysis,
     Columns as Columns,
     Given as Given,
+    Resources as Resources,
     Section as Section,
     StudyTable as StudyTable,
     resolve as resolve,

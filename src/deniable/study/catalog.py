@@ -32,14 +32,17 @@ def resolve(place: str) -> Any:
 class Resources:
     """What a job asks of a cluster at its first attempt; a second one asks for twice as much.
 
-    At least five times what the slowest job took at full size, with room for Snakemake.
+    Minutes are at least five times those of the slowest job at full size, megabytes have room for
+    the two Snakemakes around a job on its node (200 each); see docs/cluster.md. All use one thread.
+    No entry's digest has them (``repr=False``): they change no result.
     """
 
     minutes: int = 3
     memory_mb: int = 1000
 
 
-MINUTES = Resources(15, 1500)  # of jobs that may take minutes, not seconds
+SECONDS = Resources()  # of jobs that take seconds and 200 to 300 MB
+MINUTES = Resources(15, 1500)  # of jobs that may take minutes and up to 500 MB
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Study:
     # it draws its data from a model of its own.
     datasets: tuple[str, ...] = ("adult",)
     # Of a chunk, which a user's own ``chunks`` may make larger than the committed config's.
-    resources: Resources = Resources(30, 1500)
+    resources: Resources = field(default=Resources(30, 1500), repr=False)
 
     def on(self, data: Any, settings: Mapping[str, Any]) -> Any:
         """Return the simulator on true records (None: it has a model of its own)."""
@@ -113,6 +116,7 @@ class StudyTable:
     decided_elsewhere: bool = False  # as in `Columns`
     on_request: bool = False  # config/config.yaml does not ask for it
     audited: tuple[str, ...] = field(default=(), repr=False)  # as in `AnalysisTable`
+    resources: Resources = field(default=SECONDS, repr=False)  # to collect it
 
     def __post_init__(self) -> None:
         """Take the study of the same name, unless another is given."""
@@ -192,7 +196,7 @@ class Analysis:
     published: tuple[str, ...] = ()  # files of printed numbers that it reads
     settings: str = ""  # its part of the config, "studies.name" or "analyses.name"
     caption: str = ""  # of its first table in Snakemake's own report: a file in workflow/report
-    resources: Resources = Resources()
+    resources: Resources = field(default=SECONDS, repr=False)
 
 
 @dataclass(frozen=True)
@@ -204,6 +208,7 @@ class Figure:
     shows: str  # for those who hear the page
     tables: tuple[str, ...] = ()  # ids; by default its own
     options: Mapping[str, Any] = field(default_factory=dict)  # further arguments of ``draw``
+    resources: Resources = field(default=SECONDS, repr=False)
 
     def __post_init__(self) -> None:
         """Take the table of the same name, unless others are given."""
