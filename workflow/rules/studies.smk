@@ -77,10 +77,10 @@ rule draw:
         "results/benchmarks/draw/{figure}.tsv"
     wildcard_constraints:
         figure="|".join(FIGURES),
-    resources:
-        **needs(lambda wildcards: FIGURES[wildcards.figure]),
     # What a newcomer waits for comes first.
     priority: 10
+    resources:
+        **needs(lambda wildcards: FIGURES[wildcards.figure]),
     params:
         code=lambda wildcards: plan.code("draw.py", FIGURES[wildcards.figure]),
     message:
