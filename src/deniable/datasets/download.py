@@ -1,24 +1,19 @@
 """Downloads that are whole, verified or absent, and that no server can stall."""
 
-import fcntl
-import http.client
-import os
-import socket
-import ssl
-import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import requests
 from tqdm import tqdm
-from urllib3.exceptions import DecodeError, HTTPError, ReadTimeoutError
+from urllib3.exceptions import HTTPError
 
 from deniable.errors import DataError
-from deniable.files import sha256
+from deniable.files import sha256, written_whole
 
 CHUNK_BYTES = 1 << 14
 BY_HAND = "put the file into a directory and set DENIABLE_DATA_MIRROR to it"
@@ -30,7 +25,7 @@ class Limits:
     """How long a download may take."""
 
     connect_seconds: float = 10  # for connecting to an address of the host
-    silence_seconds: float = 30  # without a byte; an answer may take that and the time to connect
+    silence_seconds: float = 30  # without a byte
     total_seconds: float = 300  # for the whole try, so that a server that drips cannot stall a run
 
 
@@ -40,8 +35,8 @@ DEFAULT_LIMITS = Limits()
 class DownloadError(DataError):
     """A download that failed; `reason` is what happened, free of this machine's paths."""
 
-    def __init__(self, message: str, reason: str = "") -> None:
-        super().__init__(message)
+    def __init__(self, address: str, reason: str, remedy: str = REMEDY) -> None:
+        super().__init__(f"{address}: {reason}; {remedy}")
         self.reason = reason
 
 
@@ -65,17 +60,12 @@ def set_aside(path: Path, folder: Path, name: str, digest: str) -> Path:
 
 
 def download(
-    address: str,
-    target: Path,
-    expected_sha256: str,
-    limits: Limits = DEFAULT_LIMITS,
-    progress: bool | None = None,
+    address: str, target: Path, expected_sha256: str, limits: Limits = DEFAULT_LIMITS
 ) -> None:
     """Fetch `address` into `target`, which appears only whole and verified.
 
-    Until then it is `<target>.part`, which goes if the transfer fails; the next try starts anew. A
-    file with another SHA-256 is moved to `refused/` beside `target`. Progress is shown as a bar on
-    stderr, by default if that is a terminal.
+    A file with another SHA-256 is moved to `refused/` beside `target`. On a terminal a bar shows
+    the progress.
 
     Raises
     ------
@@ -84,153 +74,57 @@ def download(
     DataError
         If the disk is full or cannot be written.
     """
-    shown = sys.stderr.isatty() if progress is None else progress
-    part = target.with_name(f"{target.name}.part")
-    with disk_errors(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with _alone_in(target.parent):
-            if target.is_file() and sha256(target) == expected_sha256:
-                return  # another run was faster
-            try:
-                _Transfer(address, part, limits).watched(shown)
-                digest = sha256(part)
-                if digest == expected_sha256:
-                    part.replace(target)
-                    return
-                refused = set_aside(part, target.parent, target.name, digest)
-            finally:
-                part.unlink(missing_ok=True)
-    reason = f"the file has the sha256 {digest}, not {expected_sha256}"
-    raise DownloadError(
-        f"{address}: {reason}; it was refused and is kept as {refused} for inspection; {REMEDY}",
-        reason,
-    )
+    with disk_errors(target), written_whole(target) as temporary:
+        with temporary.open("wb") as stream:
+            _fetch(address, stream, limits, target.name)
+        digest = sha256(temporary)
+        if digest != expected_sha256:
+            refused = set_aside(temporary, target.parent, target.name, digest)
+            reason = f"the file has the sha256 {digest}, not {expected_sha256}"
+            kept = f"it was refused and is kept as {refused} for inspection"
+            raise DownloadError(address, reason, f"{kept}; {REMEDY}")
 
 
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Wait until no other run downloads into a folder: two must not mix their bytes."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # a file system without locks: the hash still guards the target
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
+def _fetch(address: str, stream: BinaryIO, limits: Limits, name: str) -> None:
+    """Write what lies at `address` into `stream`, in a thread that can be left behind.
 
-
-class _Transfer:
-    """One file on its way, in a thread of its own, with another that watches the clock.
-
-    Looking up a host has no time-out, nor has a server that sends a byte now and then.
+    Looking up a host has no time-out, nor has a server that sends a byte now and then. A thread
+    that is left behind ends when it finds the stream closed.
     """
+    faults: list[Exception] = []
+    timeout = (limits.connect_seconds, limits.silence_seconds)
+    # A published .gz is the file itself; anything else that comes encoded is decoded.
+    headers, decode = {"Accept-Encoding": "identity"}, not address.endswith(".gz")
 
-    def __init__(self, address: str, part: Path, limits: Limits) -> None:
-        self.address, self.part, self.limits = address, part, limits
-        self.answered = self.given_up = False
-        self.received, self.expected = 0, 0
-        self.fault: Exception | None = None
+    def receive() -> None:
+        try:
+            with requests.get(address, headers=headers, stream=True, timeout=timeout) as answer:
+                if answer.status_code != requests.codes.ok:
+                    status = f"{answer.status_code} {answer.reason}"
+                    raise requests.HTTPError(f"the server answers {status}")
+                bar.total = answer.raw.length_remaining
+                for chunk in answer.raw.stream(CHUNK_BYTES, decode_content=decode):
+                    stream.write(chunk)
+                    bar.update(len(chunk))
+        except Exception as fault:  # every fault is the waiting thread's to report
+            faults.append(fault)
 
-    def watched(self, shown: bool) -> None:
-        """Receive the file; raise `DownloadError` on any fault but the disk's."""
-        thread = threading.Thread(target=self._run, daemon=True)
-        begun = time.monotonic()
+    thread = threading.Thread(target=receive, daemon=True)
+    deadline = time.monotonic() + limits.total_seconds
+    with tqdm(desc=name, unit="B", unit_scale=True, disable=None) as bar:
         thread.start()
-        try:
-            with tqdm(desc=self.part.stem, unit="B", unit_scale=True, disable=not shown) as bar:
-                running = True
-                while running:
-                    thread.join(0.05)  # in slices, so that Ctrl-C is heard
-                    running = thread.is_alive()
-                    bar.total, bar.n = self.expected or None, self.received
-                    bar.refresh()
-                    if running:
-                        self._refuse_late(time.monotonic() - begun)
-        finally:
-            self.given_up = True
-        if isinstance(self.fault, requests.RequestException | HTTPError):
-            raise self._error(self._in_words(self.fault))
-        if self.fault is not None:
-            raise self.fault
-
-    def _refuse_late(self, seconds: float) -> None:
-        answer = self.limits.connect_seconds + self.limits.silence_seconds
-        if seconds >= self.limits.total_seconds:
-            raise self._error(
-                f"the server is too slow: not done in {self.limits.total_seconds:g} s"
-            )
-        if seconds >= answer and not self.answered:
-            raise self._error(f"no answer within {answer:g} s")
-
-    def _error(self, reason: str) -> DownloadError:
-        if self.answered:
-            of_all = f" of {self.expected:,}" if self.expected else ""
-            reason += f" (after {self.received:,}{of_all} bytes)"
-        return DownloadError(f"{self.address}: {reason}; {REMEDY}", reason)
-
-    def _run(self) -> None:
-        try:
-            self._receive()
-        except Exception as fault:  # every fault is the watching thread's to report
-            self.fault = fault
-
-    def _receive(self) -> None:
-        timeout = (self.limits.connect_seconds, self.limits.silence_seconds)
-        headers = {"Accept-Encoding": "identity"}
-        with (
-            requests.get(self.address, headers=headers, stream=True, timeout=timeout) as response,
-            self.part.open("wb") as stream,
-        ):
-            status = response.status_code
-            if status != http.HTTPStatus.OK:
-                phrase = http.client.responses.get(status, "")
-                raise requests.HTTPError(f"the server answers {status} {phrase}".rstrip())
-            self.answered = True
-            length = response.headers.get("Content-Length", "")
-            if length.isdecimal() and "Content-Encoding" not in response.headers:
-                self.expected = int(length)
-            # A published .gz is the file itself; anything else that comes encoded is decoded.
-            decode = not self.address.endswith(".gz")
-            for chunk in response.raw.stream(CHUNK_BYTES, decode_content=decode):
-                if self.given_up:
-                    return
-                stream.write(chunk)
-                self.received += len(chunk)
-
-    def _in_words(self, error: Exception) -> str:
-        """Say what an exception of requests means, by the innermost cause that tells."""
-        for cause in _causes(error):
-            match cause:
-                case requests.HTTPError():
-                    return str(cause)
-                case requests.ConnectTimeout():
-                    return f"no connection within {self.limits.connect_seconds:g} s"
-                case requests.ReadTimeout() | ReadTimeoutError():
-                    return f"the server is silent: no byte for {self.limits.silence_seconds:g} s"
-                case requests.TooManyRedirects():
-                    return "the server redirects in circles"
-                case DecodeError():
-                    return "the server's content encoding is broken"
-                case socket.gaierror():
-                    return f"no such host, or no network ({cause.strerror})"
-                case ConnectionRefusedError():
-                    return "the connection is refused, the server is down"
-                case ssl.SSLError():
-                    why = getattr(cause, "verify_message", "") or cause.reason or "TLS failed"
-                    return f"no secure connection ({why})"
-                case OSError() if cause.strerror and not self.answered:
-                    return f"no connection ({cause.strerror})"
-        if self.answered:
-            return "the transfer was cut off"
-        if isinstance(error, requests.ConnectionError):
-            return "the server closed the connection without an answer"
-        # What is left is of the address: an invalid URL, an unknown scheme.
-        return f"the address cannot be used ({str(error).partition(chr(10))[0]})"
-
-
-def _causes(error: BaseException) -> list[BaseException]:
-    """Return the error and what led to it, innermost first."""
-    chain = [error]
-    while cause := chain[-1].__cause__ or chain[-1].__context__:
-        chain.append(cause)
-    return chain[::-1]
+        while thread.is_alive() and time.monotonic() < deadline:
+            thread.join(0.05)  # in slices, so that Ctrl-C is heard
+    if thread.is_alive():
+        faults.append(requests.Timeout(f"not done in {limits.total_seconds:g} s"))
+    if not faults:
+        return
+    cause: BaseException = faults[0]
+    if not isinstance(cause, requests.RequestException | HTTPError):
+        raise cause  # the disk's
+    while inner := cause.__cause__ or cause.__context__:
+        cause = inner
+    reason = str(getattr(cause, "strerror", None) or cause)
+    if received := stream.tell():
+        reason = f"cut off after {received:,} bytes: {reason}"
+    raise DownloadError(address, reason)
