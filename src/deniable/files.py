@@ -101,6 +101,8 @@ def read_json(path: Path | str) -> Any:
 def read_fitted(path: Path | str, from_json: Callable[[Any], Fitted]) -> Fitted:
     """Read a file of fitted parameters as what they are parameters of, rebuilt from JSON values.
 
+    What `from_json` refuses in words of its own it must raise as `DeniableError`.
+
     Raises
     ------
     DataError

@@ -9,6 +9,7 @@ from .dense import DenseChannel as DenseChannel
 from .exact import (
     ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE,
     Number as Number,
+    Prior as Prior,
     as_written as as_written,
     exact_distribution as exact_distribution,
     exact_ratio as exact_ratio,
@@ -30,6 +31,7 @@ from .files import (
 from .invariant import (
     INVARIANCE_TOLERANCE as INVARIANCE_TOLERANCE,
     conditional_covariance as conditional_covariance,
+    covariance_bound as covariance_bound,
     disclosed_proportions as disclosed_proportions,
     invariance_gap as invariance_gap,
     lazy_resampling_with_epsilon as lazy_resampling_with_epsilon,

@@ -122,7 +122,8 @@ def _largest_excess(pi: Floats, other: Positions, first_epsilon: float) -> float
 def resampling(proportions: npt.ArrayLike) -> KeepOrReplace:
     """Return the matrix all of whose rows are the proportions: every report is drawn from them.
 
-    Invariant, of epsilon 0, and the one that attains the bound (2.6).
+    Invariant, of epsilon 0, and the one that attains the bound (2.6). Raises `ChannelError` unless
+    the proportions are not negative and sum to 1.
     """
     return KeepOrReplace(0.0, distribution(proportions))
 
@@ -236,8 +237,8 @@ def sampling_covariance(proportions: npt.ArrayLike, records: int) -> Floats:
 def covariance_bound(proportions: npt.ArrayLike, records: int) -> Floats:
     """Return (2 - 1/n) (diag(pi) - pi pi') / n, which no invariant PRAM exceeds ([pram], (2.6)).
 
-    Here pi are the proportions of the population. The bound minus the covariance is non-negative
-    definite. `resampling` attains it.
+    Here pi, shape (size,), are the proportions of the population, and n, the records, at least 1.
+    The bound minus the covariance is non-negative definite. `resampling` attains it.
     """
     return sampling_covariance(proportions, records) * (2 - 1 / records)
 

@@ -160,6 +160,7 @@ def audit_sampler(
     randomize : callable
         Codes in, reported codes out, as the release uses it.
     matrix : row-stochastic
+    draws_a_row : int, >= 1
     """
     P = np.asarray(matrix, dtype=float)
     size = len(P)
