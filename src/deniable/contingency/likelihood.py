@@ -87,7 +87,7 @@ def fit_of(
 ) -> ModelFit:
     """Return the fit to so many reports that happen to be what true proportions lead to.
 
-    The proportions are tables of the model, of shape (..., cells).
+    The proportions are tables of the model, of shape (..., cells); there are more than 0 reports.
     """
     pi = np.asarray(proportions, dtype=float)
     return _fit_at(pi, np.full(pi.shape[:-1], float(records)), channel, model)

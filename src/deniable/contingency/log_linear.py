@@ -120,13 +120,19 @@ class LogLinearModel:
 
     @cached_property
     def design(self) -> Floats:
-        """Orthonormal columns that, with a constant, span the logarithms of the model's tables."""
+        """Orthonormal columns that, with a constant, span the logarithms of the model's tables.
+
+        Of shape (cells, parameters).
+        """
         spread = [size**-0.5 for size in self.shape]
         columns = [effect_columns(self.shape, each, spread) for each in self.interactions]
         return np.hstack([np.empty((self.cells, 0)), *columns])
 
     def margin(self, tables: npt.ArrayLike, axes: Margin) -> Floats:
-        """Return a margin of each table, of shape (..., cells), its axes in the order named."""
+        """Return a margin of each table, its axes in the order named.
+
+        From the shape (..., cells) to (..., cells of the margin).
+        """
         return _margin(self._batch(tables), axes).reshape(*np.shape(tables)[:-1], -1)
 
     def fit(

@@ -57,7 +57,8 @@ class NoisyRelease(Protocol):
     ) -> Floats:
         """Draw tables of records from proportions, and return their noisy counts.
 
-        The proportions have the shape (number, cells), the counts (number, tables, cells).
+        The proportions have the shape (number, cells), `records` (number,), and the counts
+        (number, tables, cells).
         """
 
 
@@ -168,6 +169,7 @@ def monte_carlo_test(
         What made them, and makes the sampled tables.
     tables : int, > 1 / level
         l, the number of sampled tables.
+    level : float, in (0, 1)
     small_cells : "table", "fitted" or "ignore"
         Which counts below 5 accept the null: of step one, of step two, none.
     to_the_end : bool
@@ -213,7 +215,7 @@ def asymptotic_test(
     """Test noisy tables with the critical value of tables without noise.
 
     Its size is not the nominal one. Returns where the null is rejected, of shape (...) for noisy
-    tables of shape (..., cells).
+    tables of shape (..., cells) and `records`, positive, of shape (...) or a single number.
     """
     statistic = _of_nearest(noisy, records, model)
     return np.asarray(scipy.special.chdtrc(model.degrees_of_freedom, statistic) <= level)

@@ -79,8 +79,8 @@ def least_absolute(
 def smallest_norm(known: Floats, basis: sparse.csr_array) -> Floats | None:
     """Return the effects that make known + basis @ effects non-negative with least squares.
 
-    Those that are free: `known` is what the settled ones make of the tables. None if no effects
-    leave all cells non-negative.
+    Those that are free: `known`, shape (cells,), is what the settled ones make of the tables, and
+    `basis` has the shape (cells, effects). None if no effects leave all cells non-negative.
     """
     effects = cp.Variable(basis.shape[1])
     tables = known + basis @ effects

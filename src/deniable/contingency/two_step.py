@@ -102,12 +102,13 @@ def nearest_tables(
 def nearest_table_by_program(noisy: npt.ArrayLike, total: float, gamma: float = GAMMA) -> Floats:
     """Solve (7) of [rrba] as printed for one table, with cvxpy and CLARABEL.
 
+    The reference of the closed form. The table, shape (cells,), is finite, its total positive.
     Gamma, in [0, 1], is the weight of the first norm; at 1 the solution is not unique.
 
     Raises
     ------
     DeniableError
-        If gamma or the total is out of range, or the program is not solved.
+        If the table, gamma or the total is out of range, or the program is not solved.
     """
     import cvxpy  # noqa: PLC0415 - takes a second to import, and the closed form needs none of it
 

@@ -157,7 +157,10 @@ def to_json(copula: Copula) -> dict[str, Any]:
 
 
 def from_json(value: Any) -> Copula:
-    """Rebuild a copula from `to_json`; `read` words what is wrong with other values."""
+    """Rebuild a copula from `to_json`; `read` words what is wrong with other values.
+
+    What `Margin` and `Copula` refuse is a `DataError`.
+    """
     probabilities = tuple(map(float, value["probabilities"]))
     margins = tuple(
         Margin(

@@ -62,7 +62,7 @@ def set_aside(path: Path, folder: Path, name: str, digest: str) -> Path:
 def download(
     address: str, target: Path, expected_sha256: str, limits: Limits = DEFAULT_LIMITS
 ) -> None:
-    """Fetch `address` into `target`, which appears only whole and verified.
+    """Fetch `address`, http or https, into `target`, which appears only whole and verified.
 
     A file with another SHA-256 is moved to `refused/` beside `target`. On a terminal a bar shows
     the progress.

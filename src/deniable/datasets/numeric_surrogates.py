@@ -256,7 +256,8 @@ def _records(copula: Copula, latents: Floats) -> NumericMicrodata:
 def rank_correlations(data: NumericMicrodata) -> Floats:
     """Return Spearman's correlations of all attributes, and of the class's code last.
 
-    Ties have mid-ranks. What is constant is correlated with nothing.
+    Ties have mid-ranks. What is constant is correlated with nothing. The shape is
+    (attributes, attributes), with a class one more each way.
     """
     ranks = np.array([scipy.stats.rankdata(column) for column in _columns(data)])
     ranks -= ranks.mean(axis=1, keepdims=True)

@@ -2,7 +2,8 @@
 
 All bounds are of the reports' proportions lambda, before these are turned back into proportions of
 true categories. They rest on the normal approximation: with few records a category they promise
-more than they hold (`docs/findings.md`).
+more than they hold (`docs/findings.md`). Categories and records are at least 1, alpha is in (0, 1),
+else a `DeniableError` is raised.
 
 The estimate is P'^-1 times the proportions of reports, so that errors in these are carried over by
 P'^-1. The text measures this by the ratio of the largest to the smallest eigenvalue of P'. That is
@@ -69,6 +70,7 @@ def relative_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05
     It is infinite if a proportion is 0: no share of nothing is a bound. It is relative to the
     proportion itself. The intervals of Definition 2 are relative to its estimate; to hold with the
     confidence stated they need e / (1 - e) in the place of this e, and do not exist for e >= 1.
+    Proportions are those of `absolute_error`.
 
     Examples
     --------

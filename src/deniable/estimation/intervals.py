@@ -290,7 +290,8 @@ def clopper_pearson(
 
     Or of several: limits have the shape that events and trials have together, for
     0 <= events <= trials and trials >= 1. The interval covers with at least the stated confidence,
-    also where all trials agree: half of what is left of the confidence lies beyond either end.
+    in (0, 1), also where all trials agree: half of what is left of the confidence lies beyond
+    either end.
 
     Examples
     --------

@@ -37,7 +37,8 @@ class Reduced:
 
     An invariant matrix reports no category that no record has ([pram], (2.2): its column is zero),
     and is singular for that reason alone. Such a category's true frequency is zero; the others are
-    estimated through the matrix without it: `channel` is over the categories that are `possible`.
+    estimated through the matrix without it: `channel` is over the categories that are `possible`,
+    a flag for each of shape (categories,).
     """
 
     channel: Channel
