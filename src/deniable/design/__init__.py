@@ -1,4 +1,8 @@
-"""Channels designed by convex optimization: the best for a stated need."""
+"""Channels designed by convex optimization: the best for a stated need.
+
+Unless said otherwise, proportions have shape (size,), matrices and their costs (size, size), a row
+for each true category.
+"""
 
 import lazy_loader
 

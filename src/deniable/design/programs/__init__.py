@@ -1,4 +1,8 @@
-"""Requirements and losses as mathematical programs, and what solves them."""
+"""Requirements and losses as mathematical programs, and what solves them.
+
+Unless said otherwise, proportions have shape (size,), matrices and their costs (size, size), a row
+for each true category.
+"""
 
 import lazy_loader
 

@@ -123,11 +123,11 @@ def _triangle(size: int) -> tuple[Positions, Positions, Floats]:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The convex program's data: the loss, r = exp(E), and the requirements.
+    """The convex program's data: the loss, r = exp(E), finite, and the requirements.
 
-    `left` holds the A_j, of shape (requirements, size, size), `right` the b_j, `inequality` which
-    are no equations; `merged` says whether no requirement tells reports apart: one report then
-    stands for all.
+    `left` holds the A_j, of shape (requirements, size, size), `right`, (requirements,), the b_j,
+    `inequality` which are no equations; `merged` says whether no requirement tells reports apart:
+    one report then stands for all.
     """
 
     loss: InverseVariance
