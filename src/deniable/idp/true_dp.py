@@ -83,7 +83,8 @@ class NoisyHistograms:
         """Draw records, each attribute on its own from the distribution of the record's class.
 
         Within a bin values are uniform. Dependences between attributes are kept as far as the
-        class carries them. `labels` has the class code of each record.
+        class carries them. `labels` has the class code of each record; the shape is
+        (records, attributes).
         """
         distributions = self.distributions()
         widths = self.upper / self.bins
@@ -172,7 +173,7 @@ class NaiveBayes:
     histograms: NoisyHistograms
 
     def predict(self, values: ArrayLike) -> Counts:
-        """Return the most probable class of each record, shape (records,)."""
+        """Return the most probable class, shape (records,), of records (records, attributes)."""
         tables = self.histograms
         codes = binned(np.asarray(values, dtype=float), tables.upper, tables.bins)
         # What was never seen has the weight of half a record, as Jeffreys' prior gives it.
@@ -189,7 +190,8 @@ def median_log_densities(values: Floats, upper: float, epsilon: float) -> tuple[
     """Return the intervals of [0, U], and the log weight of each, for a private median.
 
     The score of a point is minus the distance of the number of values below it from half of all;
-    one record changes it by at most 1. Values outside [0, U] are taken as its ends.
+    one record changes it by at most 1. Values, shape (records,), outside [0, U] are taken as its
+    ends; U and epsilon are above 0.
 
     Returns
     -------

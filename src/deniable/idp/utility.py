@@ -13,8 +13,8 @@ def mean_sse(original: npt.ArrayLike, masked: npt.ArrayLike) -> Floats:
 
     The squared distance is the mean over attributes of (x_j - x'_j)^2 / s_j^2, with s_j^2 the
     sample variance of the original attribute ([idp], (4) and (5); the formulas are not preserved
-    in the text; if (5) is a sum over attributes, multiply by their number). Masked records have
-    shape (..., records, attributes), what is returned (...).
+    in the text; if (5) is a sum over attributes, multiply by their number). Originals have shape
+    (records, attributes), masked records (..., records, attributes), what is returned (...).
 
     Examples
     --------
@@ -52,7 +52,7 @@ def masking_sse(masking: Masking, noisy_centroids: Floats, variances: Floats) ->
 
     The records of a cluster differ from its value v by scatter + n (mean - v)^2 in all: exact. The
     centroids are those of `Masking.noisy_centroids`, the variances those of the original
-    attributes, as `sample_variances` returns them.
+    attributes, as `sample_variances` returns them; what is returned has shape (runs,).
     """
     clusters = masking.clusters
     apart = noisy_centroids - clusters.centroids
@@ -96,7 +96,7 @@ def f_measures(true: Codes, predicted: Codes, classes: int) -> Floats:
     """Return the F-measure of each class: the harmonic mean of precision and recall.
 
     It is 2 TP / (2 TP + FP + FN), so 0 for a class that is never predicted, and 0 as well for one
-    that is neither predicted nor there. Classes are codes, from 0.
+    that is neither predicted nor there. Classes are codes, from 0; the shape is (classes,).
 
     Examples
     --------

@@ -24,7 +24,7 @@ MOST_SWEEPS = 1000
 
 @dataclass(frozen=True)
 class Unreachable:
-    """A positive target of a column's category that no record can meet.
+    """A positive target of a category that no record can meet, of the attribute at a position.
 
     That share is left out; what remains of the attribute's targets is rescaled to sum 1.
     """

@@ -215,7 +215,10 @@ def simulate_chunk(
     root_seed: int,
     summary: SummaryName = "median",
 ) -> pd.DataFrame:
-    """Simulate one chunk of a study's cells and summarise each output, a row each."""
+    """Simulate one chunk of a study's cells and summarise each output, a row each.
+
+    Columns are the cell's, what names the output, then regenerated, ci_low, ci_high, replicates.
+    """
     rows = []
     for cell in chunk_of(cells_of_grids(grids), chunk, chunks):
         values = replicate(simulator, root_seed, study, cell, replicates=replicates, block=block)

@@ -82,8 +82,9 @@ class Cut:
     def candidates(self, lowest: Floats, highest: Floats) -> Floats:
         """Return the values that may have to be put into each cluster to change it most.
 
-        These are, shape (clusters, 8), both ends of the range of the value that is put in, and the
-        three smallest and three largest values: one of them may be the value that is taken out.
+        These are, shape (clusters, 8), both ends of the range of the value that is put in, shape
+        (clusters,) each, and the three smallest and three largest values: one of them may be the
+        value that is taken out.
         """
         at = np.arange(EDGE)
         low = np.minimum(self.starts[:, None] + at, self.stops[:, None] - 1)

@@ -169,7 +169,7 @@ def matrices_of(method: str, p: float, samples: Floats, pi: Floats) -> Floats:
     """Return the matrix of each run, shape (runs, size, size).
 
     Made from the proportions of each sample, shape (runs, size), or, for the control, from those of
-    the population, shape (size,).
+    the population, shape (size,); p is in (0, 1).
     """
     runs, size = samples.shape
     first = KeepOrReplace.uniform(size, p)
@@ -187,6 +187,8 @@ def matrices_of(method: str, p: float, samples: Floats, pi: Floats) -> Floats:
 
 def randomize_batch(true: Counts, matrices: Floats, generator: np.random.Generator) -> Counts:
     """Draw the counts of reports, shape (runs, size), of each run through its own matrix.
+
+    The true counts have the same shape, the matrices (runs, size, size).
 
     NumPy gives what rounding leaves over to the last category: in each run the commonest is last,
     so that a category without records is never reported.

@@ -43,7 +43,8 @@ class Mechanisms:
     def of(cls, counts: Counts, epsilon: float) -> "Mechanisms":
         """Make the two-step matrices for a file's counts.
 
-        Categories without records are left out: an invariant matrix never reports them.
+        Categories without records are left out: an invariant matrix never reports them, and
+        Cramer's V is over those that are left.
         """
         counts = counts[np.ix_(counts.any(axis=1), counts.any(axis=0))]
         shares = counts / counts.sum()

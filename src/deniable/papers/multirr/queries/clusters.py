@@ -146,7 +146,8 @@ def resized(data: Microdata, records: int, seed: int) -> Microdata:
 class ThresholdSweep:
     """Simulates cells of a sweep, each on as many of the true records as it names.
 
-    All t_v and t_d of Algorithm 1 are combined; the seed says which records a smaller file has.
+    All t_v and t_d of Algorithm 1 are combined; the seed says which records a smaller file has. The
+    coverage and `ordinal` are those of `ClusterQueries`.
     """
 
     data: Microdata

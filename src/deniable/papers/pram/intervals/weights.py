@@ -64,7 +64,10 @@ class PramWeights:
         return found
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return outputs, shape (replicates, outputs); cells: design, channel, records."""
+        """Return outputs, shape (replicates, outputs); cells: design, channel, records.
+
+        The channel is of a single attribute, other than the relationship.
+        """
         channel, design = self.setting(cell)
         true = design.draw(generator, replicates)
         reports = channel.randomize_counts(true, generator)
