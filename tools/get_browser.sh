@@ -19,5 +19,6 @@ if [ "$(id -u)" -eq 0 ] && has apt-get; then
     printf 'browser: installing chromium and chromium-driver\n'
     { apt-get update && apt-get install -y --no-install-recommends chromium chromium-driver; } >/dev/null 2>&1
 fi
-complete || printf '%s\n' 'browser: there is no Chromium with chromedriver, so the report is not tested in one' \
+complete || printf '%s\n' \
+    'browser: there is no Chromium with chromedriver, so the report is not tested in one' \
     '  (Debian: apt-get install chromium chromium-driver)'

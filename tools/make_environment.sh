@@ -64,7 +64,8 @@ install() {
     shift
     started=$(seconds)
     next=10
-    "$environment/bin/python" -m pip install --no-input --disable-pip-version-check --no-compile --no-deps "$@" \
+    "$environment/bin/python" -m pip install \
+        --no-input --disable-pip-version-check --no-compile --no-deps "$@" \
         >"$log" 2>&1 &
     installer=$!
     while kill -0 "$installer" 2>/dev/null; do
@@ -95,7 +96,8 @@ install_project() {
 # in a third of the time, also where PYTHONDONTWRITEBYTECODE is set. pip's own compiling is serial.
 compile() {
     env -u PYTHONDONTWRITEBYTECODE "$environment/bin/python" -m compileall -q -j 0 \
-        -x '/(tests?|pip|setuptools|pkg_resources|mypyc?|sqlalchemy/testing)/' "$environment/lib" src >>"$log" 2>&1 ||
+        -x '/(tests?|pip|setuptools|pkg_resources|mypyc?|sqlalchemy/testing)/' \
+        "$environment/lib" src >>"$log" 2>&1 ||
         printf '  some files could not be compiled (see %s): slower starts, nothing else\n' "$log"
 }
 

@@ -6,7 +6,8 @@ cd "$(dirname "$0")/.."
 new=.venv/new.lock
 trap 'rm -f "$new" requirements.lock.part' EXIT
 cp requirements.lock "$new"
-# One file for every Python and system; no comments, index options or links: addresses are the installer's own.
+# One file for every Python and system; no comments, index options or links: addresses are the
+# installer's own.
 .venv/bin/uv pip compile --quiet --universal --fork-strategy fewest --generate-hashes --all-extras \
     --no-header --no-annotate "$@" --output-file "$new" pyproject.toml
 {

@@ -150,7 +150,13 @@ def test_odd_messages_are_passed_over(message: Answer | Refusal, reason: str) ->
         assert asking.close_block() == []
 
 
-@pytest.mark.parametrize("answer", [Answer([1], "x", (0,)), Answer(1, "x", None)])  # type: ignore[arg-type, list-item]
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer([1], "x", (0,)),  # type: ignore[arg-type]
+        Answer(1, "x", None),  # type: ignore[arg-type]
+    ],
+)
 def test_malformed_answers_are_passed_over(answer: Answer) -> None:
     asking = Aggregator(BINARY, [PAIR], 0.5, np.random.default_rng(1))
     asking.open_block(["x"])
