@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from tests.simulations import simulated_whole
 from tests.slow_variants import one_in
 
 from deniable.datasets.networks import drawn_from_resources
@@ -32,7 +33,7 @@ from deniable.pipeline.plan import Plan
 from deniable.records.categorical import Microdata
 from deniable.records.numeric import NumericMicrodata
 from deniable.study.catalog import resolve
-from deniable.study.engine import ComparingSimulator, compare, in_order, plotted, simulate_chunk
+from deniable.study.engine import ComparingSimulator, compare, in_order, plotted
 from deniable.study.grid import cells_of_grids
 from deniable.study.published import read_published
 
@@ -108,15 +109,11 @@ def table_of(table: StudyTable, config: Config, data: Any) -> pd.DataFrame:
     settings = config.study(table.study).model_dump()
     settings |= {"replicates": 6, "most_replicates": None}
     first = next(cell for cell in cells_of_grids(settings["grids"]) if table.holds(cell))
-    results = simulate_chunk(
+    results = simulated_whole(
         study.on(data, settings),
         table.study,
         [{name: [value] for name, value in first.items()}],
-        chunk=0,
-        chunks=1,
-        replicates=6,
-        block=6,
-        root_seed=1,
+        6,
         summary=study.summary,
     ).assign(data_source="original")
     results = in_order(results[[table.holds(r) for r in results.to_dict("records")]], [first])

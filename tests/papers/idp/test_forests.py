@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 from sklearn.ensemble import RandomForestClassifier
+from tests.simulations import simulated_whole
 from tests.slow_variants import slow
 
 from deniable.errors import DeniableError
@@ -16,7 +17,6 @@ from deniable.papers.idp.forests import IdpForests, forest_predictions
 from deniable.papers.idp.settings import ForestGrid, ForestStudy, SseStudy
 from deniable.records.numeric import NumericMicrodata
 from deniable.sampling import SeededNoise
-from deniable.study.engine import simulate_chunk
 
 
 @pytest.fixture(scope="module")
@@ -109,17 +109,7 @@ def test_columns(records: NumericMicrodata) -> None:
         {"method": ["majority"], "epsilon": [0.0], "k": [0]},
         {"method": ["idp_cbls"], "epsilon": [1.0], "k": [5]},
     ]
-    table = simulate_chunk(
-        IdpForests(records, (1.5, 10.0), "signal"),
-        "f",
-        grids,
-        chunk=0,
-        chunks=1,
-        replicates=2,
-        block=2,
-        root_seed=1,
-        summary="mean",
-    )
+    table = simulated_whole(IdpForests(records, (1.5, 10.0), "signal"), "f", grids, 2)
     assert list(table.columns[:5]) == ["method", "epsilon", "k", "domain_factor", "class"]
     assert table["domain_factor"].tolist() == [0, 0, 1.5, 1.5, 10, 10]
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import optimize, stats
+from tests.simulations import simulated_whole
 
 from deniable.errors import DeniableError
 from deniable.idp import bins_of_domain
@@ -15,7 +16,6 @@ from deniable.idp.utility import expected_sse, mean_sse, sample_variances
 from deniable.papers.idp.sse import SSE_COMPETITORS, IdpSse, expected_table, least_dp_sse
 from deniable.records.numeric import NumericMicrodata
 from deniable.sampling import SeededNoise
-from deniable.study.engine import simulate_chunk
 
 HALF = {"mean_sse": 0.5, "ci_low": 0.5, "ci_high": 0.5}  # without error
 CELL = {"epsilon": 1.0, "domain_factor": 1.5}
@@ -64,9 +64,7 @@ def test_methods_without_clusters_are_the_same_at_each_k(
 def test_outputs_and_cells_make_the_columns(records: NumericMicrodata) -> None:
     study = IdpSse(records, (3, 5))
     grid = {"method": ["dp", "idp_cbls"], "epsilon": [0.1], "domain_factor": [1.5, 10.0]}
-    table = simulate_chunk(
-        study, "s", [grid], chunk=0, chunks=1, replicates=6, block=4, root_seed=1, summary="mean"
-    )
+    table = simulated_whole(study, "s", [grid], 6, block=4)
     assert list(table.columns[:4]) == ["method", "epsilon", "domain_factor", "k"]
     assert len(table) == 2 * 2 * 2
 
@@ -74,8 +72,7 @@ def test_outputs_and_cells_make_the_columns(records: NumericMicrodata) -> None:
 @pytest.fixture(scope="module")
 def simulated(records: NumericMicrodata) -> pd.DataFrame:
     grid = {"method": [*METHODS, "no_data"], "epsilon": [0.1, 1.0], "domain_factor": [1.5, 10.0]}
-    of = {"chunk": 0, "chunks": 1, "replicates": 200, "block": 200, "root_seed": 3}
-    table = simulate_chunk(IdpSse(records, (3, 10)), "s", [grid], **of, summary="mean")
+    table = simulated_whole(IdpSse(records, (3, 10)), "s", [grid], 200, root_seed=3)
     return table.rename(columns={"regenerated": "mean_sse"}).assign(data_source="original")
 
 

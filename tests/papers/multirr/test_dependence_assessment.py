@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.metrics import adjusted_rand_score
+from tests.simulations import simulated_whole
 
 from deniable.papers.multirr.dependence_assessment import (
     DependenceAssessment,
@@ -25,7 +26,6 @@ from deniable.randomized_response.dependence import (
 )
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
-from deniable.study.engine import simulate_chunk
 
 T_V, T_D = (6, 24), (0.1, 0.3)
 THRESHOLDS = ((6, 0.1), (6, 0.3), (24, 0.1), (24, 0.3))
@@ -90,9 +90,7 @@ def test_the_secure_sum_keeps_everything(study: DependenceAssessment) -> None:
 
 def test_it_is_a_study(study: DependenceAssessment) -> None:
     grid = {"matrix": ["keep"], "method": ["attributes", "secure_sum"], "p": [0.4]}
-    table = simulate_chunk(
-        study, "s", [grid], chunk=0, chunks=1, replicates=6, block=4, root_seed=1, summary="mean"
-    )
+    table = simulated_whole(study, "s", [grid], 6, block=4)
     assert len(table) == 2 * 5
     assert table["regenerated"].between(-1, 1).all()
     assert (table["replicates"] == 6).all()

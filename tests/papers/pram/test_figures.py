@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from matplotlib.transforms import Bbox
 from tests.display.figure_checks import BANNER, Tables, cut_off, draw, extents, marked, saved
+from tests.simulations import simulated_whole
 from tests.slow_variants import all_but_first, one_in
 
 from deniable.papers.catalog import FIGURES, TABLES
@@ -20,7 +21,7 @@ from deniable.papers.pram.invariant import InvariantPram
 from deniable.papers.pram.joint_loss import JointLoss
 from deniable.papers.pram.variance import variance_inflation
 from deniable.records.categorical import Microdata
-from deniable.study.engine import plotted, simulate_chunk
+from deniable.study.engine import plotted
 
 PRAM = [figure for figure in FIGURES if figure.startswith("pram_")]
 OF_DATA = [figure for figure in PRAM if figure != "pram_breaches"]  # formulas, of no data
@@ -29,17 +30,7 @@ MAKERS: dict[str, Callable[[Microdata, bool], Tables]] = {}
 
 
 def simulated(simulator: Any, table: str, grids: list[dict[str, list[Any]]]) -> pd.DataFrame:
-    results = simulate_chunk(
-        simulator,
-        table,
-        grids,
-        chunk=0,
-        chunks=1,
-        replicates=6,
-        block=6,
-        root_seed=1,
-        summary="mean",
-    ).assign(data_source="original")
+    results = simulated_whole(simulator, table, grids, 6).assign(data_source="original")
     return plotted(results, TABLES[table].keys, "mean")
 
 

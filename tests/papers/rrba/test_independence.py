@@ -12,6 +12,7 @@ import pytest
 from matplotlib.transforms import Bbox
 from scipy import stats
 from tests.display.figure_checks import BANNER, cut_off, extents
+from tests.simulations import simulated_whole
 
 from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
@@ -59,17 +60,7 @@ def power_cell(**changes: object) -> dict[str, object]:
 @pytest.fixture(scope="module")
 def table_3() -> pd.DataFrame:
     grids = [table_3_grid(2, 172, 0.55), table_3_grid(3, 344, 0.455), table_3_grid(4, 688, 0.37)]
-    results = simulate_chunk(
-        Table3(),
-        "rrba_table3",
-        grids,
-        chunk=0,
-        chunks=1,
-        replicates=400,
-        block=200,
-        root_seed=1,
-        summary="mean",
-    )
+    results = simulated_whole(Table3(), "rrba_table3", grids, 400, block=200)
     results = counted(results).assign(data_source="original")
     return beside_printed(results, read_published(PRINTED, "rejected_percent"))
 
@@ -387,17 +378,7 @@ def power_table() -> pd.DataFrame:
         "sampled_tables": [39],
         "small_cells": ["ignore"],
     }
-    results = simulate_chunk(
-        IndependencePower(),
-        "rrba_power",
-        [grid],
-        chunk=0,
-        chunks=1,
-        replicates=12,
-        block=12,
-        root_seed=1,
-        summary="mean",
-    )
+    results = simulated_whole(IndependencePower(), "rrba_power", [grid], 12)
     return counted(results)
 
 

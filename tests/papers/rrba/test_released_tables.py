@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pydantic import ValidationError
+from tests.simulations import simulated_whole
 
 from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
@@ -30,7 +31,6 @@ from deniable.papers.rrba.table_results import (
 from deniable.records.categorical import Microdata
 from deniable.rrba.privacy import answer_epsilon, floor_epsilon, keep_for_epsilon
 from deniable.rrba.tables import POOLED, floored_projection, table_channel
-from deniable.study.engine import simulate_chunk
 from deniable.study.published import read_published
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "resources" / "published"
@@ -252,18 +252,10 @@ def test_printed_numbers_stand_beside_means_and_ranges() -> None:
 def test_one_main_row_a_printed_cell(printed: PrintedTables, small_data: Microdata) -> None:
     files = dict.fromkeys(("survey_8000", "survey_8000_resampled"), small_data)
     grid = {"file": list(files), "k": [2], "p": [0.4], "epsilon_claimed": [0.35]}
-    found = simulate_chunk(
-        PrintedTables(files, block_size=50),
-        "s",
-        [grid],
-        chunk=0,
-        chunks=1,
-        replicates=6,
-        block=6,
-        root_seed=1,
-        summary="mean",
-    ).assign(data_source="network")
-    table = printed_table(found, read_published(PUBLISHED / "rrba_table4.csv", "value"))
+    found = simulated_whole(PrintedTables(files, block_size=50), "s", [grid], 6)
+    table = printed_table(
+        found.assign(data_source="network"), read_published(PUBLISHED / "rrba_table4.csv", "value")
+    )
     main = table[table["main"]]
     keys = ["metric", "dataset", "k", "method", "p"]
     assert not main.duplicated(keys).any()
@@ -324,18 +316,9 @@ def test_who_wins_at_equal_epsilon() -> None:
 
 
 def test_adapting_loses_at_equal_epsilon(equal: EqualEpsilon) -> None:
-    found = simulate_chunk(
-        equal,
-        "s",
-        [{key: [value] for key, value in EQUAL_CELL.items()}],
-        chunk=0,
-        chunks=1,
-        replicates=60,
-        block=60,
-        root_seed=1,
-        summary="mean",
-    ).assign(data_source="network")
-    table = equal_table(found)
+    grid = {key: [value] for key, value in EQUAL_CELL.items()}
+    found = simulated_whole(equal, "s", [grid], 60)
+    table = equal_table(found.assign(data_source="network"))
     shown = table[(table["metric"] == "l2") & (table["reading"] == "projected")]
     verdicts = dict(zip(shown["method"], shown["verdict"], strict=True))
     assert verdicts.pop("rrba") == verdicts.pop("rrba_half_floor") == "beaten"
@@ -359,17 +342,7 @@ def test_figure_7_counts_the_trials_of_the_table(printed: PrintedTables) -> None
     # 59.58 and 68.27 of Table 4, and the two distances.
     assert set(table["published"].dropna()) == {59.58, 68.27, 0.0104, 0.0142}
     grid = {key: [value] for key, value in CELL.items()}
-    means = simulate_chunk(
-        printed,
-        "s",
-        [grid],
-        chunk=0,
-        chunks=1,
-        replicates=30,
-        block=20,
-        root_seed=1,
-        summary="mean",
-    )
+    means = simulated_whole(printed, "s", [grid], 30, block=20)
     shown = means[(means["subset"] == "all") & (means["metric"] == "l2")]
     noisy = shown[shown["reading"] == "noisy"].set_index("method")["regenerated"]
     drawn = table[table["metric"] == "l2"].groupby("method")["mean"].first()

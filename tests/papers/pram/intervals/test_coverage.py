@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from tests.simulations import simulated_whole
 
 from deniable.datasets.manifest import load_manifest
 from deniable.datasets.published import read_published
@@ -16,7 +17,7 @@ from deniable.papers.pram.intervals.coverage import AT_ONCE, PramCoverage, round
 from deniable.papers.pram.names import EVERY
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Domain
-from deniable.study.engine import replicate, simulate_chunk
+from deniable.study.engine import replicate
 
 ROOT = Path(__file__).resolve().parents[4]
 MIRRORS = [os.environ.get("DENIABLE_DATA_MIRROR"), ROOT.parent / "shared" / "data"]
@@ -141,16 +142,8 @@ def test_rounded_counts() -> None:
 
 
 def coverages(study: PramCoverage, name: str, records: int, runs: int) -> pd.DataFrame:
-    return simulate_chunk(
-        study,
-        "pram_coverage",
-        [{"channel": [name], "records": [records]}],
-        chunk=0,
-        chunks=1,
-        replicates=runs,
-        block=1000,
-        root_seed=1,
-        summary="mean",
+    return simulated_whole(
+        study, "pram_coverage", [{"channel": [name], "records": [records]}], runs, block=1000
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import pytest
+from tests.simulations import simulated_whole
 
 from deniable.channels import ProductChannel
 from deniable.papers.pram.intervals.item_sets import (
@@ -17,7 +18,7 @@ from deniable.papers.pram.intervals.item_sets import (
 )
 from deniable.pram.item_sets import item_set_supports
 from deniable.pram.transactions import Transactions
-from deniable.study.engine import replicate, simulate_chunk
+from deniable.study.engine import replicate
 
 MODEL = LatentClasses(np.array([0.25, 0.75]), np.array([[0.5, 0.1, 0.9], [0.2, 0.4, 0.0]]))
 
@@ -147,17 +148,8 @@ def test_a_run_is_what_records_give() -> None:
 def test_supports_are_unbiased_and_covered(size: int, epsilon: float) -> None:
     # 4.9 standard errors of 2000 runs (of the mean of 4 independent sets, where it is one).
     grid = {key: [value] for key, value in cell(size, epsilon).items()}
-    table = simulate_chunk(
-        PramItemSets(),
-        "pram_item_sets",
-        [grid],
-        chunk=0,
-        chunks=1,
-        replicates=2000,
-        block=500,
-        root_seed=1,
-        summary="mean",
-    ).set_index("measure")["regenerated"]
+    found = simulated_whole(PramItemSets(), "pram_item_sets", [grid], 2000, block=500)
+    table = found.set_index("measure")["regenerated"]
     assert abs(table["bias"]) < 4.9 / math.sqrt(4 * 2000)
     slack = 4.9 * math.sqrt(0.05 * 0.95 / 2000)
     for measure in ("coverage_score", "coverage_wald"):

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.simulations import simulated_whole
 
 from deniable.datasets.manifest import load_manifest
 from deniable.estimation.survey_weights import survey_estimate
@@ -13,7 +14,7 @@ from deniable.papers.pram.intervals.weights import ESTIMATORS, SIZES, PramWeight
 from deniable.papers.pram.names import EVERY
 from deniable.papers.pram.sections import DESIGNS
 from deniable.records.categorical import Microdata
-from deniable.study.engine import replicate, simulate_chunk
+from deniable.study.engine import replicate
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -38,17 +39,7 @@ def cell(design: str, channel: str = "ordinal", records: int = 2000) -> dict[str
 
 def simulated(study: PramWeights, design: str, channel: str, runs: int) -> pd.DataFrame:
     grid = {key: [value] for key, value in cell(design, channel).items()}
-    return simulate_chunk(
-        study,
-        "pram_weights",
-        [grid],
-        chunk=0,
-        chunks=1,
-        replicates=runs,
-        block=1000,
-        root_seed=1,
-        summary="mean",
-    )
+    return simulated_whole(study, "pram_weights", [grid], runs, block=1000)
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from tests.display.figure_checks import BANNER, cut_off, extents, saved
+from tests.simulations import simulated_whole
 
 from deniable.papers.rrba.convergence import Convergence
 from deniable.papers.rrba.exact import figure_4_table
 from deniable.papers.rrba.figures import convergence as rrba
 from deniable.records.categorical import Microdata
-from deniable.study.engine import plotted, simulate_chunk
+from deniable.study.engine import plotted
 
 KEYS = ("dataset", "probability", "block_size", "p", "update", "criterion", "measure")
 
@@ -24,16 +25,8 @@ def simulated(data: Microdata, names: list[str], keeps: list[float]) -> pd.DataF
         "p": keeps,
         "update": ["printed", "projected", "pooled"],
     }
-    results = simulate_chunk(
-        Convergence(dict.fromkeys(names, data), blocks=20),
-        "rrba",
-        [grid],
-        chunk=0,
-        chunks=1,
-        replicates=6,
-        block=6,
-        root_seed=1,
-        summary="mean",
+    results = simulated_whole(
+        Convergence(dict.fromkeys(names, data), blocks=20), "rrba", [grid], 6
     ).assign(data_source="network")
     return plotted(results, KEYS, "mean")
 

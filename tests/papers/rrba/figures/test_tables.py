@@ -2,30 +2,21 @@
 
 import itertools
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 from matplotlib.transforms import Bbox
 from tests.display.figure_checks import BANNER, cut_off, extents, saved
+from tests.simulations import simulated_whole
 
 from deniable.papers.rrba.figures import tables as rrba_tables
 from deniable.papers.rrba.released_tables import EqualEpsilon, PrintedTables, figure_7_table
 from deniable.papers.rrba.table_results import equal_table, printed_table
 from deniable.records.categorical import Microdata
-from deniable.study.engine import simulate_chunk
 from deniable.study.published import read_published
 
 PUBLISHED = Path(__file__).resolve().parents[4] / "resources" / "published"
 FILES = ["survey_8000", "survey_8000_resampled", "alarm_8000", "child_8000"]
-RUNS: dict[str, Any] = {
-    "chunk": 0,
-    "chunks": 1,
-    "replicates": 6,
-    "block": 6,
-    "root_seed": 1,
-    "summary": "mean",
-}
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +32,7 @@ def tables(small_data: Microdata, published: pd.DataFrame) -> pd.DataFrame:
         for p, epsilon in ((0.4, 0.35), (0.5, 0.5))
     ]
     simulator = PrintedTables(dict.fromkeys(FILES, small_data), block_size=100)
-    found = simulate_chunk(simulator, "s", grids, **RUNS)
+    found = simulated_whole(simulator, "s", grids, 6)
     return printed_table(found.assign(data_source="network"), published)
 
 
@@ -66,7 +57,7 @@ def figure_7(small_data: Microdata, published: pd.DataFrame) -> pd.DataFrame:
 def equal(small_data: Microdata) -> pd.DataFrame:
     grid = {"file": [FILES[0], FILES[2]], "k": [2, 3, 4], "epsilon": [0.5, 1.0, 2.0, 4.0]}
     simulator = EqualEpsilon(dict.fromkeys(FILES, small_data), block_size=100)
-    found = simulate_chunk(simulator, "s", [grid], **RUNS)
+    found = simulated_whole(simulator, "s", [grid], 6)
     return equal_table(found.assign(data_source="network"))
 
 

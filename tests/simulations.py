@@ -1,0 +1,31 @@
+"""Simulations as most tests want them: every cell in one chunk, from seed 1."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from deniable.study.engine import Grid, Simulator, SummaryName, simulate_chunk
+
+
+def simulated_whole(
+    simulator: Simulator,
+    study: str,
+    grids: Sequence[Grid],
+    replicates: int,
+    *,
+    block: int | None = None,
+    root_seed: int = 1,
+    summary: SummaryName = "mean",
+) -> pd.DataFrame:
+    """Return a study's table; all runs of a cell are one block, unless it says how many are."""
+    return simulate_chunk(
+        simulator,
+        study,
+        grids,
+        chunk=0,
+        chunks=1,
+        replicates=replicates,
+        block=block or replicates,
+        root_seed=root_seed,
+        summary=summary,
+    )
