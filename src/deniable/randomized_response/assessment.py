@@ -4,7 +4,7 @@ Clusters are formed from the dependence of every pair of attributes, which no pa
 alone. Each way ends in a two-way table for every pair, on which dependence is then measured:
 
 - `AttributeReports` (4.1): every party reports each attribute once, randomized; the tables are
-  those of the reports. Beyond the paper (`inverted`): the pair's joint distribution is estimated
+  those of the reports. Beyond [multirr] (`inverted`): the pair's joint distribution is estimated
   from them, through the inverse of both attributes' matrices.
 - `SecureSum` (4.2): the true tables, counted by secure sum. Who runs the protocol gets exactly the
   contingency tables (`deniable.randomized_response.secure_sum` shows it), so they are counted from

@@ -280,7 +280,7 @@ ANALYSES = (
         "decide_claims",
         ".claims.decided:decide",
         claims_tables("multirr", ".claims.decided:claims", "mechanism", "projection"),
-        "Deciding what the paper claims in words",
+        "Deciding what [multirr] claims in words",
         needs=(
             *("multirr_gain_ratios", "multirr_methods", *PRINTED_NUMBERS),
             *("multirr_attributes", "multirr_clusters"),
@@ -302,7 +302,7 @@ FIGURES = (
     Figure(
         "multirr_fig3",
         ".figures.analyses:figure_3",
-        "Figure 3: relative errors of the four methods at the paper's thresholds",
+        "Figure 3: relative errors of the four methods at the thresholds of [multirr]",
         options={"best": "paper"},
     ),
     Figure(
@@ -375,8 +375,8 @@ SECTIONS = (
     _section(
         "assessment", "Dependences without a trusted party", "Without a trusted party", "secure_sum"
     ),
-    _section("pairs", "Beyond the paper: pairs from RR-Independent data", "Beyond the paper"),
-    _section("sweep", "Beyond the paper: thresholds, p and the number of records", "A sweep"),
+    _section("pairs", "Beyond [multirr]: pairs from RR-Independent data", "Beyond [multirr]"),
+    _section("sweep", "Beyond [multirr]: thresholds, p and the number of records", "A sweep"),
 )
 
 PAPER = Paper(

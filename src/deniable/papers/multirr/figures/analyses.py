@@ -46,8 +46,8 @@ ASSESSMENT_STYLE = {
     "pairs_kronecker": ("#009e73", "v"),
 }
 PAPER_BEST = {
-    "joint": ("*", "best of the paper's four (Figure 3), joint"),
-    "kronecker": ("P", "best of the paper's four (Figure 3), kronecker"),
+    "joint": ("*", "best of the four of [multirr] (Figure 3), joint"),
+    "kronecker": ("P", "best of the four of [multirr] (Figure 3), kronecker"),
 }
 ERROR_TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0]
 COVERAGE = "coverage $\\sigma$: share of the cells that a query asks for"
@@ -131,7 +131,7 @@ def figure_2(table: pd.DataFrame) -> Figure:
 def figure_3(table: pd.DataFrame, best: str) -> Figure:
     """Draw the four methods, a panel a p, at thresholds best by "paper" or "ours" (Figure 3)."""
     chosen = table[table["best"].isin([best, "both"])]
-    whose = "the paper found" if best == "paper" else "we found"
+    whose = "[multirr] found" if best == "paper" else "we found"
     title = f"Figure 3: the four methods, at the thresholds that {whose} best"
     if not len(chosen):
         return _nothing(title)
@@ -195,7 +195,7 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
     )
     style.heading(
         figure,
-        "Beyond the paper: the joint distribution of a pair, from RR-Independent data",
+        "Beyond [multirr]: the joint distribution of a pair, from RR-Independent data",
         f"pairs: same reports, same queries, same exact epsilon; medians of "
         f"{table['replicates'].max():,} runs with 95 % bands",
     )
