@@ -18,11 +18,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
-from deniable.estimation.error_bounds import (
-    condition_number,
-    propagation_factor,
-    smallest_propagation,
-)
+from deniable.estimation import propagation_factor, smallest_propagation
 from deniable.randomized_response.protocols import cluster_channel, rr_channel
 
 reproducible = settings(deadline=None, derandomize=True)
@@ -34,6 +30,10 @@ FANO = np.array([[0.2 if (u + v) % 7 in (0, 1, 3) else 0.1 for v in range(7)] fo
 
 def dense(channel: Channel) -> DenseChannel:
     return DenseChannel(channel.matrix())
+
+
+def condition_number(channel: Channel) -> float:
+    return math.inf if channel.singular else float(np.linalg.cond(channel.matrix()))
 
 
 def test_by_hand():
@@ -51,7 +51,7 @@ def test_by_hand():
     assert propagation_factor(skew) == pytest.approx(4, rel=1e-14)
     largest = (1.625 + math.sqrt(1.625**2 - 0.25)) / 2
     assert condition_number(skew) == pytest.approx(largest / 0.25, rel=1e-12)
-    assert condition_number(COIN) == 2
+    assert condition_number(COIN) == pytest.approx(2, rel=1e-14)
 
 
 def test_nothing_gets_through_a_singular_channel():
@@ -64,7 +64,6 @@ def test_nothing_gets_through_a_singular_channel():
     ]
     for channel in singular:
         assert propagation_factor(channel) == math.inf
-        assert condition_number(channel) == math.inf
 
 
 @st.composite
@@ -91,7 +90,6 @@ def any_dense(draw: st.DrawFn) -> DenseChannel:
 @given(keep_or_replace())
 def test_closed_forms_are_those_of_the_dense_matrix(channel):
     assert propagation_factor(channel) == pytest.approx(propagation_factor(dense(channel)), 1e-6)
-    assert condition_number(channel) == pytest.approx(condition_number(dense(channel)), 1e-6)
 
 
 @settings(reproducible, max_examples=30)
@@ -101,7 +99,6 @@ def test_factors_of_a_product_multiply(parts, other):
     if condition_number(channel) < 1e6:
         flat = dense(channel)
         assert propagation_factor(channel) == pytest.approx(propagation_factor(flat), rel=1e-6)
-        assert condition_number(channel) == pytest.approx(condition_number(flat), rel=1e-6)
 
 
 @reproducible

@@ -14,7 +14,7 @@ not: tests/estimation/test_propagation.py has the proof of the one and counterex
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -194,30 +194,6 @@ def propagation_factor(channel: Channel) -> float:
         smallest = float(eigenvalues.min())
         return float(eigenvalues.max()) / smallest if smallest else math.inf
 
-    return _over_factors(channel, of_one)
-
-
-def condition_number(channel: Channel) -> float:
-    """Return the ratio of the largest to the smallest singular value of P, in [1, inf].
-
-    At least `propagation_factor`, and equal to it for symmetric matrices. The n - 2 singular values
-    of a I + 1 b' off the plane of 1 and b are |a|; the two in it have the product |a| and the sum
-    of squares 2 a + n |b|^2. Infinite for a singular channel.
-    """
-
-    def of_one(part: Channel) -> float:
-        if (form := part.weight_and_replacement) is None:
-            return float(np.linalg.cond(part.matrix()))
-        a, b = form
-        squares, product = 2 * a + b.size * float(b @ b), abs(a)
-        difference = max(squares - 2 * product, 0.0)
-        largest = (math.sqrt(squares + 2 * product) + math.sqrt(difference)) / 2
-        return max(largest**2 / product, 1.0)
-
-    return _over_factors(channel, of_one)
-
-
-def _over_factors(channel: Channel, of_one: Callable[[Channel], float]) -> float:
     return math.inf if channel.singular else math.prod(map(of_one, channel.simple_factors))
 
 

@@ -64,6 +64,8 @@ RULES = {
     "fitted": "accepted if an expected cell is below 5",
     "ignore": "no rule for small cells",
 }
+"""As the text may be read: it has a rule, which accepts every null in sparse tables, and says that
+its test succeeds there."""
 CONSISTENCY_METHODS = {
     "nearest": "each table by itself",
     "l2": "all together, l2",

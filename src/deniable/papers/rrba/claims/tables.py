@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.papers.rrba.independence import HYPOTHESES, LEVEL, PERCENT
+from deniable.papers.rrba.names import RULES
 from deniable.study import (
     UNKNOWN,
     Claims,
@@ -45,13 +46,6 @@ SPARSE = 30
 GUESSING, CERTAIN = 50.0, 100.0
 """Per cent right, half of the trials a null, of a test that does not look at its table; and of one
 that never errs. A robust test is nearer to the second: our margin."""
-RULES = {
-    "table": "accepted if a cell of the table is below 5",
-    "fitted": "accepted if an expected cell is below 5",
-    "ignore": "no rule for small cells",
-}
-"""As the text may be read: it has a rule, which accepts every null in sparse tables, and says that
-its test succeeds there."""
 SCALES = {"honest": "laplace_true_limit", "printed": "laplace_true_limit_printed_scale"}
 """The text's own procedure (7.3.1), by the scale of its noise."""
 MOST_NAMED = 6
