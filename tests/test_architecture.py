@@ -113,6 +113,91 @@ def test_no_module_leads_back_to_itself() -> None:
 
 
 FOLDERS = sorted({file.parent for file in MODULES.values()})
+TOOLS = sorted(file for name in ("tools", "benchmarks") for file in (ROOT / name).rglob("*.py"))
+RULES = [ROOT / "Snakefile", *sorted((ROOT / "workflow" / "rules").glob("*.smk"))]
+# Imports that may name a module of another folder, (file, module): why. So far none has to; what
+# catalogs and lanes name as strings is no import.
+REACHING: dict[tuple[str, str], str] = {}
+
+
+def handed_on(folder: Path) -> set[str]:
+    """Return the names of a folder's stub."""
+    stub = folder / "__init__.pyi"
+    nodes = nodes_of(stub) if stub.is_file() else []
+    return {
+        alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+
+
+def asked(file: Path) -> Iterator[tuple[str, str]]:
+    """Yield the imports from the library in Python or in rules: of which place which name."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix != ".py":  # rules are no Python, their imports are
+        text = "\n".join(re.findall(r"^(?:from|import) [^(\n]+(?:\([^)]*\))?", text, re.MULTILINE))
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            named = [(alias.name, "") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            named = [(str(node.module), alias.name) for alias in node.names]
+        else:
+            continue
+        yield from ((place, name) for place, name in named if place.split(".")[0] == "deniable")
+
+
+def reached(file: Path) -> Iterator[str]:
+    """Yield what a file imports of folders that it is not in, other than what they hand on."""
+    for place, name in asked(file):
+        at = PACKAGE.joinpath(*place.split(".")[1:])
+        in_module = at.with_suffix(".py").is_file()
+        folder = at.parent if in_module else at
+        inner = in_module or ((at / f"{name}.py").is_file() and name not in handed_on(at))
+        # Of a folder that is taken whole, digests do not see what is used.
+        whole = (at / name).is_dir() and at / name not in (PACKAGE, *file.parents)
+        if whole or (inner and folder not in (PACKAGE, *file.parents)):
+            yield f"{place}.{name}".strip(".")
+
+
+def test_a_folder_is_asked_only_for_the_names_that_it_hands_on() -> None:
+    found = {
+        (str(file.relative_to(ROOT)), name)
+        for file in (*MODULES.values(), *SCRIPTS, *TOOLS, *RULES)
+        if file.is_file()
+        for name in reached(file)
+    }
+    assert found == set(REACHING), "name it in the folder's __init__.pyi, and import it from there"
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("from deniable.channels import Channel, invariance_gap", []),
+        ("from deniable.display import style", []),  # a module that its folder hands on
+        ("from deniable.randomized_response import secure_sum", []),  # a function of that name
+        ("from deniable.files import write_text", []),
+        ("from deniable.channels import exact", ["deniable.channels.exact"]),
+        ("from deniable.display.style import save", ["deniable.display.style.save"]),
+        ("import deniable.channels.exact as e", ["deniable.channels.exact"]),
+        ("import deniable.channels", ["deniable.channels"]),
+        ("from deniable import channels", ["deniable.channels"]),
+    ],
+)
+@pytest.mark.parametrize("suffix", ["py", "smk"])
+def test_what_reaches_into_a_folder_is_found(
+    tmp_path: Path, code: str, found: list[str], suffix: str
+) -> None:
+    file = tmp_path / f"file.{suffix}"
+    file.write_text(f"{code}\n", encoding="utf-8")
+    assert list(reached(file)) == found
+
+
+def test_a_stub_names_its_own_modules_and_what_folders_below_hand_on() -> None:
+    for stub in PACKAGE.rglob("__init__.pyi"):
+        for node in nodes_of(stub):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                assert "." not in node.module, f"{stub} names {node.module}"
+                below = stub.parent / node.module
+                names = {alias.name for alias in node.names}
+                assert not below.is_dir() or names <= handed_on(below), stub
 
 
 def test_a_folder_says_what_it_is_for_and_is_small() -> None:
@@ -127,7 +212,6 @@ def test_a_module_is_no_longer_than_400_lines() -> None:
     assert {name: length for name, length in lines.items() if length > 400} == {}
 
 
-TOOLS = sorted((ROOT / "tools").rglob("*.py"))
 OWN_NAMES = ("self", "cls", "super()")
 KINDS = {"KeepOrReplace", "DenseChannel", "ProductChannel"}
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from costs import SIMULATE, Cost, Kind, expected, read_costs, units
 from deniable.errors import DeniableError
-from deniable.papers.multirr.settings import ThresholdStudy
+from deniable.papers.multirr import ThresholdStudy
 from deniable.pipeline import Config
 from job_graph import GraphJob, read_graph, schedule
 from workflow_config import WHOLE, read_config

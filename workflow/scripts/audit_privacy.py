@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from deniable.files import read_json, write_table
-from deniable.papers.audit import one_audit
+from deniable.papers import one_audit
 from deniable.release.categorical import audit_release
 from deniable.release.collection import audit_collection
 

@@ -1,7 +1,6 @@
 """Write the report: pages in a folder, or one file; both open without a network."""
 
-from deniable.report.contents import gather
-from deniable.report.render import write
+from deniable.report import gather, write
 
 from job import job
 

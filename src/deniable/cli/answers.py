@@ -9,7 +9,15 @@ import numpy as np
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import NamedChannel, Target
-from deniable.privacy import amplification, breaches
+from deniable.privacy import (
+    Factors,
+    extreme_factors,
+    largest_parity,
+    largest_posterior,
+    smallest_posterior,
+    witness,
+    worst_upward,
+)
 
 Answers = dict[str, Any]
 
@@ -33,8 +41,8 @@ def privacy(named: NamedChannel) -> Answers:
         "breach_bounds": [
             {
                 "prior": prior,
-                "smallest_posterior": float(amplification.smallest_posterior(prior, parity)),
-                "largest_posterior": float(amplification.largest_posterior(prior, parity)),
+                "smallest_posterior": float(smallest_posterior(prior, parity)),
+                "largest_posterior": float(largest_posterior(prior, parity)),
             }
             for prior in PRIORS
         ],
@@ -46,12 +54,12 @@ def privacy(named: NamedChannel) -> Answers:
 def breach_answer(named: NamedChannel, prior: Floats | None, rho_1: float, rho_2: float) -> Answers:
     """Return whether an upward rho_1-to-rho_2 breach is possible, with one that is."""
     channel, categories = named.channel, named.categories
-    found = amplification.witness(channel, rho_1, rho_2)
-    worst = breaches.worst_upward(channel, prior, rho_1) if prior is not None else None
+    found = witness(channel, rho_1, rho_2)
+    worst = worst_upward(channel, prior, rho_1) if prior is not None else None
     return {
         "rho_1": rho_1,
         "rho_2": rho_2,
-        "largest_parity": amplification.largest_parity(rho_1, rho_2),
+        "largest_parity": largest_parity(rho_1, rho_2),
         "guaranteed": found is None,
         "witness": found
         and {
@@ -78,7 +86,7 @@ def under_prior(named: NamedChannel, prior: Floats) -> Answers:
     channel = named.channel
     reported = channel.reported(prior)
     change = float(np.abs(reported - prior).max())
-    found = breaches.extreme_factors(channel, prior)
+    found = extreme_factors(channel, prior)
     return {
         "prior": prior,
         "reported": reported,
@@ -90,7 +98,7 @@ def under_prior(named: NamedChannel, prior: Floats) -> Answers:
     }
 
 
-def _factor(named: NamedChannel, found: breaches.Factors, side: str) -> Answers:
+def _factor(named: NamedChannel, found: Factors, side: str) -> Answers:
     members, report = getattr(found, f"{side}_members"), getattr(found, f"{side}_report")
     return {
         "ratio": getattr(found, side),

@@ -20,8 +20,13 @@ import numpy as np
 from deniable.arrays import Codes, Floats
 from deniable.errors import DataError, DeniableError, refuse_unknown
 from deniable.files import json_line, read_fitted, write_text
-from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
-from deniable.records.domain import refuse_foreign_codes
+from deniable.records import (
+    Domain,
+    Microdata,
+    attributes_to_json,
+    domain_from_json,
+    refuse_foreign_codes,
+)
 from deniable.sampling import generator_for
 
 Configuration = tuple[int, ...]

@@ -13,8 +13,18 @@ from deniable.arrays import Floats
 from deniable.datasets import copula, networks, numeric_surrogates, surrogates
 from deniable.datasets.manifest import AnyDataset, ClassAttribute, Dataset, NumericDataset
 from deniable.errors import DataError
-from deniable.records import Attribute, ClassCodes, Microdata, NumericMicrodata, encode, read_csv
-from deniable.records.arrow import leading_numbers, no_number, shortened, text_columns
+from deniable.records import (
+    Attribute,
+    ClassCodes,
+    Microdata,
+    NumericMicrodata,
+    encode,
+    leading_numbers,
+    no_number,
+    read_csv,
+    shortened,
+    text_columns,
+)
 
 
 @overload

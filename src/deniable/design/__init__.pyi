@@ -1,5 +1,5 @@
 from .conflicts import InfeasibleError as InfeasibleError
 from .designing import Design as Design, design as design
 from .exactness import violations as violations
-from .programs.requirements import Cost as Cost, Requirements as Requirements
+from .programs import Cost as Cost, Requirements as Requirements
 from .specification import Specification as Specification, read_specification as read_specification

@@ -10,8 +10,16 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from deniable.arrays import Floats, Sparse
-from deniable.design.programs import Constraints, Group, Kind, Polytope, Requirements, padded
-from deniable.design.programs.requirements import LARGEST_EPSILON, polytope
+from deniable.design.programs import (
+    LARGEST_EPSILON,
+    Constraints,
+    Group,
+    Kind,
+    Polytope,
+    Requirements,
+    padded,
+    polytope,
+)
 from deniable.errors import DeniableError
 
 DIGITS = 4  # of the values that a message proposes

@@ -12,9 +12,17 @@ from deniable.arrays import Floats
 from deniable.channels import DenseChannel, Target
 from deniable.design.conflicts import InfeasibleError, refuse_conflicts, refuse_unestimable
 from deniable.design.exactness import Exact, exact_matrix
-from deniable.design.programs import Estimator, Loss, LossName, Requirements, polytope
-from deniable.design.programs.linear import LinearPrograms
-from deniable.design.programs.losses import InverseVariance, ReportsVariance, loss_of
+from deniable.design.programs import (
+    Estimator,
+    InverseVariance,
+    LinearPrograms,
+    Loss,
+    LossName,
+    ReportsVariance,
+    Requirements,
+    loss_of,
+    polytope,
+)
 from deniable.design.search import Found, least_concave, least_variance
 from deniable.design.starts import feasible_forms
 from deniable.errors import DeniableError, refuse_unknown

@@ -13,12 +13,21 @@ import numpy as np
 from numpy.random import Generator
 
 from deniable.arrays import Floats
-from deniable.design.programs import InverseVariance, Loss, Polytope, Requirements, polytope
-from deniable.design.programs.branch_and_bound import Concave
-from deniable.design.programs.central_path import Relaxation, relax
-from deniable.design.programs.interior_point import Descent, Interior, interior
-from deniable.design.programs.linear import LinearPrograms
-from deniable.design.programs.losses import ReportsVariance
+from deniable.design.programs import (
+    Concave,
+    Descent,
+    Interior,
+    InverseVariance,
+    LinearPrograms,
+    Loss,
+    Polytope,
+    Relaxation,
+    ReportsVariance,
+    Requirements,
+    interior,
+    polytope,
+    relax,
+)
 from deniable.design.starts import feasible_forms, first_matrices, labelled
 
 COARSE, FINE = 1e-2, 1e-10  # precisions of the descents: of all starts, and of the best

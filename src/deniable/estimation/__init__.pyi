@@ -50,5 +50,6 @@ from .strata import (
 )
 from .survey_weights import (
     WeightedCounts as WeightedCounts,
+    survey_estimate as survey_estimate,
     weighted_intervals as weighted_intervals,
 )

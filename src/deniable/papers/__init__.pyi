@@ -1,3 +1,4 @@
+from .audit import RELEASE as RELEASE, STATED as STATED, one_audit as one_audit
 from .catalog import (
     ANALYSES as ANALYSES,
     AUDITED as AUDITED,
@@ -14,3 +15,4 @@ from .catalog import (
     columns_of as columns_of,
     names_of_tables as names_of_tables,
 )
+from .sections import VERDICTS as VERDICTS

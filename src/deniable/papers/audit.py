@@ -14,9 +14,17 @@ import pandas as pd
 
 from deniable.display import Tables, rows_of
 from deniable.papers.catalog import AUDITED
-from deniable.papers.idp.catalog import FIGURES_OF, FORESTS
-from deniable.papers.idp.names import ALL, CERTIFICATE, DATASETS, HONEST, READINGS, noted
-from deniable.papers.rrba.names import STATED_EPSILON
+from deniable.papers.idp import (
+    ALL,
+    CERTIFICATE,
+    DATASETS,
+    FIGURES_OF,
+    FORESTS,
+    HONEST,
+    READINGS,
+    noted,
+)
+from deniable.papers.rrba import STATED_EPSILON
 from deniable.randomized_response import ATTRIBUTE_IN_CLUSTER, WAIVED
 from deniable.study import resolve
 

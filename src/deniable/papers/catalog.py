@@ -4,23 +4,24 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from deniable.errors import DeniableError
-from deniable.papers.idp import catalog as idp
-from deniable.papers.multirr import catalog as multirr
-from deniable.papers.pram import catalog as pram
-from deniable.papers.rrba import catalog as rrba
-from deniable.study.catalog import (
+from deniable.papers.idp import PAPER as IDP
+from deniable.papers.multirr import PAPER as MULTIRR
+from deniable.papers.pram import PAPER as PRAM
+from deniable.papers.rrba import PAPER as RRBA
+from deniable.study import (
     Analysis,
     AnalysisTable,
     Columns,
     Figure,
+    Origin,
+    Page,
     Paper,
     Section,
     Study,
     StudyTable,
 )
-from deniable.study.pages import Origin, Page
 
-PAPERS = (multirr.PAPER, pram.PAPER, idp.PAPER, rrba.PAPER)
+PAPERS = (MULTIRR, PRAM, IDP, RRBA)
 STUDIES: Mapping[str, Study] = {k: v for paper in PAPERS for k, v in paper.studies.items()}
 TABLES: Mapping[str, StudyTable] = {each.id: each for paper in PAPERS for each in paper.tables}
 """The tables that studies fill."""
@@ -95,10 +96,10 @@ PAGES = (
         (_own("glance", "In short"),),
     ),
     Page("words", "In plain words", "In plain words", (ABOUT,)),
-    _of_paper(multirr.PAPER, "Multi-dimensional RR"),
-    _of_paper(pram.PAPER, "PRAM"),
-    _of_paper(idp.PAPER, "Individual DP"),
-    _of_paper(rrba.PAPER, "RRBA"),
+    _of_paper(MULTIRR, "Multi-dimensional RR"),
+    _of_paper(PRAM, "PRAM"),
+    _of_paper(IDP, "Individual DP"),
+    _of_paper(RRBA, "RRBA"),
     Page(
         "privacy",
         "Privacy",

@@ -1,3 +1,4 @@
+from . import environment as environment
 from .code_digest import (
     COMPUTING_PACKAGES as COMPUTING_PACKAGES,
     run_facts as run_facts,

@@ -69,7 +69,7 @@ def cells_of_tables(domain: Domain, size: int) -> int:
 
     Examples
     --------
-    >>> from deniable.records.domain import Attribute
+    >>> from deniable.records import Attribute
     >>> few = Domain(tuple(Attribute(name, ("0", "1")) for name in "abc"))
     >>> cells_of_tables(few, 2)
     12

@@ -148,15 +148,21 @@ def module_files(name: str, beside: Path) -> Iterator[Path]:
 
 @cache
 def _handed_on(folder: Path) -> dict[str, tuple[Path, ...]]:
-    """Return the modules behind the names that a folder hands on, from its stub."""
+    """Return the files behind the names that a folder hands on, from its stub and those below."""
     stub = folder / "__init__.pyi"
     if not stub.is_file():
         return {}
-    return {
-        name.split()[0]: (folder.joinpath(*module.split(".")).with_suffix(".py"),)
+    places = [
+        (name.split()[0], folder.joinpath(*module.split(".")))
         for module, names in _HANDED_ON.findall(stub.read_text(encoding="utf-8"))
         for name in names.strip("() \t\n").split(",")
         if name.strip()
+    ]
+    return {
+        name: (place / "__init__.py", *_handed_on(place).get(name, ()))
+        if place.is_dir()
+        else (place.with_suffix(".py"),)
+        for name, place in places
     }
 
 

@@ -9,10 +9,34 @@ from pydantic import Field, ValidationError, model_validator
 
 from deniable import validation
 from deniable.errors import ConfigError
-from deniable.papers.idp import settings as idp
-from deniable.papers.multirr import settings as multirr
-from deniable.papers.pram import settings as pram
-from deniable.papers.rrba import settings as rrba
+from deniable.papers.idp import ForestStudy, IndividualAttacks, IndividualAudit, SseStudy
+from deniable.papers.multirr import (
+    AdjustedQueryStudy,
+    AssessmentStudy,
+    ClusterQueryStudy,
+    ExploredQueryStudy,
+    PairQueryStudy,
+    SecureSumTrials,
+    ThresholdStudy,
+    WiderQueryStudy,
+)
+from deniable.papers.pram import (
+    CoverageStudy,
+    InvariantStudy,
+    ItemSetStudy,
+    JointLossStudy,
+    PramDesigns,
+    PramVariance,
+    WeightsStudy,
+)
+from deniable.papers.rrba import (
+    ConvergenceStudy,
+    EqualEpsilonStudy,
+    PowerStudy,
+    PrintedTablesStudy,
+    RrbaEpsilon,
+    Table3Study,
+)
 from deniable.release import AnyRelease, Release
 from deniable.study import StudySettings
 from deniable.validation import Strict
@@ -30,31 +54,31 @@ class DataConfig(Strict):
 class StudiesConfig(Strict):
     """The studies, by name."""
 
-    multirr_tables: multirr.ClusterQueryStudy
-    multirr_sensitivity: multirr.ClusterQueryStudy
-    multirr_exploration: multirr.ExploredQueryStudy
-    multirr_attributes: multirr.WiderQueryStudy
-    multirr_fig2: multirr.PairQueryStudy
-    multirr_fig3: multirr.AdjustedQueryStudy
-    multirr_pairs: multirr.PairQueryStudy
-    multirr_assessment: multirr.AssessmentStudy
-    pram_coverage: pram.CoverageStudy
-    pram_weights: pram.WeightsStudy
-    pram_item_sets: pram.ItemSetStudy
-    pram_invariant: pram.InvariantStudy
-    pram_joint_loss: pram.JointLossStudy
-    idp_fig3: idp.SseStudy
-    idp_fig4: idp.SseStudy
-    idp_fig5: idp.ForestStudy
-    idp_fig6: idp.ForestStudy
-    rrba_fig5: rrba.ConvergenceStudy
-    rrba_fig6: rrba.ConvergenceStudy
-    rrba_table3: rrba.Table3Study
-    rrba_power: rrba.PowerStudy
-    rrba_tables: rrba.PrintedTablesStudy
-    rrba_equal: rrba.EqualEpsilonStudy
+    multirr_tables: ClusterQueryStudy
+    multirr_sensitivity: ClusterQueryStudy
+    multirr_exploration: ExploredQueryStudy
+    multirr_attributes: WiderQueryStudy
+    multirr_fig2: PairQueryStudy
+    multirr_fig3: AdjustedQueryStudy
+    multirr_pairs: PairQueryStudy
+    multirr_assessment: AssessmentStudy
+    pram_coverage: CoverageStudy
+    pram_weights: WeightsStudy
+    pram_item_sets: ItemSetStudy
+    pram_invariant: InvariantStudy
+    pram_joint_loss: JointLossStudy
+    idp_fig3: SseStudy
+    idp_fig4: SseStudy
+    idp_fig5: ForestStudy
+    idp_fig6: ForestStudy
+    rrba_fig5: ConvergenceStudy
+    rrba_fig6: ConvergenceStudy
+    rrba_table3: Table3Study
+    rrba_power: PowerStudy
+    rrba_tables: PrintedTablesStudy
+    rrba_equal: EqualEpsilonStudy
     # A sweep that config/sweep.yaml asks for; without cells it makes nothing.
-    multirr_sweep: multirr.ThresholdStudy = multirr.ThresholdStudy(replicates=1000, grids=[])
+    multirr_sweep: ThresholdStudy = ThresholdStudy(replicates=1000, grids=[])
 
     @model_validator(mode="after")
     def _tables_are_as_printed(self) -> Self:
@@ -91,12 +115,12 @@ def _refuse_several(name: str, study: StudySettings[Any], column: str, others: s
 class AnalysesConfig(Strict):
     """What is worked out beside the studies."""
 
-    multirr_secure_sum: multirr.SecureSumTrials
-    pram_variance: pram.PramVariance
-    pram_design: pram.PramDesigns
-    idp_audit: idp.IndividualAudit
-    idp_attacks: idp.IndividualAttacks
-    rrba_epsilon: rrba.RrbaEpsilon
+    multirr_secure_sum: SecureSumTrials
+    pram_variance: PramVariance
+    pram_design: PramDesigns
+    idp_audit: IndividualAudit
+    idp_attacks: IndividualAttacks
+    rrba_epsilon: RrbaEpsilon
 
 
 class Config(Strict):

@@ -1,4 +1,8 @@
-from .item_sets import item_set_supports as item_set_supports
+from .item_sets import (
+    frequent_item_sets as frequent_item_sets,
+    item_set_supports as item_set_supports,
+    rule_confidences as rule_confidences,
+)
 from .matrices import (
     LARGEST_BLOCK as LARGEST_BLOCK,
     LARGEST_DESIGNED as LARGEST_DESIGNED,

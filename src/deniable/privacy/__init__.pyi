@@ -1,7 +1,10 @@
 from .amplification import (
     Side as Side,
     approaching_prior as approaching_prior,
+    breaching_prior as breaching_prior,
     channel_of_parity as channel_of_parity,
+    guarantees_factor as guarantees_factor,
+    guarantees_no_breach as guarantees_no_breach,
     largest_parity as largest_parity,
     largest_posterior as largest_posterior,
     smallest_posterior as smallest_posterior,
@@ -26,8 +29,10 @@ from .audit import (
 from .breaches import (
     Factors as Factors,
     WorstSet as WorstSet,
+    breach as breach,
     extreme_factors as extreme_factors,
     permits_breach as permits_breach,
+    posterior_of_set as posterior_of_set,
     worst_upward as worst_upward,
 )
 from .linkage import linked_parties as linked_parties

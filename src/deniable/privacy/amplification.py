@@ -21,8 +21,15 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
-from deniable.channels import Channel, KeepOrReplace
-from deniable.channels.exact import Number, as_written, exact_ratio, proportion, thresholds
+from deniable.channels import (
+    Channel,
+    KeepOrReplace,
+    Number,
+    as_written,
+    exact_ratio,
+    proportion,
+    thresholds,
+)
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.privacy.breaches import Direction
 

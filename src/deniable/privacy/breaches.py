@@ -16,8 +16,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.channels import Channel
-from deniable.channels.exact import Number, Prior, exact_distribution, proportion, thresholds
+from deniable.channels import Channel, Number, Prior, exact_distribution, proportion, thresholds
 from deniable.errors import ChannelError, refuse_unknown
 from deniable.privacy.worst_sets import largest_posterior_below
 

@@ -50,7 +50,7 @@ def rebuilt_records(
 
     Examples
     --------
-    >>> from deniable.records.domain import Attribute
+    >>> from deniable.records import Attribute
     >>> job = Attribute("job", ("clerk", "soldier"))
     >>> ill = Attribute("ill", ("no", "yes"))
     >>> found = rebuilt_records({("job", "ill"): [[5, 2], [0, 1]]}, Domain((job, ill)))

@@ -23,6 +23,7 @@ from .audit import (
     audit_cluster as audit_cluster,
     audit_multirr as audit_multirr,
     audit_of_release as audit_of_release,
+    audit_release as audit_release,
     audit_row as audit_row,
     audit_table as audit_table,
     clusters_table as clusters_table,
@@ -30,6 +31,7 @@ from .audit import (
 from .dependence import (
     Clusters as Clusters,
     Measure as Measure,
+    Pair as Pair,
     absolute_correlation as absolute_correlation,
     cluster_attributes as cluster_attributes,
     cramers_v as cramers_v,

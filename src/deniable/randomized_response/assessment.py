@@ -130,7 +130,7 @@ class AttributeReports(AssessmentProtocol):
 
     Examples
     --------
-    >>> from deniable.records.domain import Attribute
+    >>> from deniable.records import Attribute
     >>> domain = Domain((Attribute("a", ("0", "1")), Attribute("b", ("0", "1", "2"))))
     >>> protocol = AttributeReports(domain, 0.5, "keep")
     >>> round(protocol.epsilon, 6) == round(math.log(3) + math.log(4), 6)

@@ -7,6 +7,7 @@ from .arrow import (
 from .categorical import (
     Microdata as Microdata,
     attributes_to_json as attributes_to_json,
+    discretize as discretize,
     domain_from_json as domain_from_json,
     encode as encode,
     read_csv as read_csv,

@@ -8,9 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pandas as pd
 
 from deniable.display import Row, Tables, rows_of
-from deniable.papers import PAGES, PAPERS, TABLES
-from deniable.papers.audit import RELEASE, STATED
-from deniable.papers.sections import VERDICTS
+from deniable.papers import PAGES, PAPERS, RELEASE, STATED, TABLES, VERDICTS
 from deniable.report.contents import Contents, ReleaseFiles
 from deniable.study import corrected
 

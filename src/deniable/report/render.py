@@ -12,7 +12,20 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from deniable.display import page as display
+from deniable.display import (
+    SIGN,
+    between,
+    inline_svg,
+    joined,
+    linked_svg,
+    living_links,
+    markdown,
+    percent,
+    plain,
+    short,
+    thousands,
+    typeset,
+)
 from deniable.files import folder_written_whole, write_text
 from deniable.papers import AUDITS, COMPARED_BY, DRAWN_BY, FIGURES, MADE_BY, PAGES, PAPERS, TABLES
 from deniable.report.contents import Contents
@@ -41,12 +54,12 @@ def write(output: Path | str, contents: Contents) -> None:
 
 def render(contents: Contents) -> str:
     """Return the whole report as one page of HTML, with its figures and tables."""
-    templates = _environment(contents, "", display.inline_svg)
+    templates = _environment(contents, "", inline_svg)
     shown = _possible(contents)
     ids = {section.id: f"#{section.id}" for page in shown for section in page.sections}
     ids |= {f"page-{page.id}": f"#{page.sections[0].id}" for page in shown}
     bodies = {
-        section.id: Markup(display.living_links(_body(templates, section, contents), ids))
+        section.id: Markup(living_links(_body(templates, section, contents), ids))
         for page in shown
         for section in page.sections
     }
@@ -57,7 +70,7 @@ def render(contents: Contents) -> str:
 def render_pages(contents: Contents) -> Iterator[tuple[str, str]]:
     """Yield the files of the report by name: pages, and what they load from their folder."""
     templates = _environment(
-        contents, "../", lambda svg, id, shows: display.linked_svg(svg, f"figures/{id}.svg", shows)
+        contents, "../", lambda svg, id, shows: linked_svg(svg, f"figures/{id}.svg", shows)
     )
     shown = _possible(contents)
     places = {section.id: page.id for page in shown for section in page.sections}
@@ -67,9 +80,9 @@ def render_pages(contents: Contents) -> Iterator[tuple[str, str]]:
         bodies = {}
         for section in page.sections:
             body, tables = without_long_tables(_body(templates, section, contents), section.id)
-            bodies[section.id] = Markup(display.living_links(body, ids))
+            bodies[section.id] = Markup(living_links(body, ids))
             for name, table in tables.items():
-                arguments = json.dumps([name, display.living_links(table, ids)], ensure_ascii=False)
+                arguments = json.dumps([name, living_links(table, ids)], ensure_ascii=False)
                 yield f"tables/{name}.js", f"showTable(...{arguments});\n"
         template = templates.get_template("page.html.j2")
         yield f"{page.id}.html", template.render(page=page, pages=shown, bodies=bodies)
@@ -131,11 +144,10 @@ def environment(compiled: jinja2.BytecodeCache | None = None) -> jinja2.Environm
         lstrip_blocks=True,
         bytecode_cache=compiled,
     )
-    filters = ("short", "percent", "thousands", "plain", "between", "joined", "typeset")
-    made.filters.update({name: getattr(display, name) for name in filters})
-    made.filters["markdown"] = lambda text, folder: Markup(display.markdown(text, folder))
-    made.globals.update({name: getattr(display, name) for name in ("short", "percent", "plain")})
-    made.globals.update(sign=display.SIGN, results="")
+    filters = (short, percent, thousands, plain, between, joined, typeset)
+    made.filters.update({each.__name__: each for each in filters})
+    made.filters["markdown"] = lambda text, folder: Markup(markdown(text, folder))
+    made.globals.update(short=short, percent=percent, plain=plain, sign=SIGN, results="")
     return made
 
 

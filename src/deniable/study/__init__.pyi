@@ -1,13 +1,18 @@
 from .bootstrap import How as How
 from .catalog import (
+    DESIGNED as DESIGNED,
     MINUTES as MINUTES,
     SECONDS as SECONDS,
     WRITTEN as WRITTEN,
     Analysis as Analysis,
+    AnalysisTable as AnalysisTable,
     Columns as Columns,
+    Figure as Figure,
     Given as Given,
+    Paper as Paper,
     Resources as Resources,
     Section as Section,
+    Study as Study,
     StudyTable as StudyTable,
     resolve as resolve,
 )
@@ -78,6 +83,8 @@ from .pages import (
     PrivacyVerdict as PrivacyVerdict,
     Verdicts as Verdicts,
     agreement_of as agreement_of,
+    claims_section as claims_section,
+    claims_tables as claims_tables,
 )
 from .published import read_published as read_published
 from .settings import (

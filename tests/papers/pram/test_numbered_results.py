@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deniable.channels import Channel, DenseChannel, ProductChannel, invariant
+from deniable.channels import Channel, DenseChannel, ProductChannel
 from deniable.papers.pram import numbered_results as pram_results
 from deniable.papers.pram.numbered_results import RESULTS, numbered_results
-from deniable.privacy import amplification
 
 
 @pytest.fixture(scope="module")
@@ -38,16 +37,16 @@ WRONG: dict[str, tuple[object, str, Callable[..., object]]] = {
     "(1.2)": (Channel, "estimate", lambda self, counts: np.asarray(counts) / np.sum(counts)),
     "(1.3)": (Channel, "covariance", lambda self, pi, n: np.diag(pi) / n),
     "(1.3) plug-in": (Channel, "estimated_covariance", lambda self, counts: np.eye(3)),
-    "(2.1)": (invariant, "two_step", lambda channel, pi: DenseChannel(channel.matrix())),
-    "(2.3)": (invariant, "two_step", lambda channel, pi: DenseChannel(channel.matrix())),
-    "(2.4)": (invariant, "conditional_covariance", lambda channel, counts: np.eye(3)),
-    "(2.6)": (invariant, "covariance_bound", lambda pi, n: (np.diag(pi) - np.outer(pi, pi)) / n),
-    "(2.6) tight": (invariant, "covariance_bound", lambda pi, n: np.eye(3)),
-    "(2.7)": (invariant, "two_step", lambda channel, pi: DenseChannel(channel.matrix())),
+    "(2.1)": (pram_results, "two_step", lambda channel, pi: DenseChannel(channel.matrix())),
+    "(2.3)": (pram_results, "two_step", lambda channel, pi: DenseChannel(channel.matrix())),
+    "(2.4)": (pram_results, "conditional_covariance", lambda channel, counts: np.eye(3)),
+    "(2.6)": (pram_results, "covariance_bound", lambda pi, n: (np.diag(pi) - np.outer(pi, pi)) / n),
+    "(2.6) tight": (pram_results, "covariance_bound", lambda pi, n: np.eye(3)),
+    "(2.7)": (pram_results, "two_step", lambda channel, pi: DenseChannel(channel.matrix())),
     "(3.1)": (Channel, "posterior", lambda self, prior: self.matrix()),
-    "(3.5)": (amplification, "largest_parity", lambda low, high: 50.0),
-    "(3.5) necessary": (amplification, "witness", lambda channel, low, high, direction: None),
-    "(3.14) only if": (amplification, "breaching_prior", lambda channel, beta, side: None),
+    "(3.5)": (pram_results, "largest_parity", lambda low, high: 50.0),
+    "(3.5) necessary": (pram_results, "witness", lambda channel, low, high, direction: None),
+    "(3.14) only if": (pram_results, "breaching_prior", lambda channel, beta, side: None),
     "4": (ProductChannel, "estimate", lambda self, counts: np.asarray(counts) / np.sum(counts)),
 }
 

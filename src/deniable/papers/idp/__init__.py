@@ -1,1 +1,5 @@
 """Individual differential privacy by microaggregation: studies, audit, claims, figures."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -12,7 +12,21 @@ import numpy as np
 import pandas as pd
 
 from deniable.idp import METHODS, Ranking, Variant, domain_bounds
-from deniable.idp.audit import certain_values, certificate, report
+from deniable.idp.audit import (
+    ALL,
+    ANEW,
+    AS_IT_RUNS,
+    CLAIM_TOLERANCE,
+    FIXED,
+    VARIANTS,
+    AuditedFile,
+    ClusteredFile,
+    Page,
+    as_table,
+    audit_file,
+    certain_values,
+    certificate,
+)
 from deniable.papers.idp.catalog import DATASETS, SPLIT
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise, generator_for
@@ -21,10 +35,10 @@ from deniable.study import Given
 INDEPENDENTLY = "attributes released independently"
 
 
-def file_of(name: str, data: NumericMicrodata, domain_factor: float) -> report.AuditedFile:
+def file_of(name: str, data: NumericMicrodata, domain_factor: float) -> AuditedFile:
     """Return a data set with the domains that a factor gives it."""
     upper = domain_bounds(data.values, domain_factor)
-    return report.AuditedFile(name, data.names, Ranking.of(data.values), upper, domain_factor)
+    return AuditedFile(name, data.names, Ranking.of(data.values), upper, domain_factor)
 
 
 def audit_table(
@@ -43,27 +57,25 @@ def audit_table(
     certificates are measured in so many releases.
     """
     files = [file_of(name, data, factor) for factor in domain_factors]
-    tables = [report.audit_file(file, k, epsilons, as_it_runs=file is files[0]) for file in files]
+    tables = [audit_file(file, k, epsilons, as_it_runs=file is files[0]) for file in files]
     note = f"released numbers, {releases} releases, upper 99.9 % of the error"
     certified = []
     for method in METHODS:
         for size, epsilon in product((1,) if method == "dp" else k, epsilons):
-            page = report.Page(report.ClusteredFile(files[0], size), method, epsilon)
+            page = Page(ClusteredFile(files[0], size), method, epsilon)
             key = {"audit": "certificate", "data": name, "method": method}
             noise = SeededNoise(generator_for(seed, key | {"k": size, "epsilon": epsilon}))
             found = certificate(data.values, page.shipped.mask(noise, releases))
             worst = data.names[int(np.argmax(found.of_attributes))]
             certified += [
-                page.row(
-                    report.AS_IT_RUNS, unit, bound, "lower bound", report.ANEW, attribute, note=said
-                )
+                page.row(AS_IT_RUNS, unit, bound, "lower bound", ANEW, attribute, note=said)
                 for unit, bound, attribute, said in (
                     ("attribute", found.largest, worst, note),
                     ("record", found.largest, worst, note),
-                    ("record", found.summed, report.ALL, f"{note}; {INDEPENDENTLY}"),
+                    ("record", found.summed, ALL, f"{note}; {INDEPENDENTLY}"),
                 )
             ]
-    return pd.concat([*tables, report.as_table(certified)], ignore_index=True)
+    return pd.concat([*tables, as_table(certified)], ignore_index=True)
 
 
 def cluster_table(
@@ -80,16 +92,13 @@ def cluster_table(
     (values that the means of the clusters alone give away).
     """
     files = [file_of(name, data, factor) for factor in domain_factors]
-    every = (report.ClusteredFile(file, size) for file in files for size in k)
+    every = (ClusteredFile(file, size) for file in files for size in k)
     return pd.DataFrame(
-        row
-        for each in every
-        for method in report.VARIANTS[1:]
-        for row in _cluster_rows(each, method)
+        row for each in every for method in VARIANTS[1:] for row in _cluster_rows(each, method)
     )
 
 
-def _cluster_rows(clustered: report.ClusteredFile, method: Variant) -> Iterator[dict[str, Any]]:
+def _cluster_rows(clustered: ClusteredFile, method: Variant) -> Iterator[dict[str, Any]]:
     file = clustered.file
     attributes = file.ranking.attributes  # losses at epsilon 1, of which each claims a share
     scales = clustered.shipped(method, 1.0).scales
@@ -98,8 +107,8 @@ def _cluster_rows(clustered: report.ClusteredFile, method: Variant) -> Iterator[
         file.names,
         clustered.moves(method),
         scales,
-        losses[report.FIXED],
-        losses[report.ANEW],
+        losses[FIXED],
+        losses[ANEW],
         strict=True,
     )
     for attribute, moves, scale, fixed, anew in parts:
@@ -115,7 +124,7 @@ def _cluster_rows(clustered: report.ClusteredFile, method: Variant) -> Iterator[
             "tightness_fixed_median": np.median(fixed.of_centroids) * attributes,
             "tightness_anew": anew.of_centroids.max() * attributes,
             "attribute_times_claimed": anew.of_records.max() * attributes,
-            "records_beyond": np.mean(anew.of_records * attributes > 1 + report.CLAIM_TOLERANCE),
+            "records_beyond": np.mean(anew.of_records * attributes > 1 + CLAIM_TOLERANCE),
             "clusters_without_noise": exact.mean(),
             "values_without_noise": moves.cut.sizes[exact].sum() / moves.cut.values.size,
             "values_certain_from_means": certain_values(moves.cut).microaggregated,

@@ -26,7 +26,20 @@ from sklearn.tree import DecisionTreeClassifier  # type: ignore[import-untyped]
 
 from deniable.arrays import Codes, Floats
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.idp import Ranking, f_measures, majority_f_measures, methods, true_dp
+from deniable.idp import (
+    METHODS,
+    Method,
+    NaiveBayes,
+    NoisyHistograms,
+    Ranking,
+    bins_of_domain,
+    domain_bounds,
+    f_measures,
+    majority_f_measures,
+    masking,
+    noisy_histograms,
+    threshold_rule,
+)
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise
 from deniable.study import Cell
@@ -63,7 +76,7 @@ class IdpForests:
         method = str(cell["method"])
         if method in REFERENCES:
             return np.stack([self._reference(method, generator) for _ in range(replicates)])
-        refuse_unknown("method", method, (*REFERENCES, *methods.METHODS, *FOREST_COMPETITORS))
+        refuse_unknown("method", method, (*REFERENCES, *METHODS, *FOREST_COMPETITORS))
         runs = []
         for _ in range(replicates):
             words = generator.integers(2**63, size=2).tolist()
@@ -83,7 +96,7 @@ class IdpForests:
         for factor in self.domain_factors:
             generator = np.random.default_rng(words)
             seed = int(generator.integers(2**31))
-            upper = methods.domain_bounds(self.data.values, factor)
+            upper = domain_bounds(self.data.values, factor)
             if method in ("dp_naive_bayes", "dp_rule"):
                 found.append(self._measured(self._classified(method, upper, epsilon, generator)))
                 continue
@@ -102,7 +115,7 @@ class IdpForests:
         if method == "dp_synthetic":
             tables = self._histograms(slice(None), upper, epsilon, generator)
             return tables.synthesize(known.labels, generator)
-        found = methods.masking(cast(methods.Method, method), self._ranking, k, upper, epsilon)
+        found = masking(cast(Method, method), self._ranking, k, upper, epsilon)
         return np.asarray(found.mask(SeededNoise(generator))[0][: len(known)])
 
     def _classified(
@@ -111,13 +124,11 @@ class IdpForests:
         """Return the classes that a classifier with true DP predicts."""
         training, test = self._split
         if method == "dp_rule":
-            rule = true_dp.threshold_rule(
-                training.values, training.labels, upper, epsilon, generator
-            )
+            rule = threshold_rule(training.values, training.labels, upper, epsilon, generator)
             return rule.predict(test.values)
         column = [self.data.position(self.attribute)]
         tables = self._histograms(column, upper, epsilon, generator)
-        return true_dp.NaiveBayes(tables).predict(test.values[:, column])
+        return NaiveBayes(tables).predict(test.values[:, column])
 
     def _histograms(
         self,
@@ -125,14 +136,12 @@ class IdpForests:
         upper: Floats,
         epsilon: float,
         generator: np.random.Generator,
-    ) -> true_dp.NoisyHistograms:
+    ) -> NoisyHistograms:
         """Return noisy histograms of some attributes of the training records, by class."""
-        (training, _), bins = self._split, true_dp.bins_of_domain(upper, self.data.values)
+        (training, _), bins = self._split, bins_of_domain(upper, self.data.values)
         records = training.values[:, columns], training.labels, len(self.data.classes)
         noise = SeededNoise(generator)
-        return true_dp.noisy_histograms(
-            *records, upper[columns], bins=bins, epsilon=epsilon, noise=noise
-        )
+        return noisy_histograms(*records, upper[columns], bins=bins, epsilon=epsilon, noise=noise)
 
     def _forest(self, training: Floats, seed: int) -> Floats:
         known, test = self._split

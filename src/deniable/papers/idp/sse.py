@@ -21,7 +21,20 @@ import scipy
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.estimation import CONFIDENCE
-from deniable.idp import Ranking, bins_of_domain, class_medians, methods, noisy_histograms, utility
+from deniable.idp import (
+    METHODS,
+    Masking,
+    Ranking,
+    bins_of_domain,
+    class_medians,
+    domain_bounds,
+    expected_sse,
+    masking,
+    masking_sse,
+    mean_sse,
+    noisy_histograms,
+    sample_variances,
+)
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise
 from deniable.study import Cell
@@ -44,7 +57,7 @@ class IdpSse:
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return mean SSEs, shape (replicates, k); cells: method, epsilon, domain_factor."""
         method, epsilon = str(cell["method"]), float(cell["epsilon"])
-        upper = methods.domain_bounds(self.data.values, float(cell["domain_factor"]))
+        upper = domain_bounds(self.data.values, float(cell["domain_factor"]))
         drawn = {"dp_median": self._medians, "dp_synthetic": self._synthetic}
         if method in drawn:
             once = drawn[method](upper, epsilon, generator, replicates)
@@ -52,7 +65,7 @@ class IdpSse:
         if method in SSE_COMPETITORS:
             nothing = np.zeros_like(self.data.values)
             known = (
-                utility.mean_sse(self.data.values, nothing)
+                mean_sse(self.data.values, nothing)
                 if method == "no_data"
                 else least_dp_sse(self.data, epsilon)
             )
@@ -62,13 +75,13 @@ class IdpSse:
         columns = [self._runs(found, generator, replicates) for found in maskings]
         return np.asarray(np.broadcast_to(np.stack(columns, axis=1), (replicates, len(self.k))))
 
-    def masking(self, method: str, k: int, upper: Floats, epsilon: float) -> methods.Masking:
+    def masking(self, method: str, k: int, upper: Floats, epsilon: float) -> Masking:
         """Return how records are masked; the ranking is shared."""
-        if method not in methods.METHODS:
+        if method not in METHODS:
             raise DeniableError(
-                f"unknown method {method!r}; use {', '.join((*methods.METHODS, *SSE_COMPETITORS))}"
+                f"unknown method {method!r}; use {', '.join((*METHODS, *SSE_COMPETITORS))}"
             )
-        return methods.masking(method, self.ranking, k, upper, epsilon)
+        return masking(method, self.ranking, k, upper, epsilon)
 
     @cached_property
     def ranking(self) -> Ranking:
@@ -78,15 +91,13 @@ class IdpSse:
     @cached_property
     def variances(self) -> Floats:
         """Sample variances of the attributes."""
-        return utility.sample_variances(self.data.values)
+        return sample_variances(self.data.values)
 
-    def _runs(
-        self, found: methods.Masking, generator: np.random.Generator, replicates: int
-    ) -> Floats:
+    def _runs(self, found: Masking, generator: np.random.Generator, replicates: int) -> Floats:
         noise, at_once = SeededNoise(generator), max(DRAWS_AT_ONCE // found.centres.size, 1)
         parts = (min(at_once, replicates - start) for start in range(0, replicates, at_once))
         drawn = (found.noisy_centroids(noise, runs) for runs in parts)
-        return np.concatenate([utility.masking_sse(found, each, self.variances) for each in drawn])
+        return np.concatenate([masking_sse(found, each, self.variances) for each in drawn])
 
     def _medians(
         self, upper: Floats, epsilon: float, generator: np.random.Generator, replicates: int
@@ -113,7 +124,7 @@ class IdpSse:
         for run in range(replicates):
             records = data.values, data.labels, len(data.classes), upper
             tables = noisy_histograms(*records, bins=bins, epsilon=epsilon, noise=noise)
-            found[run] = utility.mean_sse(data.values, tables.synthesize(data.labels, generator))
+            found[run] = mean_sse(data.values, tables.synthesize(data.labels, generator))
         return found
 
 
@@ -138,9 +149,7 @@ def least_dp_sse(data: NumericMicrodata, epsilon: float) -> float:
         int(np.sum(data.labels == code)) * data.values[data.labels == code].var(axis=0)
         for code in np.unique(data.labels)
     )
-    variances = np.sort(np.asarray(within) / len(data) / utility.sample_variances(data.values))[
-        ::-1
-    ]
+    variances = np.sort(np.asarray(within) / len(data) / sample_variances(data.values))[::-1]
     # The budget brings the largest of the terms down to one level and leaves the others.
     logs = np.log(variances)
     levels = (np.cumsum(logs) - 2 * epsilon) / np.arange(1, logs.size + 1)
@@ -159,14 +168,14 @@ def expected_table(dataset: str, data: NumericMicrodata, simulated: pd.DataFrame
     are independent: if the code draws what it should, the squares of these sum up to chi-square
     with as many degrees of freedom as there are rows.
     """
-    own = simulated[simulated["method"].isin(methods.METHODS)].copy()
+    own = simulated[simulated["method"].isin(METHODS)].copy()
     plain = own["method"] == "dp"
     own.insert(0, "dataset", dataset)
     study = IdpSse(data, ())
     rows = zip(*(own[name] for name in ("method", "epsilon", "domain_factor", "k")), strict=True)
     expected = [
-        utility.expected_sse(
-            study.masking(method, int(k), methods.domain_bounds(data.values, factor), epsilon),
+        expected_sse(
+            study.masking(method, int(k), domain_bounds(data.values, factor), epsilon),
             study.variances,
         )
         for method, epsilon, factor, k in rows

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from deniable.study.catalog import (
+from deniable.study import (
     MINUTES,
     Analysis,
     AnalysisTable,
@@ -12,8 +12,9 @@ from deniable.study.catalog import (
     Section,
     Study,
     StudyTable,
+    claims_section,
+    claims_tables,
 )
-from deniable.study.pages import claims_section, claims_tables
 
 PRINTED_RUNS = 1000  # [multirr], 6.5: medians over 1000 runs
 CLUSTER_QUERY_KEYS = ("dataset", "matrix", "mechanism", "projection", "p", "t_d", "t_v")

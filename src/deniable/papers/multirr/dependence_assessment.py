@@ -22,13 +22,13 @@ from deniable.arrays import Floats, at_least
 from deniable.randomized_response import (
     Clusters,
     Measure,
+    Pair,
     PairReports,
     assessment_protocol,
     cluster_attributes,
     dependence_of_tables,
     pair_measures,
 )
-from deniable.randomized_response.dependence import Pair
 from deniable.records import Microdata
 from deniable.study import Cell
 

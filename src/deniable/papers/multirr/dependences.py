@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.randomized_response import (
+    Pair,
     PairReports,
     SecureSum,
     audit_assessments,
@@ -23,7 +24,6 @@ from deniable.randomized_response import (
     risk_table,
     waiver_table,
 )
-from deniable.randomized_response.dependence import Pair
 from deniable.records import Domain, Microdata
 from deniable.sampling import RandomSource, generator_for
 from deniable.study import Given, values_of

@@ -22,6 +22,7 @@ from deniable.randomized_response import (
     BivariateDistribution,
     Faults,
     Network,
+    Pair,
     Party,
     SecureSumError,
     bivariate_distribution,
@@ -31,7 +32,6 @@ from deniable.randomized_response import (
     messages_in_all,
     messages_per_party,
 )
-from deniable.randomized_response.secure_sum import Pair
 from deniable.records import Attribute, Domain, Microdata
 from deniable.sampling import RandomSource, generator_for
 from deniable.study import Given

@@ -4,7 +4,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from deniable.randomized_response import readings
+from deniable.randomized_response import (
+    Assessment,
+    ClusterMechanism,
+    PairEstimator,
+    Projection,
+    Reading,
+)
 from deniable.study import Coverage, Probability, Share, StudySettings, Values
 from deniable.validation import Strict
 
@@ -18,9 +24,9 @@ class ClusterQueryGrid(Strict):
     """Cells of Tables 1 and 2: every combination of the values."""
 
     dataset: Values[Literal["adult", "adult6"]]
-    matrix: Values[readings.Reading]
-    mechanism: Values[readings.ClusterMechanism]
-    projection: Values[readings.Projection]
+    matrix: Values[Reading]
+    mechanism: Values[ClusterMechanism]
+    projection: Values[Projection]
     p: Values[Probability]
     t_d: Values[Share]
     t_v: Values[StudiedCells]
@@ -41,16 +47,16 @@ class ExploredQueryGrid(ClusterQueryGrid):
 class PairQueryGrid(Strict):
     """Settings of RR-Independent: every combination of the values."""
 
-    matrix: Values[readings.Reading]
-    projection: Values[readings.Projection]
+    matrix: Values[Reading]
+    projection: Values[Projection]
     p: Values[Probability]
 
 
 class AdjustedQueryGrid(Strict):
     """Panels of Figure 3: every combination of the values."""
 
-    matrix: Values[readings.Reading]
-    mechanism: Values[readings.ClusterMechanism]
+    matrix: Values[Reading]
+    mechanism: Values[ClusterMechanism]
     t_v: Values[StudiedCells]
     t_d: Values[Share]
     p: Values[Probability]
@@ -60,8 +66,8 @@ class AdjustedQueryGrid(Strict):
 class AssessmentGrid(Strict):
     """Ways to assess dependences: every combination of the values."""
 
-    matrix: Values[readings.Reading]
-    method: Values[readings.Assessment]
+    matrix: Values[Reading]
+    method: Values[Assessment]
     p: Values[Probability]
 
 
@@ -88,7 +94,7 @@ class ExploredQueryStudy(ClusterQueryStudy):
 class PairQueryStudy(StudySettings[PairQueryGrid]):
     """A study of what RR-Independent tells of pairs of attributes."""
 
-    estimators: Values[readings.PairEstimator]
+    estimators: Values[PairEstimator]
     coverages: Values[Coverage]
 
 
@@ -96,7 +102,7 @@ class AdjustedQueryStudy(StudySettings[AdjustedQueryGrid]):
     """A study of the four methods of Figure 3."""
 
     coverages: Values[Coverage]
-    projections: Values[readings.Projection]
+    projections: Values[Projection]
     ordinal: list[str] = Field(default_factory=list)
 
 
@@ -112,9 +118,9 @@ class ThresholdGrid(Strict):
     """Settings at which all thresholds are tried: every combination of the values."""
 
     records: Values[SweptRecords]
-    matrix: Values[readings.Reading]
-    mechanism: Values[readings.ClusterMechanism]
-    projection: Values[readings.Projection]
+    matrix: Values[Reading]
+    mechanism: Values[ClusterMechanism]
+    projection: Values[Projection]
     p: Values[Probability]
 
 

@@ -13,7 +13,17 @@ import pandas as pd
 from deniable.arrays import Floats
 from deniable.channels import Channel, DenseChannel, KeepOrReplace
 from deniable.pram import shares
-from deniable.privacy import WorstSet, amplification, extreme_factors, worst_upward
+from deniable.privacy import (
+    Side,
+    WorstSet,
+    approaching_prior,
+    channel_of_parity,
+    extreme_factors,
+    largest_parity,
+    largest_posterior,
+    smallest_posterior,
+    worst_upward,
+)
 from deniable.records import Microdata
 from deniable.study import Given
 
@@ -32,9 +42,7 @@ SKEWED = [
     [0.15, 0.15, 0.10, 0.60],
 ]
 CHANNELS: Mapping[str, Channel] = {
-    "generalized randomized response": amplification.channel_of_parity(
-        4, float(np.exp(np.log(15)))
-    ),
+    "generalized randomized response": channel_of_parity(4, float(np.exp(np.log(15)))),
     "four different columns": DenseChannel(np.array(SKEWED)),
 }
 """Whose approach to the bound is shown: symmetric, and not; both of parity 15."""
@@ -52,8 +60,8 @@ def bound_table(
     table = pd.DataFrame(product(priors, epsilons), columns=["rho_1", "epsilon"])
     table["parity"] = [float(np.exp(epsilon)) for epsilon in table["epsilon"]]
     cells = list(zip(table["rho_1"], table["parity"], strict=True))
-    table["smallest_posterior"] = [float(amplification.smallest_posterior(*cell)) for cell in cells]
-    table["largest_posterior"] = [float(amplification.largest_posterior(*cell)) for cell in cells]
+    table["smallest_posterior"] = [float(smallest_posterior(*cell)) for cell in cells]
+    table["largest_posterior"] = [float(largest_posterior(*cell)) for cell in cells]
     return table.assign(largest_factor=table["largest_posterior"] / table["rho_1"])
 
 
@@ -67,8 +75,8 @@ def threshold_table(
     """
     rows = []
     for (rho_1, rho_2), size in product(thresholds, sizes):
-        parity = amplification.largest_parity(rho_1, rho_2)
-        channel = amplification.channel_of_parity(size, parity)
+        parity = largest_parity(rho_1, rho_2)
+        channel = channel_of_parity(size, parity)
         rows.append(
             {
                 "rho_1": rho_1,
@@ -92,9 +100,9 @@ def approach_table(
     how far the ratio is from the bound, as a share of it; ``category`` and ``report`` are codes.
     """
     rows = []
-    sides: tuple[amplification.Side, ...] = ("largest", "smallest")
+    sides: tuple[Side, ...] = ("largest", "smallest")
     for (name, channel), side, mass in product(channels.items(), sides, masses):
-        found = amplification.approaching_prior(channel, mass, side)
+        found = approaching_prior(channel, mass, side)
         bound = channel.parity if side == "largest" else 1 / channel.parity
         rows.append(
             {
@@ -161,7 +169,7 @@ def worst_set_table(
                 named
                 | {"rho_1": rho_1}
                 | _described(worst_upward(channel, margin, rho_1), categories)
-                | {"bound": float(amplification.largest_posterior(rho_1, channel.parity))}
+                | {"bound": float(largest_posterior(rho_1, channel.parity))}
                 | {"largest_factor": largest_factor}
             )
     return pd.DataFrame(rows)

@@ -1,6 +1,6 @@
 """What is reproduced of [pram]: studies, tables, figures and sections, an entry each."""
 
-from deniable.study.catalog import (
+from deniable.study import (
     DESIGNED,
     MINUTES,
     Analysis,

@@ -16,18 +16,32 @@ import numpy.typing as npt
 import pandas as pd
 
 from deniable.arrays import Floats
-from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel, invariant
+from deniable.channels import (
+    Channel,
+    DenseChannel,
+    KeepOrReplace,
+    ProductChannel,
+    conditional_covariance,
+    covariance_bound,
+    resampling,
+    two_step,
+)
 from deniable.pram import Transactions, item_set_supports
 from deniable.privacy import (
     Distribution,
-    amplification,
+    Side,
+    approaching_prior,
     as_counts,
+    breaching_prior,
+    channel_of_parity,
     extreme_factors,
+    largest_parity,
     moments,
     multinomial,
     permits_breach,
     reports_given,
     tables_of,
+    witness,
 )
 from deniable.study import Given
 
@@ -127,11 +141,11 @@ def _plug_in_is_unbiased() -> tuple[int, float, str]:
 
 
 def _two_step(counts: tuple[int, ...]) -> DenseChannel:
-    return invariant.two_step(RANDOMIZED_RESPONSE, as_counts(counts) / sum(counts))
+    return two_step(RANDOMIZED_RESPONSE, as_counts(counts) / sum(counts))
 
 
 def _resampling(counts: tuple[int, ...]) -> Channel:
-    return invariant.resampling(as_counts(counts) / sum(counts))
+    return resampling(as_counts(counts) / sum(counts))
 
 
 @_result("(2.1)", "matrices that leave the file's shares as they are", ENUMERATED)
@@ -161,7 +175,7 @@ def _shares(method: Callable[[tuple[int, ...]], Channel]) -> _Shares:
         channel = method(true)
         reports = reports_given(true, channel.matrix())
         _, spread = moments(reports, {table: as_counts(table) / RECORDS for table in reports})
-        formula = invariant.conditional_covariance(channel, as_counts(true))
+        formula = conditional_covariance(channel, as_counts(true))
         gap = max(gap, _farthest(spread, formula))
         within += p * formula
         for table, q in reports.items():
@@ -187,7 +201,7 @@ def _variance_of_shares() -> tuple[int, float, str]:
     found = _shares(_two_step)
     sampling = (np.diag(PROPORTIONS) - np.outer(PROPORTIONS, PROPORTIONS)) / RECORDS
     formula = sampling + found.within
-    at_truth = invariant.two_step(RANDOMIZED_RESPONSE, PROPORTIONS)
+    at_truth = two_step(RANDOMIZED_RESPONSE, PROPORTIONS)
     wrong = float(np.trace(at_truth.covariance(PROPORTIONS, RECORDS)))
     figure = f"trace {np.trace(formula):.4g}; (1.3), as if the matrix were fixed, says {wrong:.4g}"
     return found.cases, _farthest(found.covariance, formula), figure
@@ -199,7 +213,7 @@ def _variance_of_shares() -> tuple[int, float, str]:
     "smallest eigenvalue of the difference, five ways to make the matrix",
 )
 def _bound_holds() -> tuple[int, float, str]:
-    bound = invariant.covariance_bound(PROPORTIONS, RECORDS)
+    bound = covariance_bound(PROPORTIONS, RECORDS)
     methods = [_two_step, _resampling, *(_between(theta) for theta in (0.25, 0.5, 0.75))]
     lowest = min(np.linalg.eigvalsh(bound - _shares(m).covariance)[0] for m in methods)
     return len(methods), max(0.0, -float(lowest)), "no eigenvalue of bound − V below 0"
@@ -212,7 +226,7 @@ def _between(theta: float) -> Callable[[tuple[int, ...]], Channel]:
 
 @_result("(2.6) tight", "one attains it", ENUMERATED)
 def _bound_is_attained() -> tuple[int, float, str]:
-    bound = invariant.covariance_bound(PROPORTIONS, RECORDS)
+    bound = covariance_bound(PROPORTIONS, RECORDS)
     gap = _farthest(_shares(_resampling).covariance, bound)
     return 1, gap, "attained by drawing every report from the true shares"
 
@@ -225,7 +239,7 @@ def _weighted_invariance() -> tuple[int, float, str]:
         weights = generator.uniform(1, 9, size=12)
         codes = generator.integers(0, 3, size=12)
         shares = np.bincount(codes, weights, minlength=3) / weights.sum()
-        matrix = invariant.two_step(RANDOMIZED_RESPONSE, shares).matrix()
+        matrix = two_step(RANDOMIZED_RESPONSE, shares).matrix()
         expected = (weights[:, None] * matrix[codes]).sum(axis=0) / weights.sum()
         gaps.append(_farthest(expected, shares))
     return len(gaps), max(gaps), "expected weighted shares of the reports, random weights"
@@ -262,7 +276,7 @@ def _posterior() -> tuple[int, float, str]:
 def _no_breach_up_to_the_bound() -> tuple[int, float, str]:
     permitted = cases = 0
     for low, high in BREACHES:
-        channel = amplification.channel_of_parity(3, amplification.largest_parity(low, high))
+        channel = channel_of_parity(3, largest_parity(low, high))
         for prior in _priors(channel):
             for direction in ("upward", "downward"):
                 permitted += permits_breach(channel, prior, low, high, direction=direction) is True
@@ -278,10 +292,10 @@ def _no_breach_up_to_the_bound() -> tuple[int, float, str]:
 def _breach_beyond_the_bound() -> tuple[int, float, str]:
     missing, ratios = 0, []
     for low, high in BREACHES:
-        bound = amplification.largest_parity(low, high)
-        channel = amplification.channel_of_parity(3, bound * 1.01)
+        bound = largest_parity(low, high)
+        channel = channel_of_parity(3, bound * 1.01)
         for direction in ("upward", "downward"):
-            found = amplification.witness(channel, low, high, direction)
+            found = witness(channel, low, high, direction)
             missing += found is None
             if found and direction == "upward":
                 before, after = float(found.prior_probability), float(found.posterior)
@@ -303,7 +317,7 @@ def _parity_conventions() -> tuple[int, float, str]:
 def _matrix_of_parity() -> tuple[int, float, str]:
     parities, sizes = [1.5, 2.0, 5.0, 19.0], [2, 3, 16]
     cells = list(itertools.product(sizes, parities))
-    gap = max(abs(amplification.channel_of_parity(k, e).parity / e - 1) for k, e in cells)
+    gap = max(abs(channel_of_parity(k, e).parity / e - 1) for k, e in cells)
     return len(cells), gap, f"parities {parities} over {sizes} categories"
 
 
@@ -315,10 +329,10 @@ def _ratios_are_bounded() -> tuple[int, float, str]:
     return len(factors), max(0.0, *excess), f"every ratio within [1/η, η], η = {eta:g}"
 
 
-def _approach(side: amplification.Side) -> tuple[int, float, str]:
+def _approach(side: Side) -> tuple[int, float, str]:
     eta = Fraction(CHANNEL.parity)
     masses = [Fraction(9, 10), Fraction(99, 100), Fraction(9999, 10000), 1 - Fraction(1, 10**14)]
-    found = [amplification.approaching_prior(CHANNEL, mass, side).ratio for mass in masses]
+    found = [approaching_prior(CHANNEL, mass, side).ratio for mass in masses]
     goal = eta if side == "largest" else 1 / eta
     shown = ", ".join(f"{float(ratio):.5g}" for ratio in found[:-1])
     figure = f"prior .9, .99, .9999: {shown}; limit {float(goal):.5g}"
@@ -346,8 +360,8 @@ def _factor_guaranteed() -> tuple[int, float, str]:
 def _factor_broken() -> tuple[int, float, str]:
     betas = [1.0, 2.0, CHANNEL.parity * (1 - 1e-9)]
     missing = sum(
-        (amplification.breaching_prior(CHANNEL, beta, "largest") is None)
-        + (amplification.breaching_prior(CHANNEL, beta, "smallest") is None)
+        (breaching_prior(CHANNEL, beta, "largest") is None)
+        + (breaching_prior(CHANNEL, beta, "smallest") is None)
         for beta in betas
     )
     return len(betas) * 2, float(missing), "a prior that breaches, for every β below η"

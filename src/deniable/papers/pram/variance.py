@@ -15,7 +15,15 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Counts, Floats
-from deniable.channels import Channel, KeepOrReplace, invariant
+from deniable.channels import (
+    Channel,
+    KeepOrReplace,
+    disclosed_proportions,
+    lazy_resampling_with_epsilon,
+    resampling,
+    sampling_covariance,
+    two_step_with_epsilon,
+)
 from deniable.pram import Method, channel_of_epsilon, margins, whole_file_epsilon
 from deniable.privacy import channel_of_parity
 from deniable.records import Microdata
@@ -56,9 +64,9 @@ def inflations(shares: Floats, epsilon: float, records: int) -> list[dict[str, A
     """Return the rows of one attribute and epsilon, from mechanism on; no share is 0."""
     response = channel_of_epsilon(shares.size, epsilon)
     parity = _of_given_parity(shares.size, epsilon)
-    two_step = invariant.two_step_with_epsilon(shares, epsilon)
-    lazy = invariant.lazy_resampling_with_epsilon(shares, epsilon)
-    sampling = float(np.trace(invariant.sampling_covariance(shares, records)))
+    two_step = two_step_with_epsilon(shares, epsilon)
+    lazy = lazy_resampling_with_epsilon(shares, epsilon)
+    sampling = float(np.trace(sampling_covariance(shares, records)))
     kept = lazy.diagonal_weight
     # (2.4), at shares that need not be those of a whole number of records.
     conditional = float(np.sum(shares - shares @ two_step.matrix() ** 2) / records)
@@ -93,12 +101,12 @@ def whole_file_epsilons(data: Microdata, epsilons: Sequence[float]) -> pd.DataFr
     """
     rows: list[dict[str, Any]] = []
     for name, _, counts in margins(data):
-        methods: list[tuple[float, str, Method]] = [(0.0, "resampling", invariant.resampling)]
+        methods: list[tuple[float, str, Method]] = [(0.0, "resampling", resampling)]
         for epsilon in epsilons:
-            of_two_steps = partial(invariant.two_step_with_epsilon, epsilon=epsilon)
+            of_two_steps = partial(two_step_with_epsilon, epsilon=epsilon)
             methods.append((epsilon, "invariant_two_step", of_two_steps))
             if counts.min() > 1:  # else a neighbouring file has no record of a category
-                of_one = partial(invariant.lazy_resampling_with_epsilon, epsilon=epsilon)
+                of_one = partial(lazy_resampling_with_epsilon, epsilon=epsilon)
                 methods.append((epsilon, "invariant_lazy", of_one))
         rows += [
             {
@@ -119,9 +127,7 @@ def _published_epsilon(method: Method, counts: Counts) -> float:
     """Return what a published invariant matrix spends on the record that one change moves."""
     moved = np.array(counts)
     moved[[counts.argmax(), counts.argmin()]] += (-1, 1)
-    shares = [
-        invariant.disclosed_proportions(method(each / each.sum())) for each in (counts, moved)
-    ]
+    shares = [disclosed_proportions(method(each / each.sum())) for each in (counts, moved)]
     apart = float(np.abs(shares[1] - shares[0]).max()) * counts.sum()  # in records
     return math.inf if apart > HALF_A_RECORD else math.nan
 

@@ -1,6 +1,6 @@
 """What is reproduced of [rrba]: studies, tables, figures and sections, an entry each."""
 
-from deniable.study.catalog import (
+from deniable.study import (
     MINUTES,
     Analysis,
     AnalysisTable,
@@ -10,8 +10,9 @@ from deniable.study.catalog import (
     Section,
     Study,
     StudyTable,
+    claims_section,
+    claims_tables,
 )
-from deniable.study.pages import claims_section, claims_tables
 
 NETWORKS = ("networks/survey", "networks/alarm", "networks/child")
 LARGER = (

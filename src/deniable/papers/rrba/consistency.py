@@ -16,7 +16,16 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Floats
-from deniable.contingency import consistency, nearest_tables
+from deniable.contingency import (
+    AGREEMENT,
+    Layout,
+    NoisyTable,
+    consistent_tables,
+    largest_disagreement,
+    margin_of,
+    nearest_tables,
+    reconstruct_printed,
+)
 from deniable.errors import DeniableError
 from deniable.papers.rrba.exact import worked_cases
 from deniable.records import Microdata
@@ -82,7 +91,7 @@ def collected(
     keep: float,
     generator: np.random.Generator,
     block_size: int = BLOCK_SIZE,
-) -> list[consistency.NoisyTable]:
+) -> list[NoisyTable]:
     """Return the tables of all views, each from its own share of the clients.
 
     Each true record is dealt to one view; p is the probability to ``keep``. Estimates are unbiased;
@@ -97,9 +106,7 @@ def collected(
             sizes = block_sizes(len(own), block_size)
             blocks = split_blocks(counts.reshape(-1), sizes, 1, generator)
             estimate = collect(blocks, keep, generator, POOLED).estimate()
-            found.append(
-                consistency.NoisyTable(combination, estimate.reshape(counts.shape), float(len(own)))
-            )
+            found.append(NoisyTable(combination, estimate.reshape(counts.shape), float(len(own))))
     return found
 
 
@@ -133,7 +140,7 @@ def _rows(
 
 
 def _trial(
-    noisy: Sequence[consistency.NoisyTable],
+    noisy: Sequence[NoisyTable],
     wanted: Sequence[Combination],
     other: Shown,
     truth: Mapping[Combination, Floats],
@@ -143,12 +150,12 @@ def _trial(
     margins = {}
     if other == "in several":
         first = {c: next(t for t in noisy if set(c) <= set(t.attributes)) for c in wanted}
-        margins = {names: consistency.margin_of(table, names) for names, table in first.items()}
-    layout = consistency.Layout.of(noisy, [])
+        margins = {names: margin_of(table, names) for names, table in first.items()}
+    layout = Layout.of(noisy, [])
     about = {
         "closed_form": float(np.all(layout.cells(layout.average_effects(noisy)) >= 0)),
         "printed_feasible": float(_printed_feasible(noisy, wanted[0])),
-        "disagreement_before": consistency.largest_disagreement(noisy),
+        "disagreement_before": largest_disagreement(noisy),
     }
     for method in METHODS:
         if method == "nearest":
@@ -157,9 +164,9 @@ def _trial(
                 for names, table in (before | margins).items()
             }
         else:
-            after = dict(consistency.consistent_tables(noisy, wanted, norm=method).tables)
-        about["disagreement_after"] = consistency.largest_disagreement(
-            [consistency.NoisyTable(names, after[names]) for names in before]
+            after = dict(consistent_tables(noisy, wanted, norm=method).tables)
+        about["disagreement_after"] = largest_disagreement(
+            [NoisyTable(names, after[names]) for names in before]
         )
         kinds = {"observed": before}
         if margins or method != "nearest":
@@ -189,11 +196,11 @@ def _measured(
     return {f"distance_{when}": float(np.mean(distances)), f"negative_{when}": negative / cells}
 
 
-def _printed_feasible(noisy: Sequence[consistency.NoisyTable], names: Combination) -> bool:
-    if consistency.largest_disagreement(noisy) > consistency.AGREEMENT:
+def _printed_feasible(noisy: Sequence[NoisyTable], names: Combination) -> bool:
+    if largest_disagreement(noisy) > AGREEMENT:
         return False
     try:
-        consistency.reconstruct_printed(names, noisy)
+        reconstruct_printed(names, noisy)
     except DeniableError:
         return False
     return True

@@ -21,7 +21,17 @@ import pandas as pd
 from deniable.arrays import Floats
 from deniable.contingency import nearest_table_by_program, nearest_tables
 from deniable.records import Attribute, Domain, Microdata
-from deniable.rrba import View, fewest_views, floored_projection, make_views, privacy
+from deniable.rrba import (
+    View,
+    answer_epsilon,
+    claimed_epsilon,
+    fewest_views,
+    floor_epsilon,
+    floored_projection,
+    make_views,
+    repeated_epsilon,
+    view_epsilon,
+)
 from deniable.study import Given
 
 CELLS = (2, 4, 8, 16)
@@ -76,12 +86,12 @@ def _single_tables(p: float, floors: Sequence[float], rounds: Sequence[int]) -> 
     for cells in CELLS:
         uniform = np.full(cells, 1 / cells)
         about = {"attributes": int(math.log2(cells)), "cells": cells, "answers": 1, "rounds": 1}
-        yield _epsilon(p, privacy.answer_epsilon(uniform, p), about, unit="answer", table="uniform")
+        yield _epsilon(p, answer_epsilon(uniform, p), about, unit="answer", table="uniform")
         for floor in floors:
-            exact = privacy.floor_epsilon(cells, p, floor)
+            exact = floor_epsilon(cells, p, floor)
             yield _epsilon(p, exact, about, unit="answer", table="lowest", floor=floor)
         for times in rounds:
-            exact = privacy.repeated_epsilon([uniform] * times, p)
+            exact = repeated_epsilon([uniform] * times, p)
             more = about | {"answers": times, "rounds": times}
             yield _epsilon(p, exact, more, unit="rounds", table="uniform")
 
@@ -98,7 +108,7 @@ def _of_data(
         sums = [sum(rough[c] for c in view) for view in views]
         likely = [list(rough)[position] for position in _near_the_largest(list(rough.values()))]
         likely_views = [views[position] for position in _near_the_largest(sums)]
-        twins = cache(lambda values: privacy.answer_epsilon(np.frombuffer(values), p))
+        twins = cache(lambda values: answer_epsilon(np.frombuffer(values), p))
         asked = (*likely, *(c for view in likely_views for c in view))
         of_answer = {c: twins(sent[c].tobytes()) for c in asked}
         worst = max(likely, key=of_answer.__getitem__)
@@ -108,7 +118,7 @@ def _of_data(
         cells = {"cells": sent[worst].size, "answers": 1}
         yield _epsilon(p, of_answer[worst], about | cells, unit="answer")
         cells = {"cells": sum(sent[c].size for c in view), "answers": len(view)}
-        exact = privacy.view_epsilon([sent[c] for c in view], p)
+        exact = view_epsilon([sent[c] for c in view], p)
         yield _epsilon(p, exact, about | cells, unit="view")
 
 
@@ -127,7 +137,7 @@ def _near_the_largest(values: Sequence[float]) -> list[int]:
 
 
 def _epsilon(p: float, exact: float, about: Mapping[str, Any], **more: Any) -> Row:
-    claimed = privacy.claimed_epsilon(p)
+    claimed = claimed_epsilon(p)
     composed = claimed * about["answers"]
     return (
         {"dataset": "", "floor": math.nan, "p": p, "claimed": claimed, "claimed_composed": composed}
@@ -146,11 +156,9 @@ def figure_4_table(floors: Sequence[float] = ()) -> pd.DataFrame:
     """
     rows: list[tuple[str, int, float, float, float]] = []
     for p in CURVE:
-        rows.append(("claimed", 0, math.nan, p, privacy.claimed_epsilon(p)))
-        rows += [
-            ("uniform", cells, math.nan, p, privacy.floor_epsilon(cells, p, 1.0)) for cells in CELLS
-        ]
-        rows += [("lowest", 4, floor, p, privacy.floor_epsilon(4, p, floor)) for floor in floors]
+        rows.append(("claimed", 0, math.nan, p, claimed_epsilon(p)))
+        rows += [("uniform", cells, math.nan, p, floor_epsilon(cells, p, 1.0)) for cells in CELLS]
+        rows += [("lowest", 4, floor, p, floor_epsilon(4, p, floor)) for floor in floors]
     table = pd.DataFrame(rows, columns=["curve", "cells", "floor", "p", "epsilon"])
     return table.sort_values(["curve", "cells", "floor", "p"], kind="stable", ignore_index=True)
 
@@ -255,7 +263,7 @@ def _coins() -> Iterator[tuple[Any, ...]]:
     right = HALF + HALF * HALF
     yield _row(case, place, "chance of a correct response", right, 0.75)
     yield _row(case, place, "exp of the exact epsilon", right / (1 - right), 3.0)
-    claim = float(np.exp(privacy.claimed_epsilon(0.5)))
+    claim = float(np.exp(claimed_epsilon(0.5)))
     yield _row(case, "Theorem 4.1", "exp of the epsilon claimed at p = 1/2", "2", 3.0, claim)
 
 

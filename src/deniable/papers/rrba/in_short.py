@@ -5,7 +5,7 @@ from typing import Any
 
 from deniable.display import Tables, short
 from deniable.papers.rrba.names import METHODS, PRINTED_TABLES
-from deniable.papers.rrba.sections.analyses import overview
+from deniable.papers.rrba.sections import overview
 from deniable.study import Agreement, PrivacyVerdict, Verdicts, agreement_of
 
 

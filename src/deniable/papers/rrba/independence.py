@@ -45,7 +45,15 @@ import pandas as pd
 
 from deniable.arrays import Counts, Flags, Floats
 from deniable.channels import KeepOrReplace
-from deniable.contingency import LogLinearModel, channel_test, monte_carlo
+from deniable.contingency import (
+    LaplaceRelease,
+    LogLinearModel,
+    RandomizedRelease,
+    asymptotic_test,
+    channel_test,
+    monte_carlo_test,
+    true_limit_test,
+)
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import clopper_pearson
 from deniable.papers.rrba.names import SIZES, STATED_EPSILON, UNDECIDED
@@ -141,7 +149,7 @@ class Table3:
 
     def _releases(self, cell: Cell) -> "_Releases":
         cells = 2 ** int(cell["k"])
-        printed_scale = monte_carlo.LaplaceRelease(2 * cells / STATED_EPSILON)
+        printed_scale = LaplaceRelease(2 * cells / STATED_EPSILON)
         stated = _releases_at(cells, STATED_KEEP, STATED_EPSILON)
         noisier = dict.fromkeys((PRINTED_SCALE, f"{TRUE_LIMIT}_printed_scale"), printed_scale)
         return stated | noisier | {TRUE_LIMIT: stated["laplace"]}
@@ -207,13 +215,13 @@ class IndependencePower:
         return _releases_at(cells, keep_for(cell["epsilon"], cells), cell["epsilon"])
 
 
-_Releases = dict[str, monte_carlo.LaplaceRelease | monte_carlo.RandomizedRelease]
+_Releases = dict[str, LaplaceRelease | RandomizedRelease]
 
 
 def _releases_at(cells: int, keep: float, epsilon: float) -> _Releases:
     """Return what each method releases: RRBA's reports with this p, or noise of this epsilon."""
-    central = monte_carlo.LaplaceRelease(2 / epsilon)
-    local = monte_carlo.RandomizedRelease(KeepOrReplace.uniform(cells, keep))
+    central = LaplaceRelease(2 / epsilon)
+    local = RandomizedRelease(KeepOrReplace.uniform(cells, keep))
     return {"laplace": central, "mcindep": central, "rrba": local, "channel_aware": local}
 
 
@@ -223,12 +231,12 @@ def _decisions(
     """Return which trials each method rejects, and where the channel-aware test's rule holds."""
     records, model = cell["n"], LogLinearModel.independence((2,) * cell["k"])
     central, local = releases["mcindep"], releases["rrba"]
-    assert isinstance(local, monte_carlo.RandomizedRelease)
+    assert isinstance(local, RandomizedRelease)
     noisy = central.release(true, generator)
     reports = local.channel.randomize_counts(true, generator)
-    found = {"laplace": monte_carlo.asymptotic_test(noisy, records, model, level=LEVEL)}
+    found = {"laplace": asymptotic_test(noisy, records, model, level=LEVEL)}
     for method, released in (("mcindep", noisy), ("rrba", local.estimated(reports))):
-        found[method] = monte_carlo.monte_carlo_test(
+        found[method] = monte_carlo_test(
             released,
             records,
             releases[method],
@@ -244,11 +252,9 @@ def _decisions(
     found |= {"channel_aware": aware.rejected(LEVEL), "valid": aware.valid}
     if PRINTED_SCALE in releases:
         noisier = releases[PRINTED_SCALE].release(true, generator)
-        found[PRINTED_SCALE] = monte_carlo.asymptotic_test(noisier, records, model, level=LEVEL)
-        found[TRUE_LIMIT] = monte_carlo.true_limit_test(noisy, true, records, model)
-        found[f"{TRUE_LIMIT}_printed_scale"] = monte_carlo.true_limit_test(
-            noisier, true, records, model
-        )
+        found[PRINTED_SCALE] = asymptotic_test(noisier, records, model, level=LEVEL)
+        found[TRUE_LIMIT] = true_limit_test(noisy, true, records, model)
+        found[f"{TRUE_LIMIT}_printed_scale"] = true_limit_test(noisier, true, records, model)
     return found
 
 

@@ -32,7 +32,12 @@ from deniable.arrays import Counts, Floats
 from deniable.channels import KeepOrReplace
 from deniable.contingency import nearest_tables
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.estimation import metrics
+from deniable.estimation import (
+    chi_squared_between,
+    jensen_shannon_distances,
+    l2_distances,
+    squared_errors,
+)
 from deniable.papers.rrba.names import EVERY, MAIN_READINGS, dataset_of
 from deniable.records import Microdata
 from deniable.rrba import (
@@ -61,10 +66,10 @@ BINS = 48
 """Of a panel of Figure 7, equally wide on the logarithmic scale: Laplace noise of the printed scale
 is many times as large as the rest."""
 MEASURES = {
-    "l2": metrics.l2_distances,
-    "squared_error": metrics.squared_errors,
-    "jensen_shannon": metrics.jensen_shannon_distances,
-    "chi_squared": metrics.chi_squared_between,
+    "l2": l2_distances,
+    "squared_error": squared_errors,
+    "jensen_shannon": jensen_shannon_distances,
+    "chi_squared": chi_squared_between,
 }
 METRICS: Mapping[str, tuple[str, ...]] = {
     "noisy": ("l2", "squared_error"),

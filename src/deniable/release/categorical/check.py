@@ -25,7 +25,7 @@ from deniable.privacy import (
     column_epsilon,
     exact_epsilon,
 )
-from deniable.randomized_response import audit as multirr_audit, audit_of_release
+from deniable.randomized_response import audit_of_release, audit_release as audit_multirr_release
 from deniable.records import Microdata
 from deniable.release import CategoricalRelease, marked
 from deniable.release.categorical.clusters import answering
@@ -54,7 +54,7 @@ def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
     columns of `deniable.randomized_response.audit.audit_multirr`. For PRAM ``matrix`` is its kind.
     """
     if "protocols" not in description:
-        return multirr_audit.audit_release(description)
+        return audit_multirr_release(description)
     protocol = StratifiedProtocol.from_json(description)
     privacy = description["privacy"]
     claims = privacy["epsilon_by_changed_attribute"]

@@ -13,7 +13,15 @@ from deniable.arrays import Floats
 from deniable.channels import Channel, invariance_gap, write_channel
 from deniable.errors import DeniableError
 from deniable.files import write_table
-from deniable.pram import StratifiedProtocol, Stratum, label, matrices, parts_by_stratum, shares
+from deniable.pram import (
+    StratifiedProtocol,
+    Stratum,
+    label,
+    matrix_from_file,
+    parts_by_stratum,
+    pram_matrix,
+    shares,
+)
 from deniable.randomized_response import (
     Protocol,
     refuse_too_large,
@@ -170,10 +178,10 @@ def _channel(
 def _matrix(release: PramRelease, block: Domain, proportions: Floats) -> Channel:
     match release.matrix:
         case FileMatrix(files=files):
-            return matrices.matrix_from_file(files[" x ".join(block.names)], block)
+            return matrix_from_file(files[" x ".join(block.names)], block)
         case wanted:
             options = wanted.model_dump() | {"categories": block.cell_labels()}
-            return matrices.pram_matrix(proportions, **options)
+            return pram_matrix(proportions, **options)
 
 
 def _refuse_unkept(where: str, release: PramRelease, channel: Channel, proportions: Floats) -> None:

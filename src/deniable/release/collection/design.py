@@ -19,7 +19,18 @@ from deniable.channels import rounded_up
 from deniable.errors import DeniableError
 from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
 from deniable.release import CONVENTION, CollectionRelease, described, marked, source_for
-from deniable.rrba import Combination, Rule, TableState, View, make_views, privacy, table_channel
+from deniable.rrba import (
+    Combination,
+    Rule,
+    TableState,
+    View,
+    answer_epsilon,
+    claimed_epsilon,
+    floor_epsilon,
+    keep_for_epsilon,
+    make_views,
+    table_channel,
+)
 from deniable.sampling import RandomSource
 
 ROUNDING = 1e-12
@@ -43,7 +54,7 @@ class AskedTable:
     @property
     def claimed_epsilon(self) -> float:
         """What Theorem 4.1 of [rrba] says of one answer; it does not hold."""
-        return privacy.claimed_epsilon(self.keep) if self.cells > 1 else 0.0
+        return claimed_epsilon(self.keep) if self.cells > 1 else 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Return size, probability and epsilons in plain values."""
@@ -144,8 +155,8 @@ def design_collection(release: CollectionRelease, domain: Domain) -> CollectionD
         if keep is None:
             # A table of one cell tells nothing, whatever p is.
             wanted = release.epsilon or 0.0
-            keep = privacy.keep_for_epsilon(cells, wanted, floor) if cells > 1 else 0.5
-        epsilon = privacy.floor_epsilon(cells, keep, floor)
+            keep = keep_for_epsilon(cells, wanted, floor) if cells > 1 else 0.5
+        epsilon = floor_epsilon(cells, keep, floor)
         tables[combination] = AskedTable(combination, cells, keep, epsilon)
     singly = tuple((each,) for view in views for each in view)
     return CollectionDesign(own, views if release.answers == "view" else singly, tables)
@@ -221,8 +232,7 @@ def _collection_table(
     names = {each: design.domain.project(each).cell_labels() for each in design.tables}
     sizes = [table.cells for table, *_ in parts]
     epsilons = [
-        privacy.answer_epsilon(sent, table.keep) if table.cells > 1 else 0.0
-        for table, _, sent, _ in parts
+        answer_epsilon(sent, table.keep) if table.cells > 1 else 0.0 for table, _, sent, _ in parts
     ]
     return pd.DataFrame(
         {

@@ -11,7 +11,16 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Floats
-from deniable.idp import METHODS, Ranking, domain_bounds, masking, utility
+from deniable.idp import (
+    METHODS,
+    Ranking,
+    domain_bounds,
+    expected_squares,
+    expected_sse,
+    masking,
+    masking_sse,
+    sample_variances,
+)
 from deniable.idp.audit import FIXED, OF_FIXED_CLUSTERS
 from deniable.papers.idp.claims import forests, sse
 from deniable.papers.idp.claims.evidence import Readings, Tables, readings
@@ -65,13 +74,13 @@ def _no_less_than_microaggregation(tables: Tables) -> Readings:
 
 def _no_smaller_error(tables: Tables) -> Outcome:
     ranking = Ranking.of(tables.data.values)
-    variances = utility.sample_variances(tables.data.values)
+    variances = sample_variances(tables.data.values)
     ratios = []
     for (epsilon, factor), method, k in product(tables.settings, METHODS[1:], tables.k):
         upper = domain_bounds(tables.data.values, factor)
         found = masking(method, ranking, k, upper, epsilon)
-        alone = utility.masking_sse(found, found.clusters.centroids[None], variances)[0]
-        ratios.append(utility.expected_sse(found, variances) / alone)
+        alone = masking_sse(found, found.clusters.centroids[None], variances)[0]
+        ratios.append(expected_sse(found, variances) / alone)
     return counted(
         (each >= 1 - 1e-9 for each in ratios),
         f"that of microaggregation alone times {range_of(ratios)}",
@@ -98,7 +107,7 @@ def _closer(ranking: Ranking, upper: Floats, k: int, epsilon: float) -> int:
         there = clusters.sizes > nth
         values = ranking.values[:, clusters.starts + np.where(there, nth, 0)]
         alone = (clusters.centroids - values) ** 2
-        less = utility.expected_squares(found, values) < alone * (1 - 1e-9)
+        less = expected_squares(found, values) < alone * (1 - 1e-9)
         closer += int(np.sum(less[:, there]))
     return closer
 

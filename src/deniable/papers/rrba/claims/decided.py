@@ -29,7 +29,17 @@ from deniable.rrba import (
     repeated_epsilon,
     variance_inflation,
 )
-from deniable.study import Given, Outcome, claims, counted, range_of
+from deniable.study import (
+    Claims,
+    Evidence,
+    Given,
+    Outcome,
+    by_sentence,
+    counted,
+    decide_claims,
+    range_of,
+    source_of,
+)
 
 KEEPS = tuple(round(0.1 * step, 1) for step in range(1, 10))
 PROPORTIONS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4)
@@ -48,7 +58,7 @@ PRINTED_PAIRS = (
     ("section 7.2", 0.35, 0.295, 0.001),
 )
 
-PROMISES = claims.Claims()
+PROMISES = Claims()
 introduction = partial(PROMISES.claim, section="1", about="exact")
 privacy = partial(PROMISES.claim, section="4.2", about="exact")
 """What exact values decide is about its reading, or several."""
@@ -285,24 +295,22 @@ def decide(given: Given) -> dict[str, pd.DataFrame]:
     ``rrba_claims``: a row a sentence, `deniable.study.SENTENCE_COLUMNS`; ``rrba_claim_readings``: a
     row a sentence and reading, `deniable.study.claim_columns`.
     """
-    readings = claims.decide_claims(CLAIMS, evidence_of(given.tables), "reading")
-    return {"rrba_claims": claims.by_sentence(readings), "rrba_claim_readings": readings}
+    readings = decide_claims(CLAIMS, evidence_of(given.tables), "reading")
+    return {"rrba_claims": by_sentence(readings), "rrba_claim_readings": readings}
 
 
-def evidence_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[claims.Evidence]]:
+def evidence_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[Evidence]]:
     """Return what there is to look at, by the names that the claims are about."""
     distances = pd.concat([tables["rrba_table4"], tables["rrba_table5"]])
     equal = tables["rrba_equal"]
     evidence = {
-        claim.about: [
-            claims.Evidence((reading,), "exact", reading) for reading in claim.about.split(", ")
-        ]
+        claim.about: [Evidence((reading,), "exact", reading) for reading in claim.about.split(", ")]
         for claim in PROMISES
     }
-    evidence["distances"] = [claims.Evidence((), claims.source_of(distances), distances)]
-    evidence["rrba_equal"] = [claims.Evidence((), claims.source_of(equal), equal)]
-    sources = {claims.source_of(table) for table in (distances, equal)}
-    source = "surrogate" if "surrogate" in sources else claims.source_of(distances)
-    evidence["distances and equal"] = [claims.Evidence((), source, (distances, equal))]
+    evidence["distances"] = [Evidence((), source_of(distances), distances)]
+    evidence["rrba_equal"] = [Evidence((), source_of(equal), equal)]
+    sources = {source_of(table) for table in (distances, equal)}
+    source = "surrogate" if "surrogate" in sources else source_of(distances)
+    evidence["distances and equal"] = [Evidence((), source, (distances, equal))]
     evidence |= convergence.evidence_on_convergence(tables["rrba_fig5"], tables["rrba_fig6"])
     return evidence | of_tables.evidence_on_tests(tables["rrba_table3"], tables["rrba_power"])

@@ -1,0 +1,15 @@
+from .catalog import FIGURES_OF as FIGURES_OF, FORESTS as FORESTS, PAPER as PAPER
+from .names import (
+    ALL as ALL,
+    CERTIFICATE as CERTIFICATE,
+    DATASETS as DATASETS,
+    HONEST as HONEST,
+    READINGS as READINGS,
+    noted as noted,
+)
+from .settings import (
+    ForestStudy as ForestStudy,
+    IndividualAttacks as IndividualAttacks,
+    IndividualAudit as IndividualAudit,
+    SseStudy as SseStudy,
+)

@@ -1,0 +1,10 @@
+from .catalog import PAPER as PAPER
+from .settings import (
+    CoverageStudy as CoverageStudy,
+    InvariantStudy as InvariantStudy,
+    ItemSetStudy as ItemSetStudy,
+    JointLossStudy as JointLossStudy,
+    PramDesigns as PramDesigns,
+    PramVariance as PramVariance,
+    WeightsStudy as WeightsStudy,
+)

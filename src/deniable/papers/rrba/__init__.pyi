@@ -1,0 +1,10 @@
+from .catalog import PAPER as PAPER
+from .names import STATED_EPSILON as STATED_EPSILON
+from .settings import (
+    ConvergenceStudy as ConvergenceStudy,
+    EqualEpsilonStudy as EqualEpsilonStudy,
+    PowerStudy as PowerStudy,
+    PrintedTablesStudy as PrintedTablesStudy,
+    RrbaEpsilon as RrbaEpsilon,
+    Table3Study as Table3Study,
+)

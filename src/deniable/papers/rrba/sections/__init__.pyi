@@ -1,0 +1,1 @@
+from .analyses import overview as overview

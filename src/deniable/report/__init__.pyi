@@ -1,0 +1,2 @@
+from .contents import gather as gather
+from .render import write as write
