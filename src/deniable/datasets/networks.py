@@ -153,7 +153,10 @@ def to_json(network: BayesianNetwork) -> dict[str, Any]:
 
 
 def from_json(value: Any) -> BayesianNetwork:
-    """Rebuild a network from `to_json`; `read` words what is wrong with other values."""
+    """Rebuild a network from `to_json`; `read` words what is wrong with other values.
+
+    What `BayesianNetwork` refuses is a `DataError`, what `Domain` does a `DeniableError`.
+    """
     domain = domain_from_json(value["attributes"])
     tables = tuple(_table_from_json(table) for table in value["tables"])
     return BayesianNetwork(domain, tables, dict(value["provenance"]))
@@ -211,7 +214,8 @@ def draw(network: BayesianNetwork, records: int, generator: np.random.Generator)
 
     Unlike `deniable.datasets.surrogates.sample`, which draws by quota: counts here have a sample's
     noise. The network must have a row for every configuration of parents. One uniform number a
-    record and attribute is taken from the generator, in ancestral order.
+    record and attribute is taken from the generator, in ancestral order. Raises `DeniableError` for
+    less than one record.
     """
     if records < 1:
         raise DeniableError(f"{records} records cannot be drawn; ask for at least 1")

@@ -72,7 +72,10 @@ class IdpForests:
         ]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the F-measures of runs, shape (replicates, outputs); cells: method, epsilon, k."""
+        """Return the F-measures of runs, shape (replicates, outputs); cells: method, epsilon, k.
+
+        The latter two are 0 where they do not apply.
+        """
         method = str(cell["method"])
         if method in REFERENCES:
             return np.stack([self._reference(method, generator) for _ in range(replicates)])

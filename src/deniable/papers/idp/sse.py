@@ -45,7 +45,10 @@ DRAWS_AT_ONCE = 1 << 20  # 8 MB of noise
 
 @dataclass(frozen=True, eq=False)
 class IdpSse:
-    """Simulates the mean SSE of methods on records with classes, for all least cluster sizes k."""
+    """Simulates the mean SSE of methods on records with classes, for all least cluster sizes k.
+
+    Methods without clusters have the same SSE at each, of the same draws.
+    """
 
     data: NumericMicrodata
     k: tuple[int, ...]

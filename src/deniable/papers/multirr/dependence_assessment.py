@@ -38,7 +38,10 @@ DECIMALS = 12
 
 @dataclass(frozen=True, eq=False)
 class DependenceAssessment:
-    """Simulates assessments of dependences of the true records, at all t_v and t_d."""
+    """Simulates assessments of dependences of the true records, at all t_v and t_d of Algorithm 1.
+
+    Dependences are measured with some attributes taken as `ordinal`.
+    """
 
     data: Microdata
     ordinal: tuple[str, ...] = ()
