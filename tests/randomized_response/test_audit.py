@@ -248,11 +248,11 @@ def test_the_audit_of_an_attribute_is_that_of_brute_force(
 def test_an_attribute_of_one_category_tells_nothing(reading: Reading) -> None:
     assert audit_attribute(1, "0.3", reading) == Finding(0.0, 0.0, 0.0)
     for mechanism in CLUSTER_MECHANISMS:
-        beside = audit_cluster([1, 3], "0.3", reading, mechanism)
+        beside = audit_cluster((1, 3), "0.3", reading, mechanism)
         alone = audit_attribute(3, "0.3", reading)
         assert beside.exact == alone.exact
         assert beside.claimed == pytest.approx(alone.claimed, rel=1e-12)
-        assert audit_cluster([1, 3], "0.3", reading, mechanism, 0).exact == 0
+        assert audit_cluster((1, 3), "0.3", reading, mechanism, 0).exact == 0
 
 
 # -- against the channel's own answer --------------------------------------------------------------

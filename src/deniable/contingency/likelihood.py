@@ -73,7 +73,7 @@ class ModelFit:
         pi = self.proportions.reshape(-1, model.cells)
         information = self.information.reshape(len(pi), *self.information.shape[-2:])
         covariance = np.linalg.inv(_ridged(information))
-        slopes = np.swapaxes(_slopes(pi, model.design), 1, 2)
+        slopes = _slopes(pi, model.design)
         shares, variances = [], []
         for axes in model.margins:
             slope = model.margin(slopes, axes)
@@ -149,7 +149,7 @@ def _scored(batch: Floats, channel: Channel, model: LogLinearModel) -> tuple[Flo
         pi = _softmax(at @ model.design.T)
         reported = channel.reported(pi)
         slopes = _slopes(pi, model.design)
-        score = np.einsum("bcp,bc->bp", slopes, channel.expected(_ratio(n, reported)))
+        score = np.einsum("bpc,bc->bp", slopes, channel.expected(_ratio(n, reported)))
         information = _ridged(_information(slopes, reported, records[running], channel))
         step = np.linalg.solve(information, score[:, :, None])[:, :, 0]
         promised = np.einsum("bp,bp->b", score, step) / 2
@@ -192,12 +192,12 @@ def _softmax(logits: Floats) -> Floats:
 
 
 def _slopes(pi: Floats, design: Floats) -> Floats:
-    """Return the derivatives of the cells by the parameters, shape (tables, cells, parameters)."""
-    return np.asarray(pi[:, :, None] * (design - (pi @ design)[:, None, :]))
+    """Return the derivatives of the cells by the parameters, shape (tables, parameters, cells)."""
+    return np.asarray(pi[:, None, :] * (design.T - (pi @ design)[:, :, None]))
 
 
 def _information(slopes: Floats, reported: Floats, records: Floats, channel: Channel) -> Floats:
-    through = channel.reported(np.swapaxes(slopes, 1, 2))  # tables, parameters, cells
+    through = channel.reported(slopes)
     weighted = through * _ratio(records[:, None], reported)[:, None, :]
     return np.asarray(weighted @ np.swapaxes(through, 1, 2))
 

@@ -1,5 +1,6 @@
 """The audit of [multirr]: what RR-Independent and RR-Clusters claim, and what is so."""
 
+import functools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -80,8 +81,9 @@ def audit_attribute(size: int, p: str, reading: Reading) -> Finding:
     return Finding(claimed, exact_epsilon(constant_matrix(size, odds)), shipped)
 
 
+@functools.cache
 def audit_cluster(
-    sizes: Sequence[int],
+    sizes: tuple[int, ...],
     p: str,
     reading: Reading,
     mechanism: ClusterMechanism,
@@ -91,7 +93,7 @@ def audit_cluster(
 
     Parameters
     ----------
-    sizes : sequence of int, each >= 1
+    sizes : tuple of int, each >= 1
         Numbers of categories of the attributes. A product over 1,000 is refused.
     p, reading
         As in `audit_attribute`.

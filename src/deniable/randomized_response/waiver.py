@@ -36,6 +36,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from deniable.arrays import Floats
 from deniable.channels import rounded_up
 from deniable.errors import DeniableError
 from deniable.privacy import Finding, Matrix, constant_matrix, exact_epsilon
@@ -151,6 +152,15 @@ def _binomial(trials: int, success: int, failure: int) -> list[int]:
     return [math.comb(trials, k) * success**k * failure ** (trials - k) for k in range(trials + 1)]
 
 
+def _binomial_shares(trials: int, probability: float) -> Floats:
+    # By logarithms of factorials: scipy.stats takes longer to import than all of them to compute.
+    k = np.arange(trials + 1)
+    ways = scipy.special.gammaln([trials + 1])
+    ways = ways - scipy.special.gammaln(k + 1) - scipy.special.gammaln(trials - k + 1)
+    logs = k * math.log(probability) + (trials - k) * math.log1p(-probability)
+    return np.asarray(np.exp(ways + logs))
+
+
 def two_sums_delta(crowd: Crowd, claim: Fraction) -> Fraction:
     """Return the exact delta at which two sums over parties tell one party's binary value.
 
@@ -191,10 +201,7 @@ def worst_crowd(parties: int, keep: Fraction, claim: Fraction) -> Crowd:
     """
     q, log_claim, deltas = float(keep), math.log(claim), []
     for ones in range(parties + 1):
-        counts = np.convolve(
-            scipy.stats.binom.pmf(np.arange(ones + 1), ones, q),
-            scipy.stats.binom.pmf(np.arange(parties - ones + 1), parties - ones, 1 - q),
-        )
+        counts = np.convolve(_binomial_shares(ones, q), _binomial_shares(parties - ones, 1 - q))
         with_own, without = np.insert(counts, 0, 0.0), np.append(counts, 0.0)
         if_one, if_zero = q * with_own + (1 - q) * without, q * without + (1 - q) * with_own
         some = (if_one > 0) & (if_zero > 0)

@@ -8,7 +8,11 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, TypeAdapter, model_validator
 
+from deniable.arrays import Floats
+from deniable.channels import Channel
+from deniable.pram import matrix_from_file, pram_matrix
 from deniable.randomized_response import ClusterMechanism, Reading
+from deniable.records import Domain
 from deniable.study import Coverage, Epsilon, Probability, Share, Values
 from deniable.validation import Strict
 
@@ -83,21 +87,38 @@ class JointRelease(_RandomizedResponse):
     mechanism: Literal["rr_joint"]
 
 
-class EpsilonMatrix(Strict):
+class _Matrix(Strict):
+    """How the matrices of PRAM are chosen."""
+
+    def channel(self, proportions: Floats, block: Domain) -> Channel:
+        """Return the channel of a block of attributes.
+
+        The proportions are the true ones of the block's cells, shape (cells,), in a stratum if
+        there are strata.
+
+        Raises
+        ------
+        DeniableError
+            If there is no such matrix.
+        """
+        return pram_matrix(proportions, categories=block.cell_labels(), **self.model_dump())
+
+
+class EpsilonMatrix(_Matrix):
     """Generalized randomized response of an epsilon."""
 
     kind: Literal["epsilon"]
     epsilon: Epsilon
 
 
-class RetentionMatrix(Strict):
+class RetentionMatrix(_Matrix):
     """Every category retained with one probability."""
 
     kind: Literal["retention"]
     retention: Probability
 
 
-class TwoStepMatrix(Strict):
+class TwoStepMatrix(_Matrix):
     """Invariant, from a first matrix of an epsilon or of a retention."""
 
     kind: Literal["two_step"]
@@ -114,7 +135,7 @@ class TwoStepMatrix(Strict):
         return self
 
 
-class DesignedMatrix(Strict):
+class DesignedMatrix(_Matrix):
     """The best matrix for stated needs, by optimization."""
 
     kind: Literal["designed"]
@@ -124,11 +145,15 @@ class DesignedMatrix(Strict):
     loss: Literal["changed", "trace", "worst_cell"] = "changed"
 
 
-class FileMatrix(Strict):
+class FileMatrix(_Matrix):
     """Matrices of the user's own, a file a block."""
 
     kind: Literal["file"]
     files: dict[str, Annotated[str, Field(min_length=1)]]
+
+    def channel(self, proportions: Floats, block: Domain) -> Channel:
+        """Return the matrix in the block's file."""
+        return matrix_from_file(self.files[" x ".join(block.names)], block)
 
 
 PramMatrix = Annotated[

@@ -35,7 +35,7 @@ STUDIES = {
     "multirr_attributes": Study(".queries.clusters:ClusterQueries", ("coverage", "ordinal")),
     "multirr_fig2": Study(".queries.pairs:GainQueries", ("coverages", "estimators")),
     "multirr_fig3": Study(
-        ".queries.adjusted:AdjustedQueries", ("coverages", "projections", "ordinal")
+        ".queries.adjusted:AdjustedQueries", ("coverages", "projections", "ordinal", "more")
     ),
     "multirr_pairs": Study(".queries.pairs:PairQueries", ("coverages", "estimators")),
     "multirr_assessment": Study(

@@ -98,12 +98,21 @@ class PairQueryStudy(StudySettings[PairQueryGrid]):
     coverages: Values[Coverage]
 
 
+class MoreRuns(Strict):
+    """How many runs cells have whose methods lie too close for those of the others."""
+
+    mechanism: ClusterMechanism
+    p: Probability
+    replicates: Annotated[int, Field(ge=6, le=10_000_000)]
+
+
 class AdjustedQueryStudy(StudySettings[AdjustedQueryGrid]):
     """A study of the four methods of Figure 3."""
 
     coverages: Values[Coverage]
     projections: Values[Projection]
     ordinal: list[str] = Field(default_factory=list)
+    more: list[MoreRuns] = Field(default_factory=list)
 
 
 class AssessmentStudy(StudySettings[AssessmentGrid]):

@@ -17,9 +17,7 @@ from deniable.pram import (
     StratifiedProtocol,
     Stratum,
     label,
-    matrix_from_file,
     parts_by_stratum,
-    pram_matrix,
     shares,
 )
 from deniable.randomized_response import (
@@ -29,11 +27,10 @@ from deniable.randomized_response import (
     rr_independent,
     rr_joint,
 )
-from deniable.records import Domain, Microdata
+from deniable.records import Microdata
 from deniable.release import (
     CONVENTION,
     CategoricalRelease,
-    FileMatrix,
     PramRelease,
     RandomizedResponseRelease,
     described,
@@ -158,7 +155,7 @@ def _channel(
     where += f" in the stratum {' x '.join(release.strata)} = {label(stratum)}" if stratum else ""
     proportions = shares(part, block)
     try:
-        channel = _matrix(release, part.domain.project(block), proportions)
+        channel = release.matrix.channel(proportions, part.domain.project(block))
     except DeniableError as error:
         raise DeniableError(f"{where}: {error}") from None
     if channel.size > 1 and np.array_equal(channel.matrix(), np.eye(channel.size)):
@@ -173,15 +170,6 @@ def _channel(
         )
     _refuse_unkept(where, release, channel, proportions)
     return channel
-
-
-def _matrix(release: PramRelease, block: Domain, proportions: Floats) -> Channel:
-    match release.matrix:
-        case FileMatrix(files=files):
-            return matrix_from_file(files[" x ".join(block.names)], block)
-        case wanted:
-            options = wanted.model_dump() | {"categories": block.cell_labels()}
-            return pram_matrix(proportions, **options)
 
 
 def _refuse_unkept(where: str, release: PramRelease, channel: Channel, proportions: Floats) -> None:

@@ -7,7 +7,7 @@ answer the same queries from the same reports, and are compared run by run.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import combinations, product
@@ -91,6 +91,16 @@ class AdjustedQueries(OfTrueRecords):
     coverages: tuple[float, ...]
     projections: tuple[str, ...]
     ordinal: tuple[str, ...] = ()
+    more: tuple[Mapping[str, Any], ...] = ()  # cells of a mechanism and p with more replicates
+
+    def wanted(self, cell: Cell, values: Floats) -> int:
+        """Return how many runs a cell is to have, whatever those were that it has."""
+        asked = (
+            each["replicates"]
+            for each in self.more
+            if (each["mechanism"], each["p"]) == (cell["mechanism"], cell["p"])
+        )
+        return max(asked, default=len(values))
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
