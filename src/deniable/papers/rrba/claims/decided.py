@@ -19,6 +19,7 @@ import pandas as pd
 from deniable.papers.rrba.claims import convergence, tables as of_tables
 from deniable.papers.rrba.claims.tables import Readings, at_equal_epsilon
 from deniable.papers.rrba.exact import CELLS, two_coins, two_coins_estimate
+from deniable.papers.rrba.table_results import RESAMPLED
 from deniable.rrba import (
     answer_epsilon,
     claimed_epsilon,
@@ -302,6 +303,8 @@ def decide(given: Given) -> dict[str, pd.DataFrame]:
 def evidence_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[Evidence]]:
     """Return what there is to look at, by the names that the claims are about."""
     distances = pd.concat([tables["rrba_table4"], tables["rrba_table5"]])
+    # The cells that are printed, each once, as the page counts them: not Survey resampled as well.
+    distances = distances[~distances["file"].str.endswith(RESAMPLED)]
     equal = tables["rrba_equal"]
     evidence = {
         claim.about: [Evidence((reading,), "exact", reading) for reading in claim.about.split(", ")]
