@@ -15,7 +15,7 @@ from deniable.pipeline import Making, recorded, remedy
 
 @contextmanager
 def job(snakemake: Any) -> Iterator[None]:
-    """Run a script between the check of its inputs and the record of its outputs.
+    """Run a script between the check of its inputs and the record of its outputs, and leave.
 
     Warnings go to the job's log; errors that a user can mend become one message.
     """
@@ -26,10 +26,7 @@ def job(snakemake: Any) -> Iterator[None]:
         with suppress(OSError), log_file.open("a", encoding="utf-8") as log:
             print(text, file=log)
 
-    def show(message: Any, category: type[Warning], *_: Any) -> None:
-        note(f"{category.__name__}: {message}")
-
-    warnings.showwarning = show  # type: ignore[assignment]
+    warnings.showwarning = lambda message, category, *_: note(f"{category.__name__}: {message}")
     try:
         log_file.parent.mkdir(parents=True, exist_ok=True)
         log_file.write_text("", encoding="utf-8")
@@ -44,11 +41,8 @@ def job(snakemake: Any) -> Iterator[None]:
     except Exception:
         note(traceback.format_exc())
         raise
-    # All is written and recorded. To take libraries apart module by module is a quarter of the CPU
-    # time of a job of half a second, of which a run has two hundred.
     sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
+    os._exit(0)  # to take libraries apart would be a quarter of a job of half a second
 
 
 def _making(snakemake: Any) -> Making:
