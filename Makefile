@@ -1,5 +1,6 @@
 # Everything that one does with the project, by name. `make` alone lists it.
-# Needs GNU make 3.81 or later, a POSIX shell and Python 3.11 to 3.13; the rest is installed in .venv.
+# Needs GNU make 3.81 or later, a POSIX shell and Python 3.11 to 3.13; the rest is installed in .venv,
+# developers' tools too unless the first make has DEVELOPING=0.
 
 # nproc knows what this process may use, but takes OMP_NUM_THREADS for it where that is set.
 ifndef CORES
@@ -8,6 +9,8 @@ endif
 
 BIN := .venv/bin
 ENVIRONMENT := .venv/.complete
+# The same with developers' tools.
+TOOLS := .venv/.developing
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 # Of whole runs. Each job that ends leaves Snakemake a timer, at whose end it looks through all that
 # is ready, and starts another: every second by default, which soon costs as much as ten jobs.
@@ -36,8 +39,8 @@ unexport PYTHONPATH
 .PHONY: plan sweep costs times container
 
 help: ## list the targets
-	@echo "make TARGET [CORES=n] [PYTHON=python3.x]    CORES is $(CORES) here"
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1@\2/p' Makefile | awk -F@ '{ printf "%-14s%s\n", $$1, $$2 }'
+	@echo "make TARGET [CORES=n] [PYTHON=python3.x] [DEVELOPING=0]    CORES is $(CORES) here"
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1@\2/p' Makefile | awk -F@ '{ printf "%-21s%s\n", $$1, $$2 }'
 
 reproduce: $(ENVIRONMENT) ## every table and figure at full size, and the report
 	@mkdir -p $(dir $(LAST)) && echo config/config.yaml >$(LAST)
@@ -73,7 +76,7 @@ times: $(ENVIRONMENT) ## where the time of the last run went (or of CONFIG's): r
 baseline: $(ENVIRONMENT) ## make the last quick run the baseline: rewrites tests/baseline
 	$(BIN)/python tools/compare_baseline.py --write
 
-test: $(ENVIRONMENT) ## the tests, on all cores: of each behaviour, all but the slow variants
+test: $(TOOLS) ## the tests, on all cores: of each behaviour, all but the slow variants
 	@sh tools/get_browser.sh
 	$(PYTEST) -m "not slow"
 
@@ -89,13 +92,13 @@ container: ## build the image of the Dockerfile and ask it for help; needs Docke
 
 KILLS := 20
 SEED := 20211121
-test-kills: $(ENVIRONMENT) ## kill a whole run at KILLS random moments (drawn from SEED): the same bytes
+test-kills: $(TOOLS) ## kill a whole run at KILLS random moments (drawn from SEED): the same bytes
 	DENIABLE_KILLS=$(KILLS) DENIABLE_KILLS_SEED=$(SEED) $(BIN)/python -m pytest -s -k again_and_again tests/workflow/test_kills.py
 
 bench: $(ENVIRONMENT) ## the benchmarks
 	$(BIN)/python benchmarks/run.py
 
-lint: $(ENVIRONMENT) ## style, types, workflow and CI files
+lint: $(TOOLS) ## style, types, workflow and CI files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -104,14 +107,16 @@ lint: $(ENVIRONMENT) ## style, types, workflow and CI files
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 
-lock: $(ENVIRONMENT) ## requirements.lock and environment.yml from pyproject.toml; newer versions: LOCK_FLAGS=--upgrade
-	sh tools/write_lock.sh $(LOCK_FLAGS)
+lock: $(TOOLS) ## the locks and environment.yml from pyproject.toml; newer versions: LOCK_FLAGS=--upgrade
+	$(BIN)/python tools/write_lock.py $(LOCK_FLAGS)
 
 surrogates: $(ENVIRONMENT) ## refit the surrogates from the original data, into resources/surrogates/
 	$(BIN)/snakemake --cores 1 fit_surrogates
 	for file in results/surrogates/*.json; do case $$file in *.provenance.json) ;; *) cp $$file resources/surrogates/;; esac; done
 
-environment: $(ENVIRONMENT) ## .venv only
+# Asked for by name, the script also hears whether with developers' tools or without.
+environment: $(ENVIRONMENT) ## .venv only; DEVELOPING=0: what runs and no more
+	@$(if $(DEVELOPING),DEVELOPING='$(DEVELOPING)' PYTHON='$(PYTHON)' sh tools/make_environment.sh)
 
 clean: ## remove results and Snakemake's records, keep .venv
 	@! grep -ls '"rehearsal": false' results/releases/*/channels.json results/releases/*/release.json || { echo "clean: the releases above are no rehearsals and cannot be drawn again; move them elsewhere first" >&2; exit 1; }
@@ -122,7 +127,10 @@ distclean: clean ## also remove .venv
 
 # The script looks at contents, so new file times alone (a checkout, a touch) cost nothing.
 $(ENVIRONMENT): requirements.lock pyproject.toml
-	@PYTHON='$(PYTHON)' sh tools/make_environment.sh
+	@DEVELOPING='$(DEVELOPING)' PYTHON='$(PYTHON)' sh tools/make_environment.sh
+
+$(TOOLS): $(ENVIRONMENT) requirements-build.lock requirements-dev.lock
+	@DEVELOPING=1 PYTHON='$(PYTHON)' sh tools/make_environment.sh
 
 # An environment that was moved, or whose Python is gone, is no environment.
 ifneq ($(shell $(BIN)/python -ISc 'print(open("$(ENVIRONMENT)").read())' 2>/dev/null),$(CURDIR))

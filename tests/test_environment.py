@@ -1,5 +1,7 @@
-"""The lock, environment.yml and pyproject.toml say the same."""
+"""Locks, environment.yml and pyproject.toml say the same; what runs needs no developers' tools."""
 
+import ast
+import importlib.metadata
 import re
 import subprocess
 import sys
@@ -11,11 +13,26 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 
+RUNTIME, BUILD, DEV = LOCKS = [f"requirements{part}.lock" for part in ("", "-build", "-dev")]
 # Written out here as well as in tools/write_environment.py: a slip there is then seen here.
-ONLY_ON_PYPI = ["axe-core-python"]
 CONDA_NAMES = {
     "snakemake": {"snakemake": "snakemake", "pygments": "pygments"},
 }
+
+
+def named(requirements: list[str]) -> set[str]:
+    return {re.match(r"[A-Za-z0-9._-]+", text)[0].lower() for text in requirements}
+
+
+def entries(lock: str) -> list[str]:
+    """One text for each requirement, its continuation lines joined."""
+    text = re.sub(r"^#.*\n", "", lock, flags=re.MULTILINE).replace("\\\n", " ")
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def pins(lock: str) -> dict[str, str]:
+    found = [entry.split("==") for entry in entries(lock)]
+    return {name: re.split(r"[\s;]", rest, maxsplit=1)[0] for name, rest, *_ in found}
 
 
 @pytest.fixture(scope="module")
@@ -24,26 +41,18 @@ def project() -> dict:
 
 
 @pytest.fixture(scope="module")
-def lock() -> str:
-    return (ROOT / "requirements.lock").read_text(encoding="utf-8")
+def locks() -> dict[str, str]:
+    return {name: (ROOT / name).read_text(encoding="utf-8") for name in LOCKS}
 
 
 @pytest.fixture(scope="module")
-def entries(lock: str) -> list[str]:
-    """One text for each requirement, its continuation lines joined."""
-    text = re.sub(r"^#.*\n", "", lock, flags=re.MULTILINE).replace("\\\n", " ")
-    return [line for line in text.splitlines() if line.strip()]
-
-
-@pytest.fixture(scope="module")
-def versions(entries: list[str]) -> dict[str, str]:
-    return {entry.split("==")[0]: re.split(r"[\s;]", entry.split("==")[1])[0] for entry in entries}
+def versions(locks: dict[str, str]) -> dict[str, str]:
+    return pins(locks[RUNTIME])
 
 
 @pytest.fixture(scope="module")
 def direct(project: dict) -> set[str]:
-    requirements = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
-    return {re.match(r"[A-Za-z0-9._-]+", text)[0].lower() for text in requirements}
+    return named(project["dependencies"])
 
 
 @pytest.fixture(scope="module")
@@ -51,32 +60,88 @@ def environment() -> dict:
     return yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
 
 
+@pytest.mark.parametrize("name", LOCKS)
 @pytest.mark.parametrize("text", ["://", "--index", "--extra-index", "--find", "file:", " @ "])
-def test_lock_names_no_address(lock: str, text: str) -> None:
-    assert text not in lock
+def test_lock_names_no_address(locks: dict[str, str], name: str, text: str) -> None:
+    assert text not in locks[name]
 
 
-def test_lock_pins_and_hashes_every_requirement(entries: list[str]) -> None:
+@pytest.mark.parametrize(("name", "least"), [(RUNTIME, 50), (BUILD, 3), (DEV, 20)])
+def test_lock_pins_and_hashes_every_requirement(
+    locks: dict[str, str], name: str, least: int
+) -> None:
     pattern = re.compile(
         r"^[a-z0-9]([a-z0-9._-]*[a-z0-9])?==[0-9][^\s;]*(\s*;[^#]*?)?(\s+--hash=sha256:[0-9a-f]{64})+\s*$"
     )
-    assert len(entries) > 50
-    assert [entry[:80] for entry in entries if not pattern.match(entry)] == []
+    found = entries(locks[name])
+    assert len(found) >= least
+    assert [entry[:80] for entry in found if not pattern.match(entry)] == []
 
 
-def test_lock_has_one_version_of_each_package(entries: list[str], versions: dict[str, str]) -> None:
-    assert len(entries) == len(versions)
+@pytest.mark.parametrize("name", LOCKS)
+def test_lock_has_one_version_of_each_package(locks: dict[str, str], name: str) -> None:
+    assert len(entries(locks[name])) == len(pins(locks[name]))
 
 
-def test_lock_has_every_direct_dependency(direct: set[str], versions: dict[str, str]) -> None:
-    assert direct - set(versions) == set()
+def test_locks_agree_on_what_several_of_them_have(locks: dict[str, str]) -> None:
+    # Twice only where another lock needs it on further systems; the same version then.
+    every = [item for name in LOCKS for item in pins(locks[name]).items()]
+    assert len({name for name, _ in every}) == len(set(every))
+    texts = [entry for name in LOCKS for entry in entries(locks[name])]
+    assert len(texts) == len(set(texts))
+
+
+def test_each_lock_has_the_direct_dependencies_that_it_is_for(
+    project: dict, locks: dict[str, str]
+) -> None:
+    extras = project["optional-dependencies"]
+    assert set(extras) == {"build", "dev"}
+    assert named(project["dependencies"]) - set(pins(locks[RUNTIME])) == set()
+    assert named(extras["build"]) <= set(pins(locks[BUILD]))
+    # What developers need may be something that runs or builds anyway.
+    assert named(extras["dev"]) <= {name for lock in locks.values() for name in pins(lock)}
+
+
+def test_what_runs_is_locked_without_tools_and_build_backend(
+    project: dict, locks: dict[str, str]
+) -> None:
+    extras = project["optional-dependencies"]
+    assert named([*extras["build"], *extras["dev"]]) & set(pins(locks[RUNTIME])) == set()
+    assert named(extras["dev"]) & set(pins(locks[BUILD])) == set()
+
+
+def imported(file: Path) -> set[str]:
+    """Top names of everything that a file imports, wherever in it."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+def test_code_that_runs_imports_only_what_is_locked_to_run(versions: dict[str, str]) -> None:
+    """The library, the workflow, and the tools that other targets than tests call."""
+    files = [*ROOT.glob("src/**/*.py"), *ROOT.glob("workflow/**/*.py"), *ROOT.glob("tools/**/*.py")]
+    # Called by hand, and rests on a developers' tool.
+    files = [file for file in files if file != ROOT / "tools" / "write_networks.py"]
+    assert len(files) > 100
+    names = set().union(*map(imported, files))
+    owners = importlib.metadata.packages_distributions()
+    foreign = {
+        name: {re.sub(r"[-_.]+", "-", owner).lower() for owner in owners[name]}
+        for name in names & set(owners) - {"deniable"}
+    }
+    assert {"numpy", "pyarrow"} <= set(foreign)
+    assert {name: found for name, found in foreign.items() if not found & set(versions)} == {}
 
 
 def test_conda_environment_lists_the_direct_dependencies_and_nothing_else(
     environment: dict, direct: set[str], versions: dict[str, str]
 ) -> None:
     conda = {}
-    for name in direct - set(ONLY_ON_PYPI):
+    for name in direct:
         for listed, pinned in CONDA_NAMES.get(name, {name: name}).items():
             conda[listed] = versions[pinned]
     listed = [item for item in environment["dependencies"] if isinstance(item, str)]
@@ -90,13 +155,11 @@ def test_conda_environment_has_the_project_python_range(environment: dict, proje
     assert f"python {project['requires-python']}" in environment["dependencies"]
 
 
-def test_conda_environment_installs_by_pip_the_project_and_what_is_nowhere_else(
-    environment: dict, versions: dict[str, str]
-) -> None:
+def test_conda_environment_installs_by_pip_the_project_and_nothing_else(environment: dict) -> None:
     assert environment["name"] == "deniable"
     assert environment["channels"] == ["conda-forge", "bioconda", "nodefaults"]
     assert [item for item in environment["dependencies"] if isinstance(item, dict)] == [
-        {"pip": ["-e .", *(f"{name}=={versions[name]}" for name in ONLY_ON_PYPI)]}
+        {"pip": ["-e ."]}
     ]
 
 

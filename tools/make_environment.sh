@@ -1,15 +1,25 @@
 #!/bin/sh
-# Builds .venv: a Python that fits, every package of requirements.lock, the project itself in place.
+# Builds .venv: a Python that fits, every package of the locks, the project itself in place.
 # Called by make. Plain pip, so that the user's own index settings hold.
 #
 #   PYTHON=python3.12 tools/make_environment.sh     with this Python and no other
+#   DEVELOPING=0 tools/make_environment.sh          what runs and no more: no tests, no developers' tools
+#   DEVELOPING=1 tools/make_environment.sh          with developers' tools, added to what is there
+#
+# Without DEVELOPING an environment keeps what it has, and a new one gets everything, so that after the
+# first make no other one needs a network.
 #
 # .venv/.complete is written last: without it an environment counts as half-built and is made anew.
 # It holds the project's folder, because an environment that was moved has wrong paths in its scripts.
+# .venv/.developing says the same of developers' tools, .venv/.plain that they were not wanted.
 set -eu
 cd "$(dirname "$0")/.."
 environment=.venv
 stamp=$environment/.complete
+developing_stamp=$environment/.developing
+plain=$environment/.plain
+runtime=requirements.lock
+tools="requirements-build.lock requirements-dev.lock"
 log=$environment/install.log
 installer=
 
@@ -58,6 +68,11 @@ find_python() {
 
 seconds() { date +%s; }
 
+# How many packages these locks have for this system; Windows' own are not for it.
+count() {
+    cat "$@" | grep '^[a-z0-9].*==' | grep -vc "sys_platform == 'win32'"
+}
+
 # install TOTAL ARGUMENT...: pip in the background, its progress as one line every few seconds.
 install() {
     total=$1
@@ -87,9 +102,38 @@ install() {
     fail "pip failed; its whole output is in $log"
 }
 
+# install_locks LOCK...: all that these have, and a copy of each, by which a later make sees a change.
+install_locks() {
+    total=$(count "$@")
+    printf 'environment: installing the %s packages of %s\n' "$total" "$*"
+    requirements=
+    for lock in "$@"; do requirements="$requirements --requirement $lock"; done
+    # shellcheck disable=SC2086 # names of our own, without spaces
+    install "$total" --require-hashes $requirements
+    cp "$@" "$environment"
+}
+
+# What builds the project is gone again where nobody develops it.
 install_project() {
+    printf 'environment: installing the project in place\n'
+    building=$(pwd -P)/$environment/building
+    if [ "$developing" = 0 ]; then
+        rm -rf "$building"
+        install "$(count requirements-build.lock)" --target "$building" --require-hashes \
+            --requirement requirements-build.lock
+        PYTHONPATH=$building
+        export PYTHONPATH
+    fi
+    rm -f "$stamp"
     install 1 --no-build-isolation --editable .
+    rm -rf "$building"
+    unset PYTHONPATH
     cp pyproject.toml "$environment/pyproject.toml"
+}
+
+check() {
+    "$environment/bin/python" -m pip check --disable-pip-version-check >"$log" 2>&1 ||
+        { cat "$log" >&2; fail "the locks do not fit pyproject.toml; run make lock"; }
 }
 
 # Compiled once, in parallel and without what is never imported: Snakemake and each of its jobs start
@@ -103,15 +147,52 @@ compile() {
 
 finish() {
     pwd -P >"$stamp"
+    if [ "$developing" = 1 ]; then
+        rm -f "$plain"
+        pwd -P >"$developing_stamp"
+    else
+        : >"$plain"
+    fi
+}
+
+# current STAMP LOCK...: the stamp is of this folder, the locks are those that were installed.
+current() {
+    [ "$(cat "$1" 2>/dev/null)" = "$(pwd -P)" ] || return 1
+    shift
+    for lock in "$@"; do cmp -s "$lock" "$environment/$lock" || return 1; done
 }
 
 began=$(seconds)
-# Only the project file changed (or file times did): the packages are still right, and no network is needed.
-if [ "$(cat "$stamp" 2>/dev/null)" = "$(pwd -P)" ] &&
-    cmp -s requirements.lock "$environment/requirements.lock" && fits "$environment/bin/python"; then
+developing=${DEVELOPING:-}
+case $developing in
+    '' | 0 | 1) ;;
+    *) fail "DEVELOPING is 0 (what runs and no more) or 1 (developers' tools too), not $developing" ;;
+esac
+if [ -z "$developing" ]; then
+    if [ -e "$plain" ]; then developing=0; else developing=1; fi
+fi
+if [ -e "$developing_stamp" ]; then has_tools=1; else has_tools=0; fi
+usable=0
+if current "$stamp" $runtime && fits "$environment/bin/python"; then
+    # shellcheck disable=SC2086 # two names
+    if [ "$has_tools" = 0 ] || { [ "$developing" = 1 ] && current "$developing_stamp" $tools; }; then
+        usable=1
+    fi
+fi
+
+# What is asked for is there, or all but developers' tools: their lock adds to the other and changes nothing.
+if [ "$usable" = 1 ]; then
+    if [ "$developing" = 1 ] && [ "$has_tools" = 0 ]; then
+        # shellcheck disable=SC2086 # two names
+        install_locks $tools
+        check
+        printf 'environment: compiling\n'
+        compile
+        printf 'environment: ready, %s s\n' "$(($(seconds) - began))"
+    fi
     if ! cmp -s pyproject.toml "$environment/pyproject.toml"; then
-        printf 'environment: pyproject.toml changed, installing the project again\n'
-        rm -f "$stamp"
+        # The packages are still right, and what builds the project is at hand where it is developed.
+        printf 'environment: pyproject.toml changed\n'
         install_project
     fi
     finish
@@ -123,18 +204,17 @@ case $(pwd -P) in
     *[[:space:]]*) fail "the path of this folder has a space in it, where Snakemake cannot run scripts: $(pwd -P)" ;;
 esac
 python=$(find_python) || exit 1
-total=$(grep '^[a-z0-9].*==' requirements.lock | grep -vc "sys_platform == 'win32'")
+locks=$runtime
+if [ "$developing" = 1 ]; then locks="$runtime $tools"; fi
 printf 'environment: building .venv with %s (%s), once; about a minute, about 1 GB\n' \
     "$python" "$("$python" -c 'import platform; print(platform.python_version())')"
 rm -rf "$environment"
 "$python" -m venv "$environment"
-printf 'environment: installing the %s packages of requirements.lock\n' "$total"
-install "$total" --require-hashes --requirement requirements.lock
-cp requirements.lock "$environment/requirements.lock"
-printf 'environment: installing the project in place\n'
+if [ "$developing" = 0 ]; then : >"$plain"; fi
+# shellcheck disable=SC2086 # names of our own
+install_locks $locks
 install_project
-"$environment/bin/python" -m pip check --disable-pip-version-check >"$log" 2>&1 ||
-    { cat "$log" >&2; fail "requirements.lock does not fit pyproject.toml; run make lock"; }
+check
 printf 'environment: compiling\n'
 compile
 finish

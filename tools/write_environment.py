@@ -15,19 +15,16 @@ TARGET = ROOT / "environment.yml"
 CONDA_NAMES = {
     "snakemake": ["snakemake", "pygments"],
 }
-ONLY_ON_PYPI = {"axe-core-python"}
 
 HEADER = """\
-# The direct dependencies with the versions of requirements.lock, for conda, mamba or micromamba.
+# What runs, with the versions of requirements.lock, for conda, mamba or micromamba.
 # Written by make lock (tools/write_environment.py); do not edit.
 """
 
 
 def direct_dependencies(project: dict) -> list[str]:
-    """Names of the runtime and development dependencies, in order, without extras and versions."""
-    requirements = list(project["dependencies"])
-    for extra in project.get("optional-dependencies", {}).values():
-        requirements += extra
+    """Names of what runs, in order, without extras and versions."""
+    requirements = project["dependencies"]
     names = {re.split(r"[^A-Za-z0-9._-]", text, maxsplit=1)[0].lower() for text in requirements}
     return sorted(names)
 
@@ -52,10 +49,9 @@ def environment(project: dict, lock: str) -> str:
         "dependencies:",
         f'  - "python {project["requires-python"]}"',
         "  - pip",
-        *(f"  - {name}={versions[name]}" for name in names if name not in ONLY_ON_PYPI),
+        *(f"  - {name}={versions[name]}" for name in names),
         "  - pip:",
         "      - -e .",
-        *(f"      - {name}=={versions[name]}" for name in names if name in ONLY_ON_PYPI),
     ]
     return HEADER + "\n".join(lines) + "\n"
 
