@@ -19,6 +19,7 @@ PYTEST := $(BIN)/python -m pytest -n $(CORES) --dist worksteal
 # Which config `make report` is to report on.
 LAST := .snakemake/last_config
 LOCK_FLAGS :=
+AUDIT_FLAGS :=
 DOCKER := docker
 # What a sweep makes, and what `make plan` plans of a config that has sweep in its name.
 SWEEP := $(addprefix results/,tables/multirr_sweep.csv figures/multirr_sweep.svg)
@@ -36,7 +37,7 @@ unexport PYTHONPATH
 
 .DEFAULT_GOAL := help
 .PHONY: help reproduce quick report check baseline compare test test-all test-kills test-slurm bench lint lock surrogates environment clean distclean
-.PHONY: plan sweep costs times container
+.PHONY: plan sweep costs times container audit-dependencies
 
 help: ## list the targets
 	@echo "make TARGET [CORES=n] [PYTHON=python3.x] [DEVELOPING=0]    CORES is $(CORES) here"
@@ -109,6 +110,9 @@ lint: $(TOOLS) ## style, types, workflow and CI files
 
 lock: $(TOOLS) ## the locks and environment.yml from pyproject.toml; newer versions: LOCK_FLAGS=--upgrade
 	$(BIN)/python tools/write_lock.py $(LOCK_FLAGS)
+
+audit-dependencies: $(TOOLS) ## known vulnerabilities of what the locks pin; needs a network, without one it is skipped
+	$(BIN)/python tools/audit_dependencies.py $(AUDIT_FLAGS)
 
 surrogates: $(ENVIRONMENT) ## refit the surrogates from the original data, into resources/surrogates/
 	$(BIN)/snakemake --cores 1 fit_surrogates
