@@ -1,11 +1,14 @@
-# The project with every package of requirements.lock, hashes checked, for a user without rights.
+# The project with every package of requirements.lock, hashes checked, for a user without rights: what
+# runs and no more. Tests and developers' tools are for a clone.
 #
 #   docker build --tag deniable .        (make container: this, and that it starts)
 #   mkdir -p results && chmod a+rwx results
 #   docker run --rm --volume "$PWD/results:/deniable/results" deniable quick
 #
 # podman and buildah take the same file; docs/elsewhere.md says more, and what was checked.
-FROM docker.io/library/debian:12-slim
+# Debian 12.15, tag bookworm-20260803-slim; the digest is of the index over all architectures, as
+# docker-library/repo-info records it for debian:12-slim.
+FROM docker.io/library/debian@sha256:abd67ffcfa541b485a3dff59865ab629aa048a6c613e639d36e7456b0b229241
 
 # Debian 12's own Python is 3.11. `make` builds the environment as it does anywhere else.
 # hadolint ignore=DL3008 # Debian's archive has no older versions to pin.
@@ -20,10 +23,10 @@ USER 1000
 WORKDIR /deniable
 
 # First what the packages depend on: a change of the code does not install them again.
-COPY --chown=deniable:deniable Makefile pyproject.toml requirements.lock README.md LICENSE ./
+COPY --chown=deniable:deniable Makefile pyproject.toml requirements.lock requirements-build.lock README.md LICENSE ./
 COPY --chown=deniable:deniable tools/make_environment.sh tools/
 COPY --chown=deniable:deniable src/deniable/__init__.py src/deniable/
-RUN make environment PYTHON=python3 && rm -rf ~/.cache
+RUN make environment DEVELOPING=0 PYTHON=python3 && rm -rf ~/.cache
 
 COPY --chown=deniable:deniable . .
 # The code of the project, compiled once as the packages were.

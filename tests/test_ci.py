@@ -44,6 +44,25 @@ def test_a_job_runs_make_targets(job: str) -> None:
         assert re.search(rf"^{found[1]}:", targets, re.MULTILINE), found[1]
 
 
+def test_actions_and_base_image_are_pinned_by_digest() -> None:
+    uses = re.findall(r"uses: (.*)", WORKFLOW.read_text(encoding="utf-8"))
+    assert len(uses) > 10
+    pinned = r"actions/[a-z-]+@[0-9a-f]{40}  # v[0-9]+\.[0-9]+\.[0-9]+"
+    assert [line for line in uses if not re.fullmatch(pinned, line)] == []
+    # One commit an action: a renewed one is renewed everywhere.
+    assert len(set(uses)) == len({line.split("@")[0] for line in uses})
+    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    bases = re.findall(r"^FROM (.*)", dockerfile, re.MULTILINE)
+    assert [bool(re.fullmatch(r"\S+@sha256:[0-9a-f]{64}", base)) for base in bases] == [True]
+
+
+def test_image_and_quick_run_have_what_runs_and_no_more() -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert "RUN make environment DEVELOPING=0 " in dockerfile
+    assert "requirements-dev.lock" not in dockerfile
+    assert "make environment DEVELOPING=0 PYTHON=python" in scripts("quick")
+
+
 def test_all_tests_are_run_here_and_there() -> None:
     assert "make test-all" in scripts("test")
     # README's own command first; the other goes on where it ends.
