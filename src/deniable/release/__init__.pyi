@@ -18,6 +18,11 @@ from .made import (
     source_for as source_for,
     write_made as write_made,
 )
+from .overlap import (
+    Overlap as Overlap,
+    RecordDigests as RecordDigests,
+    record_digests as record_digests,
+)
 from .settings import (
     NETWORK_FILES as NETWORK_FILES,
     AnyRelease as AnyRelease,
