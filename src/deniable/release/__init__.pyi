@@ -1,3 +1,7 @@
+from .entries import (
+    Entry as Entry,
+    epsilon_text as epsilon_text,
+)
 from .lanes import (
     LANES as LANES,
     Lane as Lane,
@@ -5,6 +9,7 @@ from .lanes import (
     left_by as left_by,
     read_by as read_by,
 )
+from .ledger import Ledger as Ledger
 from .made import (
     CONVENTION as CONVENTION,
     PRODUCTION_MARK as PRODUCTION_MARK,

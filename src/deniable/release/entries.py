@@ -1,0 +1,163 @@
+"""An entry of a ledger, its file, and epsilons as exact numbers."""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal, Inexact
+from fractions import Fraction
+from pathlib import Path
+
+from deniable.channels import Number, as_written
+from deniable.errors import DataError, DeniableError
+from deniable.release.overlap import RecordDigests
+
+FORMAT = 1
+DIGITS = 16  # hexadecimal ones, of a digest in a sketch
+LONGEST_SHOWN = 40
+LONGEST_BITS = 3400  # about 1,000 digits
+_FINITE = re.compile(r"[0-9]+(\.[0-9]+|/[0-9]+)?")
+_EXACT = Context(prec=2000, traps=[Inexact])
+_SHOWN = Context(prec=20, rounding=ROUND_CEILING)
+_PLAIN = ("number", "population", "release", "plan", "time", "state")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is reserved for a release.
+
+    Attributes
+    ----------
+    number : int, >= 1
+        Of the release among those of its population.
+    plan : str
+        Digest of the plan that it is drawn by.
+    epsilon : Fraction or math.inf
+    records : RecordDigests
+        Of the true records, under the ledger's key.
+    time : str
+        In UTC, of the reservation.
+    """
+
+    number: int
+    population: str
+    release: str
+    plan: str
+    epsilon: Number
+    records: RecordDigests
+    time: str
+    state: str = "reserved"
+
+
+def counted(epsilon: Number | None) -> Number:
+    """Return an epsilon as it counts: a Fraction, or math.inf, which None is too.
+
+    Raises
+    ------
+    DeniableError
+        If it is negative, not a number, or a fraction of more than some 1,000 digits.
+    """
+    if epsilon is None or epsilon == math.inf:
+        return math.inf
+    exact = as_written(epsilon)
+    if max(abs(exact.numerator), exact.denominator).bit_length() > LONGEST_BITS:
+        raise DeniableError("epsilon is a fraction of over 1,000 digits; round it up")
+    if exact < 0:
+        raise DeniableError(f"epsilon is {epsilon}; it is at least 0")
+    return exact
+
+
+def total_of(epsilons: Iterable[Number]) -> Number:
+    """Return the exact sum of epsilons that count, math.inf if one is."""
+    finite = Fraction()
+    for epsilon in epsilons:
+        if epsilon == math.inf:
+            return math.inf
+        finite += Fraction(epsilon)
+    return finite
+
+
+def _text(epsilon: Number) -> str:
+    """Return an epsilon as it is kept, exactly."""
+    if epsilon == math.inf:
+        return "infinite"
+    exact = Fraction(epsilon)
+    try:
+        decimal = _EXACT.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+        return f"{decimal:f}"
+    except Inexact:
+        return str(exact)
+
+
+def epsilon_text(epsilon: Number) -> str:
+    """Return an epsilon for people: exactly, or rounded up where that would be long."""
+    if epsilon == math.inf:
+        return _text(epsilon)
+    exact = Fraction(epsilon)
+    top, bottom = exact.numerator, exact.denominator
+    short = max(top, bottom).bit_length() < 4 * LONGEST_SHOWN and len(_text(exact)) <= LONGEST_SHOWN
+    return _text(exact) if short else str(_SHOWN.divide(Decimal(top), Decimal(bottom)))
+
+
+def content_of(entry: Entry) -> bytes:
+    """Return what the file of an entry holds: a line of JSON, and the SHA-256 of that line."""
+    records = entry.records
+    sketch = "".join(f"{value:0{DIGITS}x}" for value in records.sketch)
+    told = {
+        "format": FORMAT,
+        **{name: getattr(entry, name) for name in _PLAIN},
+        "epsilon": _text(entry.epsilon),
+        "records": {"whole": records.whole, "number": records.records, "sketch": sketch},
+    }
+    line = json.dumps(told)  # in ASCII, whatever the texts
+    return f"{line}\n{_check(line)}\n".encode("ascii")
+
+
+def _check(line: str) -> str:
+    return hashlib.sha256(line.encode()).hexdigest()
+
+
+def entry_from(file: Path, content: bytes, population: str, number: int) -> Entry:
+    """Return the entry in a file.
+
+    Raises
+    ------
+    DataError
+        If the file is not whole, was edited, or is another population's or of another number.
+    """
+    try:
+        line, check = content.decode("ascii").splitlines()
+        told = json.loads(line)
+        if check != _check(line):
+            raise ValueError("its digest is another one")
+        if told["format"] != FORMAT:
+            raise ValueError(f"format {told['format']!r}, which this version does not know")
+        sketch = told["records"]["sketch"]
+        values = (sketch[start : start + DIGITS] for start in range(0, len(sketch), DIGITS))
+        entry = Entry(
+            **{name: told[name] for name in _PLAIN},
+            epsilon=_epsilon(told["epsilon"]),
+            records=RecordDigests(
+                told["records"]["whole"],
+                told["records"]["number"],
+                tuple(int(value, 16) for value in values),
+            ),
+        )
+        if (entry.number, entry.population.lower()) != (number, population.lower()):
+            raise ValueError(f"it is entry {entry.number} of {entry.population!r}")
+    except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError) as error:
+        raise DataError(
+            f"{file}: this entry is damaged ({error}); restore it from a copy, for without it no "
+            "total can be told"
+        ) from None
+    return entry
+
+
+def _epsilon(text: str) -> Number:
+    if text == "infinite":
+        return math.inf
+    if not _FINITE.fullmatch(text):
+        raise ValueError(f"epsilon {text!r}")
+    return Fraction(text)

@@ -1,0 +1,309 @@
+"""A ledger of releases by population: what each may cost is counted before it is drawn, for good.
+
+A population has a folder, an entry a file in it, numbered: 000001.json. The file is whole and on
+the disk under a temporary name before a hard link gives it the next number, which fails where
+another process has taken it; then all is read and weighed again. That one step is atomic on network
+file systems too, where locks may exclude nobody, so that lines appended to one file overwrite each
+other and a database loses its journal. No lock outlives a killed process, no entry is torn: a kill
+leaves a temporary file that counts nothing. Nothing is taken back: that a reserved draw never came
+is what nobody can show.
+"""
+
+import os
+import random
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from deniable.channels import Number
+from deniable.errors import DataError, DeniableError
+from deniable.records import Microdata, NumericMicrodata
+from deniable.release.durable import (
+    PRIVATE_FOLDER,
+    private_folder,
+    put_once,
+    remove_abandoned,
+    sync_folder,
+)
+from deniable.release.entries import Entry, content_of, counted, entry_from, epsilon_text, total_of
+from deniable.release.overlap import (
+    KEY_BYTES,
+    Columns,
+    Overlap,
+    RecordDigests,
+    overlap,
+    record_digests,
+)
+
+KEY_FILE = "key"
+ATTEMPTS = 1000
+_ENTRY_FILE = re.compile(r"[0-9]{6,}\.json")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+
+
+class Ledger:
+    """The ledger in a folder that the owner of the records names.
+
+    The folder is as private as the records (0700, files 0600): with its key, guesses at a record
+    can be tried. It must outlive all releases in it; a backup that is older than one forgets it.
+
+    Parameters
+    ----------
+    folder : Path or str
+        Made with the first reservation. One that is there must be closed to others.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = Ledger(folder.name)
+    >>> people = ledger.digests({"sex": ["f", "m"], "age": [17, 44]})
+    >>> ledger.reserve("survey", "first", plan="6f1a", records=people, epsilon=1.5).number
+    1
+    >>> ledger.consent_needed("survey", 2)
+    'release 2 of survey, total epsilon 3.5'
+    >>> word = ledger.consent_needed("survey", 2)
+    >>> ledger.reserve("survey", "second", "70b2", people, 2, consent=word).number
+    2
+    >>> print(ledger.total("survey"))
+    7/2
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+
+    def digests(self, records: Microdata | NumericMicrodata | Columns) -> RecordDigests:
+        """Return the digests of records under the ledger's key, which is made if there is none.
+
+        Digest the file as it is, with all its attributes, whichever of them a release takes:
+        files are compared by whole records.
+        """
+        return record_digests(records, self._key())
+
+    def populations(self) -> tuple[str, ...]:
+        """Return the populations that have a release, in small letters."""
+        with self._in_words():
+            if not self.folder.is_dir():
+                return ()
+            return tuple(sorted(each.name for each in self.folder.iterdir() if each.is_dir()))
+
+    def entries(self, population: str) -> tuple[Entry, ...]:
+        """Return what is reserved for a population, the first one first.
+
+        Raises
+        ------
+        DataError
+            If an entry was lost or is damaged: nothing less than the whole total is ever told.
+        """
+        folder = self._folder_of(population)
+        with self._in_words():
+            files = folder.iterdir() if folder.is_dir() else ()
+            listed = [int(file.stem) for file in files if _ENTRY_FILE.fullmatch(file.name)]
+            entries: list[Entry] = []
+            while True:  # by name: a listing may miss what is added meanwhile
+                file = folder / f"{len(entries) + 1:06}.json"
+                try:
+                    content = file.read_bytes()
+                except FileNotFoundError:
+                    if len(entries) < max(listed, default=0):
+                        raise DataError(
+                            f"{file}: this entry is lost, later ones are there; restore it from a "
+                            "copy, for without it no total can be told"
+                        ) from None
+                    return tuple(entries)
+                entries.append(entry_from(file, content, population, len(entries) + 1))
+
+    def total(self, population: str) -> Number:
+        """Return the sum of epsilons of a population's releases, exactly; math.inf if one is.
+
+        That is the epsilon of all of them together, whoever is in how many of their files
+        (sequential composition).
+        """
+        return total_of(entry.epsilon for entry in self.entries(population))
+
+    def overlaps(
+        self, population: str, records: RecordDigests, release: str = ""
+    ) -> tuple[Overlap, ...]:
+        """Return with which releases of a population other than `release` records are shared."""
+        others = (each for each in self.entries(population) if each.release != release)
+        found = (overlap(records, each.release, each.records) for each in others)
+        return tuple(each for each in found if each.shared)
+
+    def consent_needed(self, population: str, epsilon: Number | None) -> str | None:
+        """Return the words that the next release of a population needs; None if it is the first.
+
+        They hold the number of the release and the total with it, so that no release that comes
+        between leaves them valid.
+        """
+        entries = self.entries(population)
+        return _consent(population, entries, counted(epsilon)) if entries else None
+
+    def reserve(
+        self,
+        population: str,
+        release: str,
+        plan: str,
+        records: RecordDigests,
+        epsilon: Number | None,
+        consent: str | None = None,
+    ) -> Entry:
+        """Count a release before its draw; when this returns, the entry is on the disk.
+
+        Asked again for the same release, plan, records and epsilon it returns the same entry, which
+        costs nothing and needs no consent.
+
+        Parameters
+        ----------
+        population : str
+            Of letters, digits, "_", "-" and "."; large and small letters are the same.
+        release : str
+            Its name, of the same characters.
+        plan : str
+            A digest of all that decides the draw beside records and key.
+        records : RecordDigests
+            From `digests`.
+        epsilon : float, Fraction or None
+            Of the release; None or infinite if no finite one holds. A float counts as it is
+            written, .1 as 1/10; `Fraction(epsilon)` is the float itself.
+        consent : str, optional
+            What `consent_needed` says, from the owner.
+
+        Raises
+        ------
+        DeniableError
+            If the release was begun with another plan, other records or another epsilon; if a
+            further release has no consent, or one to another total; if a consent is given where the
+            ledger has no release; if the folder cannot be kept or is not private.
+        """
+        _refuse_bad_name("release", release)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        new = Entry(1, population, release, plan, counted(epsilon), records, now)
+        folder = self._folder_of(population)
+        with self._in_words():
+            self._made()
+            private_folder(folder)
+            remove_abandoned(folder)
+            for _ in range(ATTEMPTS):
+                entries = self.entries(population)
+                begun = next((each for each in entries if each.release == release), None)
+                if begun:
+                    _refuse_another(begun, new)
+                    sync_folder(folder)  # who made the entry may have been killed before
+                    return begun
+                self._refuse_without_consent(new, entries, consent)
+                new = replace(new, number=len(entries) + 1)
+                if put_once(folder / f"{new.number:06}.json", content_of(new)):
+                    return new
+                time.sleep(random.uniform(0, 0.02))
+        raise DeniableError(f"{folder}: too many reservations at once; start again")
+
+    def _refuse_without_consent(
+        self, new: Entry, entries: tuple[Entry, ...], consent: str | None
+    ) -> None:
+        population = new.population
+        if not entries:
+            if consent is None:
+                return
+            raise DeniableError(
+                f"{self.folder}: a consent is given, {consent!r}, but the ledger has no release of "
+                f"population {population!r}; name the folder and population of those before, or "
+                "leave the consent out if there are none"
+            )
+        needed = _consent(population, entries, new.epsilon)
+        if consent == needed:
+            return
+        before = total_of(each.epsilon for each in entries)
+        after = epsilon_text(total_of((before, new.epsilon)))
+        shared = (overlap(new.records, each.release, each.records) for each in entries)
+        found = "".join(f"; {each}" for each in shared if each.shared)
+        given = "" if consent is None else f", not {consent!r}"
+        raise DeniableError(
+            f"release {new.release!r} would be release {len(entries) + 1} of population "
+            f"{population!r}, whose total epsilon is {epsilon_text(before)} and would be {after}, "
+            f"whatever becomes of the release{found}; to have it all the same, give the consent "
+            f"{needed!r}{given}"
+        )
+
+    def _folder_of(self, population: str) -> Path:
+        _refuse_bad_name("population", population)
+        return self.folder / population.lower()  # as file systems do that know no difference
+
+    def _key(self) -> bytes:
+        """Return the key of digests, made once."""
+        with self._in_words():
+            known = self.populations()
+            self._made()
+            file = self.folder / KEY_FILE
+            if not file.exists():
+                if known:
+                    raise DataError(
+                        f"{file}: the key is lost, so records cannot be compared with those of the "
+                        f"releases of {', '.join(known)}; restore it from a copy"
+                    )
+                put_once(file, os.urandom(KEY_BYTES))
+            sync_folder(self.folder)  # who made the key may have been killed before
+            key = file.read_bytes()
+        if len(key) != KEY_BYTES:
+            raise DataError(
+                f"{file}: damaged, {len(key)} of {KEY_BYTES} bytes; restore it from a copy"
+            )
+        return key
+
+    def _made(self) -> None:
+        """Make the folder if it is not there, and refuse one that others can look into."""
+        private_folder(self.folder)
+        mode = self.folder.stat().st_mode & 0o777
+        if mode & 0o077:
+            raise DeniableError(
+                f"{self.folder}: the ledger's folder is open to others (mode {mode:o}); close it "
+                f"with chmod {PRIVATE_FOLDER:o}, or name another one"
+            )
+
+    @contextmanager
+    def _in_words(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise DeniableError(
+                f"{error.filename or self.folder}: {error.strerror or error}; the ledger of "
+                "releases needs a folder that its owner can read and write, on a file system with "
+                "hard links"
+            ) from None
+
+
+def _consent(population: str, entries: Sequence[Entry], epsilon: Number) -> str:
+    total = total_of((*(each.epsilon for each in entries), epsilon))
+    return (
+        f"release {len(entries) + 1} of {population.lower()}, total epsilon {epsilon_text(total)}"
+    )
+
+
+def _refuse_bad_name(what: str, name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise DeniableError(
+            f"{what} {name!r}: names in a ledger have 1 to 100 letters (a to z), digits, '_', '-' "
+            "and '.', and begin with a letter or digit"
+        )
+
+
+def _refuse_another(begun: Entry, new: Entry) -> None:
+    other = [
+        what
+        for what, differs in (
+            ("another plan", begun.plan != new.plan),
+            ("other records, or the same in another order", begun.records != new.records),
+            (f"epsilon {epsilon_text(begun.epsilon)}", begun.epsilon != new.epsilon),
+        )
+        if differs
+    ]
+    if other:
+        raise DeniableError(
+            f"release {new.release!r} of population {new.population!r} was begun on {begun.time} "
+            f"with {' and '.join(other)}; restore what it was begun with, or give the new "
+            "release a name of its own, whose epsilon adds to the total"
+        )

@@ -1,0 +1,530 @@
+"""The ledger counts every release that may have been drawn, whoever reserves, dies or tampers."""
+
+import itertools
+import math
+import multiprocessing
+import os
+import pathlib
+import shutil
+import signal
+import stat
+import tempfile
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from deniable.errors import DataError, DeniableError
+from deniable.release import Entry, Ledger, RecordDigests
+from deniable.release.entries import content_of, counted, entry_from, epsilon_text, total_of
+
+PEOPLE = RecordDigests("aa" * 32, 3, (5, 7, 2**63))
+OTHERS = RecordDigests("bb" * 32, 3, (5, 8, 9))
+FOREIGN = RecordDigests("cc" * 32, 3, (1, 2, 3))
+POPULATION = "survey-2024.1"
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return Ledger(tmp_path / "new" / "ledger")
+
+
+def reserve(ledger: Ledger, release: str, epsilon: Any = 1, **changes: Any) -> Entry:
+    """Reserve with the consent that is needed."""
+    population = changes.pop("population", POPULATION)
+    told = {"plan": f"plan of {release}", "records": PEOPLE} | changes
+    told.setdefault("consent", ledger.consent_needed(population, epsilon))
+    return ledger.reserve(population, release, epsilon=epsilon, **told)
+
+
+def files(ledger: Ledger) -> list[str]:
+    return sorted(str(file.relative_to(ledger.folder)) for file in ledger.folder.rglob("*"))
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {file.name: stat.S_IMODE(file.stat().st_mode) for file in (folder, *folder.rglob("*"))}
+
+
+# -- what is counted ------------------------------------------------------------------------------
+
+
+def test_releases_add(ledger: Ledger) -> None:
+    assert ledger.total(POPULATION) == 0
+    assert (ledger.entries(POPULATION), ledger.populations()) == ((), ())
+    assert not ledger.folder.exists()  # asking makes nothing
+    first = reserve(ledger, "a", 0.1)
+    second = reserve(ledger, "b", Fraction(1, 3), records=OTHERS)
+    assert ledger.entries(POPULATION) == (first, second)
+    assert [first.number, second.number] == [1, 2]
+    assert (first.epsilon, first.state) == (Fraction(1, 10), "reserved")
+    assert ledger.total(POPULATION) == Fraction(1, 10) + Fraction(1, 3)
+    reserve(ledger, "a", population="survey-2025")  # another population, another count
+    assert ledger.total("survey-2025") == 1
+    assert ledger.populations() == ("survey-2024.1", "survey-2025")
+    assert Ledger(ledger.folder).entries(POPULATION) == (first, second)
+
+
+@pytest.mark.parametrize("epsilon", [None, math.inf])
+def test_without_a_finite_epsilon_the_total_is_infinite(ledger: Ledger, epsilon: Any) -> None:
+    reserve(ledger, "a", 2)
+    assert ledger.consent_needed(POPULATION, epsilon) == (
+        "release 2 of survey-2024.1, total epsilon infinite"
+    )
+    assert reserve(ledger, "b", epsilon).epsilon == math.inf
+    reserve(ledger, "c", 2)
+    assert ledger.total(POPULATION) == math.inf
+
+
+numbers = st.one_of(
+    st.floats(0, exclude_min=False, allow_nan=False),
+    st.fractions(min_value=0),
+    st.integers(0, 10**30),
+    st.none(),
+)
+
+
+@given(st.lists(numbers, max_size=6))
+def test_the_total_is_exact(epsilons: list[Any]) -> None:
+    kept = [counted(each) for each in epsilons]
+    entries = [Entry(1, "p", "r", "plan", each, PEOPLE, "now") for each in kept]
+    read = [entry_from(Path("f"), content_of(each), "p", 1) for each in entries]
+    assert read == entries
+    if None in epsilons or math.inf in epsilons:
+        assert total_of(kept) == math.inf
+    else:
+        written = (Fraction(str(each)) for each in epsilons)
+        assert total_of(each.epsilon for each in read) == sum(written, Fraction())
+
+
+@given(numbers)
+def test_epsilons_are_shown_exactly_or_rounded_up(epsilon: Any) -> None:
+    exact = counted(epsilon)
+    text = epsilon_text(exact)
+    assert len(text) <= 50 or "E" in text
+    if exact == math.inf:
+        assert text == "infinite"
+    elif len(text) <= 18:
+        assert Fraction(text) == exact
+    else:
+        assert exact <= Fraction(text) <= exact * (1 + Fraction(1, 10**18))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "text"),
+    [
+        (3.5, "3.5"),
+        (100.0, "100"),
+        (0, "0"),
+        (1.6094379124341003, "1.6094379124341003"),
+        (Fraction(1, 3), "1/3"),
+        (Fraction(0.1), "0.10000000000000000556"),
+    ],
+)
+def test_epsilons_in_words(epsilon: Any, text: str) -> None:
+    assert epsilon_text(counted(epsilon)) == text
+
+
+@pytest.mark.parametrize("epsilon", [-1, -math.inf, math.nan, Fraction(1, 10**2000)])
+def test_what_is_no_epsilon_is_refused(ledger: Ledger, epsilon: Any) -> None:
+    with pytest.raises(DeniableError, match=r"epsilon is|is no finite number"):
+        ledger.reserve(POPULATION, "a", "plan", PEOPLE, epsilon)
+    assert not ledger.folder.exists()
+
+
+# -- again, and another ---------------------------------------------------------------------------
+
+
+def test_a_retry_costs_nothing_and_needs_no_consent(ledger: Ledger) -> None:
+    first = reserve(ledger, "a", 1.5)
+    reserve(ledger, "b")
+    before = files(ledger)
+    for consent in (None, "release 2 of survey-2024.1, total epsilon 2.5"):
+        again = reserve(ledger, "a", 1.5, consent=consent)
+        assert again == first
+    assert files(ledger) == before
+    assert ledger.total(POPULATION) == Fraction(5, 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"plan": "another"}, "another plan;"),
+        ({"records": OTHERS}, "other records, or the same in another order;"),
+        ({"epsilon": 3}, "epsilon 2;"),
+        ({"epsilon": None}, "epsilon 2;"),
+        ({"plan": "another", "records": OTHERS}, "another plan and other records"),
+    ],
+)
+def test_a_release_is_begun_once(ledger: Ledger, changes: dict[str, Any], message: str) -> None:
+    reserve(ledger, "a", 2)
+    with pytest.raises(DeniableError, match=f"release 'a' of .* was begun on .* {message}"):
+        reserve(ledger, "a", **({"epsilon": 2} | changes))
+    assert ledger.total(POPULATION) == 2
+
+
+def test_a_further_release_names_the_total_and_needs_consent(ledger: Ledger) -> None:
+    reserve(ledger, "a", 1.5)
+    with pytest.raises(DeniableError) as refused:
+        ledger.reserve(POPULATION, "b", "plan", OTHERS, 2)
+    assert str(refused.value) == (
+        "release 'b' would be release 2 of population 'survey-2024.1', whose total epsilon is 1.5 "
+        "and would be 3.5, whatever becomes of the release; about 33.3 % of the records were in "
+        "release 'a'; to have it all the same, give the consent "
+        "'release 2 of survey-2024.1, total epsilon 3.5'"
+    )
+    for wrong in ("", "yes", "3.5", "release 2 of survey-2024.1, total epsilon 3", "total 3.5"):
+        with pytest.raises(DeniableError, match=r"give the consent .*3\.5', not "):
+            ledger.reserve(POPULATION, "b", "plan", OTHERS, 2, consent=wrong)
+    assert ledger.total(POPULATION) == Fraction(3, 2)
+    word = "release 2 of survey-2024.1, total epsilon 3.5"
+    assert ledger.reserve(POPULATION, "b", "plan", OTHERS, 2, consent=word).number == 2
+
+
+@pytest.mark.parametrize("between", [0, 1, None])
+def test_consent_is_stale_when_a_release_came_between(ledger: Ledger, between: Any) -> None:
+    reserve(ledger, "a", math.inf)
+    word = ledger.consent_needed(POPULATION, 1)
+    reserve(ledger, "between", between)  # the total is infinite, before as after
+    with pytest.raises(DeniableError, match="would be release 3 of"):
+        ledger.reserve(POPULATION, "b", "plan", PEOPLE, 1, consent=word)
+
+
+def test_consent_to_a_total_that_the_ledger_does_not_know_is_refused(ledger: Ledger) -> None:
+    with pytest.raises(DeniableError, match="the ledger has no release of population"):
+        reserve(ledger, "b", consent="release 2 of survey-2024.1, total epsilon 3.5")
+
+
+def test_populations_are_one_whatever_their_capitals(ledger: Ledger) -> None:
+    reserve(ledger, "a", population="Wave")
+    assert ledger.total("wave") == ledger.total("WAVE") == 1
+    assert reserve(ledger, "a", population="wave").population == "Wave"
+    assert reserve(ledger, "b", population="wAve").number == 2
+
+
+@pytest.mark.parametrize("name", ["", "..", ".a", "a/b", "a b", "é", "a\n", "a" * 101, "-a"])
+def test_names_that_are_no_names_are_refused(ledger: Ledger, name: str) -> None:
+    for what in ("population", "release"):
+        given = {"population": "p", "release": "r"} | {what: name}
+        with pytest.raises(DeniableError, match=f"^{what} .*names in a ledger have"):
+            ledger.reserve(**given, plan="", records=PEOPLE, epsilon=1)
+    assert not ledger.folder.exists()
+
+
+# -- records that were in earlier releases --------------------------------------------------------
+
+
+def test_overlaps_are_named(ledger: Ledger) -> None:
+    earlier = ledger.digests({"x": range(100)})
+    corrected = ledger.digests({"x": [*range(98), 1000, 1001]})
+    reserve(ledger, "a", records=earlier)
+    reserve(ledger, "b", records=FOREIGN)
+    reserve(ledger, "c", records=corrected)
+    (with_a,) = ledger.overlaps(POPULATION, corrected, "c")
+    assert str(with_a) == "about 98 % of the records were in release 'a'"
+    assert [each.release for each in ledger.overlaps(POPULATION, corrected)] == ["a", "c"]
+    assert ledger.overlaps("elsewhere", corrected) == ()
+    assert ledger.total(POPULATION) == 3  # overlapping or not
+
+
+def test_the_key_is_made_once_and_stays(ledger: Ledger, tmp_path: Path) -> None:
+    records = {"x": [1, 2]}
+    made = ledger.digests(records)
+    key = (ledger.folder / "key").read_bytes()
+    assert len(key) == 32
+    assert Ledger(ledger.folder).digests(records) == made
+    assert (ledger.folder / "key").read_bytes() == key
+    assert Ledger(tmp_path / "other").digests(records) != made
+    reserve(ledger, "a", records=made)
+    assert key not in (ledger.folder / POPULATION / "000001.json").read_bytes()
+
+
+def test_a_key_that_is_lost_or_damaged_is_not_made_again(ledger: Ledger) -> None:
+    reserve(ledger, "a", records=ledger.digests({"x": [1]}))
+    (ledger.folder / "key").write_bytes(b"short")
+    with pytest.raises(DataError, match="key: damaged, 5 of 32 bytes"):
+        ledger.digests({"x": [1]})
+    (ledger.folder / "key").unlink()
+    with pytest.raises(DataError, match=r"key: the key is lost.*releases of survey-2024\.1"):
+        ledger.digests({"x": [1]})
+
+
+# -- private, durable -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("umask", [0, 0o022, 0o777])
+def test_folders_and_files_are_the_owners_alone(ledger: Ledger, umask: int) -> None:
+    ledger.folder.parent.mkdir()
+    before = os.umask(umask)
+    try:
+        reserve(ledger, "a", records=ledger.digests({"x": [1]}))
+        reserve(ledger, "b")
+    finally:
+        os.umask(before)
+    assert modes(ledger.folder) == {
+        "ledger": 0o700,
+        POPULATION: 0o700,
+        "key": 0o600,
+        "000001.json": 0o600,
+        "000002.json": 0o600,
+    }
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o750, 0o701])
+def test_a_folder_open_to_others_is_refused(ledger: Ledger, mode: int) -> None:
+    ledger.folder.mkdir(parents=True)
+    ledger.folder.chmod(mode)
+    for act in (lambda: reserve(ledger, "a"), lambda: ledger.digests({"x": [1]})):
+        with pytest.raises(DeniableError, match=rf"open to others \(mode {mode:o}\).*chmod 700"):
+            act()
+    assert files(ledger) == []
+
+
+def test_nothing_is_said_before_it_is_on_the_disk(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[tuple[str, str]] = []
+    real_sync, real_link = os.fsync, pathlib.Path.hardlink_to
+
+    def sync(handle: int) -> None:
+        done.append(("sync", Path(f"/proc/self/fd/{handle}").readlink().name))
+        real_sync(handle)
+
+    def link(self: Path, target: Path) -> None:
+        done.append(("link", self.name))
+        real_link(self, target)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(pathlib.Path, "hardlink_to", link)
+    reserve(ledger, "a")
+    position = done.index(("link", "000001.json"))
+    assert done[position - 1][0] == "sync"
+    assert done[position - 1][1].startswith(".000001.json.")
+    assert done[position + 1 :] == [("sync", POPULATION)]
+    # The folders on the way, each in its parent.
+    assert {name for _, name in done[:position]} >= {ledger.folder.parents[1].name, "new", "ledger"}
+    done.clear()
+    reserve(ledger, "a")  # who made the entry may have been killed before the folder was written
+    assert done[-1] == ("sync", POPULATION)
+
+
+@pytest.mark.parametrize("call", ["fsync", "link", "mkdir", "open"])
+def test_what_the_disk_refuses_is_said_in_words(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, call, refuse)
+        with pytest.raises(DeniableError, match="Input/output error; the ledger of releases needs"):
+            reserve(ledger, "a")
+    assert ledger.total(POPULATION) == 0
+    assert not [name for name in files(ledger) if "json" in name]
+
+
+def test_a_file_in_place_of_the_folder_is_refused(ledger: Ledger) -> None:
+    ledger.folder.parent.mkdir()
+    ledger.folder.write_text("a file")
+    with pytest.raises(DeniableError, match=r"(File exists|Not a directory); the ledger"):
+        reserve(ledger, "a")
+    with pytest.raises(DeniableError, match="File exists; the ledger"):
+        ledger.digests({"x": [1]})
+
+
+# -- damage ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def three(ledger: Ledger) -> Ledger:
+    for name, epsilon in (("a", 1), ("b", None), ("c", 2.5)):
+        reserve(ledger, name, epsilon)
+    return ledger
+
+
+def test_no_truncated_entry_passes(three: Ledger) -> None:
+    before, folder = three.entries(POPULATION), three.folder / POPULATION
+    for number in (1, 3):
+        file = folder / f"{number:06}.json"
+        whole = file.read_bytes()
+        for length in range(len(whole) - 1):
+            file.write_bytes(whole[:length])
+            with pytest.raises(DataError, match=f"{file.name}: this entry is damaged"):
+                three.total(POPULATION)
+        file.write_bytes(whole[:-1])  # all but the last line's end
+        assert three.entries(POPULATION) == before
+        file.write_bytes(whole)
+
+
+@given(st.data())
+def test_no_changed_byte_passes(data: st.DataObject) -> None:
+    entry = Entry(1, "p", "r", "plan", Fraction(7, 2), PEOPLE, "now")
+    whole = bytearray(content_of(entry))
+    place = data.draw(st.integers(0, len(whole) - 1))
+    whole[place] = data.draw(st.integers(0, 255).filter(lambda byte: byte != whole[place]))
+    try:
+        read = entry_from(Path("f"), bytes(whole), "p", 1)
+    except DataError:
+        return
+    assert read == entry  # white space at the end
+
+
+@given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
+def test_nothing_but_entries_passes(content: bytes) -> None:
+    with pytest.raises(DataError, match="this entry is damaged"):
+        entry_from(Path("f"), content, "p", 1)
+
+
+def test_lost_entries_are_missed(three: Ledger) -> None:
+    (three.folder / POPULATION / "000002.json").unlink()
+    for act in (
+        lambda: three.total(POPULATION),
+        lambda: three.reserve(POPULATION, "d", "plan", PEOPLE, 1, consent="any"),
+        lambda: three.reserve(POPULATION, "a", "plan of a", PEOPLE, 1),
+    ):
+        with pytest.raises(DataError, match=r"000002\.json: this entry is lost"):
+            act()
+
+
+def test_entries_that_belong_elsewhere_do_not_pass(three: Ledger) -> None:
+    folder = three.folder / POPULATION
+    shutil.copy(folder / "000001.json", folder / "000004.json")
+    with pytest.raises(DataError, match=r"it is entry 1 of 'survey-2024\.1'"):
+        three.total(POPULATION)
+    shutil.copytree(folder, three.folder / "other")
+    with pytest.raises(DataError, match=r"it is entry 1 of 'survey-2024\.1'"):
+        three.total("other")
+
+
+def test_entries_of_later_versions_are_not_guessed_at(
+    three: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deniable.release.entries.FORMAT", 0)
+    with pytest.raises(DataError, match="format 1, which this version does not know"):
+        three.total(POPULATION)
+
+
+def test_temporary_files_count_nothing_and_go(three: Ledger) -> None:
+    folder = three.folder / POPULATION
+    left = folder / ".000004.json.abcdefgh", folder / ".000003.json.hgfedcba"
+    left[0].write_text('{"half')
+    left[1].hardlink_to(folder / "000003.json")
+    reserve(three, "d")
+    assert [file.exists() for file in left] == [True, False]  # one may be at work
+    os.utime(left[0], (0, 0))
+    assert reserve(three, "e").number == 5
+    assert not left[0].exists()
+
+
+# -- several at once, and killed ------------------------------------------------------------------
+
+FORK = multiprocessing.get_context("fork")
+
+
+def at_once(processes: int, work: Callable[[int], None]) -> None:
+    started = [FORK.Process(target=work, args=(number,)) for number in range(processes)]
+    for each in started:
+        each.start()
+    for each in started:
+        each.join()
+    assert [each.exitcode for each in started] == [0] * processes
+
+
+def test_several_processes_lose_no_reservation(ledger: Ledger) -> None:
+    def work(process: int) -> None:
+        for step in range(5):
+            for _ in range(1000):  # consent goes stale whenever another is faster
+                try:
+                    reserve(ledger, f"r{process}-{step}", Fraction(1, 7))
+                    break
+                except DeniableError as error:
+                    if "to have it all the same" not in str(error):
+                        raise
+            else:
+                raise AssertionError("never served")
+
+    at_once(4, work)
+    entries = ledger.entries(POPULATION)
+    assert sorted(each.release for each in entries) == sorted(
+        f"r{process}-{step}" for process, step in itertools.product(range(4), range(5))
+    )
+    assert ledger.total(POPULATION) == Fraction(20, 7)
+    assert len(files(ledger)) == 1 + 20
+
+
+def test_the_same_release_at_once_is_one(ledger: Ledger) -> None:
+    def work(_: int) -> None:
+        records = ledger.digests({"x": [1, 2, 3]})  # the key, too, is made by one of them
+        assert ledger.reserve(POPULATION, "a", "plan", records, 1).number == 1
+
+    at_once(6, work)
+    assert ledger.total(POPULATION) == 1
+    assert files(ledger) == ["key", POPULATION, f"{POPULATION}/000001.json"]
+
+
+def test_of_two_first_releases_at_once_one_needs_consent(ledger: Ledger) -> None:
+    def work(process: int) -> None:
+        try:
+            ledger.reserve(POPULATION, f"r{process}", "plan", PEOPLE, 1)
+        except DeniableError as error:
+            if "would be release 2 of" not in str(error):
+                raise
+            (ledger.folder.parent / f"refused-{process}").touch()
+
+    at_once(6, work)
+    assert ledger.total(POPULATION) == 1
+    assert len(list(ledger.folder.parent.glob("refused-*"))) == 5
+
+
+# Calls of the system that a kill may come before: of folders, temporary files, key and entry.
+STEPS = [
+    *(("mkdir", number) for number in (1, 2, 3)),
+    *(("open", number) for number in range(1, 10)),
+]
+STEPS += [("link", 1), ("link", 2), ("unlink", 1), ("unlink", 2)]
+STEPS += [("fsync", number) for number in range(1, 11)]
+
+
+@pytest.mark.parametrize(("call", "number"), STEPS)
+def test_a_kill_at_any_step_is_made_good(ledger: Ledger, call: str, number: int) -> None:
+    reserved = ledger.folder.parent / "reserved"
+    real, left = getattr(os, call), itertools.count(1 - number)
+
+    def killing(*given: Any, **options: Any) -> Any:
+        if next(left) == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*given, **options)
+
+    def work() -> None:
+        setattr(os, call, killing)
+        ledger.reserve("p", "a", "plan", ledger.digests({"x": [1]}), 1.5)
+        reserved.touch()
+
+    ledger.folder.parent.mkdir()
+    process = FORK.Process(target=work)
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    assert not reserved.exists()
+    assert ledger.total("p") in (0, Fraction(3, 2))
+    assert ledger.reserve("p", "a", "plan", ledger.digests({"x": [1]}), 1.5).number == 1
+    assert ledger.total("p") == Fraction(3, 2)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from((1, 2, None))), max_size=8))
+def test_the_total_never_falls(asked: list[tuple[str, Any]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = Ledger(folder)
+        first: dict[str, Any] = {}
+        for release, epsilon in asked:
+            before = ledger.total(POPULATION)
+            if first.setdefault(release, epsilon) == epsilon:
+                assert reserve(ledger, release, epsilon).epsilon == counted(epsilon)
+            else:
+                with pytest.raises(DeniableError, match="was begun on"):
+                    reserve(ledger, release, epsilon)
+            assert ledger.total(POPULATION) >= before
+        assert ledger.total(POPULATION) == total_of(map(counted, first.values()))
