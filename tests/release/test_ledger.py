@@ -165,6 +165,18 @@ def test_a_release_is_begun_once(ledger: Ledger, changes: dict[str, Any], messag
     assert ledger.total(POPULATION) == 2
 
 
+def test_the_same_records_in_another_order_are_others(ledger: Ledger) -> None:
+    # A draw goes by the number of a record: the second order would be a second draw.
+    reserve(ledger, "a", records=ledger.digests({"x": [1, 2, 3]}))
+    with pytest.raises(DeniableError, match="the same in another order"):
+        reserve(ledger, "a", records=ledger.digests({"x": [2, 1, 3]}))
+
+
+def test_names_of_releases_differ_by_capitals(ledger: Ledger) -> None:
+    reserve(ledger, "A")
+    assert [reserve(ledger, name).number for name in ("a", "A")] == [2, 1]
+
+
 def test_a_further_release_names_the_total_and_needs_consent(ledger: Ledger) -> None:
     reserve(ledger, "a", 1.5)
     with pytest.raises(DeniableError) as refused:
@@ -393,6 +405,7 @@ def test_entries_that_belong_elsewhere_do_not_pass(three: Ledger) -> None:
     shutil.copy(folder / "000001.json", folder / "000004.json")
     with pytest.raises(DataError, match=r"it is entry 1 of 'survey-2024\.1'"):
         three.total(POPULATION)
+    (folder / "000004.json").unlink()
     shutil.copytree(folder, three.folder / "other")
     with pytest.raises(DataError, match=r"it is entry 1 of 'survey-2024\.1'"):
         three.total("other")

@@ -1,5 +1,6 @@
 """Which records files share is seen through keyed digests, and nothing else is."""
 
+import hashlib
 import hmac
 import random
 import struct
@@ -90,6 +91,23 @@ def test_the_digest_of_a_record_is_the_one_described() -> None:
     # Known answers: a ledger is read for years.
     assert made.sketch == (0xE48FED93FC511AD6,)
     assert made.whole == "21ca4aca44a34e67d56552869bc0b32048ab77b4a7500aeaf27ac0fd500c4b61"
+
+
+def test_digests_of_equal_records_are_those_described() -> None:
+    digest = hmac.digest(KEY, b"record:" + canonical({"a": "x"}), "sha256")
+    told = digest[:8] + hashlib.shake_256(digest[8:]).digest(16)
+    expected = sorted(int.from_bytes(told[place : place + 8], "big") for place in (0, 8, 16))
+    assert list(digests({"a": ["x", "x", "x"]}).sketch) == expected
+
+
+def test_records_of_more_kinds_than_a_code_can_count_are_told_apart() -> None:
+    # 2**80 kinds: those that differ in the first attribute alone would have one code of 64 bits.
+    size = 2**16
+    column = np.append(np.arange(size), 0)
+    first = np.append(np.arange(size), 1)
+    columns = {"b": column, "c": column, "d": column, "e": column}
+    made = record_digests({"a": first, **columns}, KEY)
+    assert made.whole != record_digests({"a": column, **columns}, KEY).whole
 
 
 @given(tables, st.randoms(use_true_random=False))
