@@ -86,7 +86,7 @@ def test_there_is_room_for_what_the_guide_adds(tmp_path: Path) -> None:
 @pytest.mark.workflow
 @pytest.mark.slow
 def test_the_guide_does_what_it_says(untouched: Any) -> None:
-    assert len(carried_out(untouched.folder)) == 12
+    assert len(carried_out(untouched.folder)) == 10
     config = GUIDE.read_text(encoding="utf-8").split("```yaml\n")[1].split("```")[0]
     (untouched.folder / "that.yaml").write_text(config, encoding="utf-8")
     untouched.made(

@@ -4,17 +4,18 @@
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, TypeAdapter, model_validator
 
 from deniable.arrays import Floats
-from deniable.channels import Channel
-from deniable.pram import matrix_from_file, pram_matrix
 from deniable.randomized_response import ClusterMechanism, Reading
 from deniable.records import Domain
 from deniable.study import Coverage, Epsilon, Probability, Share, Values
 from deniable.validation import Strict
+
+if TYPE_CHECKING:  # a run's start reads settings and computes nothing
+    from deniable.channels import Channel
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
@@ -90,7 +91,7 @@ class JointRelease(_RandomizedResponse):
 class _Matrix(Strict):
     """How the matrices of PRAM are chosen."""
 
-    def channel(self, proportions: Floats, block: Domain) -> Channel:
+    def channel(self, proportions: Floats, block: Domain) -> "Channel":
         """Return the channel of a block of attributes.
 
         The proportions are the true ones of the block's cells, shape (cells,), in a stratum if
@@ -101,6 +102,8 @@ class _Matrix(Strict):
         DeniableError
             If there is no such matrix.
         """
+        from deniable.pram import pram_matrix  # noqa: PLC0415 - only a release's design computes
+
         return pram_matrix(proportions, categories=block.cell_labels(), **self.model_dump())
 
 
@@ -151,8 +154,10 @@ class FileMatrix(_Matrix):
     kind: Literal["file"]
     files: dict[str, Annotated[str, Field(min_length=1)]]
 
-    def channel(self, proportions: Floats, block: Domain) -> Channel:
+    def channel(self, proportions: Floats, block: Domain) -> "Channel":
         """Return the matrix in the block's file."""
+        from deniable.pram import matrix_from_file  # noqa: PLC0415 - only a design computes
+
         return matrix_from_file(self.files[" x ".join(block.names)], block)
 
 
