@@ -71,6 +71,21 @@ def test_permissions_are_those_of_any_new_file(tmp_path, umask):
     assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o666 & ~umask
 
 
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_what_is_private_is_the_owners_alone(tmp_path, umask):
+    for folder in ("there", "new"):
+        file = tmp_path / folder / "f"
+        if folder == "there":
+            file.parent.mkdir(mode=0o755)
+        before = os.umask(umask)
+        try:
+            write_json(file, 1, private=True)
+        finally:
+            os.umask(before)
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
 def test_text_and_json(tmp_path):
     write_text(tmp_path / "t", "é\nü\n")
     assert (tmp_path / "t").read_bytes() == "é\nü\n".encode()

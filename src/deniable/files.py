@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,22 +20,41 @@ if TYPE_CHECKING:  # not at run time: this module is imported wherever a file is
 Fitted = TypeVar("Fitted")
 
 SIGNIFICANT_DIGITS = 9
+PRIVATE_FILE, PRIVATE_FOLDER, OTHERS = 0o600, 0o700, 0o077
+
+
+def kept_private(folder: Path | str) -> Path:
+    """Make a folder, if it is not there, that its owner alone may look into, and return it.
+
+    Raises
+    ------
+    OSError
+        If it is another user's, who alone can close it.
+    """
+    private = Path(folder)
+    private.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    if stat.S_IMODE(private.stat().st_mode) & OTHERS:
+        private.chmod(PRIVATE_FOLDER)
+    return private
 
 
 @contextmanager
-def written_whole(path: Path | str) -> Iterator[Path]:
+def written_whole(path: Path | str, *, private: bool = False) -> Iterator[Path]:
     """Give a temporary path beside `path`; rename it to `path` if the block ends well.
 
-    When the block raises, the temporary file is removed and `path` is as it was.
+    When the block raises, the temporary file is removed and `path` is as it was. What is private
+    is its owner's alone, and so is then its folder, whatever the umask.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
+    if private:
+        kept_private(target.parent)
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
-        temporary.chmod(0o666 & ~_umask())
+        temporary.chmod(PRIVATE_FILE if private else 0o666 & ~_umask())
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
@@ -77,9 +97,9 @@ def _umask() -> int:
     return mask
 
 
-def write_text(path: Path | str, text: str) -> None:
+def write_text(path: Path | str, text: str, *, private: bool = False) -> None:
     """Write `text` as UTF-8 with Unix line ends."""
-    with written_whole(path) as temporary:
+    with written_whole(path, private=private) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
@@ -88,9 +108,10 @@ def json_line(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def write_json(path: Path | str, value: Any) -> None:
+def write_json(path: Path | str, value: Any, *, private: bool = False) -> None:
     """Write `value` as JSON that a person can read and `diff` can compare."""
-    write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    write_text(path, text, private=private)
 
 
 def read_json(path: Path | str) -> Any:

@@ -9,4 +9,4 @@ from job import job
 with job(snakemake):
     folder = Path(snakemake.input.networks[0]).parent
     drawn = drawn_from_resources(snakemake.wildcards.file, folder)
-    drawn.write_parquet(snakemake.output[0])
+    drawn.write_parquet(snakemake.output[0], private=True)

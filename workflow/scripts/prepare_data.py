@@ -16,4 +16,4 @@ with job(snakemake):
         generator = generator_for(snakemake.params.seed, {"surrogate": name})
         data = draw_surrogate(dataset, snakemake.input.origin, generator)
     marks = {"data_source": kind, "source_sha256": snakemake.params.sha256}
-    replace(data, marks=marks).write_parquet(snakemake.output[0])
+    replace(data, marks=marks).write_parquet(snakemake.output[0], private=True)

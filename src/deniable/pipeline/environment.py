@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable.errors import DataError
+from deniable.files import kept_private
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 """Of OpenMP, the BLAS libraries, and Rust's solvers such as Clarabel."""
@@ -29,6 +30,8 @@ NEEDED = 20_000_000
 """Bytes without which not even a quick run ends."""
 # Snakemake's: of a run at work, or of one that was killed.
 LOCKS = Path(".snakemake/locks")
+PRIVATE = (Path("results/data"), Path("results/logs"), Path(".snakemake"))
+"""Of true records; of messages that quote a value of theirs; of hashes that Snakemake notes."""
 
 
 def settings(simd: dict[str, list[str]] | None = None) -> dict[str, str]:
@@ -90,6 +93,25 @@ def check_writable(folder: Path) -> None:
             f"{folder}: {free / 1e6:.1f} MB are free on this disk, a run needs {NEEDED / 1e6:.0f} "
             "MB at the least; make room and start again: what is finished is kept"
         )
+
+
+def keep_from_others() -> None:
+    """Close the folders of true records, and of what tells of them, to all but their owner.
+
+    Raises
+    ------
+    DataError
+        Naming a folder that belongs to somebody else.
+    """
+    for folder in PRIVATE:
+        try:
+            kept_private(folder)
+        except OSError as error:
+            raise DataError(
+                f"{folder}: others may look into it, and this user cannot close it "
+                f"({error.strerror}); make it this user's (chown), or copy the project elsewhere, "
+                "and start again"
+            ) from None
 
 
 def remedy(error: OSError) -> str:

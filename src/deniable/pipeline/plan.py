@@ -14,7 +14,7 @@ from deniable.files import read_json
 from deniable.papers import ANALYSES, AUDITED, FIGURES, STUDIES, TABLES
 from deniable.pipeline.code_digest import code_digest
 from deniable.pipeline.config import Config, validate
-from deniable.pipeline.environment import check_writable, locked
+from deniable.pipeline.environment import check_writable, keep_from_others, locked
 from deniable.records import Domain
 from deniable.release import LANES, NETWORK_FILES, AnyRelease
 from deniable.study import Analysis
@@ -60,6 +60,7 @@ class Plan:
         check_domains(config, domains, records, numeric(datasets), drawn)
         _refuse_second_draw(config)
         check_writable(RESULTS)
+        keep_from_others()
         needed = needed_datasets(config, datasets)
         sources = _of_a_run_at_work(needed) or _settle(config, needed, root)
         return cls(config, Path(root), datasets, sources)

@@ -14,11 +14,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from deniable.errors import DataError
-from deniable.files import read_json, remove_leftovers, sha256, write_json
+from deniable.files import kept_private, read_json, remove_leftovers, sha256, write_json
 from deniable.pipeline.code_digest import code_digest, versions
 
 SUFFIX = ".provenance.json"
 RESULTS = "results"
+DATA = "results/data"
+"""True records, and hashes of them: files of their owner's alone."""
 RELEASES = "results/releases"
 OWNERS_COPIES = "results/data/releases"
 """Where the owner of the true records finds what the provenance of a release keeps back."""
@@ -234,8 +236,9 @@ def _write(output: str, record: Record, config: Mapping[str, Any]) -> None:
         shown = _without_records(record, folder)
         if shown != record:
             within = path.relative_to(RELEASES)
-            write_json(provenance_path(f"{OWNERS_COPIES}/{within}"), record)
-    write_json(provenance_path(output), shown)
+            kept_private(OWNERS_COPIES)
+            write_json(provenance_path(f"{OWNERS_COPIES}/{within}"), record, private=True)
+    write_json(provenance_path(output), shown, private=PurePosixPath(DATA) in path.parents)
 
 
 def _without_records(record: Record, folder: PurePosixPath) -> Record:

@@ -37,9 +37,12 @@ class ArrowRecords(ABC):
     def to_arrow(self) -> pa.Table:
         """Return the records as an Arrow table."""
 
-    def write_parquet(self, path: Path | str) -> None:
-        """Write the records as Parquet; what they are and their marks go into the metadata."""
-        with written_whole(path) as temporary:
+    def write_parquet(self, path: Path | str, *, private: bool = False) -> None:
+        """Write the records as Parquet; what they are and their marks go into the metadata.
+
+        True records are `private`: their owner alone can read the file.
+        """
+        with written_whole(path, private=private) as temporary:
             pq.write_table(self.to_arrow(), temporary, compression="zstd")
 
     def write_csv(self, path: Path | str, notes: Mapping[str, str] | None = None) -> None:
