@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,13 +47,16 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
+        self.scheme = "https" if tls else "http"
+        if tls:
+            self.socket = tls.wrap_socket(self.socket, server_side=True)
         self.asked: list[tuple[str, dict[str, str]]] = []
         self.over = threading.Event()
 
     def url(self, path: str) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/{path}"
+        return f"{self.scheme}://127.0.0.1:{self.server_address[1]}/{path}"
 
     def handle_error(self, *_: Any) -> None:
         """Say nothing of clients that went away: the tests mean them to."""
@@ -107,8 +111,21 @@ class Handler(BaseHTTPRequestHandler):
     def serve_broken(self) -> None:
         self.head(500, Content_Length=0)
 
+    def serve_bomb(self) -> None:
+        """Answer with 40 kB that become 40 MB."""
+        self.whole(gzip.compress(bytes(40_000_000)), Content_Encoding="gzip")
+
+    def serve_down(self) -> None:
+        """Lead to where nothing is encrypted."""
+        port = self.server.server_address[1]
+        self.head(302, Location=f"http://127.0.0.1:{port}/good.data", Content_Length=0)
+
     def serve_moved(self) -> None:
         self.head(302, Location=self.server.url("good.data"), Content_Length=0)
+
+    def serve_movedslowly(self) -> None:
+        self.head(302, Location=self.server.url("good.data"), Content_Length=10**9)
+        self.server.over.wait(10)
 
     def serve_circle(self) -> None:
         self.head(302, Location=self.server.url("circle.data"), Content_Length=0)
@@ -161,9 +178,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving() -> Iterator[Server]:
+def serving(tls: ssl.SSLContext | None = None) -> Iterator[Server]:
     """Run a server, and stop it."""
-    with Server() as running:
+    with Server(tls) as running:
         threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
         yield running
         running.over.set()

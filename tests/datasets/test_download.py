@@ -6,14 +6,24 @@ import os
 import resource
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from tests.datasets.colours import (
     GOOD,
     GOOD_SHA,
@@ -24,6 +34,7 @@ from tests.datasets.colours import (
     QUICK,
     Server,
     left_over,
+    serving,
 )
 
 from deniable.datasets.download import DownloadError, Limits, download
@@ -199,6 +210,125 @@ def test_a_dead_first_address_leaves_time_for_the_second(
         for caller in callers:
             caller.close()
     assert target.read_bytes() == GOOD
+
+
+# ---- size -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["bomb.data", "good.data"])
+def test_what_is_too_large_is_given_up(server: Server, target: Path, path: str) -> None:
+    limits = replace(PATIENT, most_bytes=len(GOOD) - 1)
+    message = failing(server.url(path), target, limits)
+    assert f"larger than {len(GOOD) - 1:,} bytes, the manifest's `bytes` or, without" in message
+
+
+@pytest.mark.parametrize("path", ["good.data", "gzip.data"])
+def test_a_file_may_be_as_large_as_is_stated(server: Server, target: Path, path: str) -> None:
+    download(server.url(path), target, GOOD_SHA, replace(PATIENT, most_bytes=len(GOOD)))
+    assert target.read_bytes() == GOOD
+
+
+def test_without_a_stated_size_there_is_a_limit_too(
+    server: Server, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Endless:
+        status_code, length_remaining = 200, None
+
+        def __init__(self) -> None:
+            self.raw = self
+
+        def __enter__(self) -> "Endless":
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def stream(self, *_: object, **__: object) -> Iterator[bytes]:
+            yield from repeat(bytes(50_000_000), 5)
+
+    monkeypatch.setattr("deniable.datasets.download.requests.get", lambda *_, **__: Endless())
+    assert "larger than 200,000,000 bytes" in failing(server.url("good.data"), target)
+
+
+def test_what_a_redirect_says_besides_is_not_read(server: Server, target: Path) -> None:
+    download(server.url("movedslowly.data"), target, GOOD_SHA, QUICK)
+    assert target.read_bytes() == GOOD
+
+
+# ---- TLS ------------------------------------------------------------------------------------
+
+
+def certificate(folder: Path, host: str) -> Path:
+    """Write the key of a server, and the certificate that it signed itself, into one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, host)])
+    now = datetime.now(UTC)
+    builder = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address(host))]), False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
+    )
+    signed = builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM)
+    plain = Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+    file = folder / f"{host}.pem"
+    file.write_bytes(key.private_bytes(*plain) + signed)
+    return file
+
+
+@pytest.fixture(params=["127.0.0.1"])
+def secret_server(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Server, Path]]:
+    """Run a server whose certificate names a host, and is signed by nobody else."""
+    for variable in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    file = certificate(tmp_path, request.param)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(file)
+    with serving(tls) as running:
+        yield running, file
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused(
+    secret_server: tuple[Server, Path], target: Path
+) -> None:
+    server, _ = secret_server
+    message = failing(server.url("good.data"), target)
+    assert "certificate verify failed" in message
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("secret_server", ["127.0.0.2"], indirect=True)
+def test_a_certificate_of_another_host_is_refused(
+    secret_server: tuple[Server, Path], target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, file = secret_server
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(file))
+    assert "IP address mismatch" in failing(server.url("good.data"), target)
+    assert server.asked == []
+
+
+def test_over_tls(
+    secret_server: tuple[Server, Path], target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, file = secret_server
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(file))
+    download(server.url("moved.data"), target, GOOD_SHA, PATIENT)
+    assert target.read_bytes() == GOOD
+
+
+def test_nobody_is_led_away_from_tls(
+    secret_server: tuple[Server, Path], target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, file = secret_server
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(file))
+    message = failing(server.url("down.data"), target)
+    assert ": redirected from https to http://127.0.0.1:" in message
+    assert "which is not followed" in message
+    assert len(server.asked) == 1
 
 
 # ---- interrupted transfers ------------------------------------------------------------------

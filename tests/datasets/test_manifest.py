@@ -74,6 +74,7 @@ def test_numeric_attributes(tmp_path: Path) -> None:
         (changed(attributes=...), "attributes", "missing"),
         (changed(sha256="abc"), "sha256", "'abc'; allowed: 64 hexadecimal digits"),
         (changed(sha256=GOOD_SHA.upper()), "sha256", "small letters"),
+        (changed(bytes=0), "bytes", "0; allowed: at least 1"),
         (changed(records="many"), "records", "'many'; allowed: a whole number"),
         (changed(records=True), "records", "True; allowed: a whole number"),
         (changed(records=0), "records", "0; allowed: at least 1"),
@@ -195,6 +196,7 @@ def test_two_data_sets_of_one_file(tmp_path: Path) -> None:
     [
         ("sha256", OTHER_SHA, f"'{OTHER_SHA}', but 'a', of the same file 'colours.data', has"),
         ("address", "http://other", "'http://other', but 'a'"),
+        ("bytes", 7, "7, but 'a', of the same file 'colours.data', has None; make them equal"),
         ("records", 7, "7, but 'a', of the same file 'colours.data', has 20000; make them eq"),
         ("delimiter", ";", "';', but 'a'"),
         ("surrogate", ENTRY["surrogate"], "is the surrogate of 'a' too; give each"),

@@ -159,6 +159,29 @@ def test_mirror_comes_first(run: Run, server: Server, full_mirror: Path, source:
     assert server.asked == []
 
 
+@pytest.mark.parametrize("origin", ["mirror", "public"])
+def test_what_is_obtained_is_its_owners_alone(run: Run, full_mirror: Path, origin: str) -> None:
+    before = os.umask(0)
+    try:
+        run(origin, full_mirror)
+    finally:
+        os.umask(before)
+    modes = [file.stat().st_mode & 0o777 for file in (run.folder, run.target, run.record)]
+    assert modes == [0o700, 0o600, 0o600]
+
+
+@pytest.mark.parametrize("size", [len(GOOD) - 1, len(GOOD)])
+def test_a_size_that_the_manifest_states_is_the_limit(run: Run, size: int) -> None:
+    run.dataset = run.dataset.model_copy(update={"bytes": size})
+    if size == len(GOOD):
+        run("public")
+        assert run.target.read_bytes() == GOOD
+    else:
+        said = run.refuses("public", kind=DownloadError)
+        assert f"larger than {size:,} bytes" in said
+        assert "surrogate" in said
+
+
 @pytest.mark.parametrize("source", ["auto", "public"])
 def test_public(run: Run, server: Server, source: str) -> None:
     found = run(source)

@@ -278,7 +278,7 @@ def set_up(folder: Path) -> None:
         content = (folder / "mirror" / entry["file"]).read_bytes()
         # The discard port: nobody answers.
         entry["address"] = f"http://127.0.0.1:9/{entry['file']}"
-        entry["sha256"] = hashlib.sha256(content).hexdigest()
+        entry["sha256"], entry["bytes"] = hashlib.sha256(content).hexdigest(), len(content)
     manifest.write_text(yaml.safe_dump(entries, sort_keys=False), encoding="utf-8")
     (folder / TINY_FILE).write_text(yaml.safe_dump(TINY), encoding="utf-8")
 

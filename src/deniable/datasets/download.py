@@ -6,27 +6,30 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+from urllib.parse import urljoin, urlsplit
 
 import requests
 from tqdm import tqdm
 from urllib3.exceptions import HTTPError
 
 from deniable.errors import DataError
-from deniable.files import sha256, written_whole
+from deniable.files import kept_private, sha256, written_whole
 
 CHUNK_BYTES = 1 << 14
 BY_HAND = "put the file into a directory and set DENIABLE_DATA_MIRROR to it"
 REMEDY = f"{BY_HAND}, or set data.source: surrogate"
+TOO_LARGE = "larger than {:,} bytes, the manifest's `bytes` or, without, the most that is taken"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How long a download may take."""
+    """How long a download may take, and how large it may be."""
 
     connect_seconds: float = 10  # for connecting to an address of the host
     silence_seconds: float = 30  # without a byte
     total_seconds: float = 300  # for the whole try, so that a server that drips cannot stall a run
+    most_bytes: int = 200_000_000  # once decoded: 400 kB of gzip can be 400 MB
 
 
 DEFAULT_LIMITS = Limits()
@@ -55,7 +58,7 @@ def disk_errors(path: Path) -> Iterator[None]:
 def set_aside(path: Path, folder: Path, name: str, digest: str) -> Path:
     """Move a wrong file aside for inspection: to `folder`/refused/`name`.<first 12 of `digest`>."""
     refused = folder / "refused" / f"{name}.{digest[:12]}"
-    refused.parent.mkdir(parents=True, exist_ok=True)
+    kept_private(refused.parent)
     return path.replace(refused)
 
 
@@ -74,7 +77,7 @@ def download(
     DataError
         If the disk is full or cannot be written.
     """
-    with disk_errors(target), written_whole(target) as temporary:
+    with disk_errors(target), written_whole(target, private=True) as temporary:
         with temporary.open("wb") as stream:
             _fetch(address, stream, limits, target.name)
         digest = sha256(temporary)
@@ -83,6 +86,15 @@ def download(
             reason = f"the file has the sha256 {digest}, not {expected_sha256}"
             kept = f"it was refused and is kept as {refused} for inspection"
             raise DownloadError(address, reason, f"{kept}; {REMEDY}")
+
+
+def _refuse_plain(answer: requests.Response, **_: Any) -> None:
+    """Refuse to be led from https to what others on the way can read and change."""
+    if answer.is_redirect:
+        answer.close()  # its text would be read to the end, whatever its size
+        to = urljoin(answer.url, answer.headers["location"])
+        if answer.url.startswith("https:") and urlsplit(to).scheme != "https":
+            raise requests.RequestException(f"redirected from https to {to}, which is not followed")
 
 
 def _fetch(address: str, stream: BinaryIO, limits: Limits, name: str) -> None:
@@ -95,15 +107,20 @@ def _fetch(address: str, stream: BinaryIO, limits: Limits, name: str) -> None:
     timeout = (limits.connect_seconds, limits.silence_seconds)
     # A published .gz is the file itself; anything else that comes encoded is decoded.
     headers, decode = {"Accept-Encoding": "identity"}, not address.endswith(".gz")
+    hooks = {"response": _refuse_plain}
 
     def receive() -> None:
         try:
-            with requests.get(address, headers=headers, stream=True, timeout=timeout) as answer:
+            with requests.get(
+                address, headers=headers, stream=True, timeout=timeout, hooks=hooks
+            ) as answer:
                 if answer.status_code != requests.codes.ok:
                     status = f"{answer.status_code} {answer.reason}"
                     raise requests.HTTPError(f"the server answers {status}")
                 bar.total = answer.raw.length_remaining
                 for chunk in answer.raw.stream(CHUNK_BYTES, decode_content=decode):
+                    if stream.tell() + len(chunk) > limits.most_bytes:
+                        raise DownloadError(address, TOO_LARGE.format(limits.most_bytes))
                     stream.write(chunk)
                     bar.update(len(chunk))
         except Exception as fault:  # every fault is the waiting thread's to report

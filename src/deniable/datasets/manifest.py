@@ -145,6 +145,8 @@ class PublishedFile(Strict):
         Whether the first line names the columns; attributes are then found by name.
     surrogate : str
         Path of the surrogate's parameters, relative to the manifest's folder.
+    bytes : int, optional
+        Its size: a download that is larger is given up. By default 200 million.
     """
 
     title: Text
@@ -154,6 +156,7 @@ class PublishedFile(Strict):
     sha256: Sha256
     records: Annotated[int, Field(ge=1)]
     surrogate: InnerPath
+    bytes: Annotated[int, Field(ge=1)] | None = None
     delimiter: Delimiter = ""
     header: bool = True
     _name: str = ""
@@ -302,7 +305,7 @@ def _refuse_contradiction(where: str, dataset: AnyDataset, other: AnyDataset) ->
         )
     if dataset.file != other.file:
         return
-    for key in ("address", "sha256", "records", "delimiter", "header"):
+    for key in ("address", "sha256", "bytes", "records", "delimiter", "header"):
         here, there = getattr(dataset, key), getattr(other, key)
         if here != there:
             raise DataError(

@@ -99,7 +99,7 @@ def from_mirror(dataset: PublishedFile, mirror: Path, target: Path) -> None:
         if not origin.is_file():
             raise DataError(f"{origin}: not a regular file; put the published file there")
         stream = origin.open("rb")
-    with stream, disk_errors(target), written_whole(target) as temporary:
+    with stream, disk_errors(target), written_whole(target, private=True) as temporary:
         with temporary.open("wb") as copy:
             shutil.copyfileobj(stream, copy)
         digest = sha256(temporary)
@@ -163,7 +163,7 @@ def resolve_all(
         # Left untouched if nothing changed: the report's rule would run again.
         if now != before:
             with disk_errors(search.record(dataset)):
-                write_json(search.record(dataset), asdict(now))
+                write_json(search.record(dataset), asdict(now), private=True)
     return found
 
 
@@ -237,8 +237,9 @@ class _Search:
             )
             return kept
         self.say(f"{dataset.name}: downloading {dataset.address}")
+        limits = replace(self.limits, most_bytes=dataset.bytes or self.limits.most_bytes)
         try:
-            download(dataset.address, target, dataset.sha256, self.limits)
+            download(dataset.address, target, dataset.sha256, limits)
             return _original(dataset, "public", f"downloaded from {dataset.address}")
         except DownloadError as error:
             if self.source == "public":
