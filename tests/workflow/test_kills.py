@@ -90,3 +90,24 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_same_bytes(
     expected, found = map(records_of_what_is_seeded, (finished[0], untouched))
     assert len(found) > results / 2
     assert found == {name: expected[name] for name in found}
+
+
+@pytest.mark.parametrize("nohup", [False, True])
+def test_the_end_of_its_terminal_ends_a_run_without_a_lock(untouched: Any, nohup: bool) -> None:
+    gate.build(untouched.folder)
+    target = "results/studies/multirr_sensitivity/chunk-0-of-1.csv"
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if nohup else signal.SIG_DFL)
+    try:
+        run = untouched.popen("--cores", "1", target)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    with run:
+        job_at_gate(untouched, run, target)
+        os.killpg(run.pid, signal.SIGHUP)
+        if nohup:
+            gate.let_through(untouched.folder)
+        said, _ = run.communicate(timeout=120)
+    assert (run.returncode == 0) == nohup, said
+    assert (untouched.folder / target).exists() == nohup
+    assert untouched.temporary_files() == []
+    assert not list((untouched.folder / ".snakemake").glob("locks/*"))

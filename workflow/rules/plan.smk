@@ -8,6 +8,8 @@ from deniable.study import MINUTES, SECONDS
 
 # Jobs run side by side; more threads inside one, or other kernels, change the order of floating sums.
 environment.settle()
+if workflow.is_main_process:
+    environment.end_on_hangup()
 
 try:
     for file in workflow.configfiles:

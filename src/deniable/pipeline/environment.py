@@ -13,6 +13,8 @@ failure of a job.
 import errno
 import os
 import shutil
+import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +123,17 @@ def remedy(error: OSError) -> str:
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return "; give this user the right to write there and start again: what is finished is kept"
     return ""
+
+
+def end_on_hangup() -> None:
+    """Let the end of its terminal end this process as Ctrl-C does; under nohup it goes on.
+
+    A run that SIGHUP kills outright leaves its lock behind.
+    """
+    hangup = getattr(signal, "SIGHUP", None)  # not on every system
+    of_main_thread = threading.current_thread() is threading.main_thread()
+    if hangup and of_main_thread and signal.getsignal(hangup) == signal.SIG_DFL:
+        signal.signal(hangup, signal.default_int_handler)
 
 
 def locked() -> bool:
