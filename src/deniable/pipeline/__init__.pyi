@@ -9,7 +9,7 @@ from .config import (
     refuse_repeated_keys as refuse_repeated_keys,
     validate as validate,
 )
-from .environment import remedy as remedy
+from .job_log import logged as logged
 from .needs import needs as needs
 from .plan import MIRROR_VARIABLE as MIRROR_VARIABLE, RAW as RAW, Plan as Plan
 from .provenance import (

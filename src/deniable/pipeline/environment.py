@@ -30,6 +30,11 @@ BEYOND_AVX2 = ("X86_V4", "AVX512")
 
 NEEDED = 20_000_000
 """Bytes without which not even a quick run ends."""
+SHORT_OF_MEMORY = (
+    "failed to map segment",  # the loader's
+    "annot allocate memory",
+    "can't start new thread",
+)
 # Snakemake's: of a run at work, or of one that was killed.
 LOCKS = Path(".snakemake/locks")
 PRIVATE = (Path("results/data"), Path("results/logs"), Path(".snakemake"))
@@ -116,12 +121,23 @@ def keep_from_others() -> None:
             ) from None
 
 
-def remedy(error: OSError) -> str:
-    """Return how to go on after an error of the disk, for the end of a message; else nothing."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+def remedy(error: Exception) -> str:
+    """Return how to go on after an error of disk or memory, for the end of a message; else nothing.
+
+    A library that finds no room in memory is not imported, or its thread not started.
+    """
+    number = error.errno if isinstance(error, OSError) else None
+    if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return "; make room and start again: what is finished is kept"
-    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+    if number in (errno.EROFS, errno.EACCES, errno.EPERM):
         return "; give this user the right to write there and start again: what is finished is kept"
+    told = any(words in str(error) for words in SHORT_OF_MEMORY)
+    if isinstance(error, MemoryError) or number == errno.ENOMEM or told:
+        named = "" if isinstance(error, MemoryError) else " (MemoryError)"
+        return (
+            f"{named}; give the job more memory (ulimit -v, a cluster's limit), or let fewer "
+            "run at once (--cores), and start again: what is finished is kept"
+        )
     return ""
 
 
