@@ -34,6 +34,11 @@ export MKL_NUM_THREADS := 1
 # For what Snakemake's jobs call by name; a PYTHONPATH of the caller's would shadow the lock.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH
+# Snakemake keeps copies of sources below HOME; where nothing can be written there, in the project.
+ifeq (,$(shell folder="$${XDG_CACHE_HOME:-$$HOME/.cache}"; mkdir -p "$$folder" 2>/dev/null && test -w "$$folder" && echo there))
+export XDG_CACHE_HOME := $(CURDIR)/.snakemake/cache
+export MPLCONFIGDIR := $(XDG_CACHE_HOME)/matplotlib
+endif
 
 .DEFAULT_GOAL := help
 .PHONY: help reproduce quick report check baseline compare test test-all test-kills test-slurm bench lint lock surrogates environment clean distclean

@@ -1,5 +1,6 @@
 """A disk that is full, a folder that cannot be written: one clear line, nothing half-written."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -101,3 +102,38 @@ def test_a_disk_without_room_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
     with pytest.raises(DataError, match=r"3\.2 MB are free on this disk, a run needs 20 MB"):
         check_writable(tmp_path)
+
+
+def caches(home: Path) -> dict[str, str]:
+    """Return where programs that make starts keep their caches, of a user with this home."""
+    done = subprocess.run(
+        [
+            "make",
+            "--eval=caches: ; @env | grep -E '^(XDG_CACHE_HOME|MPLCONFIGDIR)=' || :",
+            "caches",
+        ],
+        cwd=Path(__file__).resolve().parents[2],
+        env={"HOME": str(home), "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return dict(line.split("=", 1) for line in done.stdout.splitlines())
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="NOT CHECKED: no make")
+def test_a_home_that_cannot_be_written_needs_no_writing(untouched: Any, tmp_path: Path) -> None:
+    assert caches(tmp_path) == {}
+    home = Path("/dev/null")
+    chosen = {name: Path(folder) for name, folder in caches(home).items()}
+    root = Path(__file__).resolve().parents[2]
+    inside = {name: folder.relative_to(root) for name, folder in chosen.items()}
+    assert inside == {
+        "XDG_CACHE_HOME": Path(".snakemake/cache"),
+        "MPLCONFIGDIR": Path(".snakemake/cache/matplotlib"),
+    }
+    # Without, Snakemake ends in a traceback before it has read a line of ours.
+    variables = {name: str(untouched.folder / folder) for name, folder in inside.items()}
+    said = untouched.made("-c1", TARGET, HOME=str(home), **variables)
+    assert "Traceback" not in said
+    assert (untouched.folder / TARGET).is_file()
