@@ -114,3 +114,30 @@ def test_nearly_singular_is_singular():
     nearly = 0.5 + 1e-13
     assert DenseChannel(np.array([[nearly, 1 - nearly], [0.5, 0.5]])).singular
     assert not DenseChannel(np.array([[0.5 + 1e-9, 0.5 - 1e-9], [0.5, 0.5]])).singular
+
+
+@pytest.mark.parametrize("size", [2, 255, 256, 257, 300])
+@pytest.mark.parametrize("codes_type", [np.uint8, np.uint16, np.int64])
+def test_codes_of_many_categories_are_kept_apart(size, codes_type):
+    if size - 1 > np.iinfo(codes_type).max:
+        pytest.skip("codes that do not fit")
+    rng = np.random.default_rng(size)
+    # A permutation matrix reports one category for each, whatever chance says.
+    reported = rng.permutation(size)
+    channel = DenseChannel(np.eye(size)[reported])
+    true = np.concatenate([rng.permutation(size), rng.integers(size, size=500)]).astype(codes_type)
+    reports = channel.randomize(true, rng)
+    assert reports.dtype == true.dtype
+    np.testing.assert_array_equal(reports, reported[true])
+
+
+@pytest.mark.parametrize("size", [256, 300])
+def test_records_of_many_categories_are_drawn_from_their_own_rows(size):
+    # Category u is reported as u or as its neighbour, each with probability one half.
+    channel = DenseChannel((np.eye(size) + np.roll(np.eye(size), 1, axis=1)) / 2)
+    true = np.repeat(np.arange(size), 400).astype(np.uint16)
+    moved = (channel.randomize(true, np.random.default_rng(7)) - true.astype(int)) % size
+    assert set(moved.tolist()) == {0, 1}
+    # 6 standard deviations of 10 records: any of 600 rows fails once in 800,000 runs.
+    kept = np.bincount(true[moved == 0], minlength=size)
+    assert np.all(np.abs(kept - 200) <= 60)

@@ -24,6 +24,7 @@ from deniable.pipeline import checks as config_checks
 from deniable.pipeline.checks import check_domains
 from deniable.pipeline.config import Config, refuse_repeated_keys, validate
 from deniable.pipeline.plan import Plan, drawn_domains, drawn_records
+from deniable.randomized_response import rr_channel
 from deniable.records.domain import Attribute, Domain
 from deniable.release import release_from
 from deniable.release.settings import CollectionRelease, IndependentRelease
@@ -312,7 +313,9 @@ def test_a_joint_cluster_may_hold_an_attribute_that_alone_would_be_singular(
 ) -> None:
     placed(config_values, "releases[3].p", 0.5)
     placed(config_values, "releases[3].matrix", "diagonal")
-    settle(config_values)
+    release = settle(config_values).releases[3]
+    assert (release.mechanism, release.p, release.matrix) == ("rr_joint", 0.5, "diagonal")
+    assert rr_channel(2, 0.5, "diagonal").singular
 
 
 def test_attributes_of_a_release_are_those_of_its_data_set(config_values: dict[str, Any]) -> None:
@@ -541,7 +544,10 @@ def leaves(values: dict[str, Any], path: str = "") -> dict[str, Any]:
 
 
 def test_the_committed_config_is_valid(config_values: dict[str, Any]) -> None:
-    settle(config_values)
+    config = settle(config_values)
+    assert [release.name for release in config.releases] == [
+        release["name"] for release in config_values["releases"]
+    ]
 
 
 def test_quick_changes_sizes_and_nothing_else(config_values: dict[str, Any]) -> None:

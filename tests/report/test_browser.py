@@ -227,3 +227,4 @@ def test_a_table_that_is_missing_says_so(browser: webdriver.Chrome, folder: Path
     )
     said = "return document.querySelector('details[data-table] .later').textContent"
     WebDriverWait(browser, SLOWEST).until(lambda page: "is missing" in page.execute_script(said))
+    assert browser.execute_script(said) == "tables/gone.js is missing beside this page."

@@ -92,6 +92,7 @@ def test_where_nothing_can_be_written_nothing_starts(
 
 def test_a_folder_that_does_not_exist_yet_is_that_above_it(tmp_path: Path) -> None:
     check_writable(tmp_path / "project" / "results")
+    assert list(tmp_path.iterdir()) == []  # it is looked for, not made
     (tmp_path / "results" / "releases" / "real").mkdir(parents=True)
     (tmp_path / "results" / "releases" / "real").chmod(0o555)  # protected by its owner
     check_writable(tmp_path / "results")

@@ -104,7 +104,9 @@ def test_what_is_missing_is_left_out(tmp_path: Path, changes: dict[str, object])
 
 
 def test_a_table_of_one_cell_is_drawn(tmp_path: Path) -> None:
-    drawn(results().iloc[:1], tmp_path)
+    one, all_cells = drawn(results().iloc[:1], tmp_path), drawn(results(), tmp_path)
+    assert one[1].startswith(b"\x89PNG")
+    assert 1000 < len(one[0]) < len(all_cells[0])
 
 
 def test_nothing_is_left_when_a_figure_cannot_be_written(tmp_path: Path) -> None:
@@ -332,16 +334,18 @@ def test_intervals_of_few_runs_are_left_out(figure: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("figure", "tables"),
+    ("figure", "tables", "panels"),
     [
         pytest.param(
             "multirr_fig3_ours",
             lambda: [of_figure_3()[0].query("best == 'paper'")],
+            0,
             id="no thresholds of our own",
         ),
         pytest.param(
             "multirr_pairs",
             lambda: of_pairs((0.1, 0.5), ESTIMATORS[5:]),
+            4,
             id="pairs without rr_independent",
         ),
         pytest.param(
@@ -350,17 +354,25 @@ def test_intervals_of_few_runs_are_left_out(figure: str) -> None:
                 pd.concat([of_pairs()[0], of_pairs()[0].assign(matrix="keep")]),
                 *of_figure_3(),
             ],
+            4,
             id="pairs under two matrices",
         ),
         pytest.param(
             "multirr_assessment",
             lambda: of_assessment(methods=["secure_sum"]),
+            0,
             id="the secure sum alone",
         ),
     ],
 )
-def test_what_the_config_allows_is_drawn(figure: str, tables: Callable[[], Tables]) -> None:
-    draw(figure, tables())
+def test_what_the_config_allows_is_drawn(
+    figure: str, tables: Callable[[], Tables], panels: int
+) -> None:
+    drawn_figure = draw(figure, tables())
+    assert len(drawn_figure.axes) == panels
+    said = " ".join(text.get_text() for text in drawn_figure.texts)
+    assert ("nothing to draw" in said) == (panels == 0)
+    assert cut_off(extents(drawn_figure)) == []
 
 
 def test_what_is_cut_off_is_seen() -> None:
