@@ -10,8 +10,12 @@ import pytest
 import yaml
 from tests.datasets.colours import serving
 
+from deniable.channels import KeepOrReplace, write_channel
+from deniable.errors import ConfigError
+from deniable.files import write_json
 from deniable.pipeline.config import Config
 from deniable.pipeline.plan import Plan
+from deniable.release import release_from
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -132,3 +136,25 @@ def test_answers_for_clusters_are_drawn_once(values: dict[str, Any], root: Path)
     for file in ("protected.parquet", "protected.csv"):
         (root / "results/releases/real" / file).touch()
     assert plan.to_draw() == "(?!)"
+
+
+@pytest.mark.parametrize("stated", [True, False], ids=["by name", "by path, as before"])
+def test_a_release_by_files_of_matrices_is_the_same_wherever_these_lie(
+    values: dict[str, Any], root: Path, stated: bool
+) -> None:
+    for file in ("one/sex.csv", "other.csv"):
+        write_channel(root / file, KeepOrReplace.uniform(2, 0.5), ["Female", "Male"])
+    release = {"name": "own", "data": "adult", "attributes": ["sex"], "mechanism": "pram"} | {
+        "matrix": {"kind": "file", "files": {"sex": "one/sex.csv"}},
+        "rehearsal": False,
+    }
+    drawn = release_from(release)
+    parameters = drawn.stated() if stated else drawn.model_dump()
+    assert ("one/" in str(parameters)) != stated
+    described = {"rehearsal": False, "parameters": parameters}
+    write_json(root / "results" / "releases" / "own" / "channels.json", described)
+    values |= {"releases": [release], "data": {"source": "surrogate"}}
+    assert Plan.prepare(values, root).releases() == ["own"]
+    release["matrix"]["files"]["sex"] = "other.csv"
+    with pytest.raises(ConfigError, match="drawn with other settings"):
+        Plan.prepare(values, root)

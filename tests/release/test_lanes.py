@@ -2,9 +2,11 @@
 
 from importlib import import_module
 
+import numpy as np
 import pytest
 
-from deniable.release import LANES, Lane, Step, left_by, read_by
+from deniable.records import Attribute, Domain, Microdata, NumericMicrodata
+from deniable.release import LANES, Lane, Step, left_by, read_by, release_from
 
 
 def estimates(lane: Lane) -> list[Step]:
@@ -37,3 +39,31 @@ def test_a_step_reads_what_is_left_before_it(lane: Lane) -> None:
 def test_no_two_steps_leave_the_same_file(lane: Lane) -> None:
     files = [*lane.left, *lane.check.leaves]
     assert len(files) == len(set(files))
+
+
+CODES = np.resize([0, 1], 400)
+MARKS = {"data_source": "original"}
+CATEGORIES = Microdata(
+    Domain((Attribute("a", ("0", "=1+1")), Attribute("b", ("0", "1")))), (CODES, CODES), MARKS
+)
+NUMBERS = NumericMicrodata(("=x",), CODES[:, None].astype(float), marks=MARKS)
+
+
+@pytest.mark.parametrize(
+    ("lane", "settings", "named"),
+    [
+        ("categorical", {"mechanism": "rr_independent", "matrix": "keep", "p": 0.5}, "=1+1"),
+        ("numeric", {"mechanism": "numeric_dp", "epsilon": 1.0}, "=x"),
+        ("collection", {"mechanism": "rrba", "p": 0.5}, "=1+1"),
+    ],
+)
+def test_every_lane_says_what_a_spreadsheet_computes(
+    lane: str, settings: dict[str, object], named: str
+) -> None:
+    release = release_from({"name": "r", "data": "d", "rehearsal": True} | settings)
+    numeric = lane == "numeric"
+    given = (NUMBERS, 1, {"=x": (0.0, 1.0)}) if numeric else (CATEGORIES, 1)
+    with pytest.warns(UserWarning, match="formulas"):
+        made = LANES[lane].design(release, *given)
+    said = made["channels" if lane == "categorical" else "release"]
+    assert f"formulas of spreadsheets do ({named})" in said["spreadsheets"]

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from deniable.files import write_table
-from deniable.records.categorical import Microdata
+from deniable.records.categorical import Microdata, read_csv
 from deniable.records.domain import Attribute, Domain
 from deniable.records.numeric import NumericMicrodata
 from deniable.release import release_from
@@ -20,6 +20,8 @@ from deniable.release.made import (
     marks_for,
     notes,
     read_made,
+    spreadsheets,
+    texts_of,
     write_made,
 )
 
@@ -88,3 +90,32 @@ def test_marks_name_the_draw_and_no_digest_of_the_records() -> None:
     assert table["rehearsal"].tolist() == [True, True]
     again = marked_as(pd.DataFrame({"m": [1]}), table)
     assert again.to_dict("records") == [{"m": 1, "rehearsal": True, "data_source": "original"}]
+
+
+@pytest.mark.parametrize(
+    ("texts", "named"),
+    [
+        (["<=50K", ">50K", "-9", "+1", "-1.5", "-1,000", "0-4", "(-inf, 0)", "?"], ""),
+        (["=1+1", "high"], "=1+1"),
+        (["@SUM(A1)", "+A1", "-none", "-1+cmd", "-"], "@SUM(A1), +A1, -none, -1+cmd, -"),
+        (["\t=1", "\r=1"], "\\t=1, \\r=1"),
+        ([f"={n}" for n in range(6)], "=0, =1, =2, =3, =4, ..."),
+    ],
+)
+def test_a_release_says_which_texts_a_spreadsheet_computes(texts: list[str], named: str) -> None:
+    if not named:
+        assert spreadsheets(texts) == {}
+        return
+    with pytest.warns(UserWarning, match="begin as formulas of spreadsheets do") as caught:
+        said = spreadsheets(texts)["spreadsheets"]
+    assert f"do ({named}): a program" in said
+    assert str(caught[0].message) == said
+
+
+def test_what_looks_like_a_formula_is_written_and_read_as_it_is(tmp_path: Path) -> None:
+    domain = Domain((Attribute("=name", ("=1+1", "-9")),))
+    assert texts_of(domain) == ["=name", "=1+1", "-9"]
+    data = Microdata(domain, (np.array([0, 1]),), records().marks)
+    write_made([tmp_path / "protected.csv"], {"protected": data})
+    assert (tmp_path / "protected.csv").read_text("utf-8") == '"=name"\n"=1+1"\n"-9"\n'
+    np.testing.assert_array_equal(read_csv(tmp_path / "protected.csv", domain).columns, [[0, 1]])

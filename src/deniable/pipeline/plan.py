@@ -364,7 +364,8 @@ def _refuse_second_draw(config: Config) -> None:
         if release.rehearsal or described is None:
             continue
         drawn = read_json(described)
-        if drawn["rehearsal"] or drawn["parameters"] != release.model_dump():
+        same = drawn["parameters"] in (release.stated(), release.model_dump())
+        if drawn["rehearsal"] or not same:
             raise ConfigError(
                 f"release {release.name!r} is in {described.parent} already, drawn with other "
                 "settings; a second draw from the same records adds to what the first one tells. "

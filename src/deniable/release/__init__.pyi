@@ -21,6 +21,8 @@ from .made import (
     notes as notes,
     read_made as read_made,
     source_for as source_for,
+    spreadsheets as spreadsheets,
+    texts_of as texts_of,
     write_made as write_made,
 )
 from .overlap import (

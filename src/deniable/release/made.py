@@ -1,5 +1,7 @@
 """What lanes share: marks, sources of chance, what steps read and leave, descriptions."""
 
+import re
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -7,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from deniable.files import read_json, read_table, write_json, write_table
-from deniable.records import Microdata, NumericMicrodata, read_true_records
+from deniable.records import Domain, Microdata, NumericMicrodata, read_true_records, shortened
 from deniable.release.settings import AnyRelease
 from deniable.sampling import RandomSource, SystemSource, generator_for
 
@@ -17,6 +19,14 @@ IN_FULL = ("p", "fake", "epsilon", "probability")
 """Columns that files of collections have with all digits."""
 TEXTS = ("attributes", "categories", "stratum", "cluster")
 CONVENTION = "P[u, v] = Pr(report v | true u); cells in row-major order of the attributes"
+
+FORMULA = re.compile(r"[=@\t\r]|[+-](?![0-9][0-9.,]*$)")
+"""How a text begins that a spreadsheet computes; numbers with a sign are what they are."""
+SPREADSHEETS = (
+    "Names or categories begin as formulas of spreadsheets do ({}): a program that opens a CSV "
+    "file of this release may compute them. Import the columns as text. They stand as they are in "
+    "the data, for with a character in front they would be other categories"
+)
 
 Records = Microdata | NumericMicrodata
 
@@ -44,8 +54,30 @@ def described(
         "notice": REHEARSAL_MARK if release.rehearsal else production,
         "rehearsal": release.rehearsal,
         "data_source": data_source,
-        "parameters": release.model_dump(),
+        "parameters": release.stated(),
     }
+
+
+def spreadsheets(texts: Iterable[str]) -> dict[str, str]:
+    """Return what a release says if names or categories look like formulas; else nothing.
+
+    Examples
+    --------
+    >>> spreadsheets(["<=50K", "-9", "+1.5", "high"])
+    {}
+    """
+    found = [text for text in dict.fromkeys(texts) if FORMULA.match(text)]
+    if not found:
+        return {}
+    shown = ", ".join(map(shortened, found[:5])) + (", ..." if len(found) > 5 else "")
+    said = SPREADSHEETS.format(shown)
+    warnings.warn(said, stacklevel=2)
+    return {"spreadsheets": said}
+
+
+def texts_of(domain: Domain) -> list[str]:
+    """Return names and categories of attributes."""
+    return [text for attribute in domain for text in (attribute.name, *attribute.categories)]
 
 
 def marks_for(

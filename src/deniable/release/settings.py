@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, TypeAdapter, model_validator
@@ -32,6 +33,10 @@ class _Release(Strict):
     name: Name
     data: Annotated[str, Field(min_length=1)]  # of the manifest; `config_checks` looks it up
     attributes: Values[str] | None = None
+
+    def stated(self) -> dict[str, Any]:
+        """Return the settings as the release states them to everybody."""
+        return self.model_dump()
 
 
 # Excluded from the plain values: those decide the draw, which this must never start again. Their
@@ -190,6 +195,14 @@ class PramRelease(_Release):
     def matrix_files(self) -> list[str]:
         """The files that hold the user's own matrices, if there are any."""
         return list(self.matrix.files.values()) if isinstance(self.matrix, FileMatrix) else []
+
+    def stated(self) -> dict[str, Any]:
+        """Return the settings without the folders in which files of matrices lie."""
+        values = super().stated()
+        if isinstance(self.matrix, FileMatrix):
+            names = {block: Path(file).name for block, file in self.matrix.files.items()}
+            values["matrix"]["files"] = names
+        return values
 
 
 class _NumericRelease(_Release):

@@ -140,6 +140,10 @@ def test_the_users_own_matrices_are_used_as_they_are(small_data: Microdata, tmp_
     true, reported = small_data.column("colour"), reports.column("colour")
     assert (true[reported == 2] == 2).all()
     said = described(chosen, protocol)
+    # Where they lie on their owner's machine is nobody's business.
+    named = {"colour": "colour.csv", "owner": "owner.csv"}
+    assert said["parameters"]["matrix"] == {"kind": "file", "files": named}
+    assert not [part for part in tmp_path.parts[1:] if part in json.dumps(said)]
     assert said["privacy"]["epsilon"] == "infinity"
     assert said["privacy"]["epsilon_by_changed_attribute"]["colour"] == "infinity"
     assert said["privacy"]["epsilon_by_changed_attribute"]["owner"] == pytest.approx(math.log(3))

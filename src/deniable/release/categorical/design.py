@@ -36,6 +36,8 @@ from deniable.release import (
     described,
     marks_for,
     source_for,
+    spreadsheets,
+    texts_of,
 )
 from deniable.release.categorical.clusters import Formed, answering, form_clusters
 from deniable.sampling import RandomSource
@@ -222,7 +224,7 @@ def describe(
             privacy = formed.privacy(own)
             channels = {"dependences": formed.to_json()} | channels
         privacy = {"unit": WHOLE_RECORD} | privacy
-    shown = {"privacy": privacy, "convention": CONVENTION}
+    shown = {"privacy": privacy, "convention": CONVENTION} | spreadsheets(texts_of(protocol.domain))
     return described(release, data_source) | shown | channels
 
 

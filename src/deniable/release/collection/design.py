@@ -18,7 +18,15 @@ from deniable.arrays import Counts, Floats, Positions
 from deniable.channels import rounded_up
 from deniable.errors import DeniableError
 from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
-from deniable.release import CONVENTION, CollectionRelease, described, marked, source_for
+from deniable.release import (
+    CONVENTION,
+    CollectionRelease,
+    described,
+    marked,
+    source_for,
+    spreadsheets,
+    texts_of,
+)
 from deniable.rrba import (
     Combination,
     Rule,
@@ -262,7 +270,9 @@ def describe(
     for table in tables:
         by_cells.setdefault(table.cells, []).append(table)
     answers = design.answers(len(data)).values()
-    return described(release, data.marks.get("data_source", "")) | {
+    said = described(release, data.marks.get("data_source", ""))
+    said |= spreadsheets(texts_of(design.domain))
+    return said | {
         "clients": len(data),
         "blocks": -(-len(data) // release.block),
         "questions": len(design.questions),

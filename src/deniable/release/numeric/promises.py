@@ -17,7 +17,7 @@ from deniable.channels import rounded_up
 from deniable.idp import TABLE_DISTANCE, Ranking, split_budget
 from deniable.idp.audit import ALL, AS_IT_RUNS, FROZEN, AuditedFile, as_table, audit_file, holds
 from deniable.records import NumericMicrodata
-from deniable.release import HistogramRelease, NumericRelease, described, marked
+from deniable.release import HistogramRelease, NumericRelease, described, marked, spreadsheets
 from deniable.release.numeric.design import SAMPLER_MARK, Domains, chosen, domains, masking_of
 
 FOR_THE_OWNER = "for the owner: computed on the true records"
@@ -137,7 +137,9 @@ def describe(
     kept = f"the class {data.class_name} of each record and " if data.classes else ""
     stated_first = isinstance(release, HistogramRelease) or release.domain_factor is None
     public = ", which are taken as public" + (", as are the domains" if stated_first else "")
-    return described(release, data_source, SAMPLER_MARK) | {
+    texts = [*data.names, *([data.class_name] if data.classes else []), *data.classes]
+    said = described(release, data_source, SAMPLER_MARK) | spreadsheets(texts)
+    return said | {
         "records": len(data),
         "domains": [
             {"attribute": name, "lower": low, "upper": high, "epsilon": share}
