@@ -555,7 +555,7 @@ def test_quick_changes_sizes_and_nothing_else(config_values: dict[str, Any]) -> 
     full, small = leaves(config_values), leaves(merged(config_values, quick))
     changed = {path for path in small if small[path] != full.get(path)}
     sizes = {"replicates", "chunks", "block", "k", "census_k", "wine_k", "releases", "runs"}
-    sizes |= {"subsets", "most_replicates", "epsilons", "fault_trials"}
+    sizes |= {"subsets", "most_replicates", "epsilons", "fault_trials", "more"}
     assert changed
     # Some grids have fewer values, and are else the same.
     fewer = {path for path in changed if path.endswith(".grids")}
