@@ -8,6 +8,7 @@ configfile: "config/config.yaml"
 
 
 include: "workflow/rules/plan.smk"
+include: "workflow/rules/freshness.smk"
 
 
 rule all:

@@ -1,9 +1,11 @@
 # Settles everything before the graph is built: config, data sources, the arithmetic of jobs.
+import os
+
 from snakemake.exceptions import WorkflowError
 
 from deniable.errors import DeniableError
 from deniable.papers import AUDITED, FIGURES, PAGES, PAPERS, STUDIES, TABLES
-from deniable.pipeline import RAW, Plan, environment, needs, refuse_repeated_keys
+from deniable.pipeline import RAW, STALE_VARIABLE, Plan, environment, needs, refuse_repeated_keys
 from deniable.study import MINUTES, SECONDS
 
 # Jobs run side by side; more threads inside one, or other kernels, change the order of floating sums.
@@ -16,7 +18,8 @@ try:
         refuse_repeated_keys(file)
     # A job that shares no files with the process that submits it finds nothing to recall.
     recorded = any(RAW.glob("*.source.json"))
-    settle = Plan.recall if recorded and not workflow.is_main_process else Plan.prepare
+    looking = STALE_VARIABLE in os.environ or not workflow.is_main_process
+    settle = Plan.recall if recorded and looking else Plan.prepare
     plan = settle(config, workflow.basedir)
 except DeniableError as error:
     raise WorkflowError(str(error)) from None

@@ -9,6 +9,14 @@ from .config import (
     refuse_repeated_keys as refuse_repeated_keys,
     validate as validate,
 )
+from .freshness import (
+    STALE as STALE,
+    STALE_VARIABLE as STALE_VARIABLE,
+    Asked as Asked,
+    set_aside as set_aside,
+    stale as stale,
+    summary as summary,
+)
 from .job_log import logged as logged
 from .needs import needs as needs
 from .plan import MIRROR_VARIABLE as MIRROR_VARIABLE, RAW as RAW, Plan as Plan

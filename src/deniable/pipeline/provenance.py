@@ -99,7 +99,7 @@ def recorded(making: Making) -> Iterator[None]:
     yield
     for output in making.outputs:
         if Path(output).exists():  # Snakemake says what is missing
-            of_file = {"file": _label(output), "sha256": content_digest(output)}
+            of_file = {"file": label(output), "sha256": content_digest(output)}
             _write(output, of_file | about, making.config)
 
 
@@ -162,7 +162,7 @@ def verified(paths: Iterable[str]) -> list[Verified]:
     """
     found, faults = [], []
     for path in sorted(set(paths)):
-        file = Verified(_label(path), content_digest(path), read_provenance(path))
+        file = Verified(label(path), content_digest(path), read_provenance(path))
         if fault := file.fault():
             faults.append(fault)
         found.append(file)
@@ -173,18 +173,19 @@ def verified(paths: Iterable[str]) -> list[Verified]:
 
 def _about(making: Making, inputs: Sequence[Verified]) -> Record:
     """Return what is recorded of all outputs of a job alike."""
-    settings = {key: value for key, value in making.params.items() if key not in ("code", "seed")}
+    settings = settings_of(making.params)
     code = making.params.get("code")
     return {
         "rule": making.rule,
         # Rules without a digest of code are those whose results newer code leaves alone.
         "made_once": not code,
         "code": code or code_digest(making.script, *filter(None, [making.params.get("step")])),
-        "settings": _digest_of_values(settings),
+        "settings": digest_of_values(settings),
+        "asked": settings,
         # The run's, also of what draws nothing itself; none where the operating system drew.
         "seed": making.params.get("seed", making.config.get("seed")),
         # Where the data were found is no matter: what they are stands under `data`.
-        "config": _digest_of_values({k: v for k, v in making.config.items() if k != "data"}),
+        "config": digest_of_values({k: v for k, v in making.config.items() if k != "data"}),
         "inputs": {each.label: each.sha256 for each in inputs},
         "unrecorded": [e.label for e in inputs if e.record is None and _is_made(e.label)],
         "data": _data(inputs),
@@ -233,8 +234,10 @@ def _write(output: str, record: Record, config: Mapping[str, Any]) -> None:
     rehearsals = {e["name"] for e in config.get("releases", ()) if e.get("rehearsal") is True}
     if PurePosixPath(RELEASES) in path.parents and path.parts[2] not in rehearsals:
         folder = PurePosixPath(*path.parts[:3])  # results/releases/<name>
-        shown = _without_records(record, folder)
-        if shown != record:
+        # Settings name the owner's files of matrices; their digest stays.
+        told = {key: value for key, value in record.items() if key != "asked"}
+        shown = _without_records(told, folder)
+        if shown != told:
             within = path.relative_to(RELEASES)
             kept_private(OWNERS_COPIES)
             write_json(provenance_path(f"{OWNERS_COPIES}/{within}"), record, private=True)
@@ -256,7 +259,7 @@ def _without_records(record: Record, folder: PurePosixPath) -> Record:
     return record | {"inputs": inputs, "data": data}
 
 
-def _label(path: str) -> str:
+def label(path: str) -> str:
     """Return a path within the project's folder; of a file elsewhere nothing but its name."""
     file = Path(path)
     if not file.is_absolute():
@@ -265,7 +268,12 @@ def _label(path: str) -> str:
     return file.relative_to(here).as_posix() if here in file.parents else file.name
 
 
-def _digest_of_values(values: Mapping[str, Any]) -> str:
+def settings_of(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a rule that are settings of its job."""
+    return {key: value for key, value in params.items() if key not in ("code", "seed")}
+
+
+def digest_of_values(values: Mapping[str, Any]) -> str:
     """Return a digest of plain values, whatever the order of their keys."""
     text = json.dumps(values, sort_keys=True, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

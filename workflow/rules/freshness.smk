@@ -1,0 +1,51 @@
+# Results that were made of other settings, code, inputs or data than a run has now are made again. The
+# records beside them say so, not Snakemake's own, which need not be there.
+import json
+import os
+import sys
+from pathlib import Path
+
+from deniable.pipeline import STALE_VARIABLE, Asked, set_aside, stale, summary
+
+
+# Without it times of files decide as well, whatever `rerun-triggers` says (Snakemake 9.27).
+inputflags:
+    ancient,
+
+
+not_current = {}
+build_dag = workflow._build_dag
+
+
+# Between the building of the graph, which knows all jobs with what they are asked, and the choice of
+# those that run. There Snakemake looks for what was left incomplete, and nowhere lets a workflow in.
+def build_dag_of_what_is_current():
+    check_incomplete = workflow.dag.check_incomplete
+
+    async def check_current():
+        await check_incomplete()
+        jobs = [
+            Asked(tuple(map(str, job.output)), tuple(map(str, job.input)), dict(job.params.items()))
+            for job in workflow.dag.jobs
+            if job.output
+        ]
+        not_current.update(stale(jobs))
+        workflow.dag.forcefiles.update(not_current)
+        if not_current:
+            print(summary(not_current), file=sys.stderr)
+        if STALE_VARIABLE in os.environ:
+            Path(os.environ[STALE_VARIABLE]).write_text(json.dumps(not_current), encoding="utf-8")
+
+    workflow.dag.check_incomplete = check_current
+    build_dag()
+
+
+if workflow.is_main_process:
+    workflow._build_dag = build_dag_of_what_is_current
+
+
+# Under the lock, and not in a dry run. Where a job before them fails, nothing stale is left in place.
+onstart:
+    if not_current and not workflow.touch:
+        replaced = [file for job in workflow.dag.needrun_jobs() for file in job.output]
+        set_aside(file for file in replaced if file in not_current)
