@@ -61,8 +61,8 @@ report: $(ENVIRONMENT) ## the report, also in one file (results/report.html), an
 	$(SNAKEMAKE) results/report results/report.html --configfile "$$(cat $(LAST))"
 	$(SNAKEMAKE) --report results/snakemake-report.html --configfile "$$(cat $(LAST))"
 
-check: $(ENVIRONMENT) ## that the last run left every table, figure, the audit and the report
-	$(BIN)/python tools/check_results.py
+check: $(ENVIRONMENT) ## that every table, figure, the audit and the report are there, of the last run's config (or CONFIG's)
+	$(BIN)/python tools/check_results.py $(if $(CONFIG),--configfile $(CONFIG))
 
 compare: $(ENVIRONMENT) ## the last quick run with tests/baseline, within Monte Carlo error: results/comparison.md
 	$(BIN)/python tools/compare_baseline.py

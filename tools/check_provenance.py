@@ -8,9 +8,9 @@ from deniable.files import read_json
 from deniable.pipeline import SUFFIX, WITHHELD, Verified, provenance_path, verified
 
 # What no job makes, or makes for no other: notes on data, the owner's copies of records, logs,
-# times, Snakemake's own page, what `make compare` says.
+# times, results of earlier settings, Snakemake's own page, what `make compare` says.
 APART = (
-    *("data/raw/", "data/releases/", "logs/", "benchmarks/"),
+    *("data/raw/", "data/releases/", "logs/", "benchmarks/", "stale/"),
     *("snakemake-report.html", "comparison.md"),
 )
 

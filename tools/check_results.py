@@ -1,9 +1,11 @@
 """Check what a run left behind: every table, figure, the audit and the report, none of them empty.
 
-Called by ``make check`` after a run. Holds every result against its record of provenance. Says all
-that is missing or damaged, a line each, and exits 1.
+Called by ``make check`` after a run. Holds every result against its record of provenance, and that
+against the config of the run. Says all that is missing, damaged or made otherwise, a line each, and
+exits 1.
 """
 
+import argparse
 import csv
 import sys
 from pathlib import Path
@@ -11,8 +13,11 @@ from typing import get_args
 
 import check_findings
 import check_provenance
+from check_freshness import not_current
+from deniable.errors import DeniableError
 from deniable.papers import COMPUTED_TABLES, FIGURES, PAGES, TABLES
 from deniable.study import RESULT_COLUMNS, Verdict
+from workflow_config import last_config
 
 RESULTS = Path("results")
 REPORT = RESULTS / "report"
@@ -59,8 +64,23 @@ def faults_of_report(folder: Path) -> list[str]:
     return faults
 
 
+def faults_of_config(configfile: Path) -> dict[str, str]:
+    """Return a line for each result that a run with that config would make again."""
+    try:
+        found = not_current(configfile)
+    except DeniableError as error:
+        return {"": str(error)}
+    return {
+        path: f"{path}: {'; '.join(reasons)} (by {configfile}); run make again"
+        for path, reasons in sorted(found.items())
+    }
+
+
 def main() -> int:
     """Check everything, print the faults or what was found."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--configfile", type=Path, default=last_config())
+    configfile = parser.parse_args().configfile
     faults = []
     asked = {name: table for name, table in TABLES.items() if not table.on_request}
     made = {*asked, *COMPUTED_TABLES}
@@ -80,7 +100,10 @@ def main() -> int:
     faults += faults_of_report(REPORT)
     tables = map(table_path, (*asked, *COMPUTED_TABLES))
     wanted = [str(path) for path in (*tables, *files, audit, REPORT)]
-    faults += damaged + check_provenance.faults_of_ancestry(wanted, results)
+    stale = faults_of_config(configfile)
+    ancestry = check_provenance.faults_of_ancestry(wanted, results)
+    faults += [*damaged, *stale.values()]
+    faults += [fault for fault in ancestry if fault.partition(":")[0] not in stale]
     if faults:
         print("\n".join(faults), file=sys.stderr)
         return 1
@@ -89,7 +112,8 @@ def main() -> int:
     sources = sorted(found - {"model", "network"})
     print(
         f"results: {len(made)} tables, {len(drawn)} figures, the audit and the "
-        f"report are there; {len(results)} files are what was made; data: {', '.join(sources)}"
+        f"report are there, as {configfile} asks for them; {len(results)} files are what was made; "
+        f"data: {', '.join(sources)}"
     )
     whole = sources == ["original"] and {
         row["replicates"] for row in rows(table_path("multirr_table1"))

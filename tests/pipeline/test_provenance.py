@@ -87,7 +87,7 @@ def test_settings_and_config_are_told_apart_by_their_values_alone() -> None:
     elsewhere = CONFIG | {"data": {"mirror": "/elsewhere"}}
     assert make([RAW], [TABLE], params=order, config=elsewhere) == first
     other = make([RAW], [TABLE], params=order | {"epsilon": 2.0})
-    assert {key for key in first if first[key] != other[key]} == {"settings"}
+    assert {key for key in first if first[key] != other[key]} == {"settings", "asked"}
     other = make([RAW], [TABLE], config=CONFIG | {"seed": 8})
     assert {key for key in first if first[key] != other[key]} == {"config", "seed"}
     other = make([RAW], [TABLE], params=order | {"seed": None})

@@ -1,36 +1,33 @@
 # Results that were made of other settings, code, inputs or data than a run has now are made again. The
-# records beside them say so, not Snakemake's own, which need not be there.
+# records beside them say so, not Snakemake's own, which need not be there, and not times of files.
 import json
 import os
 import sys
+from itertools import chain
 from pathlib import Path
+
+from snakemake.io import Mtime
 
 from deniable.pipeline import STALE_VARIABLE, Asked, set_aside, stale, summary
 
-
-# Without it times of files decide as well, whatever `rerun-triggers` says (Snakemake 9.27).
-inputflags:
-    ancient,
-
-
 not_current = {}
 build_dag = workflow._build_dag
+NO_TIME = Mtime(local=0)
 
 
 # Between the building of the graph, which knows all jobs with what they are asked, and the choice of
-# those that run. There Snakemake looks for what was left incomplete, and nowhere lets a workflow in.
+# those that run: there Snakemake looks for what was left incomplete, and lets no workflow in.
 def build_dag_of_what_is_current():
     check_incomplete = workflow.dag.check_incomplete
 
     async def check_current():
         await check_incomplete()
-        jobs = [
-            Asked(tuple(map(str, job.output)), tuple(map(str, job.input)), dict(job.params.items()))
-            for job in workflow.dag.jobs
-            if job.output
-        ]
-        not_current.update(stale(jobs))
+        jobs = [job for job in workflow.dag.jobs if job.output]
+        not_current.update(stale(asked(job) for job in jobs))
         workflow.dag.forcefiles.update(not_current)
+        # Snakemake 9.27 compares times whatever its `rerun-triggers` are.
+        files = chain.from_iterable(chain(job.input, job.output) for job in jobs)
+        workflow.iocache.mtime.update((file, NO_TIME) for file in files if not file.is_storage)
         if not_current:
             print(summary(not_current), file=sys.stderr)
         if STALE_VARIABLE in os.environ:
@@ -38,6 +35,10 @@ def build_dag_of_what_is_current():
 
     workflow.dag.check_incomplete = check_current
     build_dag()
+
+
+def asked(job):
+    return Asked(tuple(map(str, job.output)), tuple(map(str, job.input)), dict(job.params.items()))
 
 
 if workflow.is_main_process:

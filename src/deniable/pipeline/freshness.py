@@ -109,12 +109,12 @@ class _Freshness:
     def _of(self, job: Asked) -> list[str]:
         """Return why the outputs of a job are not current, they and all that they rest on."""
         if job.outputs not in self._reasons:
+            records = {output: _record(output) for output in job.outputs}
             found: dict[str, None] = {}
-            # Rules of what is made once ask for no code.
-            if job.params.get("code", "any") is not None:
+            if not _made_once(job, records.values()):
                 changing = [path for path in job.inputs if self._changes(path)]
-                for output in job.outputs:
-                    found |= dict.fromkeys(self._of_file(output, job, changing))
+                for output, record in records.items():
+                    found |= dict.fromkeys(self._of_file(output, record, job, changing))
                 found |= dict.fromkeys(f"{RESTS_ON}{label(path)}" for path in changing)
             self._reasons[job.outputs] = list(found)
         return self._reasons[job.outputs]
@@ -123,24 +123,19 @@ class _Freshness:
         maker = self._makers.get(path)
         return maker is not None and bool(self._of(maker))
 
-    def _of_file(self, output: str, job: Asked, changing: list[str]) -> Iterator[str]:
-        try:
-            record = read_provenance(output)
-        except DataError:
-            yield "its record of provenance is damaged"
-            return
+    def _of_file(
+        self, output: str, record: Record | None, job: Asked, changing: list[str]
+    ) -> Iterator[str]:
         if record is None:
             if Path(output).exists():
-                yield "it has no record of provenance"
-            return
-        if record["made_once"]:
+                yield "it has no record of provenance that can be read"
             return
         yield from _of_params(record, job.params)
         inputs = {label(path): path for path in job.inputs}
         then = record.get("inputs", {})
         yield from (f"now made from {name} too" for name in sorted(inputs.keys() - then.keys()))
         yield from (f"not made from {name} now" for name in sorted(then.keys() - inputs.keys()))
-        for name in inputs.keys() & then.keys():
+        for name in sorted(inputs.keys() & then.keys()):
             path = inputs[name]
             known = then[name] == WITHHELD or path in changing or not Path(path).exists()
             if not known and self._digest(path) != then[name]:
@@ -152,6 +147,19 @@ class _Freshness:
         return self._digests[path]
 
 
+def _record(path: str) -> Record | None:
+    try:
+        return read_provenance(path)
+    except DataError:
+        return None
+
+
+def _made_once(job: Asked, records: Iterable[Record | None]) -> bool:
+    """Return whether newer code and data leave what a job makes, or made, alone."""
+    made = any(record["made_once"] for record in records if record)
+    return made or job.params.get("code", "any") is None
+
+
 def _recorded_digest(path: str) -> str | None:
     """Return the SHA-256 that is recorded of a large file, unless the file is newer than that."""
     state, beside = Path(path).stat(), provenance_path(path)
@@ -159,10 +167,7 @@ def _recorded_digest(path: str) -> str | None:
         return None
     if beside.stat().st_mtime_ns < state.st_mtime_ns:
         return None
-    try:
-        record = read_provenance(path)
-    except DataError:
-        return None
+    record = _record(path)
     return record["sha256"] if record else None
 
 
