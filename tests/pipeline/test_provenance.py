@@ -267,6 +267,8 @@ def test_the_owner_keeps_what_is_withheld(design: dict[str, str]) -> None:
     assert kept["data"][RAW]["sha256"] == sha256(RAW)
     shown: Any = read_provenance("results/releases/real/protected.csv")
     assert {key for key in shown if shown[key] != kept[key]} == {"inputs", "data"}
+    # Settings name files of the owner's.
+    assert kept.keys() - shown.keys() == {"asked"}
 
 
 def test_a_hash_that_is_known_elsewhere_fills_in_what_is_withheld(design: dict[str, str]) -> None:

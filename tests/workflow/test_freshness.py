@@ -1,4 +1,4 @@
-"""Without any records of Snakemake's: what is not current is made again, nothing else, no release."""
+"""Without records of Snakemake's: what is not current is made again, nothing else, no release."""
 
 import os
 import shutil

@@ -22,12 +22,14 @@ def build_dag_of_what_is_current():
 
     async def check_current():
         await check_incomplete()
-        jobs = [job for job in workflow.dag.jobs if job.output]
+        # What lies in a bucket has no records beside it: there Snakemake decides.
+        here = [job for job in workflow.dag.jobs if not any(file.is_storage for file in job.output)]
+        jobs = [job for job in here if job.output]
         not_current.update(stale(asked(job) for job in jobs))
         workflow.dag.forcefiles.update(not_current)
         # Snakemake 9.27 compares times whatever its `rerun-triggers` are.
         files = chain.from_iterable(chain(job.input, job.output) for job in jobs)
-        workflow.iocache.mtime.update((file, NO_TIME) for file in files if not file.is_storage)
+        workflow.iocache.mtime.update((file, NO_TIME) for file in files)
         if not_current:
             print(summary(not_current), file=sys.stderr)
         if STALE_VARIABLE in os.environ:
@@ -35,6 +37,7 @@ def build_dag_of_what_is_current():
 
     workflow.dag.check_incomplete = check_current
     build_dag()
+    workflow.iocache.mtime.clear()
 
 
 def asked(job):

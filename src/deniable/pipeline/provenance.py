@@ -144,8 +144,8 @@ def read_provenance(result: Path | str) -> Record | None:
     keys = {"sha256", "data", "made_once"}
     if not isinstance(record, dict) or not keys <= set(record):
         raise DataError(
-            f"{path}: no record of provenance any more; delete it and {result}, and start again: "
-            "Snakemake makes both again"
+            f"{path}: no record of provenance any more; delete it and start again: what a job can "
+            "make again it makes with its record"
         )
     return record
 
