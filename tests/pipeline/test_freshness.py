@@ -12,7 +12,7 @@ from deniable.pipeline import freshness
 from deniable.pipeline.freshness import STALE, Asked, set_aside, stale, summary
 from deniable.pipeline.provenance import WITHHELD, Making, provenance_path, recorded
 
-ORIGIN = "resources/people.csv"
+ORIGIN, OTHER = "results/data/raw/people.csv", "resources/surrogates/people.json"
 DATA, CHUNK = "results/data/people.parquet", "results/studies/chunk-0-of-1.csv"
 TABLE, FIGURES = "results/tables/t.csv", ("results/figures/t.svg", "results/figures/t.png")
 DRAWN = "results/releases/real/protected.csv"
@@ -139,6 +139,21 @@ def test_what_is_missing_is_not_stale_but_what_stands_behind_it_counts() -> None
         Path(file).unlink()
     assert found() == {}
     assert set(found(**asked("prepare", seed=8))) == {DATA, TABLE, *FIGURES}
+
+
+@pytest.mark.parametrize("also", [[], [CHUNK]])
+def test_other_data_are_noticed_where_what_was_prepared_is_missing(also: list[str]) -> None:
+    write_text(OTHER, "{}")
+    for file in [DATA, *also]:
+        Path(file).unlink()
+        provenance_path(file).unlink()
+    assert found() == {}
+    elsewhere = found(prepare=replace(JOBS["prepare"], inputs=(OTHER,)))
+    assert set(elsewhere) == AFTER_CHUNK - set(also)
+    first = TABLE if also else CHUNK
+    assert elsewhere[first] == [f"made from other data ({ORIGIN}; now {OTHER})"]
+    write_text(ORIGIN, "a\n2\n")
+    assert set(found()) == AFTER_CHUNK - set(also)
 
 
 def test_what_is_drawn_once_is_current_whatever_happens() -> None:

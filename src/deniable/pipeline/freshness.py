@@ -20,6 +20,7 @@ from deniable.pipeline.provenance import (
     Record,
     content_digest,
     digest_of_values,
+    kind_of_origin,
     label,
     provenance_path,
     read_provenance,
@@ -140,6 +141,28 @@ class _Freshness:
             known = then[name] == WITHHELD or path in changing or not Path(path).exists()
             if not known and self._digest(path) != then[name]:
                 yield f"made from another state of {name}"
+        if not all(Path(path).exists() for path in job.inputs):
+            yield from self._of_data(record, job)
+
+    def _of_data(self, record: Record, job: Asked) -> Iterator[str]:
+        """Yield whether a result whose inputs are gone comes from other data than they would."""
+        now = self._origins(job)
+        then = {name: entry["sha256"] for name, entry in record["data"].items()}
+        if any(digest not in (WITHHELD, now.get(name)) for name, digest in then.items()):
+            yield f"made from other data ({', '.join(then)}; now {', '.join(now)})"
+
+    def _origins(self, job: Asked) -> dict[str, str]:
+        """Return the files that the records behind a job come from, each with its SHA-256."""
+        found: dict[str, str] = {}
+        for path in job.inputs:
+            maker, record = self._makers.get(path), _record(path)
+            if maker is None and kind_of_origin(label(path)) and Path(path).exists():
+                found[label(path)] = self._digest(path)
+            elif record and Path(path).exists():
+                found |= {name: entry["sha256"] for name, entry in record["data"].items()}
+            elif maker is not None:
+                found |= self._origins(maker)
+        return found
 
     def _digest(self, path: str) -> str:
         if path not in self._digests:

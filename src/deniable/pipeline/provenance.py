@@ -216,11 +216,15 @@ def _data(inputs: Sequence[Verified]) -> Record:
 
 def _origin(file: Verified) -> Record:
     """Return the entry of a file that records come from; nothing for any other file."""
-    kind = ORIGINS.get(PurePosixPath(file.label).parent.as_posix())
+    kind = kind_of_origin(file.label)
+    return {file.label: {"kind": kind, "sha256": file.sha256}} if kind else {}
+
+
+def kind_of_origin(name: str) -> str | None:
+    """Return what the records are that come from a file, or None if none do."""
     # Beside the published files stand notes on where they were found.
-    if kind is None or file.label.endswith(".source.json"):
-        return {}
-    return {file.label: {"kind": kind, "sha256": file.sha256}}
+    notes = name.endswith(".source.json")
+    return None if notes else ORIGINS.get(PurePosixPath(name).parent.as_posix())
 
 
 def _is_made(label: str) -> bool:
