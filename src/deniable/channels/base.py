@@ -10,7 +10,7 @@ import numpy.typing as npt
 from deniable.arrays import Codes, Counts, Flags, Floats
 from deniable.channels.exact import ROW_SUM_TOLERANCE, log_rounded_up, rounded_up
 from deniable.errors import ChannelError, SingularChannelError
-from deniable.sampling import RandomSource
+from deniable.sampling import KeyedColumn, RandomSource
 
 Target = Literal["file", "population"]
 """What an estimate is an estimate of.
@@ -48,6 +48,18 @@ class Channel(ABC):
 
         Codes are integers in 0 .. size - 1, and the reports of the same type and shape. The source
         is a `numpy.random.Generator` or a `SystemSource`.
+        """
+
+    @abstractmethod
+    def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
+        """Report each record's category as its key and its number have it, whatever runs this.
+
+        Exactly with the probabilities of the matrix, as `randomize`. Releases are drawn so.
+
+        Parameters
+        ----------
+        codes : one true category a record of the column, shape (records,)
+        column : what the reports of these records are drawn from
         """
 
     @abstractmethod

@@ -12,7 +12,7 @@ from deniable.channels.base import LARGEST_DENSE, Channel
 from deniable.channels.exact import ROW_SUM_TOLERANCE, exact_sum, largest_column_ratio
 from deniable.errors import ChannelError
 from deniable.records import refuse_foreign_codes
-from deniable.sampling import Categories, RandomSource, multinomial
+from deniable.sampling import Categories, KeyedColumn, Outcomes, RandomSource, multinomial
 
 LARGEST_CONDITION = 1e12
 LARGEST_REFINED = 128
@@ -103,6 +103,11 @@ class DenseChannel(Channel):
             if records.size:
                 reports[records] = self._row(category).draw(source, records.size)
         return reports.reshape(true.shape)
+
+    def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
+        true = np.asarray(codes)
+        refuse_foreign_codes(true, self.size, "the codes to randomize")
+        return Outcomes(self.entries, self._row).draw(column, true).astype(true.dtype)
 
     def _row(self, category: int) -> Categories:
         if category not in self._rows:

@@ -12,7 +12,15 @@ from deniable.channels.base import Channel
 from deniable.channels.exact import ROW_SUM_TOLERANCE, exact_ratio
 from deniable.errors import ChannelError
 from deniable.records import refuse_foreign_codes
-from deniable.sampling import Categories, RandomSource, events, multinomial, whole_weights
+from deniable.sampling import (
+    Categories,
+    KeyedColumn,
+    Outcomes,
+    RandomSource,
+    events,
+    multinomial,
+    whole_weights,
+)
 
 SINGULAR_WEIGHT = 1e-12
 CHUNK_RECORDS = 1 << 16  # draws and codes of a chunk stay in the processor's cache
@@ -133,6 +141,35 @@ class KeepOrReplace(Channel):
                 accepted[at] = events(source, diagonal / elsewhere, at.size)
             chunk[open_records[accepted]] = proposals[accepted]
             open_records = open_records[~accepted]
+
+    def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
+        true = np.asarray(codes)
+        refuse_foreign_codes(true, self.size, "the codes to randomize")
+        if self.diagonal_weight < 0:
+            return self._by_row.draw(column, true).astype(true.dtype)
+        drawn = self._kept_or_replaced.draw(column)
+        kept = (drawn == self.size).view(np.uint8).astype(true.dtype)
+        drawn = drawn.astype(true.dtype)
+        # In place of a choice by mask, which waits for each record: d + k (t - d) is t if k is 1.
+        return np.asarray(drawn + kept * (true - drawn))
+
+    @cached_property
+    def _kept_or_replaced(self) -> Outcomes:
+        """What a record is replaced by, or, as one outcome more, that it is kept: for a >= 0."""
+        a, total = Fraction(self.diagonal_weight), sum(self._weights)
+        replaced = [(1 - a) * Fraction(weight, total or 1) for weight in self._weights]
+        exact = [*replaced, a if total else Fraction(1)]
+        return Outcomes(np.array([exact], dtype=float), lambda _: Categories.of(exact))
+
+    @cached_property
+    def _by_row(self) -> Outcomes:
+        """The rows of P: for a < 0, where nothing is kept."""
+        return Outcomes(self.matrix(), self._row)
+
+    def _row(self, category: int) -> Categories:
+        entries = [self.exact_entries(reported)[1] for reported in range(self.size)]
+        entries[category] = self.exact_entries(category)[0]
+        return Categories.of(entries)
 
     def _replacements(self, number: int, source: RandomSource) -> Codes:
         categories = self._replacement_categories

@@ -15,7 +15,7 @@ from deniable.channels.base import Channel
 from deniable.channels.exact import product_of_ratios
 from deniable.errors import ChannelError
 from deniable.records import LARGEST_RAVELLED_DOMAIN, refuse_foreign_codes
-from deniable.sampling import RandomSource
+from deniable.sampling import KeyedColumn, RandomSource
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -89,6 +89,18 @@ class ProductChannel(Channel):
             )
         columns = np.unravel_index(joint, self.shape)
         reports = self.randomize_columns(columns, source)
+        return np.ravel_multi_index(reports, self.shape).astype(joint.dtype)
+
+    def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
+        """Randomize records kept as codes of joint cells, each attribute by words of its own."""
+        joint = np.asarray(codes)
+        refuse_foreign_codes(joint, self.size, "the codes to randomize")
+        reports = tuple(
+            factor.randomize_keyed(own, column.factor(position))
+            for position, (factor, own) in enumerate(
+                zip(self.factors, np.unravel_index(joint, self.shape), strict=True)
+            )
+        )
         return np.ravel_multi_index(reports, self.shape).astype(joint.dtype)
 
     def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:

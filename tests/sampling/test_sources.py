@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from deniable import sampling
 from deniable.errors import DeniableError
 from deniable.sampling import (
-    WORD,
     Categories,
     Noise,
     SeededNoise,
@@ -19,8 +17,11 @@ from deniable.sampling import (
     SystemSource,
     events,
     generator_for,
+    noise,
+    sources,
     whole_weights,
 )
+from deniable.sampling.exact import WORD
 
 ALARM = 1e-6  # the system has no seed: so often may a test of it fail for nothing
 
@@ -65,7 +66,7 @@ def test_integers_reject_what_would_bias_them(monkeypatch, span):
     words = [[full - 1, full, 2**64 - 1, 0], [full, 1], [span]]
     served = iter(words)
     monkeypatch.setattr(
-        sampling.os,
+        sources.os,
         "urandom",
         lambda size: np.array(next(served), np.uint64).tobytes()[:size],
     )
@@ -81,7 +82,7 @@ def test_system_source_of_nothing():
 def test_system_source_draws_every_byte_from_the_operating_system(monkeypatch):
     drawn = []
     urandom = os.urandom
-    monkeypatch.setattr(sampling.os, "urandom", lambda size: drawn.append(size) or urandom(size))
+    monkeypatch.setattr(sources.os, "urandom", lambda size: drawn.append(size) or urandom(size))
     first, second = SystemSource().random(100), SystemSource().random(100)
     assert sum(drawn) == 1600
     assert not np.array_equal(first, second)
@@ -299,9 +300,9 @@ def test_discrete_draws_have_their_probabilities(noise: Noise, scale: float) -> 
 
 def test_opendp_takes_scale_and_sensitivity_at_their_word() -> None:
     # The grid of 2**-1074 costs nothing: the claim is sensitivity / scale, no relaxation added.
-    assert sampling.GRANULARITY == -1074
-    assert sampling._laplace(2.0).map(1.0) == 0.5
-    assert sampling._laplace(0.25).map(1.0) == 4.0
+    assert noise.GRANULARITY == -1074
+    assert noise._laplace(2.0).map(1.0) == 0.5
+    assert noise._laplace(0.25).map(1.0) == 4.0
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, np.inf])

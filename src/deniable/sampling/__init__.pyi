@@ -1,0 +1,22 @@
+from .exact import (
+    Categories as Categories,
+    events as events,
+    multinomial as multinomial,
+    whole_weights as whole_weights,
+)
+from .keyed import (
+    KeyedColumn as KeyedColumn,
+    KeyedDraws as KeyedDraws,
+    new_key as new_key,
+)
+from .noise import (
+    Noise as Noise,
+    SeededNoise as SeededNoise,
+    SystemNoise as SystemNoise,
+)
+from .outcomes import Outcomes as Outcomes
+from .sources import (
+    RandomSource as RandomSource,
+    SystemSource as SystemSource,
+    generator_for as generator_for,
+)

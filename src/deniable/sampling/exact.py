@@ -1,0 +1,104 @@
+"""Exact draws: they have the very probabilities that are stated, as rational numbers.
+
+A uniform number is drawn bit by bit as far as it takes to tell it from every threshold: the first
+bits for all records at once, the rest for the few, if any, that they leave open. No probability is
+rounded, so what a matrix claims is what is drawn, however small the entry.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+
+import numpy as np
+
+from deniable.arrays import Counts, Flags, Floats, Positions
+from deniable.sampling.sources import RandomSource
+
+WORD = 2**53
+
+
+def multinomial(generator: np.random.Generator, totals: Counts, probabilities: Floats) -> Counts:
+    """Draw multinomial counts in which a zero probability stays a zero count.
+
+    NumPy gives what rounding leaves over to the last category, even one of probability 0
+    (the fault of sdcMicro's issue 303); here only categories that can occur take part.
+    """
+    support = np.flatnonzero(probabilities)
+    drawn = generator.multinomial(totals, probabilities[support] / probabilities[support].sum())
+    if support.size == probabilities.size:
+        return drawn
+    counts = np.zeros((*np.shape(totals), probabilities.size), dtype=np.int64)
+    counts[..., support] = drawn
+    return counts
+
+
+def events(source: RandomSource, probability: float | Fraction, size: int) -> Flags:
+    """Return `size` independent events of one probability in [0, 1], exactly.
+
+    The first 16 bits of a uniform number decide all but once in 65,536 times: a quarter of the
+    random words that a float a record would take.
+    """
+    exact = Fraction(probability)
+    first_bits = source.integers(-(2**63), 2**63, -(-size // 4)).view(np.uint16)[:size]
+    whole = math.floor(exact * 2**16)
+    happened = first_bits < whole
+    rest = exact * 2**16 - whole
+    if rest:
+        undecided = np.flatnonzero(first_bits == whole)
+        happened[undecided] = Categories.of([rest, 1 - rest]).draw(source, undecided.size) == 0
+    return happened
+
+
+@dataclass(frozen=True, eq=False)
+class Categories:
+    """A distribution over categories, to be drawn from exactly.
+
+    `cumulative` are the cumulative weights, one a category, and the last is the total: the
+    probabilities are the weights divided by the total, as rational numbers.
+    """
+
+    cumulative: tuple[int, ...]
+
+    @classmethod
+    def of(cls, probabilities: Sequence[float | Fraction]) -> "Categories":
+        """Return the distribution proportional to numbers that are taken exactly."""
+        return cls(tuple(accumulate(whole_weights(probabilities))))
+
+    @cached_property
+    def _words(self) -> Counts:
+        """The words that hold the thresholds."""
+        total = self.cumulative[-1]
+        return np.array([weight * WORD // total for weight in self.cumulative], dtype=np.int64)
+
+    def draw(self, source: RandomSource, size: int) -> Positions:
+        """Return `size` independent categories."""
+        words = self._words
+        drawn = source.integers(0, WORD, size)
+        # How many thresholds are at most the number: its category. A category of weight 0 has the
+        # threshold of the one before it and is never hit.
+        categories = np.searchsorted(words, drawn, side="right")
+        at_threshold = np.flatnonzero(words[np.maximum(categories - 1, 0)] == drawn)
+        for record in at_threshold:  # as good as none: some 2**-53 of the records a threshold
+            categories[record] = self._resolve(int(drawn[record]), source)
+        return categories
+
+    def _resolve(self, word: int, source: RandomSource) -> int:
+        """Draw further bits of a number that begins like a threshold until they differ."""
+        total, scale = self.cumulative[-1], WORD
+        while True:
+            low = word * total
+            inside = [c for c in self.cumulative if low < c * scale < low + total]
+            if not inside:
+                return sum(c * scale <= low for c in self.cumulative)
+            word = word * WORD + int(source.integers(0, WORD, 1)[0])
+            scale *= WORD
+
+
+def whole_weights(values: Sequence[float | Fraction]) -> list[int]:
+    """Return whole numbers in exactly the proportions of `values`."""
+    ratios = [value.as_integer_ratio() for value in values]
+    common = math.lcm(*(denominator for _, denominator in ratios))
+    return [numerator * (common // denominator) for numerator, denominator in ratios]

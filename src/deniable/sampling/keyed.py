@@ -1,0 +1,158 @@
+"""Keyed draws: the randomness of a release as a function of its key, its plan and its records.
+
+A release that is made again, by a retry, in other portions, by another engine, or by a job that
+comes back from the dead, is the same release: nothing is drawn that could differ. What a cell is
+reported as depends on the key, the digest of the plan, the purpose, the attributes' names and the
+record's number in the whole file, and on nothing else.
+
+**Layout, version 1.** For each purpose and attribute (or group of attributes that share a channel)
+there is a subkey, HMAC-SHA256 under the release's key of
+
+    "deniable keyed draws 1", the plan's digest, the purpose, the names of the attributes,
+
+each as its length in bytes, a big-endian number of 64 bits, and its bytes (text in UTF-8). From a
+subkey AES-256 makes
+
+- *words*: those of 16 bits are the key stream of counter mode, whose counter starts at 0 and is a
+  big-endian number of 128 bits; record r has its bytes 2 r and 2 r + 1, a little-endian number
+  (purpose "outcome"). Those of 64 bits are bytes 8 r to 8 r + 7 ("wide outcome").
+- *continuations*: where a word does not decide, attempt a = 0, 1, ... of record r has the 128 bits
+  of the encrypted block of two big-endian numbers of 64 bits, r and a ("continuation"). They follow
+  the bits before, the highest first, as further digits of one binary fraction.
+
+The fraction is a uniform number in [0, 1); `deniable.sampling.outcomes` says what is reported by
+it. Known answers stand in the tests. What is exact for ideal random bits holds against whoever
+cannot tell AES-256 and HMAC-SHA256 from them, as with any operating system's generator.
+"""
+
+import hashlib
+import hmac
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from deniable.arrays import Positions
+from deniable.errors import DeniableError
+
+VERSION = b"deniable keyed draws 1"
+KEY_BYTES = 32
+BLOCK_BYTES = 16
+NARROW, WIDE = 16, 64  # bits of a word
+
+Words = npt.NDArray[np.unsignedinteger]
+Numbers = range | Positions
+"""Of records in the whole file; a range has steps of 1."""
+
+
+def new_key() -> bytes:
+    """Return a key from the operating system's cryptographic generator."""
+    return os.urandom(KEY_BYTES)
+
+
+@dataclass(frozen=True)
+class KeyedDraws:
+    """What all randomness of a release comes from.
+
+    Parameters
+    ----------
+    key : bytes
+        32 of them. They are in no representation of this object.
+    plan : bytes
+        Digest of the plan: of whatever else decides what is drawn.
+
+    Raises
+    ------
+    DeniableError
+        If the key is not of that length.
+    """
+
+    key: bytes = field(repr=False)
+    plan: bytes
+
+    def __post_init__(self) -> None:
+        if len(self.key) != KEY_BYTES:
+            raise DeniableError(f"a key has {KEY_BYTES} bytes, not {len(self.key)}")
+
+    def subkey(self, purpose: str, names: Iterable[str]) -> bytes:
+        """Return the key of a purpose for attributes, 32 bytes."""
+        message = b"".join(
+            len(part).to_bytes(8, "big") + part
+            for part in (VERSION, self.plan, purpose.encode(), *(n.encode() for n in names))
+        )
+        return hmac.digest(self.key, message, hashlib.sha256)
+
+    def column(self, names: Sequence[str], records: int | Numbers) -> "KeyedColumn":
+        """Return what reports on attributes, together, are drawn from.
+
+        The records are the first so many of the whole file, or those of the numbers.
+        """
+        numbers = range(records) if isinstance(records, int) else records
+        return KeyedColumn(self, tuple(names), numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class KeyedColumn:
+    """What the reports of some records on an attribute, or on a group of them, are drawn from."""
+
+    draws: KeyedDraws
+    names: tuple[str, ...]
+    records: Numbers
+
+    def __len__(self) -> int:
+        """Return the number of records."""
+        return len(self.records)
+
+    def factor(self, position: int) -> "KeyedColumn":
+        """Return what one attribute of a group is drawn from if each has a channel of its own."""
+        return KeyedColumn(self.draws, (*self.names, str(position)), self.records)
+
+    def chosen(self, part: slice | Positions) -> "KeyedColumn":
+        """Return what some of the records, by position, are drawn from."""
+        if isinstance(self.records, range) and not isinstance(part, slice):
+            return KeyedColumn(self.draws, self.names, part + self.records.start)
+        return KeyedColumn(self.draws, self.names, self.records[part])
+
+    def words(self, bits: int = NARROW) -> Words:
+        """Return a word for each record, of 16 or 64 bits."""
+        size = bits // 8
+        if not len(self):
+            return np.empty(0, dtype=f"<u{size}")
+        first, last = _ends(self.records)
+        start, end = first * size // BLOCK_BYTES, -(-(last + 1) * size // BLOCK_BYTES)
+        counter = modes.CTR(start.to_bytes(BLOCK_BYTES, "big"))
+        stream = Cipher(algorithms.AES(self._keys[bits]), counter).encryptor()
+        made = stream.update(bytes((end - start) * BLOCK_BYTES))
+        words: Words = np.frombuffer(made, dtype=f"<u{size}")
+        words = words[first - start * BLOCK_BYTES // size :]
+        own = isinstance(self.records, range)
+        return words[: len(self)] if own else words[np.asarray(self.records) - first]
+
+    def continued(self, which: Positions, attempt: int) -> npt.NDArray[np.uint64]:
+        """Return 128 further bits of records, by position: two numbers, the higher bits first."""
+        blocks = np.empty((len(which), 2), dtype=">u8")
+        blocks[:, 0], blocks[:, 1] = self.chosen(which).records, attempt
+        made = self._continuations.update(blocks.tobytes())
+        return np.frombuffer(made, dtype=">u8").reshape(-1, 2).astype(np.uint64)
+
+    @cached_property
+    def _keys(self) -> dict[int, bytes]:
+        purposes = {NARROW: "outcome", WIDE: "wide outcome"}
+        return {bits: self.draws.subkey(name, self.names) for bits, name in purposes.items()}
+
+    @cached_property
+    def _continuations(self) -> Any:
+        key = self.draws.subkey("continuation", self.names)
+        # Single blocks, no two of them alike: what this mode is unfit for does not occur.
+        return Cipher(algorithms.AES(key), modes.ECB()).encryptor()
+
+
+def _ends(records: Numbers) -> tuple[int, int]:
+    if isinstance(records, range):
+        return records[0], records[-1]
+    return int(records.min()), int(records.max())

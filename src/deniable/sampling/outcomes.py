@@ -1,0 +1,145 @@
+"""Outcomes of keyed draws: exactly those of rational probabilities, most of them by a table.
+
+The outcome of a record is that of the interval of thresholds (cumulative probabilities) in which
+its uniform number lies. The first bits of a word are looked up: an entry of the table is the
+outcome of all numbers that begin so, or says that a threshold may lie among them. These few
+records take further bits and are compared with the thresholds as floats; who comes closer to one
+than floats can err, next to never, is compared with the thresholds themselves, in whole numbers,
+with as many bits as that takes. No probability is rounded.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from deniable.arrays import Codes, Floats, Positions
+from deniable.sampling.exact import Categories
+from deniable.sampling.keyed import NARROW, WIDE, KeyedColumn, Words
+
+LARGEST_TABLE = 1 << 20
+"""Entries of the tables of all rows: what stays in a processor's cache."""
+FEWEST_BITS = 12
+"""Of a table. With fewer, too many entries would have a threshold among them."""
+MOST_TABLED = LARGEST_TABLE >> FEWEST_BITS
+"""Outcomes, and rows, up to which there are tables; above, words of 64 bits are compared."""
+CHUNK_RECORDS = 1 << 16  # words and outcomes of a chunk stay in the processor's cache
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Distributions to draw from by the key, a row each.
+
+    Parameters
+    ----------
+    shares : array, shape (rows, outcomes)
+        The probabilities of each row as floats, to within rounding: they are looked at first.
+    exact : function
+        Returns the distribution of a row as it is.
+    """
+
+    shares: Floats
+    exact: Callable[[int], Categories]
+
+    @property
+    def size(self) -> int:
+        """Number of outcomes."""
+        return int(self.shares.shape[1])
+
+    def draw(self, column: KeyedColumn, rows: Codes | None = None) -> Codes:
+        """Return the outcome of each record, from its row; by default from the only one."""
+        if max(self.shares.shape) > MOST_TABLED:
+            return self._draw_wide(column, rows)
+        drawn = np.empty(len(column), dtype=self._table.dtype)
+        left = []
+        for start in range(0, len(column), CHUNK_RECORDS):
+            part = slice(start, start + CHUNK_RECORDS)
+            index = column.chosen(part).words() >> (NARROW - self._bits)
+            if rows is not None:
+                index = index | (rows[part].astype(np.uint32) << self._bits)
+            drawn[part] = self._table.take(index)
+            left.append(np.flatnonzero(drawn[part] == self.size) + start)
+        self._resolve(drawn, column, rows, np.concatenate(left) if left else np.empty(0, int))
+        return drawn
+
+    @cached_property
+    def _thresholds(self) -> Floats:
+        sums = np.cumsum(self.shares, axis=1)
+        return np.asarray(sums[:, :-1] / sums[:, -1:])
+
+    @property
+    def _slack(self) -> float:
+        """More than the thresholds, sums of so many floats, and numbers of 53 bits may err."""
+        return 1e-12 + self.size * 2.0**-52
+
+    @cached_property
+    def _bits(self) -> int:
+        rows = len(self.shares)
+        return min(NARROW, (LARGEST_TABLE // rows).bit_length() - 1)
+
+    @cached_property
+    def _table(self) -> Codes:
+        """The outcome of what a word begins with, row after row; `size` where that is open."""
+        length, rows = 1 << self._bits, len(self.shares)
+        places = self._thresholds * length
+        dtype = np.min_scalar_type(self.size)
+        ends = np.hstack([np.zeros((rows, 1)), np.floor(places), np.full((rows, 1), length)])
+        outcomes = np.tile(np.arange(self.size, dtype=dtype), rows)
+        table = np.repeat(outcomes, np.diff(ends.astype(np.int64), axis=1).reshape(-1))
+        starts = np.arange(rows)[:, None] * length
+        for place in (places - self._slack * length, places + self._slack * length):
+            at = np.clip(np.floor(place).astype(np.int64), 0, length - 1)
+            table[(starts + at).reshape(-1)] = self.size
+        return table
+
+    def _resolve(
+        self, drawn: Codes, column: KeyedColumn, rows: Codes | None, left: Positions
+    ) -> None:
+        """Set the outcomes of the records (by position) that the table leaves open."""
+        for start in range(0, len(left), CHUNK_RECORDS):
+            which = left[start : start + CHUNK_RECORDS]
+            words = column.chosen(which).words()
+            further = column.continued(which, 0)[:, 0]
+            numbers = words * 2.0**-NARROW + further * 2.0 ** -(NARROW + 64)
+            own = np.zeros(len(which), dtype=np.int64) if rows is None else rows[which]
+            gaps = numbers[:, None] - self._thresholds[own]
+            drawn[which] = np.count_nonzero(gaps >= 0, axis=1)
+            for near in np.flatnonzero((np.abs(gaps) < self._slack).any(axis=1)).tolist():
+                row, at = int(own[near]), which[near : near + 1]
+                drawn[at] = self._exactly(row, column, at, int(words[near]), NARROW)
+
+    def _draw_wide(self, column: KeyedColumn, rows: Codes | None) -> Codes:
+        drawn = np.empty(len(column), dtype=np.min_scalar_type(self.size))
+        words = column.words(WIDE)
+        if rows is None:
+            self._compare(drawn, column, words, 0, np.arange(len(column)))
+            return drawn
+        by_row = np.argsort(rows, kind="stable")
+        ends = np.cumsum(np.bincount(rows, minlength=len(self.shares)))
+        for row, which in enumerate(np.split(by_row, ends[:-1])):
+            self._compare(drawn, column, words, row, which)
+        return drawn
+
+    def _compare(
+        self, drawn: Codes, column: KeyedColumn, words: Words, row: int, which: Positions
+    ) -> None:
+        thresholds, numbers = self._thresholds[row], words[which] * 2.0**-WIDE
+        drawn[which] = np.searchsorted(thresholds, numbers, side="right")
+        below = np.searchsorted(thresholds, numbers - self._slack, side="right")
+        above = np.searchsorted(thresholds, numbers + self._slack, side="right")
+        for near in np.flatnonzero(below < above).tolist():
+            at = which[near : near + 1]
+            drawn[at] = self._exactly(row, column, at, int(words[which[near]]), WIDE)
+
+    def _exactly(self, row: int, column: KeyedColumn, at: Positions, word: int, bits: int) -> int:
+        """Take further bits of a record's number until they differ from every threshold."""
+        cumulative, attempt = self.exact(row).cumulative, 0
+        total = cumulative[-1]
+        while True:
+            low, scale = word * total, 1 << bits
+            if not any(low < each * scale < low + total for each in cumulative):
+                return sum(each * scale <= low for each in cumulative)
+            high, rest = (int(half) for half in column.continued(at, attempt)[0])
+            word = (word << 128) | (high << 64) | rest
+            bits, attempt = bits + 128, attempt + 1
