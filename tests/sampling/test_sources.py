@@ -17,7 +17,7 @@ from deniable.sampling import (
     SystemSource,
     events,
     generator_for,
-    noise,
+    noise as laplace,
     sources,
     whole_weights,
 )
@@ -300,9 +300,9 @@ def test_discrete_draws_have_their_probabilities(noise: Noise, scale: float) -> 
 
 def test_opendp_takes_scale_and_sensitivity_at_their_word() -> None:
     # The grid of 2**-1074 costs nothing: the claim is sensitivity / scale, no relaxation added.
-    assert noise.GRANULARITY == -1074
-    assert noise._laplace(2.0).map(1.0) == 0.5
-    assert noise._laplace(0.25).map(1.0) == 4.0
+    assert laplace.GRANULARITY == -1074
+    assert laplace._laplace(2.0).map(1.0) == 0.5
+    assert laplace._laplace(0.25).map(1.0) == 4.0
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, np.inf])

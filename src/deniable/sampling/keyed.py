@@ -46,7 +46,7 @@ BLOCK_BYTES = 16
 NARROW, WIDE = 16, 64  # bits of a word
 
 Words = npt.NDArray[np.unsignedinteger]
-Numbers = range | Positions
+Numbers = range | npt.NDArray[np.int64]
 """Of records in the whole file; a range has steps of 1."""
 
 
@@ -92,7 +92,7 @@ class KeyedDraws:
 
         The records are the first so many of the whole file, or those of the numbers.
         """
-        numbers = range(records) if isinstance(records, int) else records
+        numbers: Numbers = range(records) if isinstance(records, int) else np.asarray(records)
         return KeyedColumn(self, tuple(names), numbers)
 
 

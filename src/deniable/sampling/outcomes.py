@@ -84,9 +84,10 @@ class Outcomes:
         length, rows = 1 << self._bits, len(self.shares)
         places = self._thresholds * length
         dtype = np.min_scalar_type(self.size)
-        ends = np.hstack([np.zeros((rows, 1)), np.floor(places), np.full((rows, 1), length)])
+        floors = np.floor(places).astype(np.int64)
+        ends = np.hstack([np.zeros((rows, 1), int), floors, np.full((rows, 1), length)])
         outcomes = np.tile(np.arange(self.size, dtype=dtype), rows)
-        table = np.repeat(outcomes, np.diff(ends.astype(np.int64), axis=1).reshape(-1))
+        table = np.repeat(outcomes, np.diff(ends, axis=1).reshape(-1))
         starts = np.arange(rows)[:, None] * length
         for place in (places - self._slack * length, places + self._slack * length):
             at = np.clip(np.floor(place).astype(np.int64), 0, length - 1)
