@@ -46,7 +46,7 @@ BLOCK_BYTES = 16
 NARROW, WIDE = 16, 64  # bits of a word
 
 Words = npt.NDArray[np.unsignedinteger]
-Numbers = range | npt.NDArray[np.int64]
+Numbers = range | Positions
 """Of records in the whole file; a range has steps of 1."""
 
 
@@ -92,8 +92,9 @@ class KeyedDraws:
 
         The records are the first so many of the whole file, or those of the numbers.
         """
-        numbers: Numbers = range(records) if isinstance(records, int) else np.asarray(records)
-        return KeyedColumn(self, tuple(names), numbers)
+        if isinstance(records, int):
+            return KeyedColumn(self, tuple(names), range(records))
+        return KeyedColumn(self, tuple(names), records)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,9 +115,13 @@ class KeyedColumn:
 
     def chosen(self, part: slice | Positions) -> "KeyedColumn":
         """Return what some of the records, by position, are drawn from."""
-        if isinstance(self.records, range) and not isinstance(part, slice):
-            return KeyedColumn(self.draws, self.names, part + self.records.start)
-        return KeyedColumn(self.draws, self.names, self.records[part])
+        records: Numbers
+        if isinstance(self.records, range):
+            own = self.records
+            records = own[part] if isinstance(part, slice) else part + own.start
+        else:
+            records = self.records[part]
+        return KeyedColumn(self.draws, self.names, records)
 
     def words(self, bits: int = NARROW) -> Words:
         """Return a word for each record, of 16 or 64 bits."""
