@@ -8,7 +8,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -58,6 +58,29 @@ def written_whole(path: Path | str, *, private: bool = False) -> Iterator[Path]:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_once(path: Path | str, content: bytes) -> None:
+    """Write a private file unless it is there: whole, on the disk, and never replaced.
+
+    Of several who try at once, one writes it; for the others, too, it is then there.
+    """
+    target = Path(path)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=kept_private(target.parent))
+    try:
+        with os.fdopen(handle, "wb") as temporary:
+            temporary.write(content)
+            temporary.flush()
+            os.fsync(temporary.fileno())
+        with suppress(FileExistsError):
+            os.link(name, target)
+    finally:
+        Path(name).unlink(missing_ok=True)
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 @contextmanager

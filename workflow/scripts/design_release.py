@@ -1,8 +1,10 @@
 """Design a release: what its records go through, and what that promises."""
 
+from pathlib import Path
+
 from deniable.datasets import load_manifest
 from deniable.records import read_true_records
-from deniable.release import LANES, release_from, write_made
+from deniable.release import LANES, key_for, release_from, write_made
 
 from job import job
 
@@ -11,5 +13,6 @@ with job(snakemake):
     data = read_true_records(snakemake.input.data[0])
     # Of numbers alone, whose bounds it states.
     bounds = [load_manifest(file)[release.data].bounds for file in snakemake.input.manifest]
-    made = LANES[release.lane].design(release, data, snakemake.params.seed, *bounds)
+    key = key_for(release, snakemake.params.seed, Path(snakemake.output[0]).parent, data)
+    made = LANES[release.lane].design(release, data, key, *bounds)
     write_made(snakemake.output, made)

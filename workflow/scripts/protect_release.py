@@ -1,12 +1,15 @@
 """Draw a release: randomize every record, or ask every client, as its design says."""
 
+from pathlib import Path
+
 from deniable.records import read_true_records
-from deniable.release import LANES, read_made, release_from, write_made
+from deniable.release import LANES, key_for, read_made, release_from, write_made
 
 from job import job
 
 with job(snakemake):
     release, design = release_from(snakemake.params.release), read_made(snakemake.input.design)
     data = read_true_records(snakemake.input.data[0])
-    drawn = LANES[release.lane].draw(release, design, data, snakemake.params.seed)
+    key = key_for(release, snakemake.params.seed, Path(snakemake.output[0]).parent, data)
+    drawn = LANES[release.lane].draw(release, design, data, key)
     write_made(snakemake.output, drawn)

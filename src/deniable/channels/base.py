@@ -1,6 +1,7 @@
 """What every channel can do, from a handful of linear maps that each kind supplies."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal, get_args
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from deniable.arrays import Codes, Counts, Flags, Floats
 from deniable.channels.exact import ROW_SUM_TOLERANCE, log_rounded_up, rounded_up
 from deniable.errors import ChannelError, SingularChannelError
-from deniable.sampling import KeyedColumn, RandomSource
+from deniable.sampling import KeyedColumn, KeyedDraws, Numbers, RandomSource
 
 Target = Literal["file", "population"]
 """What an estimate is an estimate of.
@@ -61,6 +62,23 @@ class Channel(ABC):
         codes : one true category a record of the column, shape (records,)
         column : what the reports of these records are drawn from
         """
+
+    def report(
+        self,
+        codes: Codes,
+        chance: RandomSource | KeyedDraws,
+        names: Sequence[str],
+        records: Numbers | None = None,
+    ) -> Codes:
+        """Report each record's category, by a key or from a source.
+
+        Names are those of the attributes, and records the numbers in the whole file of those whose
+        codes these are (by default the first ones); a source needs neither.
+        """
+        if not isinstance(chance, KeyedDraws):
+            return self.randomize(codes, chance)
+        numbers = len(codes) if records is None else records
+        return self.randomize_keyed(codes, chance.column(names, numbers))
 
     @abstractmethod
     def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:

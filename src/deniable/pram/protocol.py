@@ -18,7 +18,7 @@ from deniable.channels import log_rounded_up
 from deniable.errors import DeniableError
 from deniable.randomized_response import Clusters, Protocol
 from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
-from deniable.sampling import RandomSource
+from deniable.sampling import KeyedDraws, RandomSource
 
 Stratum = tuple[str, ...]
 """A category of each stratum attribute, by name; () where there are no strata."""
@@ -151,8 +151,12 @@ class StratifiedProtocol:
         """
         return parts_by_stratum(data, self.strata, self.protocols)
 
-    def randomize(self, data: Microdata, source: RandomSource) -> PramResult:
+    def randomize(
+        self, data: Microdata, chance: RandomSource | KeyedDraws, records: Positions | None = None
+    ) -> PramResult:
         """Randomize every record through the matrices of its stratum.
+
+        By a key, the records are those numbered so in the whole file; by default the first ones.
 
         Nothing is drawn before everything is known to fit. A report of probability 0 never occurs:
         draws have exactly the probabilities of the matrix (`deniable.sampling`). Raises
@@ -169,7 +173,8 @@ class StratifiedProtocol:
         for stratum, rows in parts:
             own = tuple(columns[name][rows] for name in self.randomized.names)
             true = Microdata(self.randomized, own)
-            reports = self.protocols[stratum].randomize(true, source)
+            numbers = rows if records is None else records[rows]
+            reports = self.protocols[stratum].randomize(true, chance, numbers)
             for name in self.randomized.names:
                 columns[name][rows] = reports.column(name)
         ordered = tuple(columns[name] for name in self.domain.names)

@@ -31,7 +31,7 @@ from deniable.randomized_response.readings import (
     Reading,
 )
 from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
-from deniable.sampling import RandomSource
+from deniable.sampling import KeyedDraws, Numbers, RandomSource
 
 LARGEST_JOINT_CELLS = 1000  # as many as the audit takes cell by cell
 FEWEST_RECORDS_A_CELL = 10
@@ -153,12 +153,17 @@ class Protocol:
         """Return the channel of a cluster."""
         return self.channels[self.clusters.index(tuple(cluster))]
 
-    def randomize(self, data: Microdata, source: RandomSource) -> Microdata:
-        """Randomize every record ([multirr], Protocols 1 and 2, randomization part)."""
+    def randomize(
+        self, data: Microdata, chance: RandomSource | KeyedDraws, records: Numbers | None = None
+    ) -> Microdata:
+        """Randomize every record ([multirr], Protocols 1 and 2, randomization part).
+
+        By a key, the records are those numbered so in the whole file; by default the first ones.
+        """
         reported: dict[str, Codes] = {}
         for cluster, channel in zip(self.clusters, self.channels, strict=True):
             part = data.project(cluster)
-            reports = channel.randomize(part.domain.ravel(part.columns), source)
+            reports = channel.report(part.domain.ravel(part.columns), chance, cluster, records)
             reported.update(zip(cluster, part.domain.unravel(reports), strict=True))
         columns = tuple(reported[name] for name in data.domain.names)
         return Microdata(data.domain, columns, data.marks)

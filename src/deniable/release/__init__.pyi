@@ -2,6 +2,12 @@ from .entries import (
     Entry as Entry,
     epsilon_text as epsilon_text,
 )
+from .keys import (
+    ReleaseKey as ReleaseKey,
+    canonical as canonical,
+    key_for as key_for,
+    key_of_seed as key_of_seed,
+)
 from .lanes import (
     LANES as LANES,
     Lane as Lane,
@@ -19,8 +25,8 @@ from .made import (
     marked_as as marked_as,
     marks_for as marks_for,
     notes as notes,
+    public_source as public_source,
     read_made as read_made,
-    source_for as source_for,
     spreadsheets as spreadsheets,
     texts_of as texts_of,
     write_made as write_made,

@@ -1,20 +1,23 @@
 """What lanes share: marks, sources of chance, what steps read and leave, descriptions."""
 
+import hashlib
 import re
 import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from deniable.files import read_json, read_table, write_json, write_table
 from deniable.records import Domain, Microdata, NumericMicrodata, read_true_records, shortened
+from deniable.release.keys import canonical
 from deniable.release.settings import AnyRelease
-from deniable.sampling import RandomSource, SystemSource, generator_for
+from deniable.sampling import KeyedDraws, RandomSource
 
 REHEARSAL_MARK = "REHEARSAL: drawn from a seed that is known, so it protects nobody; do not release"
-PRODUCTION_MARK = "drawn from the operating system's cryptographic generator"
+PRODUCTION_MARK = "drawn by a key from the operating system's cryptographic generator"
 IN_FULL = ("p", "fake", "epsilon", "probability")
 """Columns that files of collections have with all digits."""
 TEXTS = ("attributes", "categories", "stratum", "cluster")
@@ -31,15 +34,15 @@ SPREADSHEETS = (
 Records = Microdata | NumericMicrodata
 
 
-def source_for(release: AnyRelease, root_seed: int, step: str | None = None) -> RandomSource:
-    """Return the release's source of chance: seeded for a rehearsal only.
+def public_source(release: AnyRelease, protected: Microdata, step: str) -> RandomSource:
+    """Return the chance of what is made of a protected file: it follows from that file.
 
-    Each step after the protection itself has a stream of its own.
+    It protects nobody and need not: whoever has the file may make the same of it, and does.
     """
-    if release.rehearsal:
-        key = {"release": release.name} | ({"step": step} if step else {})
-        return generator_for(root_seed, key)
-    return SystemSource()
+    content = hashlib.sha256()
+    for column in protected.columns:
+        content.update(np.ascontiguousarray(column, dtype="<u4").tobytes())
+    return KeyedDraws(content.digest(), canonical(release.name)).stream(step)
 
 
 def described(

@@ -7,8 +7,11 @@ from .exact import (
 from .keyed import (
     KeyedColumn as KeyedColumn,
     KeyedDraws as KeyedDraws,
+    KeyedStream as KeyedStream,
+    Numbers as Numbers,
     new_key as new_key,
 )
+from .keyed_noise import KeyedNoise as KeyedNoise
 from .noise import (
     Noise as Noise,
     SeededNoise as SeededNoise,

@@ -37,8 +37,9 @@ import numpy as np
 import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from deniable.arrays import Positions
+from deniable.arrays import Counts, Floats, Positions
 from deniable.errors import DeniableError
+from deniable.sampling.sources import uniform_floats, uniform_integers
 
 VERSION = b"deniable keyed draws 1"
 KEY_BYTES = 32
@@ -86,6 +87,10 @@ class KeyedDraws:
             for part in (VERSION, self.plan, purpose.encode(), *(n.encode() for n in names))
         )
         return hmac.digest(self.key, message, hashlib.sha256)
+
+    def stream(self, *names: str) -> "KeyedStream":
+        """Return numbers for what is made in one piece, by what they are for."""
+        return KeyedStream(self, names)
 
     def column(self, names: Sequence[str], records: int | Numbers) -> "KeyedColumn":
         """Return what reports on attributes, together, are drawn from.
@@ -155,6 +160,30 @@ class KeyedColumn:
         key = self.draws.subkey("continuation", self.names)
         # Single blocks, no two of them alike: what this mode is unfit for does not occur.
         return Cipher(algorithms.AES(key), modes.ECB()).encryptor()
+
+
+class KeyedStream:
+    """Numbers one after the other, for what is made in one piece: a `RandomSource`.
+
+    Words of 64 bits are the key stream of counter mode from its beginning, little-endian (purpose
+    "stream"). What is made depends on all that is asked for; so never for reports of a file.
+    """
+
+    def __init__(self, draws: KeyedDraws, names: Sequence[str]) -> None:
+        counter = modes.CTR(bytes(BLOCK_BYTES))
+        key = algorithms.AES(draws.subkey("stream", names))
+        self._stream = Cipher(key, counter).encryptor()
+
+    def random(self, size: int) -> Floats:
+        """Return `size` uniform multiples of 2**-53 in [0, 1)."""
+        return uniform_floats(self._words(size))
+
+    def integers(self, low: int, high: int, size: int) -> Counts:
+        """Return `size` uniform integers in low .. high - 1, exactly uniform by rejection."""
+        return uniform_integers(self._words, low, high, size)
+
+    def _words(self, size: int) -> npt.NDArray[np.uint64]:
+        return np.frombuffer(bytearray(self._stream.update(bytes(8 * size))), dtype="<u8")
 
 
 def _ends(records: Numbers) -> tuple[int, int]:

@@ -50,7 +50,7 @@ class SeededNoise:
 
     def add(self, values: Floats, scales: Floats, runs: int) -> Floats:
         """Return values plus noise; see `Noise.add`."""
-        _refuse_misfit(values, scales)
+        refuse_misfit(values, scales)
         noisy = self.generator.standard_exponential((runs, *values.shape))
         noisy -= self.generator.standard_exponential((runs, *values.shape))
         noisy *= scales
@@ -59,7 +59,7 @@ class SeededNoise:
 
     def add_whole(self, counts: Counts, scale: float) -> Counts:
         """Return counts plus discrete noise; see `Noise.add_whole`."""
-        _refuse_scale(scale)
+        refuse_scale(scale)
         stop = -np.expm1(-1 / scale)  # 1 - q
         first = self.generator.geometric(stop, counts.shape)
         return np.asarray(counts + first - self.generator.geometric(stop, counts.shape))
@@ -77,7 +77,7 @@ class SystemNoise:
 
     def add(self, values: Floats, scales: Floats, runs: int) -> Floats:
         """Return values plus noise; see `Noise.add`. Takes some 50 microseconds a value."""
-        _refuse_misfit(values, scales)
+        refuse_misfit(values, scales)
         noisy = np.broadcast_to(values, (runs, *values.shape)).reshape(runs, -1).copy()
         distinct, which = np.unique(scales.reshape(-1), return_inverse=True)
         order = np.argsort(which, kind="stable")
@@ -91,7 +91,7 @@ class SystemNoise:
 
     def add_whole(self, counts: Counts, scale: float) -> Counts:
         """Return counts plus discrete noise; see `Noise.add_whole`. No rounding is involved."""
-        _refuse_scale(scale)
+        refuse_scale(scale)
         opendp = _opendp()
         values = opendp.vector_domain(opendp.atom_domain(T=int))
         measurement = opendp.m.make_laplace(values, opendp.l1_distance(T=int), scale=scale)
@@ -114,12 +114,14 @@ def _opendp() -> Any:
     return opendp
 
 
-def _refuse_scale(scale: float) -> None:
+def refuse_scale(scale: float) -> None:
+    """Raise `DeniableError` if discrete noise cannot have that scale."""
     if not (np.isfinite(scale) and scale > 0):
         raise DeniableError(f"the scale of discrete noise is {scale}; it must be above 0")
 
 
-def _refuse_misfit(values: Floats, scales: Floats) -> None:
+def refuse_misfit(values: Floats, scales: Floats) -> None:
+    """Raise `DeniableError` if values and scales are not alike, or a scale is none."""
     if values.shape != scales.shape:
         raise DeniableError(
             f"values of shape {values.shape} and scales of shape {scales.shape} must be alike"

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,21 +30,33 @@ class SystemSource:
 
     def random(self, size: int) -> Floats:
         """Return `size` uniform multiples of 2**-53 in [0, 1)."""
-        return (self._words(size) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return uniform_floats(self._words(size))
 
     def integers(self, low: int, high: int, size: int) -> Counts:
         """Return `size` uniform integers in low .. high - 1, exactly uniform by rejection."""
-        span = high - low
-        if span == 2**64:  # every word is one of them
-            return self._words(size).view(np.int64)
-        limit = np.uint64(2**64 - 1 - (2**64 % span))  # largest word of the last full span
-        words = self._words(size)
-        while (rejected := np.flatnonzero(words > limit)).size:
-            words[rejected] = self._words(rejected.size)
-        return (words % np.uint64(span)).astype(np.int64) + low
+        return uniform_integers(self._words, low, high, size)
 
     def _words(self, size: int) -> npt.NDArray[np.uint64]:
         return np.frombuffer(bytearray(os.urandom(8 * size)), dtype=np.uint64)
+
+
+def uniform_floats(words: npt.NDArray[np.uint64]) -> Floats:
+    """Return the multiples of 2**-53 in [0, 1) that random words of 64 bits begin with."""
+    return np.asarray((words >> np.uint64(11)).astype(np.float64) * 2.0**-53)
+
+
+def uniform_integers(
+    words_of: Callable[[int], npt.NDArray[np.uint64]], low: int, high: int, size: int
+) -> Counts:
+    """Return `size` integers in low .. high - 1 from random words of 64 bits, by rejection."""
+    span = high - low
+    if span == 2**64:  # every word is one of them
+        return words_of(size).view(np.int64)
+    limit = np.uint64(2**64 - 1 - (2**64 % span))  # largest word of the last full span
+    words = words_of(size)
+    while (rejected := np.flatnonzero(words > limit)).size:
+        words[rejected] = words_of(rejected.size)
+    return (words % np.uint64(span)).astype(np.int64) + low
 
 
 def generator_for(root_seed: int, key: Mapping[str, Any]) -> np.random.Generator:

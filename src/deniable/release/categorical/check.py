@@ -27,8 +27,8 @@ from deniable.privacy import (
 )
 from deniable.randomized_response import audit_of_release, audit_release as audit_multirr_release
 from deniable.records import Microdata
-from deniable.release import CategoricalRelease, marked
-from deniable.release.categorical.clusters import answering
+from deniable.release import CategoricalRelease, key_of_seed, marked
+from deniable.release.categorical.clusters import answering, part_of
 from deniable.release.categorical.design import NOTHING
 from deniable.release.categorical.estimates import groups, margins, reports_by_block
 from deniable.sampling import generator_for, whole_weights
@@ -120,8 +120,8 @@ def audit_release_samplers(
     """
     release, rows = description["release"], []
     for name, channel in _drawn_from(description):
-        key = {"audit": "sampler", "release": release, "cluster": name}
-        randomize = partial(channel.randomize, source=generator_for(root_seed, key))
+        key = key_of_seed(root_seed, "audit of samplers", release, name)
+        randomize = partial(channel.report, chance=key.draws("audit"), names=(name,))
         test = audit_sampler(randomize, channel.matrix(), max(draws // channel.size, 1))
         holds = test.impossible == 0 and test.p_value > RAREST
         about = {"release": release, "cluster": name, "cells": channel.size}
@@ -147,7 +147,8 @@ def checked(
     ``adjusted_weights``; the seed is that of redraws. The truth is that of the records which
     answered for the file.
     """
-    data = answering(made["channels"], data)
+    rows = answering(made["channels"], len(data))
+    data = data if rows is None else part_of(data, rows)
     protocol = StratifiedProtocol.from_json(made["channels"])
     generator = generator_for(seed, {"release": release.name, "check": "redraws"})
     coverage = coverage_of_redraws(protocol, data, generator)

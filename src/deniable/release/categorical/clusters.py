@@ -34,7 +34,7 @@ from deniable.randomized_response import (
 )
 from deniable.records import Domain, Microdata
 from deniable.release import AssessedDependences, ClustersRelease
-from deniable.sampling import RandomSource
+from deniable.sampling import KeyedDraws
 
 HALVES = (
     "records are put in the order of the SHA-256 of the public draw, a colon and the record's "
@@ -111,11 +111,11 @@ class Formed:
         return said | {"channels": channels, "assessed": self.measured.to_dict("records")}
 
 
-def form_clusters(release: ClustersRelease, data: Microdata, source: RandomSource) -> Formed:
+def form_clusters(release: ClustersRelease, data: Microdata, draws: KeyedDraws) -> Formed:
     """Form the clusters of a release by Algorithm 1, from what it says dependences are taken of.
 
-    `data` are the true records, of the release's attributes. Where respondents answer, the source
-    draws their answers, and the half of them.
+    `data` are the true records, of the release's attributes. Where respondents answer, their
+    answers are drawn, and the half of them.
 
     Raises `DeniableError` if the answers have no finite epsilon, or there are too few records to
     halve.
@@ -133,12 +133,13 @@ def form_clusters(release: ClustersRelease, data: Microdata, source: RandomSourc
         )
     draw, others = None, 0
     if asked.respondents == "half":
-        draw = "".join(f"{word:016x}" for word in source.integers(0, 2**63 - 1, 2).tolist())
+        public = draws.stream("public draw")
+        draw = "".join(f"{word:016x}" for word in public.integers(0, 2**63 - 1, 2).tolist())
         first, second = halves(len(data), draw)
         data, others = part_of(data, first), len(second)
     if not len(data):
         raise DeniableError(f"release {release.name!r}: one record alone has no half; add records")
-    measured = assessment.assess(data, source, release.ordinal)
+    measured = assessment.assess(data, draws, release.ordinal)
     clusters = cluster_attributes(domain, measured, release.t_v, release.t_d)
     return Formed(release, clusters, others or len(data), assessment, measured, draw)
 
@@ -153,13 +154,13 @@ def halves(records: int, draw: str) -> tuple[Positions, Positions]:
     return np.sort(order[: records // 2]), np.sort(order[records // 2 :])
 
 
-def answering(description: Mapping[str, Any], data: Microdata) -> Microdata:
-    """Return the true records that answer for the released file of that description: `data`'s.
+def answering(description: Mapping[str, Any], records: int) -> Positions | None:
+    """Return which true records, of so many, answer for the released file of that description.
 
-    All of them, unless a half of them answers for the dependences.
+    None are all of them; else a half answers for the dependences.
     """
     draw = description.get("dependences", {}).get("public_draw")
-    return data if draw is None else part_of(data, halves(len(data), draw)[1])
+    return None if draw is None else halves(records, draw)[1]
 
 
 def part_of(data: Microdata, rows: Positions) -> Microdata:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, Positions
 from deniable.channels import Channel, invariance_gap, write_channel
 from deniable.errors import DeniableError
 from deniable.files import write_table
@@ -33,46 +33,51 @@ from deniable.release import (
     CategoricalRelease,
     PramRelease,
     RandomizedResponseRelease,
+    ReleaseKey,
     described,
     marks_for,
-    source_for,
     spreadsheets,
     texts_of,
 )
-from deniable.release.categorical.clusters import Formed, answering, form_clusters
-from deniable.sampling import RandomSource
+from deniable.release.categorical.clusters import Formed, answering, form_clusters, part_of
+from deniable.sampling import KeyedDraws, RandomSource
 
 TOLERANCE = 1e-9  # of what a solver is asked for
 WHOLE_RECORD = "the whole record of one respondent"
 NOTHING = "nothing"  # of what an epsilon does not count
 
 
-def designed(release: CategoricalRelease, data: Microdata, seed: int) -> dict[str, Any]:
+def designed(release: CategoricalRelease, data: Microdata, key: ReleaseKey) -> dict[str, Any]:
     """Return what the design of a release leaves: what it says of itself."""
     chosen, formed = data.project(release.attributes or data.domain.names), None
     if release.mechanism == "rr_clusters":
-        formed = form_clusters(release, chosen, source_for(release, seed, step="dependences"))
+        formed = form_clusters(release, chosen, key.draws(release.model_dump()))
     protocol = design(release, chosen, formed)
     return {"channels": describe(release, protocol, data.marks["data_source"], formed)}
 
 
 def protected(
-    release: CategoricalRelease, made: Mapping[str, Any], data: Microdata, seed: int
+    release: CategoricalRelease, made: Mapping[str, Any], data: Microdata, key: ReleaseKey
 ) -> dict[str, Microdata]:
     """Return what the draw of a release leaves: its protected file, by its ``channels``.
 
     Of all records, or of those that the design leaves to answer for the file.
     """
     protocol = StratifiedProtocol.from_json(made["channels"])
-    own = answering(made["channels"], data)
-    return {"protected": protect(release, protocol, own, source_for(release, seed))}
+    rows = answering(made["channels"], len(data))
+    return {"protected": protect(release, protocol, data, key.draws(made["channels"]), rows)}
 
 
 def protect(
-    release: CategoricalRelease, protocol: StratifiedProtocol, data: Microdata, source: RandomSource
+    release: CategoricalRelease,
+    protocol: StratifiedProtocol,
+    data: Microdata,
+    chance: RandomSource | KeyedDraws,
+    rows: Positions | None = None,
 ) -> Microdata:
-    """Randomize every record of the release's attributes and mark the result."""
-    reports = protocol.randomize(data.project(protocol.domain.names), source).reports
+    """Randomize the release's attributes of every record, or of those rows, and mark the result."""
+    own = data if rows is None else part_of(data, rows)
+    reports = protocol.randomize(own.project(protocol.domain.names), chance, rows).reports
     return Microdata(reports.domain, reports.columns, marks_for(release, data))
 
 

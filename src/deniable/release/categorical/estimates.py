@@ -36,7 +36,7 @@ from deniable.randomized_response import (
     synthesize,
 )
 from deniable.records import Domain, Microdata
-from deniable.release import CategoricalRelease, marked_as, source_for
+from deniable.release import CategoricalRelease, marked_as, public_source
 from deniable.sampling import RandomSource
 
 LIKELIHOOD_TOLERANCE = 1e-3  # nats; far below what any test between distributions could tell
@@ -371,10 +371,9 @@ def synthesized(
 ) -> dict[str, Microdata]:
     """Return the ``synthetic`` records of a release, from all that was left before.
 
-    Unlike the protected file they may be drawn again, also from the operating system's generator:
-    however many are made, all of them rest on that one draw.
+    Unlike the protected file they may be drawn again: all of them rest on that one draw.
     """
     protocol = StratifiedProtocol.from_json(made["channels"])
     given = made["protected"], made["estimates"], made["adjusted_weights"]["weight"]
-    source = source_for(release, seed, step="synthesis")
+    source = public_source(release, made["protected"], "synthesis")
     return {"synthetic": synthesize_release(release.synthetic, protocol, *given, source)}

@@ -21,9 +21,9 @@ from deniable.records import Domain, Microdata, attributes_to_json, domain_from_
 from deniable.release import (
     CONVENTION,
     CollectionRelease,
+    ReleaseKey,
     described,
     marked,
-    source_for,
     spreadsheets,
     texts_of,
 )
@@ -39,7 +39,7 @@ from deniable.rrba import (
     make_views,
     table_channel,
 )
-from deniable.sampling import RandomSource
+from deniable.sampling import KeyedDraws
 
 ROUNDING = 1e-12
 """By which share a table's floats may undercut its floor; the epsilons that are stated allow it."""
@@ -126,24 +126,24 @@ class CollectionDesign:
         return cls(domain_from_json(described["attributes"]), tuple(questions), tables)
 
 
-def designed(release: CollectionRelease, data: Microdata, seed: int) -> dict[str, Any]:
+def designed(release: CollectionRelease, data: Microdata, key: ReleaseKey) -> dict[str, Any]:
     """Return what the design of a collection leaves: what it says of itself, and its views.
 
-    Nothing of it is random; the `seed` is not looked at.
+    Nothing of it is random; the `key` is not looked at.
     """
     design = design_collection(release, data.domain)
     return {"release": describe(release, design, data), "views": design.to_json(len(data))}
 
 
 def collected(
-    release: CollectionRelease, made: Mapping[str, Any], data: Microdata, seed: int
+    release: CollectionRelease, made: Mapping[str, Any], data: Microdata, key: ReleaseKey
 ) -> dict[str, pd.DataFrame]:
     """Return what a collection by its ``views`` leaves: the answers, and who was asked what.
 
     `data` are the true records, of a client each.
     """
     design = CollectionDesign.from_json(made["views"])
-    answers, clients = collect_answers(release, design, data, source_for(release, seed))
+    answers, clients = collect_answers(release, design, data, key.draws(made["views"]))
     answers = in_full(answers, ["p", "fake", "epsilon"])
     return {"collection": marked(answers, release, data), "clients": marked(clients, release, data)}
 
@@ -177,7 +177,7 @@ def rule_of(release: CollectionRelease) -> Rule:
 
 
 def collect_answers(
-    release: CollectionRelease, design: CollectionDesign, data: Microdata, source: RandomSource
+    release: CollectionRelease, design: CollectionDesign, data: Microdata, draws: KeyedDraws
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Ask every client its question, block by block.
 
@@ -200,7 +200,7 @@ def collect_answers(
             f"release {release.name!r}: {number} clients for {asked} questions; name fewer "
             "attributes, or collect from more"
         )
-    order = np.argsort(source.random(number), kind="stable")
+    order = np.argsort(draws.column(["order of clients"], number).words(64), kind="stable")
     place = np.empty(number, dtype=np.int64)
     place[order] = np.arange(number)
     of_clients = {"block": place // release.block + 1, "question": place % asked + 1}
@@ -213,7 +213,7 @@ def collect_answers(
             records = order[places[places % asked == question]]
             for combination in design.questions[question]:
                 table, state = design.tables[combination], states[combination]
-                reports = _reports(design, table, state, data, records, source)
+                reports = _reports(design, table, state, data, records, draws)
                 parts.append((table, block, state.table, reports))
                 states[combination] = state.updated(reports, table.keep, rule)
     return _collection_table(design, parts), clients
@@ -225,12 +225,13 @@ def _reports(
     state: TableState,
     data: Microdata,
     records: Positions,
-    source: RandomSource,
+    draws: KeyedDraws,
 ) -> Counts:
     """Return the counts of a block's answers: the one place where true values are read."""
     codes = [data.column(name)[records] for name in table.attributes]
     true = design.domain.project(table.attributes).ravel(codes)
-    reported = table_channel(state.table, table.keep).randomize(true, source)
+    channel = table_channel(state.table, table.keep)
+    reported = channel.report(true, draws, table.attributes, records)
     return np.bincount(reported, minlength=table.cells)
 
 

@@ -65,7 +65,7 @@ def check_numbers(
         return table.assign(coverage=np.nan, redraws=0)
     noise, hits = SeededNoise(generator), np.zeros(len(true))
     for _ in range(redraws):
-        again = estimate_numbers(release, stated, protect(release, stated, data, noise))
+        again = estimate_numbers(release, stated, protect(release, stated, data, noise, generator))
         hits += again["ci_low_file"].to_numpy() - slack <= true
         hits -= again["ci_high_file"].to_numpy() + slack < true
     return table.assign(coverage=np.where(known, hits / redraws, np.nan), redraws=redraws)

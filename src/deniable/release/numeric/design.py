@@ -19,10 +19,10 @@ from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.idp import Masking, Ranking, domain_bounds, masking, noisy_histograms
 from deniable.records import NumericMicrodata
-from deniable.release import HistogramRelease, IdpRelease, NumericRelease, marks_for
-from deniable.sampling import Noise, SeededNoise, SystemNoise, generator_for
+from deniable.release import HistogramRelease, IdpRelease, NumericRelease, ReleaseKey, marks_for
+from deniable.sampling import KeyedNoise, Noise, generator_for
 
-SAMPLER_MARK = "noise from OpenDP's samplers, whose generator is cryptographic; drawn once"
+SAMPLER_MARK = "noise by a key from the operating system's cryptographic generator; drawn once"
 HISTOGRAMS = "histograms"
 """The mark of a protected file that holds the noisy counts its records were drawn from."""
 
@@ -98,25 +98,13 @@ def chosen(release: NumericRelease, data: NumericMicrodata) -> NumericMicrodata:
     return data.select(release.attributes) if release.attributes else data
 
 
-def noise_for(release: NumericRelease, root_seed: int | None) -> Noise:
-    """Return the release's noise: seeded for a rehearsal only."""
-    if release.rehearsal:
-        return SeededNoise(_generator(release, root_seed, "noise"))
-    return SystemNoise()
-
-
-def _generator(release: NumericRelease, root_seed: int | None, step: str) -> np.random.Generator:
-    if release.rehearsal and root_seed is not None:
-        return generator_for(root_seed, {"release": release.name, "step": step})
-    return np.random.default_rng()  # from the operating system
-
-
 def protected(
-    release: NumericRelease, made: Mapping[str, Any], data: NumericMicrodata, seed: int
+    release: NumericRelease, made: Mapping[str, Any], data: NumericMicrodata, key: ReleaseKey
 ) -> dict[str, NumericMicrodata]:
     """Return what the draw of a release leaves: its protected file, as ``release`` describes it."""
-    stated = Domains.from_json(made["release"]["domains"])
-    return {"protected": protect(release, stated, data, noise_for(release, seed), seed)}
+    stated, draws = Domains.from_json(made["release"]["domains"]), key.draws(made["release"])
+    generator = generator_for(0, {"synthesis": draws.subkey("synthesis", ()).hex()})
+    return {"protected": protect(release, stated, data, KeyedNoise(draws), generator)}
 
 
 def masking_of(release: IdpRelease, stated: Domains, data: NumericMicrodata) -> Masking:
@@ -130,12 +118,12 @@ def protect(
     stated: Domains,
     data: NumericMicrodata,
     noise: Noise,
-    root_seed: int | None = None,
+    generator: np.random.Generator,
 ) -> NumericMicrodata:
     """Protect every true record's numbers and mark the result; the class stays as it is.
 
-    The root seed is that of a rehearsal. Synthetic records are made of what is protected already:
-    the choice of their generator touches no promise.
+    Synthetic records are made of what is protected already: the choice of their generator touches
+    no promise.
     """
     own = chosen(release, data)
     marks = marks_for(release, data, SAMPLER_MARK)
@@ -145,7 +133,7 @@ def protect(
         tables = noisy_histograms(
             inner, codes, classes, stated.widths, bins=bins, epsilon=budget, noise=noise
         )
-        values = tables.synthesize(codes, _generator(release, root_seed, "synthesis"))
+        values = tables.synthesize(codes, generator)
         marks |= {"synthetic": "yes", HISTOGRAMS: json.dumps(tables.counts.tolist())}
     else:
         values = masking_of(release, stated, own).mask(noise)[0]

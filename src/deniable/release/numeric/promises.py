@@ -17,7 +17,14 @@ from deniable.channels import rounded_up
 from deniable.idp import TABLE_DISTANCE, Ranking, split_budget
 from deniable.idp.audit import ALL, AS_IT_RUNS, FROZEN, AuditedFile, as_table, audit_file, holds
 from deniable.records import NumericMicrodata
-from deniable.release import HistogramRelease, NumericRelease, described, marked, spreadsheets
+from deniable.release import (
+    HistogramRelease,
+    NumericRelease,
+    ReleaseKey,
+    described,
+    marked,
+    spreadsheets,
+)
 from deniable.release.numeric.design import SAMPLER_MARK, Domains, chosen, domains, masking_of
 
 FOR_THE_OWNER = "for the owner: computed on the true records"
@@ -189,12 +196,12 @@ def _plain(value: Any) -> Any:
 def designed(
     release: NumericRelease,
     data: NumericMicrodata,
-    seed: int,
+    key: ReleaseKey,
     bounds: Mapping[str, tuple[float, float]],
 ) -> dict[str, Any]:
     """Return what the design of a release leaves: what it says of itself, and its audit.
 
-    Nothing of it is random; the `seed` is not looked at. `bounds` are the manifest's, (lower,
+    Nothing of it is random; the `key` is not looked at. `bounds` are the manifest's, (lower,
     upper) of attributes.
     """
     own = chosen(release, data)
