@@ -69,6 +69,15 @@ def test_a_record_has_its_word_whatever_it_is_asked_with(bits: int) -> None:
     some = np.array([999, 3, 3, 500])
     np.testing.assert_array_equal(DRAWS.column(["sex"], some).words(bits), words[some])
     np.testing.assert_array_equal(whole.chosen(some).words(bits), words[some])
+    # Few records of a long file, and so many that all words are made.
+    for step in (400, 50, 9, 8, 7, 2, 1):
+        some_of = np.arange(3, RECORDS, step)[::-1]
+        np.testing.assert_array_equal(whole.chosen(some_of).words(bits), words[some_of])
+    far = np.array([2**40 + 5, 2**40, 3])
+    np.testing.assert_array_equal(
+        DRAWS.column(["sex"], far).words(bits)[:2],
+        DRAWS.column(["sex"], range(2**40, 2**40 + 6)).words(bits)[[5, 0]],
+    )
     np.testing.assert_array_equal(
         whole.chosen(slice(2, 900)).continued(some[1:3], 2), whole.continued(some[1:3] + 2, 2)
     )

@@ -41,6 +41,11 @@ def normalized(weights: Sequence[int]) -> list[Fraction]:
     return [Fraction(weight, sum(weights)) for weight in weights]
 
 
+FEW = "deniable.sampling.outcomes.FEW_RECORDS"
+TABLES_OR_NOT = pytest.mark.parametrize("few", [-1, 200], ids=["table", "compared"])
+
+
+@TABLES_OR_NOT
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(
@@ -50,11 +55,15 @@ def normalized(weights: Sequence[int]) -> list[Fraction]:
     ),
     st.integers(0, 10**9),
 )
-def test_outcomes_are_those_of_integer_inversion(weights: list[list[int]], start: int) -> None:
+def test_outcomes_are_those_of_integer_inversion(
+    few: int, weights: list[list[int]], start: int
+) -> None:
     rows = [normalized(row) for row in weights]
     column = DRAWS.column(["a"], range(start, start + 40))
     own = np.arange(40) % len(rows)
-    drawn = of_rows(rows).draw(column, own)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FEW, few)
+        drawn = of_rows(rows).draw(column, own)
     for record in range(40):
         number = number_of(column, record, wide=False)
         assert drawn[record] == inverted(number, rows[own[record]])
@@ -78,9 +87,13 @@ GIVEN: dict[int, list[int]] = {}
 FURTHER: list[list[int]] = []
 
 
+@TABLES_OR_NOT
 @pytest.mark.parametrize("size", [3, 300])
-def test_numbers_next_to_a_threshold_are_told_from_it(size: int) -> None:
+def test_numbers_next_to_a_threshold_are_told_from_it(
+    size: int, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A third has no end in binary: words, and bits after them, that agree with it for long."""
+    monkeypatch.setattr(FEW, few)
     bits = 64 if size > 256 else 16
     threshold = Fraction(1, 3)
     rows = [[threshold, Fraction(2, 3) - Fraction(size - 2, 10**6)]]
@@ -164,6 +177,22 @@ def test_portions_and_order_change_no_report(channel: Channel) -> None:
     # A record's report does not hang on the others' values.
     codes[:1500] = 0
     np.testing.assert_array_equal(channel.randomize_keyed(codes, column)[1500:], reports[1500:])
+
+
+@pytest.mark.parametrize("channel", channels(), ids=lambda channel: f"{type(channel).__name__}")
+def test_few_records_are_reported_as_among_many(
+    channel: Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(6)
+    codes = rng.integers(0, channel.size, 3000)
+    reports = channel.randomize_keyed(codes, DRAWS.column(["a"], 3000))
+    for count in (1, 2, 19, 20, 199, 200, 201):
+        some = rng.permutation(3000)[:count]
+        for few in (-1, 200, 10**9):
+            monkeypatch.setattr(FEW, few)
+            found = channel.randomize_keyed(codes[some], DRAWS.column(["a"], some))
+            assert found.dtype == codes.dtype
+            np.testing.assert_array_equal(found, reports[some])
 
 
 def test_no_records_no_reports() -> None:

@@ -72,8 +72,7 @@ class Channel(ABC):
     ) -> Codes:
         """Report each record's category, by a key or from a source.
 
-        Names are those of the attributes, and records the numbers in the whole file of those whose
-        codes these are (by default the first ones); a source needs neither.
+        Names are the attributes'; records, by default the first, are numbers in the whole file.
         """
         if not isinstance(chance, KeyedDraws):
             return self.randomize(codes, chance)

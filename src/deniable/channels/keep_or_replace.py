@@ -156,10 +156,16 @@ class KeepOrReplace(Channel):
     @cached_property
     def _kept_or_replaced(self) -> Outcomes:
         """What a record is replaced by, or, as one outcome more, that it is kept: for a >= 0."""
+        a, total = self.diagonal_weight, sum(self._weights)
+        replaced = [(1 - a) * (weight / (total or 1)) for weight in self._weights]
+        return Outcomes(
+            np.array([[*replaced, a if total else 1.0]]), self._kept_or_replaced_exactly
+        )
+
+    def _kept_or_replaced_exactly(self, _: int) -> Categories:
         a, total = Fraction(self.diagonal_weight), sum(self._weights)
         replaced = [(1 - a) * Fraction(weight, total or 1) for weight in self._weights]
-        exact = [*replaced, a if total else Fraction(1)]
-        return Outcomes(np.array([exact], dtype=float), lambda _: Categories.of(exact))
+        return Categories.of([*replaced, a if total else Fraction(1)])
 
     @cached_property
     def _by_row(self) -> Outcomes:

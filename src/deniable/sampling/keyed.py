@@ -45,6 +45,7 @@ VERSION = b"deniable keyed draws 1"
 KEY_BYTES = 32
 BLOCK_BYTES = 16
 NARROW, WIDE = 16, 64  # bits of a word
+PURPOSES = {NARROW: "outcome", WIDE: "wide outcome"}
 
 Words = npt.NDArray[np.unsignedinteger]
 Numbers = range | Positions
@@ -135,8 +136,10 @@ class KeyedColumn:
             return np.empty(0, dtype=f"<u{size}")
         first, last = _ends(self.records)
         start, end = first * size // BLOCK_BYTES, -(-(last + 1) * size // BLOCK_BYTES)
-        counter = modes.CTR(start.to_bytes(BLOCK_BYTES, "big"))
-        stream = Cipher(algorithms.AES(self._keys[bits]), counter).encryptor()
+        key = algorithms.AES(self.draws.subkey(PURPOSES[bits], self.names))
+        if not isinstance(self.records, range) and len(self) < end - start:
+            return _words_one_by_one(key, self.records, size)
+        stream = Cipher(key, modes.CTR(start.to_bytes(BLOCK_BYTES, "big"))).encryptor()
         made = stream.update(bytes((end - start) * BLOCK_BYTES))
         words: Words = np.frombuffer(made, dtype=f"<u{size}")
         words = words[first - start * BLOCK_BYTES // size :]
@@ -149,11 +152,6 @@ class KeyedColumn:
         blocks[:, 0], blocks[:, 1] = self.chosen(which).records, attempt
         made = self._continuations.update(blocks.tobytes())
         return np.frombuffer(made, dtype=">u8").reshape(-1, 2).astype(np.uint64)
-
-    @cached_property
-    def _keys(self) -> dict[int, bytes]:
-        purposes = {NARROW: "outcome", WIDE: "wide outcome"}
-        return {bits: self.draws.subkey(name, self.names) for bits, name in purposes.items()}
 
     @cached_property
     def _continuations(self) -> Any:
@@ -190,3 +188,14 @@ def _ends(records: Numbers) -> tuple[int, int]:
     if isinstance(records, range):
         return records[0], records[-1]
     return int(records.min()), int(records.max())
+
+
+def _words_one_by_one(key: algorithms.AES, records: Positions, size: int) -> Words:
+    """Return words of so many bytes, a block each: those of few records of a long file."""
+    counters = np.zeros((len(records), 2), dtype=">u8")
+    block, place = np.divmod(records, BLOCK_BYTES // size)
+    counters[:, 1] = block
+    # The key stream's blocks are the encrypted counters.
+    made = Cipher(key, modes.ECB()).encryptor().update(counters.tobytes())
+    words: Words = np.frombuffer(made, dtype=f"<u{size}").reshape(len(records), -1)
+    return words[np.arange(len(records)), place]

@@ -24,6 +24,8 @@ FEWEST_BITS = 12
 """Of a table. With fewer, too many entries would have a threshold among them."""
 MOST_TABLED = LARGEST_TABLE >> FEWEST_BITS
 """Outcomes, and rows, up to which there are tables; above, words of 64 bits are compared."""
+FEW_RECORDS = 200
+"""Up to so many are compared with the thresholds, if that takes less than to make a table."""
 CHUNK_RECORDS = 1 << 16  # words and outcomes of a chunk stay in the processor's cache
 
 
@@ -51,7 +53,10 @@ class Outcomes:
         """Return the outcome of each record, from its row; by default from the only one."""
         if max(self.shares.shape) > MOST_TABLED:
             return self._draw_wide(column, rows)
-        drawn = np.empty(len(column), dtype=self._table.dtype)
+        drawn = np.empty(len(column), dtype=np.min_scalar_type(self.size))
+        if self._are_few(len(column)):
+            self._resolve(drawn, column, rows, np.arange(len(column)))
+            return drawn
         left = []
         for start in range(0, len(column), CHUNK_RECORDS):
             part = slice(start, start + CHUNK_RECORDS)
@@ -62,6 +67,10 @@ class Outcomes:
             left.append(np.flatnonzero(drawn[part] == self.size) + start)
         self._resolve(drawn, column, rows, np.concatenate(left) if left else np.empty(0, int))
         return drawn
+
+    def _are_few(self, records: int) -> bool:
+        entries = len(self.shares) << self._bits  # each a 32nd of the work of a comparison
+        return records <= FEW_RECORDS and 32 * records * self.size <= entries
 
     @cached_property
     def _thresholds(self) -> Floats:
