@@ -37,9 +37,10 @@ from deniable.randomized_response.readings import (
     Reading,
 )
 from deniable.records.categorical import Microdata
-from deniable.release import release_from
+from deniable.release import key_of_seed, release_from
 from deniable.release.categorical import SAMPLER_COLUMNS, audit_release_samplers
 from deniable.release.categorical.design import designed
+from deniable.sampling import KeyedColumn
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +111,7 @@ def description(small_data: Microdata) -> dict[str, Any]:
             "rehearsal": True,
         }
     )
-    description: dict[str, Any] = designed(release, small_data, 1)["channels"]
+    description: dict[str, Any] = designed(release, small_data, key_of_seed(1))["channels"]
     return description
 
 
@@ -132,11 +133,11 @@ def test_the_test_is_the_same_for_the_same_seed(description: dict[str, Any]) -> 
 def test_a_sampler_that_keeps_too_often_is_caught(
     description: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def randomize(self: KeepOrReplace, codes: np.ndarray, source: Any) -> np.ndarray:
-        replaced = source.random(codes.size) >= self.diagonal_weight + 0.02
-        return np.where(replaced, source.integers(0, self.size, codes.size), codes)
+    def randomize(self: KeepOrReplace, codes: np.ndarray, column: KeyedColumn) -> np.ndarray:
+        replaced = column.words(64) * 2.0**-64 >= self.diagonal_weight + 0.02
+        return np.where(replaced, column.words() % self.size, codes)
 
-    monkeypatch.setattr(KeepOrReplace, "randomize", randomize)
+    monkeypatch.setattr(KeepOrReplace, "randomize_keyed", randomize)
     assert not audit_release_samplers(description, 1).query("cells > 1")["holds"].any()
 
 
@@ -149,12 +150,12 @@ def test_a_sampler_that_reports_what_is_impossible_is_caught(
         cluster["channel"] = identity | {"replacement": [0.0] * size}
     assert audit_release_samplers(description, 1, draws=1000)["holds"].all()
 
-    def randomize(self: KeepOrReplace, codes: np.ndarray, source: Any) -> np.ndarray:
+    def randomize(self: KeepOrReplace, codes: np.ndarray, column: KeyedColumn) -> np.ndarray:
         reports = codes.copy()
         reports[0] = 1
         return reports
 
-    monkeypatch.setattr(KeepOrReplace, "randomize", randomize)
+    monkeypatch.setattr(KeepOrReplace, "randomize_keyed", randomize)
     table = audit_release_samplers(description, 1, draws=1000)
     assert (table["impossible"] == 1).all()
     assert not table["holds"].any()

@@ -10,7 +10,7 @@ from deniable.datasets import categorical, load_manifest
 from deniable.pipeline.plan import drawn_domains, validate
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Domain
-from deniable.release import LANES, release_from
+from deniable.release import LANES, key_of_seed, release_from
 from deniable.release.settings import AnyRelease, HistogramRelease
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,7 +30,7 @@ def spent(release: AnyRelease, domains: dict[str, Domain]) -> dict[str, Any]:
     domain = domains[release.data]
     columns = tuple(generator.integers(0, size, 3000) for size in domain.shape)
     data = Microdata(domain, columns, {"data_source": "original"})
-    made = LANES[release.lane].design(release, data, 1)
+    made = LANES[release.lane].design(release, data, key_of_seed(1))
     said: dict[str, Any] = made["channels" if "channels" in made else "release"]["privacy"]
     return said
 

@@ -38,7 +38,7 @@ from deniable.randomized_response.dependence import cluster_attributes, dependen
 from deniable.randomized_response.waiver import waiver_table
 from deniable.records.categorical import Microdata
 from deniable.records.numeric import NumericMicrodata
-from deniable.release import release_from
+from deniable.release import key_of_seed, release_from
 from deniable.release.categorical.check import (
     audit_release_samplers,
     check_against_truth,
@@ -58,7 +58,6 @@ from deniable.release.collection import design as release_rrba
 from deniable.release.collection.check import check_collection
 from deniable.release.collection.estimates import estimate_tables, fit_in_two_steps, make_consistent
 from deniable.release.collection.independence import independence_tests
-from deniable.release.made import source_for
 from deniable.release.numeric import design as release_numeric
 from deniable.release.numeric.check import check_numbers, measure_utility
 from deniable.release.numeric.estimates import estimate_numbers
@@ -67,6 +66,7 @@ from deniable.release.numeric.promises import (
     describe as describe_numbers,
     with_figures,
 )
+from deniable.sampling import KeyedNoise
 from deniable.study.catalog import Given, resolve
 from deniable.study.claims import Claim, Evidence, by_sentence, decide_claims
 from deniable.study.comparisons import Comparison, Outcome
@@ -83,6 +83,7 @@ FINDINGS += f" on a narrow screen: `{'long_name.' * 9}`"
 # Their tables are so long that a page leaves them to files of their own, as those of a run.
 NUMBERS = ("width", "height", "depth", "weight", "age", "price", "speed", "noise")
 CONFIG = {"seed": 1, "studies": {}, "releases": [{"name": f"release_{n}"} for n in range(500)]}
+KEY = key_of_seed(1)
 DRAWN = [paper.figures[0].id for paper in PAPERS]
 
 
@@ -363,9 +364,9 @@ def write_release(folder: Path, data: Microdata, kind: str) -> dict[str, Any]:
         | {"cluster_mechanism": "joint", "t_v": 12, "t_d": 0.05, "rehearsal": True}
         | {"dependences": {"by": "attributes", "p": 0.6, "respondents": "all"}}
     )
-    described = designed(release, data, 1)["channels"] | {"data_source": kind}
+    described = designed(release, data, KEY)["channels"] | {"data_source": kind}
     protocol = StratifiedProtocol.from_json(described)
-    reports = protect(release, protocol, data, source_for(release, 1))
+    reports = protect(release, protocol, data, KEY.draws(described))
     estimates = estimate(protocol, reports)
     generator = np.random.default_rng(1)
     adjusted = adjust_reports(protocol, reports, estimates)
@@ -395,9 +396,8 @@ def write_numeric_release(folder: Path, **settings: Any) -> list[str]:
     labels = (values[:, 0] > 2.5).astype(int)
     data = NumericMicrodata(NUMBERS, values, "size", ("small", "large"), labels)
     stated = release_numeric.domains(chosen, data, dict.fromkeys(NUMBERS, (0, 20)))
-    protected = release_numeric.protect(
-        chosen, stated, data, release_numeric.noise_for(chosen, 1), 1
-    )
+    noise = KeyedNoise(KEY.draws(place.name))
+    protected = release_numeric.protect(chosen, stated, data, noise, drawn)
     audit = audit_numeric_release(chosen, stated, data)
     estimates = estimate_numbers(chosen, stated, protected)
     described = describe_numbers(chosen, stated, data, "original")
@@ -419,7 +419,7 @@ def write_collection(folder: Path, data: Microdata) -> list[str]:
     given = {"name": "collected", "data": "made", "mechanism": "rrba", "p": 0.5}
     chosen = release_from(given | {"block": 200, "rehearsal": True})
     asked = release_rrba.design_collection(chosen, data.domain)
-    answers, _ = release_rrba.collect_answers(chosen, asked, data, source_for(chosen, 1))
+    answers, _ = release_rrba.collect_answers(chosen, asked, data, KEY.draws("collected"))
     tables = estimate_tables(asked, answers, len(data))
     consistent, margins = make_consistent(asked, tables)
     tests = independence_tests(asked, answers, np.random.default_rng(1), 19)

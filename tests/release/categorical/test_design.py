@@ -1,6 +1,7 @@
 """The release lane on a small file: what is designed, drawn, estimated and said of it."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,15 @@ from deniable.estimation.strata import Reduced
 from deniable.pram.protocol import StratifiedProtocol
 from deniable.randomized_response.protocols import Protocol
 from deniable.records.categorical import Microdata
-from deniable.release import release_from
+from deniable.release import key_for, key_of_seed, release_from
 from deniable.release.categorical import design as release
 from deniable.release.categorical.check import check_against_truth, coverage_of_redraws
 from deniable.release.categorical.estimates import TARGETS, estimate
-from deniable.release.made import PRODUCTION_MARK, REHEARSAL_MARK, read_made, source_for
+from deniable.release.made import PRODUCTION_MARK, REHEARSAL_MARK, read_made
 from deniable.release.settings import AnyRelease
-from deniable.sampling import SystemSource, generator_for
+from deniable.sampling import generator_for
 
+KEY = key_of_seed("tests of the lane")
 COMMON = {"name": "small", "data": "adult", "matrix": "keep", "p": 0.6, "rehearsal": True}
 CLUSTERS = {"mechanism": "rr_clusters", "t_v": 12, "t_d": 0.05}
 CLUSTERS |= {"dependences": {"by": "true_records"}}
@@ -40,7 +42,7 @@ def settings(kind: str, **changes: Any) -> AnyRelease:
 
 def described(chosen: AnyRelease, data: Microdata) -> dict[str, Any]:
     """Return what a release says of itself, as its file has it."""
-    said: dict[str, Any] = json.loads(json.dumps(release.designed(chosen, data, 1)["channels"]))
+    said: dict[str, Any] = json.loads(json.dumps(release.designed(chosen, data, KEY)["channels"]))
     return said
 
 
@@ -75,7 +77,7 @@ def test_attributes_that_are_not_named_do_not_enter(small_data: Microdata) -> No
     chosen = settings("independent", attributes=["owner", "colour"])
     protocol = design(chosen, small_data)
     assert protocol.domain.names == ("owner", "colour")
-    protected = release.protect(chosen, protocol, small_data, source_for(chosen, 1))
+    protected = release.protect(chosen, protocol, small_data, KEY.draws("plan"))
     assert protected.domain.names == ("owner", "colour")
 
 
@@ -114,9 +116,13 @@ def test_a_singular_design_is_refused(small_data: Microdata, kind: str, p: float
 # -- chance ----------------------------------------------------------------------------------------
 
 
-def drawn(chosen: AnyRelease, data: Microdata, seed: int) -> Microdata:
-    protocol = design(chosen, data)
-    return release.protect(chosen, protocol, data, source_for(chosen, seed))
+def drawn(
+    chosen: AnyRelease, data: Microdata, seed: int, folder: Path | str = "no file"
+) -> Microdata:
+    """Return the protected file of a release in a folder, as its scripts make it."""
+    key = key_for(chosen, seed, folder, data)
+    made = json.loads(json.dumps(release.designed(chosen, data, key)))
+    return release.protected(chosen, made, data, key)["protected"]
 
 
 def same(one: Microdata, other: Microdata) -> bool:
@@ -137,23 +143,26 @@ def test_a_rehearsal_is_repeated_and_depends_on_seed_and_name(
 
 
 def test_a_release_uses_no_seed(
-    small_data: Microdata, kind: str, monkeypatch: pytest.MonkeyPatch
+    small_data: Microdata, kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     chosen = settings(kind, rehearsal=False)
 
     def refuse(*_: Any) -> None:
         raise AssertionError("a release must not be seeded")
 
-    monkeypatch.setattr("deniable.release.made.generator_for", refuse)
-    assert isinstance(source_for(chosen, 1), SystemSource)
-    assert not same(drawn(chosen, small_data, 1), drawn(chosen, small_data, 1))
+    monkeypatch.setattr("deniable.release.keys.key_of_seed", refuse)
+    one, other = tmp_path / "one", tmp_path / "other"
+    first = drawn(chosen, small_data, 1, one)
+    assert not same(first, drawn(chosen, small_data, 1, other))
+    # Begun, it is drawn by its own key, whatever the seed is then.
+    assert same(first, drawn(chosen, small_data, 2, one))
 
 
 @pytest.mark.parametrize("rehearsal", [True, False])
-def test_marks_travel_with_the_file(small_data: Microdata, rehearsal: bool) -> None:
+def test_marks_travel_with_the_file(small_data: Microdata, rehearsal: bool, tmp_path: Path) -> None:
     chosen = settings("independent", rehearsal=rehearsal)
     mark = REHEARSAL_MARK if rehearsal else PRODUCTION_MARK
-    protected = drawn(chosen, small_data, 1)
+    protected = drawn(chosen, small_data, 1, tmp_path)
     assert protected.marks == {"data_source": "original", "release": "small", "notice": mark}
     assert described(chosen, small_data)["notice"] == mark
     assert ("REHEARSAL" in mark) == rehearsal

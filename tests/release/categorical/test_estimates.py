@@ -16,7 +16,7 @@ from deniable.pram.protocol import StratifiedProtocol
 from deniable.randomized_response.adjustment import TOLERANCE, Unreachable
 from deniable.randomized_response.synthetic import repeat_cells
 from deniable.records.categorical import Microdata, read_parquet
-from deniable.release import release_from
+from deniable.release import key_for, release_from
 from deniable.release.categorical import design as release, estimates as release_estimates
 from deniable.release.categorical.check import distances_from_truth
 from deniable.release.categorical.estimates import (
@@ -28,8 +28,7 @@ from deniable.release.categorical.estimates import (
     estimated_distributions,
     synthesize_release,
 )
-from deniable.release.made import PRODUCTION_MARK, REHEARSAL_MARK, read_made, source_for
-from deniable.sampling import SystemSource
+from deniable.release.made import PRODUCTION_MARK, REHEARSAL_MARK, public_source, read_made
 
 COMMON = {"name": "small", "data": "adult", "matrix": "keep", "p": 0.7, "rehearsal": True}
 CLUSTERS = {"mechanism": "rr_clusters", "t_v": 12, "t_d": 0.05}
@@ -45,15 +44,18 @@ KINDS: dict[str, dict[str, Any]] = {
 class Lane:
     """A release up to its estimates, and what is made from them."""
 
-    def __init__(self, data: Microdata, kind: str, **changes: Any) -> None:
+    def __init__(
+        self, data: Microdata, kind: str, folder: Path | str = "no file", **changes: Any
+    ) -> None:
         self.settings = release_from(COMMON | KINDS[kind] | changes)
         self.data = data
+        self.key = key_for(self.settings, 1, folder, data)
         self.described = json.loads(
-            json.dumps(release.designed(self.settings, data, 1)["channels"])
+            json.dumps(release.designed(self.settings, data, self.key)["channels"])
         )
         self.protocol = StratifiedProtocol.from_json(self.described)
-        source = source_for(self.settings, 1)
-        self.protected = release.protect(self.settings, self.protocol, data, source)
+        draws = self.key.draws(self.described)
+        self.protected = release.protect(self.settings, self.protocol, data, draws)
         self.estimates = release_estimates.estimate(self.protocol, self.protected)
         self.adjustment = adjust_reports(self.protocol, self.protected, self.estimates)
 
@@ -64,7 +66,7 @@ class Lane:
             self.protected,
             self.estimates,
             self.adjustment.weights,
-            source or source_for(self.settings, 1, step="synthesis"),
+            source or public_source(self.settings, self.protected, "synthesis"),
         )
 
 
@@ -213,26 +215,33 @@ def test_synthetic_records_are_marked_as_such(lane: Lane, basis: Basis, tmp_path
 
 
 @pytest.mark.parametrize("basis", SYNTHETIC_MARKS)
-def test_a_rehearsal_is_repeated_and_a_release_is_not(
-    small_data: Microdata, basis: Basis, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("rehearsal", [True, False])
+def test_synthetic_records_follow_from_the_protected_file(
+    small_data: Microdata, basis: Basis, rehearsal: bool, tmp_path: Path
 ) -> None:
-    rehearsal = Lane(small_data, "joint clusters", synthetic=basis)
-    assert same(rehearsal.synthetic(basis), rehearsal.synthetic(basis))
-    other = source_for(rehearsal.settings, 2, step="synthesis")
-    assert not same(rehearsal.synthetic(basis), rehearsal.synthetic(basis, other))
-    # Its stream is not that of the protection.
-    protection = source_for(rehearsal.settings, 1)
-    assert not same(rehearsal.synthetic(basis), rehearsal.synthetic(basis, protection))
-
-    def refuse(*_: Any) -> None:
-        raise AssertionError("a release must not be seeded")
-
-    monkeypatch.setattr("deniable.release.made.generator_for", refuse)
-    real = Lane(small_data, "joint clusters", rehearsal=False)
-    assert isinstance(source_for(real.settings, 1, step="synthesis"), SystemSource)
-    one, other_one = real.synthetic(basis), real.synthetic(basis)
-    assert not same(one, other_one)
-    assert one.marks["notice"] == PRODUCTION_MARK
+    changes = {"synthetic": basis, "rehearsal": rehearsal}
+    lane = Lane(small_data, "joint clusters", tmp_path / "one", **changes)
+    made = lane.synthetic(basis)
+    assert same(made, lane.synthetic(basis))
+    assert made.marks["notice"] == (REHEARSAL_MARK if rehearsal else PRODUCTION_MARK)
+    # Made by the step of the lane, of what it reads, whatever the root seed.
+    lane.estimates.to_csv(tmp_path / "estimates.csv", index=False)
+    read = read_made([tmp_path / "estimates.csv"]) | {"channels": lane.described}
+    read |= {"adjusted_weights": pd.DataFrame({"weight": lane.adjustment.weights})}
+    read |= {"protected": lane.protected}
+    for seed in (1, 2):
+        step = release_estimates.synthesized(lane.settings, read, seed)
+        assert same(made, step["synthetic"])
+    # Another file, another step and another release have chance of their own.
+    other = Microdata(
+        lane.protected.domain, tuple(c[::-1] for c in lane.protected.columns), lane.protected.marks
+    )
+    for source in (
+        public_source(lane.settings, other, "synthesis"),
+        public_source(lane.settings, lane.protected, "another step"),
+        public_source(release_from(COMMON | KINDS["joint"] | {"name": "b"}), other, "synthesis"),
+    ):
+        assert not same(made, lane.synthetic(basis, source))
 
 
 def same(one: Microdata, other: Microdata) -> bool:

@@ -14,7 +14,7 @@ from deniable.pram.protocol import StratifiedProtocol
 from deniable.randomized_response.dependence import Shrunk, shrink, shrunk_joint
 from deniable.randomized_response.protocols import Protocol
 from deniable.records.categorical import Microdata
-from deniable.release import release_from
+from deniable.release import key_of_seed, release_from
 from deniable.release.categorical import pairs
 from deniable.release.categorical.check import pair_distances
 from deniable.release.categorical.design import designed
@@ -36,7 +36,8 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 def protocol_of(kind: str, data: Microdata) -> StratifiedProtocol:
-    return StratifiedProtocol.from_json(designed(release_from(KINDS[kind]), data, 1)["channels"])
+    made = designed(release_from(KINDS[kind]), data, key_of_seed(1))
+    return StratifiedProtocol.from_json(made["channels"])
 
 
 def repeated(data: Microdata, times: int) -> Microdata:

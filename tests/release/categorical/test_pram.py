@@ -17,7 +17,7 @@ from deniable.files import write_table
 from deniable.pram.protocol import StratifiedProtocol, parts_by_stratum, shares
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
-from deniable.release import release_from
+from deniable.release import key_for, release_from
 from deniable.release.categorical import design as release
 from deniable.release.categorical.check import (
     audit_release,
@@ -35,11 +35,10 @@ from deniable.release.categorical.estimates import (
     synthesize_release,
 )
 from deniable.release.categorical.pairs import estimate_pairs
-from deniable.release.made import read_made, source_for
+from deniable.release.made import read_made
 from deniable.release.settings import PramRelease
 from deniable.report.contents import ReleaseFiles
 from deniable.report.render import Contents, render
-from deniable.sampling import SystemSource
 
 COMMON = {"name": "small", "data": "adult", "mechanism": "pram", "rehearsal": True}
 BY_SMOKES = {"strata": ["smokes"], "joint": [["region", "owner"]]}
@@ -70,9 +69,12 @@ def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def drawn(chosen: PramRelease, data: Microdata) -> tuple[StratifiedProtocol, Microdata]:
+def drawn(
+    chosen: PramRelease, data: Microdata, folder: Path | str = "no file"
+) -> tuple[StratifiedProtocol, Microdata]:
     protocol = release.design(chosen, data)
-    return protocol, release.protect(chosen, protocol, data, source_for(chosen, 1))
+    draws = key_for(chosen, 1, folder, data).draws("plan")
+    return protocol, release.protect(chosen, protocol, data, draws)
 
 
 def described(chosen: PramRelease, protocol: StratifiedProtocol) -> dict[str, Any]:
@@ -285,13 +287,17 @@ def test_strata_are_released_as_they_are_and_order_is_kept(
         assert 0.3 < agree < 1
 
 
-def test_a_rehearsal_is_repeated_and_a_release_is_not(small_data: Microdata) -> None:
+def test_a_rehearsal_is_repeated_and_a_release_is_its_keys(
+    small_data: Microdata, tmp_path: Path
+) -> None:
     chosen = settings("two steps by stratum")
     first, again = (drawn(chosen, small_data)[1] for _ in range(2))
     assert all(np.array_equal(a, b) for a, b in zip(first.columns, again.columns, strict=True))
     real = settings("two steps by stratum", rehearsal=False)
-    assert isinstance(source_for(real, 1), SystemSource)
-    one, other = (drawn(real, small_data)[1] for _ in range(2))
+    one, again, other = (
+        drawn(real, small_data, tmp_path / name)[1] for name in ("one", "one", "other")
+    )
+    assert all(np.array_equal(a, b) for a, b in zip(one.columns, again.columns, strict=True))
     assert not all(np.array_equal(a, b) for a, b in zip(one.columns, other.columns, strict=True))
 
 

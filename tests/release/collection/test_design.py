@@ -21,7 +21,7 @@ from deniable.errors import DeniableError
 from deniable.files import write_table
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
-from deniable.release import release_from
+from deniable.release import key_for, release_from
 from deniable.release.collection import independence
 from deniable.release.collection.check import check_collection, depends, margins_of_network
 from deniable.release.collection.design import (
@@ -48,11 +48,10 @@ from deniable.release.collection.independence import (
     benjamini_hochberg,
     independence_tests,
 )
-from deniable.release.made import REHEARSAL_MARK, read_made, source_for
+from deniable.release.made import REHEARSAL_MARK, read_made
 from deniable.release.settings import CollectionRelease
 from deniable.rrba.privacy import answer_epsilon, view_epsilon
 from deniable.rrba.tables import TableState
-from deniable.sampling import SystemSource
 
 NETWORKS = Path(__file__).resolve().parents[3] / "resources" / "networks"
 DOMAIN = Domain(
@@ -81,11 +80,12 @@ def made(records: int = 600, seed: int = 1, domain: Domain = DOMAIN) -> Microdat
 
 
 def collected(
-    data: Microdata, seed: int = 1, **changes: Any
+    data: Microdata, seed: int = 1, folder: Path | str = "no file", **changes: Any
 ) -> tuple[CollectionDesign, pd.DataFrame, pd.DataFrame]:
     asked = release(**changes)
     design = design_collection(asked, data.domain)
-    return design, *collect_answers(asked, design, data, source_for(asked, seed))
+    draws = key_for(asked, seed, folder, data).draws("plan")
+    return design, *collect_answers(asked, design, data, draws)
 
 
 # -- what is asked, and what it costs --------------------------------------------------------------
@@ -184,22 +184,32 @@ def test_every_client_is_asked_once(answers: str, block: int) -> None:
         assert rows["categories"].tolist() == DOMAIN.project(attributes.split(" x ")).cell_labels()
 
 
-def test_a_rehearsal_is_repeated_and_a_release_uses_no_seed() -> None:
+def test_a_rehearsal_is_repeated_and_a_release_uses_no_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = made()
     first, again, other = (collected(data, seed=s)[1] for s in (1, 1, 2))
     pd.testing.assert_frame_equal(first, again)
     assert (first["reports"] != other["reports"]).any()
     assert (first["reports"] != collected(data, name="other")[1]["reports"]).any()
-    real = release(rehearsal=False)
-    assert isinstance(source_for(real, 1), SystemSource)
-    drawn = [collected(data, rehearsal=False) for _ in range(2)]
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("a release must not be seeded")
+
+    monkeypatch.setattr("deniable.release.keys.key_of_seed", refuse)
+    drawn = [
+        collected(data, seed, tmp_path / name, rehearsal=False)
+        for seed, name in ((1, "one"), (1, "other"), (2, "one"))
+    ]
+    for one, again in zip(drawn[0][1:], drawn[2][1:], strict=True):
+        pd.testing.assert_frame_equal(one, again)
     assert (drawn[0][1]["reports"] != drawn[1][1]["reports"]).any()
     assert (drawn[0][2]["question"] != drawn[1][2]["question"]).any()
 
 
 def test_answers_come_through_channels_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     # With a channel that says always the same, nothing of the records is left.
-    monkeypatch.setattr(KeepOrReplace, "randomize", lambda _, codes, __: np.zeros_like(codes))
+    monkeypatch.setattr(KeepOrReplace, "randomize_keyed", lambda _, codes, __: np.zeros_like(codes))
     one, other = (collected(made(seed=seed), update="pooled", floor=0.5) for seed in (1, 2))
     pd.testing.assert_frame_equal(one[1], other[1])
     pd.testing.assert_frame_equal(one[2], other[2])
@@ -389,10 +399,10 @@ def test_each_table_is_tested_with_its_channel() -> None:
 
 def test_the_least_monte_carlo_p_values_are_made_again_with_more_tables() -> None:
     drawn = np.random.default_rng(1)
-    first = (drawn.random(2000) < 0.01).astype(int)
+    first = (drawn.random(2000) < 0.02).astype(int)
     domain = Domain(tuple(Attribute(name, ("0", "1")) for name in "abc"))
-    data = Microdata(domain, (first, first, (drawn.random(2000) < 0.01).astype(int)))
-    design, collection, _ = collected(data, p=0.9, block=5000)
+    data = Microdata(domain, (first, first, (drawn.random(2000) < 0.02).astype(int)))
+    design, collection, _ = collected(data, p=0.99, block=5000)
     tests = independence_tests(design, collection, np.random.default_rng(1), 9)
     again = tests.set_index("attributes").loc["a x b"]
     # 3 tests / .05

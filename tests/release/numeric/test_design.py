@@ -3,6 +3,7 @@
 import json
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from deniable.channels.exact import rounded_up
 from deniable.errors import DeniableError
 from deniable.idp.audit.report import AS_IT_RUNS, FROZEN
 from deniable.records.numeric import NumericMicrodata, read_numeric_parquet
-from deniable.release import release_from
+from deniable.release import key_for, release_from
 from deniable.release.made import REHEARSAL_MARK
 from deniable.release.numeric import design as release_numeric
 from deniable.release.numeric.check import check_numbers, measure_utility
@@ -26,7 +27,6 @@ from deniable.release.numeric.design import (
     Domains,
     class_codes,
     domains,
-    noise_for,
     protect,
 )
 from deniable.release.numeric.estimates import (
@@ -58,7 +58,7 @@ from deniable.release.numeric.promises import (
     with_figures,
 )
 from deniable.release.settings import NumericRelease
-from deniable.sampling import SeededNoise, SystemNoise
+from deniable.sampling import SeededNoise
 
 BOUNDS = {"width": (-2.0, 18.0), "height": (1.0, 6.0)}
 KINDS: dict[str, dict[str, Any]] = {
@@ -104,8 +104,18 @@ def stated_for(release: NumericRelease, data: NumericMicrodata) -> Domains:
     return domains(release, data, BOUNDS)
 
 
-def drawn(release: NumericRelease, data: NumericMicrodata, seed: int = 1) -> NumericMicrodata:
-    return protect(release, stated_for(release, data), data, noise_for(release, seed), seed)
+def drawn(
+    release: NumericRelease,
+    data: NumericMicrodata,
+    seed: int = 1,
+    folder: Path | str = "no file",
+) -> NumericMicrodata:
+    """Return the protected file of a release in a folder, as its script makes it."""
+    key = key_for(release, seed, folder, data)
+    own = release_numeric.chosen(release, data)
+    said = describe(release, stated_for(release, own), own, "original")
+    made = {"release": json.loads(json.dumps(said))}
+    return release_numeric.protected(release, made, data, key)["protected"]
 
 
 # -- domains ---------------------------------------------------------------------------------------
@@ -171,16 +181,18 @@ def test_a_rehearsal_is_repeated_and_depends_on_seed_and_name(
 
 
 def test_a_release_uses_no_seed(
-    data: NumericMicrodata, kind: str, monkeypatch: pytest.MonkeyPatch
+    data: NumericMicrodata, kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def refuse(*_: Any) -> None:
         raise AssertionError("a release must not be seeded")
 
-    monkeypatch.setattr(release_numeric, "generator_for", refuse)
-    monkeypatch.setattr(release_numeric, "SeededNoise", refuse)
+    monkeypatch.setattr("deniable.release.keys.key_of_seed", refuse)
+    monkeypatch.setattr("deniable.sampling.SeededNoise", refuse)
     real = settings(kind, rehearsal=False)
-    assert isinstance(noise_for(real, 1), SystemNoise)
-    assert (drawn(real, data).values != drawn(real, data).values).any()
+    first = drawn(real, data, 1, tmp_path / "one").values
+    assert (first != drawn(real, data, 1, tmp_path / "other").values).any()
+    # Begun, it is drawn by its own key, whatever the seed is then.
+    np.testing.assert_array_equal(first, drawn(real, data, 2, tmp_path / "one").values)
 
 
 @pytest.mark.parametrize("rehearsal", [True, False])
@@ -188,7 +200,7 @@ def test_marks_travel_with_the_file(
     data: NumericMicrodata, kind: str, rehearsal: bool, tmp_path: Any
 ) -> None:
     release = settings(kind, rehearsal=rehearsal)
-    drawn(release, data).write_parquet(tmp_path / "p.parquet")
+    drawn(release, data, 1, tmp_path).write_parquet(tmp_path / "p.parquet")
     marks = dict(read_numeric_parquet(tmp_path / "p.parquet").marks)
     assert (HISTOGRAMS in marks) == (marks.pop("synthetic", "") == "yes") == (kind == "histograms")
     marks.pop(HISTOGRAMS, None)
@@ -211,7 +223,7 @@ def test_attributes_that_are_not_named_do_not_enter(data: NumericMicrodata, kind
     release = settings(kind, attributes=["height"])
     own = data.select(["height"])
     stated = domains(release, own, BOUNDS)
-    protected = protect(release, stated, data, noise_for(release, 1), 1)
+    protected = drawn(release, data)
     assert protected.names == stated.names == ("height",)
     assert len(audit_numeric_release(release, stated, own))
     assert set(estimate_numbers(release, stated, protected)["attribute"]) == {"height"}
@@ -424,10 +436,11 @@ def repeated(kind: str, statistic: str, runs: int, **changes: Any) -> pd.DataFra
     """Return the estimates of a statistic of each attribute, release by release."""
     release, records = settings(kind, **changes), made(records=360 if kind != "dp_um" else 152)
     stated = stated_for(release, records)
-    noise = SeededNoise(np.random.default_rng(20211121))
-    tables = []
+    generator = np.random.default_rng(20211121)
+    noise, tables = SeededNoise(generator), []
     for _ in range(runs):
-        table = estimate_numbers(release, stated, protect(release, stated, records, noise))
+        again = protect(release, stated, records, noise, generator)
+        table = estimate_numbers(release, stated, again)
         tables.append(table[table["statistic"] == statistic])
     found = pd.concat(tables)
     true = {
@@ -471,11 +484,9 @@ def test_intervals_cover_at_least_at_their_rate(kind: str, statistic: str, epsil
 def test_shares_of_a_class_in_a_bin_are_unbiased_with_exact_intervals() -> None:
     release, records = settings("histograms"), made(records=360)
     stated = stated_for(release, records)
-    noise = SeededNoise(np.random.default_rng(5))
-    tables = [
-        estimate_numbers(release, stated, protect(release, stated, records, noise))
-        for _ in range(300)
-    ]
+    generator = np.random.default_rng(5)
+    given = release, stated, records, SeededNoise(generator), generator
+    tables = [estimate_numbers(release, stated, protect(*given)) for _ in range(300)]
     shares = [table[table["statistic"] == SHARE] for table in tables]
     assert len(shares[0]) == 2 * 2 * 8
     row = shares[0].iloc[3]
