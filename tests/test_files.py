@@ -9,7 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deniable.files import read_json, sha256, write_json, write_table, write_text, written_whole
+from deniable.files import (
+    read_json,
+    sha256,
+    write_json,
+    write_once,
+    write_table,
+    write_text,
+    written_whole,
+)
 
 
 def entries(folder: Path) -> list[str]:
@@ -120,3 +128,67 @@ def test_sha256(tmp_path):
     assert sha256(tmp_path / "f") == hashlib.sha256(content).hexdigest()
     with pytest.raises(FileNotFoundError):
         sha256(tmp_path / "absent")
+
+
+# -- what is written once --------------------------------------------------------------------------
+
+
+def test_what_is_written_once_is_never_replaced(tmp_path):
+    target = tmp_path / "private" / "key"
+    write_once(target, b"first")
+    inode = target.stat().st_ino
+    write_once(target, b"second")
+    assert target.read_bytes() == b"first"
+    assert target.stat().st_ino == inode
+    assert entries(target.parent) == ["key"]
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert stat.S_IMODE(target.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("step", ["fsync", "link"])
+@pytest.mark.parametrize("error", [OSError("full"), KeyboardInterrupt(), SystemExit(1)])
+def test_a_write_that_is_broken_off_leaves_nothing(tmp_path, monkeypatch, step, error):
+    def fail(*_):
+        raise error
+
+    target = tmp_path / "private" / "key"
+    with monkeypatch.context() as patch:
+        patch.setattr(os, step, fail)
+        with pytest.raises(type(error)):
+            write_once(target, b"half")
+    assert entries(target.parent) == []
+    write_once(target, b"whole")
+    assert entries(target.parent) == ["key"]
+    assert target.read_bytes() == b"whole"
+
+
+def test_who_comes_second_finds_what_the_first_wrote(tmp_path, monkeypatch):
+    target, link = tmp_path / "key", os.link
+
+    def slower(source, destination):
+        # Another process is through between the test and the link.
+        target.write_bytes(b"theirs")
+        link(source, destination)
+
+    monkeypatch.setattr(os, "link", slower)
+    write_once(target, b"ours")
+    assert target.read_bytes() == b"theirs"
+    assert entries(tmp_path) == ["key"]
+
+
+def test_it_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    steps, fsync, link = [], os.fsync, os.link
+
+    def synced(descriptor):
+        steps.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        fsync(descriptor)
+
+    def linked(source, destination):
+        steps.append("name")
+        assert Path(source).read_bytes() == b"content"
+        link(source, destination)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "link", linked)
+    write_once(tmp_path / "key", b"content")
+    assert steps == ["file", "name", "folder"]

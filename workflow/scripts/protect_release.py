@@ -10,6 +10,6 @@ from job import job
 with job(snakemake):
     release, design = release_from(snakemake.params.release), read_made(snakemake.input.design)
     data = read_true_records(snakemake.input.data[0])
-    key = key_for(release, snakemake.params.seed, Path(snakemake.output[0]).parent, data)
+    key = key_for(release, snakemake.params.seed, Path(snakemake.output[0]).parent, data, design)
     drawn = LANES[release.lane].draw(release, design, data, key)
     write_made(snakemake.output, drawn)

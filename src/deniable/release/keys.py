@@ -2,8 +2,9 @@
 
 All that is drawn for a release follows from its key, its plan and its records
 (`deniable.sampling.keyed`). Beside the key lie digests under it, which tell nothing to whoever has
-no key: of the records, and of what was drawn. So a draw that is repeated is the same draw; another
-plan, other records under a begun release, and a draw whose key is lost are refused.
+no key: of the records, and of the design that they are drawn by. So a draw that is repeated is the
+same draw; other records under a begun release, another design of one that was drawn, and a draw
+whose key is lost are refused.
 """
 
 import hashlib
@@ -19,14 +20,15 @@ import numpy as np
 from deniable.errors import DeniableError
 from deniable.files import read_json, write_once
 from deniable.records import Microdata, NumericMicrodata
+from deniable.release.lanes import LANES
 from deniable.release.settings import AnyRelease
 from deniable.sampling import KeyedDraws, new_key
 
 PRIVATE = "private"
 """The folder, in that of a release, of what its owner alone may have."""
-KEY_FILE, STATE_FILE = "key", "state.json"
-BEGUN = ("channels.json", "release.json", "views.json", "protected.parquet", "protected.csv")
-"""What a release has that was begun."""
+KEY_FILE, STATE_FILE, PLAN_FILE = "key", "state.json", "plan.json"
+BEGUN = tuple(dict.fromkeys(file for lane in LANES.values() for file in lane.left))
+"""What a release has that was begun: any of these."""
 
 Records = Microdata | NumericMicrodata
 
@@ -56,7 +58,7 @@ def key_of_seed(*facts: Any) -> ReleaseKey:
 
 
 def key_for(
-    release: AnyRelease, root_seed: int, folder: Path | str, records: Records
+    release: AnyRelease, root_seed: int, folder: Path | str, records: Records, design: Any = None
 ) -> ReleaseKey:
     """Return the key of a release; make it, if the release is only now begun.
 
@@ -70,42 +72,61 @@ def key_for(
         That of the release.
     records : Microdata or NumericMicrodata
         The true records.
+    design : plain JSON values, optional
+        What the records are to be drawn by now.
 
     Raises
     ------
     DeniableError
-        If the release was begun with other records, or its key is lost.
+        If the release was begun with other records, or drawn by another design, or if its key, or
+        what says which records it was begun with, is lost.
     """
     if release.rehearsal:
         return key_of_seed(root_seed, "rehearsal", release.name)
-    file = Path(folder) / PRIVATE / KEY_FILE
-    if not file.exists():
-        _refuse_without_key(release, Path(folder))
-        write_once(file, new_key())
-    key = ReleaseKey(file.read_bytes())
-    state = Path(folder) / PRIVATE / STATE_FILE
-    own = {"records": key.digest("records", _canonical_records(records))}
-    if not state.exists():
-        write_once(state, canonical(own))
-    if read_json(state) != own:
+    private = Path(folder) / PRIVATE
+    _refuse_lost(release, Path(folder))
+    if not (private / KEY_FILE).exists():
+        write_once(private / KEY_FILE, new_key())
+    key = ReleaseKey((private / KEY_FILE).read_bytes())
+    if not _held(private / STATE_FILE, {"records": key.digest("records", _parts(records))}):
         raise DeniableError(
             f"release {release.name!r} was begun with other records: whoever has both files would "
             "see which records differ, and what they were; give the corrected file's release a new "
             "name (its epsilon adds to the first one's)"
         )
+    if design is not None:
+        plan = canonical([release.model_dump(), design])
+        if not _held(private / PLAN_FILE, {"plan": key.digest("plan", iter([plan]))}):
+            raise DeniableError(
+                f"release {release.name!r} was drawn by another design or other settings: this "
+                "would be a second draw from the same records. Restore what the first design left, "
+                "or give the release a new name; if the first was never published, delete its "
+                "folder"
+            )
     return key
 
 
-def _refuse_without_key(release: AnyRelease, folder: Path) -> None:
-    begun = [name for name in BEGUN if (folder / name).exists()]
-    if begun:
-        raise DeniableError(
-            f"release {release.name!r}: {folder / begun[0]} is there, but the key that it was "
-            f"drawn by, {folder / PRIVATE / KEY_FILE}, is not; drawn by another key, what is "
-            "missing would be a second draw from the same records. Restore the key or the missing "
-            "files, or give the release a new name; if the first was never published, delete its "
-            "folder"
-        )
+def _held(file: Path, own: dict[str, str]) -> bool:
+    """Return whether a file says this; it is written if it is not there."""
+    if not file.exists():
+        write_once(file, canonical(own))
+    return bool(read_json(file) == own)
+
+
+def _refuse_lost(release: AnyRelease, folder: Path) -> None:
+    # Looked at first: whoever begins it meanwhile leaves key, digests and draws in this order.
+    later = [f"{PRIVATE}/{name}" for name in (STATE_FILE, PLAN_FILE)]
+    there = [name for name in (*BEGUN, *later) if (folder / name).exists()]
+    for what, name in (("key", KEY_FILE), ("digest of the records", STATE_FILE)):
+        lost = f"{PRIVATE}/{name}"
+        begun = [each for each in there if each != later[0] or name == KEY_FILE]
+        if begun and not (folder / lost).exists():
+            raise DeniableError(
+                f"release {release.name!r}: {folder / begun[0]} is there, but the {what} that it "
+                f"was begun with, {folder / lost}, is not: what is missing could be a second draw "
+                "from the same records. Restore that file, or give the release a new name; if the "
+                "first was never published, delete its folder"
+            )
 
 
 def canonical(plan: Any) -> bytes:
@@ -113,7 +134,7 @@ def canonical(plan: Any) -> bytes:
     return json.dumps(plan, sort_keys=True, ensure_ascii=True, allow_nan=False).encode()
 
 
-def _canonical_records(records: Records) -> Iterator[bytes]:
+def _parts(records: Records) -> Iterator[bytes]:
     """Yield what records say, whatever file or order of columns they were read from."""
     if isinstance(records, Microdata):
         for name in sorted(records.domain.names):

@@ -143,7 +143,9 @@ def collected(
     `data` are the true records, of a client each.
     """
     design = CollectionDesign.from_json(made["views"])
-    answers, clients = collect_answers(release, design, data, key.draws(made["views"]))
+    # Views do not say how blocks are formed, nor what tables follow them.
+    draws = key.draws({"release": release.model_dump(), "views": made["views"]})
+    answers, clients = collect_answers(release, design, data, draws)
     answers = in_full(answers, ["p", "fake", "epsilon"])
     return {"collection": marked(answers, release, data), "clients": marked(clients, release, data)}
 

@@ -1,0 +1,338 @@
+"""The key of a release: made once, kept from all, and what a begun release is held to."""
+
+import multiprocessing
+import os
+import shutil
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.csv
+import pytest
+
+from deniable.errors import DeniableError
+from deniable.files import write_json, write_once
+from deniable.records import read_true_records
+from deniable.records.categorical import Microdata, read_csv
+from deniable.records.domain import Attribute, Domain
+from deniable.records.numeric import NumericMicrodata
+from deniable.release import ReleaseKey, canonical, key_for, key_of_seed, release_from
+from deniable.release.keys import BEGUN, KEY_FILE, PLAN_FILE, PRIVATE, STATE_FILE
+from deniable.release.settings import AnyRelease
+from deniable.sampling import KeyedColumn
+
+DOMAIN = Domain((Attribute("a", ("x", "y")), Attribute("b", ("0", "1", "2"))))
+
+
+def settings(**changes: Any) -> AnyRelease:
+    given = {"name": "small", "data": "made", "mechanism": "rr_independent", "matrix": "keep"}
+    return release_from(given | {"p": 0.5, "rehearsal": False} | changes)
+
+
+def records(seed: int = 1) -> Microdata:
+    drawn = np.random.default_rng(seed)
+    columns = drawn.integers(0, 2, 50), drawn.integers(0, 3, 50)
+    return Microdata(DOMAIN, columns, {"data_source": "original"})
+
+
+def numbers() -> NumericMicrodata:
+    drawn = np.random.default_rng(1)
+    values, labels = drawn.normal(size=(50, 2)), drawn.integers(0, 2, 50)
+    return NumericMicrodata(("width", "height"), values, "size", ("small", "large"), labels)
+
+
+def entries(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+# -- one file, once --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o002, 0o022, 0o027, 0o077])
+@pytest.mark.parametrize("there", [False, True], ids=["new", "open folder"])
+def test_the_key_is_its_owners_alone_whatever_the_umask(
+    tmp_path: Path, umask: int, there: bool
+) -> None:
+    private = tmp_path / "small" / PRIVATE
+    if there:
+        private.mkdir(mode=0o755, parents=True)
+    before = os.umask(umask)
+    try:
+        key_for(settings(), 1, tmp_path / "small", records(), {"p": 0.5})
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    assert entries(private) == sorted([KEY_FILE, STATE_FILE, PLAN_FILE])
+    for file in private.iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert file.stat().st_nlink == 1
+    assert (private / KEY_FILE).stat().st_size == 32
+
+
+def test_the_key_is_made_once_from_the_operating_system(tmp_path: Path) -> None:
+    keys = [
+        key_for(settings(), seed, tmp_path / name, records())
+        for name, seed in (("one", 1), ("one", 2), ("other", 1))
+    ]
+    assert keys[0] == keys[1] != keys[2]
+    assert keys[0].value == (tmp_path / "one" / PRIVATE / KEY_FILE).read_bytes()
+    assert keys[0] != key_of_seed(1, "rehearsal", "small")
+
+
+def asked(folder: Path, barrier: Any, found: Any) -> None:
+    barrier.wait()
+    found.put(key_for(settings(), 1, folder, records()).value)
+
+
+def test_processes_that_start_at_once_have_one_key(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    for attempt in range(5):
+        barrier, found = context.Barrier(8), context.Queue()
+        folder = tmp_path / str(attempt)
+        started = [context.Process(target=asked, args=(folder, barrier, found)) for _ in range(8)]
+        for process in started:
+            process.start()
+        keys = {found.get(timeout=60) for _ in started}
+        for process in started:
+            process.join(60)
+        assert keys == {(folder / PRIVATE / KEY_FILE).read_bytes()}
+        assert entries(folder / PRIVATE) == [KEY_FILE, STATE_FILE]
+
+
+def test_a_rehearsal_needs_no_file_and_leaves_none(tmp_path: Path) -> None:
+    folder = tmp_path / "small"
+    rehearsal = settings(rehearsal=True)
+    keys = [key_for(rehearsal, seed, folder, records(), {"p": 0.5}) for seed in (1, 1, 2)]
+    assert not folder.exists()
+    assert keys[0] == keys[1] != keys[2]
+    assert keys[0] != key_for(settings(rehearsal=True, name="other"), 1, folder, records())
+    # Whatever stands there: a rehearsal is repeated.
+    for name in BEGUN:
+        write_json(folder / name, {})
+    assert key_for(rehearsal, 1, folder, records(2), {"p": 0.6}) == keys[0]
+    assert sorted(BEGUN) == entries(folder)
+
+
+def test_a_key_of_another_length_is_refused(tmp_path: Path) -> None:
+    key_for(settings(), 1, tmp_path, records())
+    (tmp_path / PRIVATE / KEY_FILE).write_bytes(b"short")
+    with pytest.raises(DeniableError, match="32 bytes, not 5"):
+        key_for(settings(), 1, tmp_path, records())
+
+
+# -- what a begun release is held to ---------------------------------------------------------------
+
+
+def changed(data: Microdata) -> dict[str, Microdata]:
+    """Return other records, by how they differ."""
+    other = [column.copy() for column in data.columns]
+    other[1][17] = (other[1][17] + 1) % 3
+    # One record put in front of the one after it: counts are the same.
+    at = next(i for i in range(49) if any(c[i] != c[i + 1] for c in data.columns))
+    order = np.arange(50)
+    order[[at, at + 1]] = at + 1, at
+    renamed = Domain((Attribute("c", DOMAIN["a"].categories), DOMAIN["b"]))
+    recoded = Domain((Attribute("a", ("x", "z")), DOMAIN["b"]))
+    reversed_ = Domain((Attribute("a", ("y", "x")), DOMAIN["b"]))
+    return {
+        "a value": Microdata(DOMAIN, tuple(other)),
+        "order": Microdata(DOMAIN, tuple(column[order] for column in data.columns)),
+        "one less": Microdata(DOMAIN, tuple(column[:-1] for column in data.columns)),
+        "name": Microdata(renamed, data.columns),
+        "category": Microdata(recoded, data.columns),
+        "categories": Microdata(reversed_, (1 - data.columns[0], data.columns[1])),
+        "an attribute less": data.project(["a"]),
+    }
+
+
+@pytest.mark.parametrize("how", changed(records()))
+def test_other_records_under_a_begun_release_are_refused(tmp_path: Path, how: str) -> None:
+    key = key_for(settings(), 1, tmp_path, records())
+    with pytest.raises(DeniableError, match=r"'small' was begun with other records.*a new name"):
+        key_for(settings(), 1, tmp_path, changed(records())[how])
+    assert key_for(settings(), 1, tmp_path, records()) == key
+    assert entries(tmp_path / PRIVATE) == [KEY_FILE, STATE_FILE]
+
+
+def test_other_numbers_are_refused(tmp_path: Path) -> None:
+    data = numbers()
+    key_for(settings(), 1, tmp_path, data)
+    last, label = data.values.copy(), data.labels.copy()
+    last[3, 1] = np.nextafter(last[3, 1], np.inf)
+    label[3] = 1 - label[3]
+    about = data.names, data.values, "size", ("small", "large"), label
+    order = np.arange(50)[::-1]
+    for other in (
+        data.with_values(last),
+        NumericMicrodata(*about),
+        NumericMicrodata(data.names, data.values),
+        NumericMicrodata(data.names, data.values[order], "size", data.classes, data.labels[order]),
+        data.select(["width"]),
+    ):
+        with pytest.raises(DeniableError, match="begun with other records"):
+            key_for(settings(), 1, tmp_path, other)
+
+
+def test_the_same_records_of_any_file_are_accepted(tmp_path: Path) -> None:
+    data = records()
+    key = key_for(settings(), 1, tmp_path / "small", data)
+    data.write_parquet(tmp_path / "r.parquet")
+    pyarrow.csv.write_csv(data.to_arrow(), tmp_path / "r.csv")
+    for domain in (DOMAIN, DOMAIN.project(["b", "a"])):
+        for same in (
+            data.project(domain.names),
+            read_csv(tmp_path / "r.csv", domain),
+            Microdata(domain, tuple(data.column(n).astype(np.int8) for n in domain.names)),
+        ):
+            assert same.domain == domain
+            assert key_for(settings(), 1, tmp_path / "small", same) == key
+    read = read_true_records(tmp_path / "r.parquet")
+    assert key_for(settings(), 1, tmp_path / "small", read) == key
+
+
+def test_the_same_numbers_of_any_file_are_accepted(tmp_path: Path) -> None:
+    data = numbers()
+    key = key_for(settings(), 1, tmp_path / "small", data)
+    data.write_parquet(tmp_path / "n.parquet")
+    read = read_true_records(tmp_path / "n.parquet")
+    columns = {"width": data.column("width"), "height": data.column("height")}
+    swapped = NumericMicrodata(
+        ("height", "width"),
+        np.stack([columns["height"], columns["width"]], axis=1),
+        *("size", data.classes, data.labels),
+    )
+    for same in (read, swapped):
+        assert key_for(settings(), 1, tmp_path / "small", same) == key
+
+
+@pytest.mark.parametrize("begun", BEGUN)
+@pytest.mark.parametrize("lost", [KEY_FILE, STATE_FILE])
+def test_a_draw_whose_key_is_lost_is_refused(tmp_path: Path, begun: str, lost: str) -> None:
+    folder = tmp_path / "small"
+    key_for(settings(), 1, folder, records())
+    private = folder / PRIVATE
+    kept = (private / lost).read_bytes()
+    (private / lost).unlink()
+    (folder / begun).touch()
+    with pytest.raises(DeniableError) as refused:
+        key_for(settings(), 1, folder, records())
+    said = str(refused.value)
+    assert said.startswith("release 'small': ")
+    for part in (str(folder / begun), str(private / lost), "Restore that file", "a new name"):
+        assert part in said
+    assert not (private / lost).exists()
+    # The remedies it names: the file restored, or the folder deleted.
+    write_once(private / lost, kept)
+    key = key_for(settings(), 1, folder, records())
+    shutil.rmtree(folder)
+    assert key_for(settings(), 1, folder, records()) != key
+
+
+def test_digests_without_their_key_are_of_a_release_that_was_begun(tmp_path: Path) -> None:
+    """Whatever became of what was drawn: no new key is put beside the old digests."""
+    private = tmp_path / PRIVATE
+    key_for(settings(), 1, tmp_path, records(), {"p": 0.5})
+    (private / KEY_FILE).rename(tmp_path / "kept")
+    for left in ([PLAN_FILE, STATE_FILE], [PLAN_FILE]):
+        with pytest.raises(DeniableError, match=r"the key .* is not: .* could be a second draw"):
+            key_for(settings(), 1, tmp_path, records(), {"p": 0.5})
+        assert entries(private) == left
+        (private / left[-1]).unlink()
+    write_once(private / PLAN_FILE, b"{}")
+    (tmp_path / "kept").rename(private / KEY_FILE)
+    with pytest.raises(DeniableError, match=r"the digest of the records .* is not"):
+        key_for(settings(), 1, tmp_path, records(), {"p": 0.5})
+
+
+@pytest.mark.parametrize("step", [0, 1])
+def test_a_job_killed_before_it_drew_goes_on(
+    tmp_path: Path, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the key and the digests, or between the two of them."""
+    written: list[str] = []
+
+    def killed(path: Path, content: bytes) -> None:
+        write_once(path, content)
+        written.append(path.name)
+        if len(written) > step:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("deniable.release.keys.write_once", killed)
+    with pytest.raises(KeyboardInterrupt):
+        key_for(settings(), 1, tmp_path, records(), {"p": 0.5})
+    monkeypatch.setattr("deniable.release.keys.write_once", write_once)
+    kept = (tmp_path / PRIVATE / KEY_FILE).read_bytes()
+    assert key_for(settings(), 1, tmp_path, records(), {"p": 0.5}).value == kept
+
+
+def test_all_that_a_lane_draws_is_begun() -> None:
+    drawn = {"channels.json", "release.json", "views.json", "protected.parquet", "protected.csv"}
+    assert drawn | {"collection.csv", "clients.csv", "audit.csv", "synthetic.csv"} <= set(BEGUN)
+
+
+def test_another_design_of_what_was_drawn_is_refused(tmp_path: Path) -> None:
+    design = {"channels": {"p": 0.5, "clusters": [["a"], ["b"]]}}
+    first = key_for(settings(), 1, tmp_path, records())  # the design's own job
+    assert key_for(settings(), 1, tmp_path, records(), design) == first
+    same = {"channels": {"clusters": [["a"], ["b"]], "p": 0.5}}
+    assert key_for(settings(), 1, tmp_path, records(), same) == first
+    other = {"channels": {"p": 0.6, "clusters": [["a"], ["b"]]}}
+    for release, another in ((settings(), other), (settings(p=0.6), design)):
+        with pytest.raises(DeniableError, match=r"'small' was drawn by another design.*new name"):
+            key_for(release, 1, tmp_path, records(), another)
+
+
+def test_digests_beside_the_key_tell_nothing_without_it(tmp_path: Path) -> None:
+    """The same records under two keys have nothing in common."""
+    for name in ("one", "other"):
+        key_for(settings(), 1, tmp_path / name, records(), {"p": 0.5})
+    for file in (STATE_FILE, PLAN_FILE):
+        one, other = ((tmp_path / n / PRIVATE / file).read_bytes() for n in ("one", "other"))
+        assert len(one) == len(other)
+        assert one != other
+
+
+# -- keys ------------------------------------------------------------------------------------------
+
+
+def test_no_key_is_shown(tmp_path: Path) -> None:
+    key = key_for(settings(), 1, tmp_path, records())
+    draws = key.draws({"p": 0.5})
+    shown = [key, draws, draws.column(["a"], 3), [key], {"key": key}, draws.stream("a")]
+    for each in shown:
+        for said in (repr(each), str(each), f"{each}"):
+            assert repr(key.value) not in said
+            assert repr(key.value)[2:-1] not in said
+            assert key.value.hex() not in said
+    with pytest.raises(DeniableError) as refused:
+        ReleaseKey(b"secret").draws({})
+    assert "secret" not in str(refused.value)
+
+
+def test_a_digest_hangs_on_key_purpose_and_parts() -> None:
+    key = key_of_seed(1)
+    found = {
+        key.digest("records", iter([b"ab", b"c"])),
+        key.digest("records", iter([b"a", b"bc"])),
+        key.digest("records", iter([b"abc"])),
+        key.digest("plan", iter([b"abc"])),
+        key_of_seed(2).digest("records", iter([b"abc"])),
+    }
+    assert len(found) == 5
+    assert all(len(each) == 64 for each in found)
+
+
+def test_plans_are_told_apart_and_order_of_keys_is_not() -> None:
+    key = key_of_seed(1)
+
+    def words(plan: Any) -> list[int]:
+        column: KeyedColumn = key.draws(plan).column(["a"], 40)
+        return [int(each) for each in column.words()]
+
+    assert words({"p": 0.5, "q": "é"}) == words({"q": "é", "p": 0.5})
+    other = [{"p": 0.5}, {"p": np.nextafter(0.5, 1).item()}, {"q": 0.5}, ["p", 0.5], None]
+    assert len({tuple(words(plan)) for plan in other}) == len(other)
+    assert canonical({"b": 1, "a": [0.1]}) == b'{"a": [0.1], "b": 1}'
+    with pytest.raises(ValueError, match="JSON"):
+        canonical({"p": float("nan")})
