@@ -6,6 +6,7 @@ from pathlib import Path
 from deniable.errors import DataError
 from deniable.files import read_json
 from deniable.pipeline import SUFFIX, WITHHELD, Verified, provenance_path, verified
+from deniable.release import PRIVATE
 
 # What no job makes, or makes for no other: notes on data, the owner's copies of records, logs,
 # times, results of earlier settings, Snakemake's own page, what `make compare` says.
@@ -22,6 +23,11 @@ def results(folder: Path) -> Iterator[Path]:
             yield from results(path)
         elif not path.name.endswith(SUFFIX) and not path.name.startswith("."):
             yield path
+
+
+def is_apart(name: str) -> bool:
+    """Return whether a path in the results is none of them; so is what belongs to a key."""
+    return name.startswith(APART) or (name.startswith("releases/") and f"/{PRIVATE}/" in name)
 
 
 def drawn_for_good(path: Path) -> bool:
@@ -42,7 +48,7 @@ def faults_of_files(folder: Path) -> tuple[list[str], dict[str, Verified]]:
     """
     faults, sound = [], {}
     for path in results(folder) if folder.is_dir() else ():
-        if path.relative_to(folder).as_posix().startswith(APART):
+        if is_apart(path.relative_to(folder).as_posix()):
             continue
         try:
             (file,) = verified([str(path)])

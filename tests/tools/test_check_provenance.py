@@ -39,6 +39,17 @@ def test_sound_results_have_no_faults() -> None:
     assert check_provenance.faults_of_files(Path("nowhere")) == ([], {})
 
 
+def test_keys_are_no_results() -> None:
+    """Whoever were told to delete a key could not finish its release."""
+    for release, rehearsal in (("begun", None), ("real", False)):
+        folder = RESULTS / "releases" / release
+        for name in ("key", "state.json", "plan.json"):
+            write_text(folder / "private" / name, "32 bytes\n")
+        if rehearsal is not None:
+            write_json(folder / "channels.json", {"rehearsal": rehearsal})
+    assert faults(TABLE) == []
+
+
 def test_a_damaged_result_is_named() -> None:
     write_text(TABLE, "edited\n")
     (fault,) = faults(TABLE)

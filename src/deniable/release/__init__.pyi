@@ -3,6 +3,7 @@ from .entries import (
     epsilon_text as epsilon_text,
 )
 from .keys import (
+    PRIVATE as PRIVATE,
     ReleaseKey as ReleaseKey,
     canonical as canonical,
     key_for as key_for,
