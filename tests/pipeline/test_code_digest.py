@@ -90,7 +90,7 @@ CLUSTERS = STUDIES["multirr_tables"]
         ("simulate.py", CLUSTERS, "estimation/simplex.py"),
         ("simulate.py", CLUSTERS, "channels/keep_or_replace.py"),  # three imports away
         ("simulate.py", CLUSTERS, "channels/__init__.py"),
-        ("protect_release.py", (), "sampling.py"),
+        ("protect_release.py", (), "sampling/keyed.py"),
         ("report.py", PAGES, "report/render.py"),
         ("report.py", PAGES, "papers/pram/sections.py"),
         ("report.py", PAGES, "papers/rrba/in_short.py"),

@@ -86,11 +86,11 @@ def asked(folder: Path, barrier: Any, found: Any) -> None:
 
 
 def test_processes_that_start_at_once_have_one_key(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("fork")
-    for attempt in range(5):
-        barrier, found = context.Barrier(8), context.Queue()
+    context = multiprocessing.get_context("spawn")
+    for attempt in range(2):
+        barrier, found = context.Barrier(4), context.Queue()
         folder = tmp_path / str(attempt)
-        started = [context.Process(target=asked, args=(folder, barrier, found)) for _ in range(8)]
+        started = [context.Process(target=asked, args=(folder, barrier, found)) for _ in range(4)]
         for process in started:
             process.start()
         keys = {found.get(timeout=60) for _ in started}
