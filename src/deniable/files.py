@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import secrets
 import shutil
 import stat
 import tempfile
@@ -49,10 +50,10 @@ def written_whole(path: Path | str, *, private: bool = False) -> Iterator[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
     if private:
         kept_private(target.parent)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    os.close(handle)
-    temporary = Path(name)
+    # The name comes first: whatever ends this from here on, the file goes too.
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE))
         yield temporary
         temporary.chmod(PRIVATE_FILE if private else 0o666 & ~_umask())
         temporary.replace(target)

@@ -108,19 +108,19 @@ def test_snakemake_says_that_another_draw_is_refused(project: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_rehearsal_is_repeated_and_a_release_is_drawn_anew(project: Any, finished: Any) -> None:
+def test_what_is_lost_of_a_draw_is_the_same_draw_again(project: Any, finished: Any) -> None:
     patterns = [f"releases/*/{file}" for file in PAIRS]
     before = finished[0].results(*patterns)
-    pairs = [
-        tuple(f"results/releases/{name}/{file}" for name in pair)
-        for file, of_lanes in PAIRS.items()
-        for pair in of_lanes
-    ]
-    paths = [path for pair in pairs for path in pair]
+    files = [(name, file) for file, of_lanes in PAIRS.items() for pair in of_lanes for name in pair]
+    paths = [f"results/releases/{name}/{file}" for name, file in files]
     for path in paths:
         (project.folder / path).unlink()
     project.made("--cores", "2", *paths)
-    after = project.results(*patterns)
-    for rehearsal, drawn in pairs:
-        assert after[rehearsal] == before[rehearsal]
-        assert after[drawn] != before[drawn]
+    assert project.results(*patterns) == before
+    # Nobody can repeat a draw without its key: what would take its place is a second one.
+    drawn = [pair[1] for of_lanes in PAIRS.values() for pair in of_lanes]
+    lost = next(path for (name, _), path in zip(files, paths, strict=True) if name == drawn[0])
+    (project.folder / lost).unlink()
+    (project.folder / "results" / "data" / "releases" / drawn[0] / "key").unlink()
+    assert "the key that it was" in project.refused("--cores", "1", lost)
+    assert not (project.folder / lost).exists()

@@ -15,6 +15,7 @@ from deniable.papers import ANALYSES, AUDITED, FIGURES, STUDIES, TABLES
 from deniable.pipeline.code_digest import code_digest
 from deniable.pipeline.config import Config, validate
 from deniable.pipeline.environment import check_writable, keep_from_others, locked
+from deniable.pipeline.provenance import OWNERS_COPIES
 from deniable.records import Domain
 from deniable.release import LANES, NETWORK_FILES, AnyRelease
 from deniable.study import Analysis
@@ -369,5 +370,6 @@ def _refuse_second_draw(config: Config) -> None:
             raise ConfigError(
                 f"release {release.name!r} is in {described.parent} already, drawn with other "
                 "settings; a second draw from the same records adds to what the first one tells. "
-                "Give this one a new name, or, if the first was never published, delete its folder"
+                "Give this one a new name, or, if the first was never published, delete its "
+                f"folder and {OWNERS_COPIES}/{release.name}"
             )

@@ -23,7 +23,8 @@ DATA = "results/data"
 """True records, and hashes of them: files of their owner's alone."""
 RELEASES = "results/releases"
 OWNERS_COPIES = "results/data/releases"
-"""Where the owner of the true records finds what the provenance of a release keeps back."""
+"""Where the owner of the true records finds the key of a release, and what its provenance keeps
+back."""
 WITHHELD = "withheld"
 ORIGINS = {
     "results/data/raw": "original",
@@ -36,7 +37,8 @@ MARK_OF_FOLDERS = ".snakemake_timestamp"
 MAKE_AGAIN = "delete it and start again: Snakemake makes it again"
 RESTORE = (
     "it belongs to a release that is no rehearsal and is drawn once: restore it from a copy; only "
-    "if nothing of that release was ever given away, delete its folder and start again"
+    "if nothing of that release was ever given away, delete its folder, here and in "
+    f"{OWNERS_COPIES}, and start again"
 )
 
 Record = dict[str, Any]

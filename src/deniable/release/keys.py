@@ -25,7 +25,7 @@ from deniable.release.settings import AnyRelease
 from deniable.sampling import KeyedDraws, new_key
 
 PRIVATE = "private"
-"""The folder, in that of a release, of what its owner alone may have."""
+"""The folder, in that of a release, of what its owner alone may have, unless another is named."""
 KEY_FILE, STATE_FILE, PLAN_FILE = "key", "state.json", "plan.json"
 BEGUN = tuple(dict.fromkeys(file for lane in LANES.values() for file in lane.left))
 """What a release has that was begun: any of these."""
@@ -58,7 +58,12 @@ def key_of_seed(*facts: Any) -> ReleaseKey:
 
 
 def key_for(
-    release: AnyRelease, root_seed: int, folder: Path | str, records: Records, design: Any = None
+    release: AnyRelease,
+    root_seed: int,
+    folder: Path | str,
+    records: Records,
+    design: Any = None,
+    private: Path | str | None = None,
 ) -> ReleaseKey:
     """Return the key of a release; make it, if the release is only now begun.
 
@@ -74,6 +79,8 @@ def key_for(
         The true records.
     design : plain JSON values, optional
         What the records are to be drawn by now.
+    private : path, optional
+        Where the key lies, and what goes with it; by default in the folder of the release.
 
     Raises
     ------
@@ -83,12 +90,12 @@ def key_for(
     """
     if release.rehearsal:
         return key_of_seed(root_seed, "rehearsal", release.name)
-    private = Path(folder) / PRIVATE
-    _refuse_lost(release, Path(folder))
-    if not (private / KEY_FILE).exists():
-        write_once(private / KEY_FILE, new_key())
-    key = ReleaseKey((private / KEY_FILE).read_bytes())
-    if not _held(private / STATE_FILE, {"records": key.digest("records", _parts(records))}):
+    own = Path(folder) / PRIVATE if private is None else Path(private)
+    _refuse_lost(release, Path(folder), own)
+    if not (own / KEY_FILE).exists():
+        write_once(own / KEY_FILE, new_key())
+    key = ReleaseKey((own / KEY_FILE).read_bytes())
+    if not _held(own / STATE_FILE, {"records": key.digest("records", _parts(records))}):
         raise DeniableError(
             f"release {release.name!r} was begun with other records: whoever has both files would "
             "see which records differ, and what they were; give the corrected file's release a new "
@@ -96,12 +103,12 @@ def key_for(
         )
     if design is not None:
         plan = canonical([release.model_dump(), design])
-        if not _held(private / PLAN_FILE, {"plan": key.digest("plan", iter([plan]))}):
+        if not _held(own / PLAN_FILE, {"plan": key.digest("plan", iter([plan]))}):
             raise DeniableError(
                 f"release {release.name!r} was drawn by another design or other settings: this "
                 "would be a second draw from the same records. Restore what the first design left, "
-                "or give the release a new name; if the first was never published, delete its "
-                "folder"
+                "or give the release a new name; if the first was never published, delete "
+                f"{folder} and {own}"
             )
     return key
 
@@ -113,19 +120,19 @@ def _held(file: Path, own: dict[str, str]) -> bool:
     return bool(read_json(file) == own)
 
 
-def _refuse_lost(release: AnyRelease, folder: Path) -> None:
+def _refuse_lost(release: AnyRelease, folder: Path, private: Path) -> None:
     # Looked at first: whoever begins it meanwhile leaves key, digests and draws in this order.
-    later = [f"{PRIVATE}/{name}" for name in (STATE_FILE, PLAN_FILE)]
-    there = [name for name in (*BEGUN, *later) if (folder / name).exists()]
+    later = [private / name for name in (STATE_FILE, PLAN_FILE)]
+    there = [file for file in (*(folder / name for name in BEGUN), *later) if file.exists()]
     for what, name in (("key", KEY_FILE), ("digest of the records", STATE_FILE)):
-        lost = f"{PRIVATE}/{name}"
-        begun = [each for each in there if each != later[0] or name == KEY_FILE]
-        if begun and not (folder / lost).exists():
+        lost = private / name
+        begun = [file for file in there if file != later[0] or name == KEY_FILE]
+        if begun and not lost.exists():
             raise DeniableError(
-                f"release {release.name!r}: {folder / begun[0]} is there, but the {what} that it "
-                f"was begun with, {folder / lost}, is not: what is missing could be a second draw "
-                "from the same records. Restore that file, or give the release a new name; if the "
-                "first was never published, delete its folder"
+                f"release {release.name!r}: {begun[0]} is there, but the {what} that it was begun "
+                f"with, {lost}, is not: what is missing could be a second draw from the same "
+                "records. Restore that file, or give the release a new name; if the first was "
+                f"never published, delete {folder} and {private}"
             )
 
 
