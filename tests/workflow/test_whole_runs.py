@@ -24,7 +24,7 @@ pytestmark = pytest.mark.workflow
 ROOT = Path(__file__).resolve().parents[2]
 # What a run makes again, of what it leaves; a folder of matrices is one output.
 REPEATED = re.compile(
-    r"results/(?:(?:data|studies|tables|audit|figures)/(?!raw/)|releases/(?:tried|masked|asked)/)"
+    r"results/(?:(?:data|studies|tables|audit|figures)/(?!raw/|releases/)|releases/(?:tried|masked|asked)/)"
 )
 # Rules that refit what is committed; `make surrogates` runs them.
 APART = {"fit_surrogate", "fit_surrogates"}

@@ -46,8 +46,8 @@ ASSESSMENT_STYLE = {
     "pairs_kronecker": ("#009e73", "v"),
 }
 PAPER_BEST = {
-    "joint": ("*", "best of the four of [multirr] (Figure 3), joint"),
-    "kronecker": ("P", "best of the four of [multirr] (Figure 3), kronecker"),
+    "joint": ("*", "best of the four (Figure 3), joint"),
+    "kronecker": ("P", "best of the four (Figure 3), kronecker"),
 }
 ERROR_TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0]
 COVERAGE = "coverage $\\sigma$: share of the cells that a query asks for"
