@@ -9,7 +9,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -62,26 +62,51 @@ def written_whole(path: Path | str, *, private: bool = False) -> Iterator[Path]:
 
 
 def write_once(path: Path | str, content: bytes) -> None:
-    """Write a private file unless it is there: whole, on the disk, and never replaced.
+    """Write a file into a folder, both private, unless it is there; it is on the disk then.
 
-    Of several who try at once, one writes it; for the others, too, it is then there.
+    As `put_once` does; of several who try at once, for the others, too, it is then there.
     """
     target = Path(path)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=kept_private(target.parent))
+    if not put_once(kept_private(target.parent) / target.name, content):
+        sync_folder(target.parent)
+
+
+def put_once(file: Path, content: bytes) -> bool:
+    """Put a private file there unless there is one; return whether it was put.
+
+    Of several processes that try, one puts it. When this returns True, content and name are on the
+    disk. A process that is killed leaves the whole file or none, and perhaps a temporary one.
+
+    Raises
+    ------
+    OSError
+        If it cannot be done, as where there are no hard links.
+    """
+    handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    temporary = Path(name)
     try:
-        with os.fdopen(handle, "wb") as temporary:
-            temporary.write(content)
-            temporary.flush()
-            os.fsync(temporary.fileno())
-        with suppress(FileExistsError):
-            os.link(name, target)
+        with os.fdopen(handle, "wb") as stream:
+            os.fchmod(stream.fileno(), PRIVATE_FILE)
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        try:
+            file.hardlink_to(temporary)  # a rename would replace what is there
+        except FileExistsError:
+            return False
     finally:
-        Path(name).unlink(missing_ok=True)
-    folder = os.open(target.parent, os.O_RDONLY)
+        temporary.unlink(missing_ok=True)
+    sync_folder(file.parent)
+    return True
+
+
+def sync_folder(folder: Path) -> None:
+    """Return when the names in a folder are on the disk."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(folder)
+        os.fsync(handle)
     finally:
-        os.close(folder)
+        os.close(handle)
 
 
 @contextmanager

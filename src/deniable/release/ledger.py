@@ -21,14 +21,9 @@ from pathlib import Path
 
 from deniable.channels import Number
 from deniable.errors import DataError, DeniableError
+from deniable.files import PRIVATE_FOLDER, put_once, sync_folder
 from deniable.records import Microdata, NumericMicrodata
-from deniable.release.durable import (
-    PRIVATE_FOLDER,
-    private_folder,
-    put_once,
-    remove_abandoned,
-    sync_folder,
-)
+from deniable.release.durable import private_folder, remove_abandoned
 from deniable.release.entries import Entry, content_of, counted, entry_from, epsilon_text, total_of
 from deniable.release.overlap import (
     KEY_BYTES,
