@@ -11,7 +11,7 @@ import numpy.typing as npt
 from deniable.arrays import Codes, Counts, Flags, Floats
 from deniable.channels.exact import ROW_SUM_TOLERANCE, log_rounded_up, rounded_up
 from deniable.errors import ChannelError, SingularChannelError
-from deniable.sampling import KeyedColumn, KeyedDraws, Numbers, RandomSource
+from deniable.sampling import Chance, KeyedColumn, KeyedDraws, Numbers, RandomSource
 
 Target = Literal["file", "population"]
 """What an estimate is an estimate of.
@@ -66,7 +66,7 @@ class Channel(ABC):
     def report(
         self,
         codes: Codes,
-        chance: RandomSource | KeyedDraws,
+        chance: Chance,
         names: Sequence[str],
         records: Numbers | None = None,
     ) -> Codes:

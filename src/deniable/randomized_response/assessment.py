@@ -42,7 +42,7 @@ from deniable.randomized_response.protocols import (
 )
 from deniable.randomized_response.readings import Assessment, ClusterMechanism, Reading
 from deniable.records import Domain, Microdata
-from deniable.sampling import KeyedDraws, RandomSource
+from deniable.sampling import Chance
 
 PairCounts = Mapping[Pair, Counts]
 """Two-way tables of what is reported, shape (..., rows, columns)."""
@@ -80,7 +80,7 @@ class AssessmentProtocol(ABC):
             )
 
     @abstractmethod
-    def reports(self, data: Microdata, source: RandomSource | KeyedDraws) -> PairCounts:
+    def reports(self, data: Microdata, source: Chance) -> PairCounts:
         """Run the protocol on records; return the counts of the pairs that are reported."""
 
     @abstractmethod
@@ -109,7 +109,7 @@ class AssessmentProtocol(ABC):
         return {name: composed_epsilon(self.domain, self.sent, name) for name in self.domain.names}
 
     def assess(
-        self, data: Microdata, source: RandomSource | KeyedDraws, ordinal: Collection[str] = ()
+        self, data: Microdata, source: Chance, ordinal: Collection[str] = ()
     ) -> pd.DataFrame:
         """Run the protocol and measure the dependence of every pair of attributes.
 
@@ -146,7 +146,7 @@ class AttributeReports(AssessmentProtocol):
         """RR-Independent, which is what the parties run."""
         return rr_independent(self.domain, self.p, self.reading)
 
-    def reports(self, data: Microdata, source: RandomSource | KeyedDraws) -> PairCounts:
+    def reports(self, data: Microdata, source: Chance) -> PairCounts:
         """Randomize the records and count the pairs of their reports."""
         return two_way_counts(self.protocol.randomize(data, source))
 
@@ -177,7 +177,7 @@ class SecureSum(AssessmentProtocol):
     the protocol, and on counts that are not small.
     """
 
-    def reports(self, data: Microdata, source: RandomSource | KeyedDraws) -> PairCounts:
+    def reports(self, data: Microdata, source: Chance) -> PairCounts:
         """Return the true tables; nothing is random about them."""
         return two_way_counts(data)
 
@@ -219,7 +219,7 @@ class PairReports(AssessmentProtocol):
         given, pairs = (self.p, self.reading, self.mechanism), combinations(self.domain.names, 2)
         return {pair: cluster_channel(self.domain.project(pair).shape, *given) for pair in pairs}
 
-    def reports(self, data: Microdata, source: RandomSource | KeyedDraws) -> PairCounts:
+    def reports(self, data: Microdata, source: Chance) -> PairCounts:
         """Randomize every pair of every record anew and count the masked pairs."""
         counts = {}
         for pair, channel in self.channels.items():

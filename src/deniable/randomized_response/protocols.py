@@ -31,7 +31,7 @@ from deniable.randomized_response.readings import (
     Reading,
 )
 from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
-from deniable.sampling import KeyedDraws, Numbers, RandomSource
+from deniable.sampling import Chance, Numbers
 
 LARGEST_JOINT_CELLS = 1000  # as many as the audit takes cell by cell
 FEWEST_RECORDS_A_CELL = 10
@@ -154,7 +154,7 @@ class Protocol:
         return self.channels[self.clusters.index(tuple(cluster))]
 
     def randomize(
-        self, data: Microdata, chance: RandomSource | KeyedDraws, records: Numbers | None = None
+        self, data: Microdata, chance: Chance, records: Numbers | None = None
     ) -> Microdata:
         """Randomize every record ([multirr], Protocols 1 and 2, randomization part).
 

@@ -5,6 +5,7 @@ from .exact import (
     whole_weights as whole_weights,
 )
 from .keyed import (
+    Chance as Chance,
     KeyedColumn as KeyedColumn,
     KeyedDraws as KeyedDraws,
     KeyedStream as KeyedStream,

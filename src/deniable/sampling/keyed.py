@@ -39,7 +39,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from deniable.arrays import Counts, Floats, Positions
 from deniable.errors import DeniableError
-from deniable.sampling.sources import uniform_floats, uniform_integers
+from deniable.sampling.sources import RandomSource, uniform_floats, uniform_integers
 
 VERSION = b"deniable keyed draws 1"
 KEY_BYTES = 32
@@ -101,6 +101,10 @@ class KeyedDraws:
         if isinstance(records, int):
             return KeyedColumn(self, tuple(names), range(records))
         return KeyedColumn(self, tuple(names), records)
+
+
+Chance = RandomSource | KeyedDraws
+"""What records are randomized by: a source's numbers one after the other, or a key's of each."""
 
 
 @dataclass(frozen=True, eq=False)

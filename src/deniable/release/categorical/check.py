@@ -147,8 +147,7 @@ def checked(
     ``adjusted_weights``; the seed is that of redraws. The truth is that of the records which
     answered for the file.
     """
-    rows = answering(made["channels"], len(data))
-    data = data if rows is None else part_of(data, rows)
+    data = part_of(data, answering(made["channels"], len(data)))
     protocol = StratifiedProtocol.from_json(made["channels"])
     generator = generator_for(seed, {"release": release.name, "check": "redraws"})
     coverage = coverage_of_redraws(protocol, data, generator)

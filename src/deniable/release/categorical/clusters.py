@@ -163,8 +163,10 @@ def answering(description: Mapping[str, Any], records: int) -> Positions | None:
     return None if draw is None else halves(records, draw)[1]
 
 
-def part_of(data: Microdata, rows: Positions) -> Microdata:
-    """Return some of the records, with the marks of all."""
+def part_of(data: Microdata, rows: Positions | None) -> Microdata:
+    """Return some of the records, with the marks of all; None are all of them."""
+    if rows is None:
+        return data
     return Microdata(data.domain, tuple(column[rows] for column in data.columns), data.marks)
 
 

@@ -13,13 +13,7 @@ from deniable.arrays import Floats, Positions
 from deniable.channels import Channel, invariance_gap, write_channel
 from deniable.errors import DeniableError
 from deniable.files import write_table
-from deniable.pram import (
-    StratifiedProtocol,
-    Stratum,
-    label,
-    parts_by_stratum,
-    shares,
-)
+from deniable.pram import StratifiedProtocol, Stratum, label, parts_by_stratum, shares
 from deniable.randomized_response import (
     Protocol,
     refuse_too_large,
@@ -40,7 +34,7 @@ from deniable.release import (
     texts_of,
 )
 from deniable.release.categorical.clusters import Formed, answering, form_clusters, part_of
-from deniable.sampling import KeyedDraws, RandomSource
+from deniable.sampling import Chance
 
 TOLERANCE = 1e-9  # of what a solver is asked for
 WHOLE_RECORD = "the whole record of one respondent"
@@ -72,11 +66,11 @@ def protect(
     release: CategoricalRelease,
     protocol: StratifiedProtocol,
     data: Microdata,
-    chance: RandomSource | KeyedDraws,
+    chance: Chance,
     rows: Positions | None = None,
 ) -> Microdata:
     """Randomize the release's attributes of every record, or of those rows, and mark the result."""
-    own = data if rows is None else part_of(data, rows)
+    own = part_of(data, rows)
     reports = protocol.randomize(own.project(protocol.domain.names), chance, rows).reports
     return Microdata(reports.domain, reports.columns, marks_for(release, data))
 
