@@ -23,7 +23,7 @@ rule all:
         ),
         "results/audit/privacy.csv",
         "results/audit/samplers.csv",
-        plan.release_files(),
+        plan.released(),
 
 
 include: "workflow/rules/data.smk"

@@ -109,15 +109,26 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
+def sync_tree(folder: Path) -> None:
+    """Return when a folder is on the disk, with all that is in it."""
+    for path in folder.rglob("*"):
+        if path.is_dir():
+            sync_folder(path)
+        else:
+            with path.open("rb") as stream:
+                os.fsync(stream.fileno())
+    sync_folder(folder)
+
+
 @contextmanager
-def folder_written_whole(path: Path | str) -> Iterator[Path]:
+def folder_written_whole(path: Path | str, *, private: bool = False) -> Iterator[Path]:
     """Give a temporary folder beside `path` that takes its place if the block ends well."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         yield temporary
-        temporary.chmod(0o777 & ~_umask())
+        temporary.chmod(PRIVATE_FOLDER if private else 0o777 & ~_umask())
         shutil.rmtree(target, ignore_errors=True)
         temporary.replace(target)
     finally:

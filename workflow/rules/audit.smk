@@ -4,13 +4,7 @@
 rule audit_privacy:
     input:
         tables=expand("results/tables/{table}.csv", table=plan.audited_tables()),
-        channels=expand("results/releases/{release}/channels.json", release=plan.releases()),
-        collections=expand(
-            "results/releases/{release}/{file}",
-            release=plan.releases("collection"),
-            file=["release.json", "views.json", "collection.csv"],
-        ),
-        numbers=expand("results/releases/{release}/audit.csv", release=plan.releases("numeric")),
+        releases=plan.released(),
     output:
         report(
             "results/audit/privacy.csv",
@@ -25,7 +19,7 @@ rule audit_privacy:
     resources:
         **needs(MINUTES),
     params:
-        code=lambda wildcards: plan.code("audit_privacy.py", AUDITED),
+        code=lambda wildcards: plan.code("audit_privacy.py", AUDITED, [lane.audit for lane in LANES.values()]),
     message:
         "Bringing every claim of privacy into one audit"
     script:
@@ -34,7 +28,7 @@ rule audit_privacy:
 
 rule audit_samplers:
     input:
-        channels=expand("results/releases/{release}/channels.json", release=plan.releases()),
+        releases=plan.released("categorical"),
     output:
         report(
             "results/audit/samplers.csv",

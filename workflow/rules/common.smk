@@ -2,35 +2,29 @@
 FOLDER = "results/releases/{release}"
 
 
-def in_folder(files):
-    return [f"{FOLDER}/{file}" for file in files]
+def made_from(wildcards):
+    return plan.made_from(wildcards.release)
 
 
-# What is drawn once is not made again for newer files, another seed or newer code; its provenance
-# has the digest of the code behind its step all the same.
-def files_left(find):
-    def found(wildcards):
-        once = plan.drawn_once(wildcards.release)
-        return [ancient(file) if once else file for file in find(wildcards.release)]
-
-    return found
+# What is drawn once is not made again for newer files.
+def made_from_once(wildcards):
+    return {
+        name: [ancient(file) for file in files]
+        for name, files in plan.made_from(wildcards.release).items()
+    }
 
 
-def left(value):
-    return lambda wildcards: None if plan.drawn_once(wildcards.release) else value(wildcards)
+def lane(wildcards):
+    return plan.lane(wildcards.release)
 
 
-def seed(wildcards):
-    return plan.config.seed
+def steps_of(wildcards):
+    return [step.run for step in plan.steps(wildcards.release)]
 
 
-def code_of(script, *step):
-    return lambda wildcards: plan.code(script, *step)
+def code_of_release(wildcards):
+    return plan.code("make_release.py", plan.steps(wildcards.release))
 
 
 def settings(wildcards):
     return plan.settings("releases", wildcards.release)
-
-
-def settings_of_estimates(wildcards):
-    return plan.settings_of_estimates(wildcards.release)

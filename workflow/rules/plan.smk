@@ -6,6 +6,7 @@ from snakemake.exceptions import WorkflowError
 from deniable.errors import DeniableError
 from deniable.papers import AUDITED, FIGURES, PAGES, PAPERS, STUDIES, TABLES
 from deniable.pipeline import RAW, STALE_VARIABLE, Plan, environment, needs, refuse_repeated_keys
+from deniable.release import LANES
 from deniable.study import MINUTES, SECONDS
 
 # Jobs run side by side; more threads inside one, or other kernels, change the order of floating sums.

@@ -9,7 +9,7 @@ rule report:
         tables=expand("results/tables/{table}.csv", table=plan.tables() + plan.computed_tables()),
         audits=[*rules.audit_privacy.output, *rules.audit_samplers.output],
         figures=expand("results/figures/{figure}.svg", figure=plan.figures()),
-        releases=plan.releases_shown(),
+        releases=plan.released(),
         sources=expand("results/data/raw/{dataset}.source.json", dataset=plan.needed()),
         findings="docs/findings.md",
         templates=sorted(map(str, TEMPLATES.rglob("templates/**/*.*"))),
@@ -22,7 +22,7 @@ rule report:
     resources:
         **needs(SECONDS),
     params:
-        config=plan.config.model_dump(exclude={"data"}),
+        config=plan.config.model_dump(exclude={"data", "keys", "ledger"}),
         code=lambda wildcards: plan.code("report.py", PAGES, {p.key: p.source for p in PAPERS}),
     message:
         "Writing the report"

@@ -3,12 +3,14 @@
 import pandas as pd
 
 from deniable.files import read_json, write_table
+from deniable.release import PUBLIC, folders_of
 from deniable.release.categorical import SAMPLER_COLUMNS, audit_release_samplers
 
 from job import job
 
 with job(snakemake):
-    descriptions = [read_json(file) for file in snakemake.input.channels]
+    folders = folders_of(snakemake.input.releases)
+    descriptions = [read_json(folder / PUBLIC / "release.json") for folder in folders]
     tests = [audit_release_samplers(each, snakemake.params.seed) for each in descriptions]
     nothing = pd.DataFrame(columns=SAMPLER_COLUMNS)
     write_table(snakemake.output[0], pd.concat(tests) if tests else nothing)

@@ -82,9 +82,9 @@ def one_audit(
     ]
     for name, mechanism, audited in releases:
         if "reading" in audited:
-            read, file = _numeric, "audit.csv"
+            read, file = _numeric, "private/audit.csv"
         else:
-            read, file = _categorical, "views.json" if mechanism == "rrba" else "channels.json"
+            read, file = _categorical, f"public/{'views' if mechanism == 'rrba' else 'release'}.json"
         cases = read(audited) | {"mechanism": mechanism}
         parts.append(_pooled(f"{RELEASE}{name}", f"releases/{name}/{file}", cases, audited))
     if not parts:

@@ -21,7 +21,6 @@ from .job_log import logged as logged
 from .needs import needs as needs
 from .plan import MIRROR_VARIABLE as MIRROR_VARIABLE, RAW as RAW, Plan as Plan
 from .provenance import (
-    OWNERS_COPIES as OWNERS_COPIES,
     SUFFIX as SUFFIX,
     WITHHELD as WITHHELD,
     Making as Making,

@@ -123,6 +123,19 @@ class AnalysesConfig(Strict):
     rrba_epsilon: RrbaEpsilon
 
 
+class KeysConfig(Strict):
+    """Where the keys of releases lie until they are published: with each, if nothing is said."""
+
+    folder: Annotated[str, Field(min_length=1)] | None = None
+    command: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if self.folder is not None and self.command:
+            raise ValueError("folder and command given; allowed: one of them")
+        return self
+
+
 class Config(Strict):
     """Everything that a run can be told."""
 
@@ -130,6 +143,8 @@ class Config(Strict):
     data: DataConfig = DataConfig()
     studies: StudiesConfig
     analyses: AnalysesConfig
+    ledger: Annotated[str, Field(min_length=1)] = "ledger"
+    keys: KeysConfig = KeysConfig()
     releases: list[Release] = Field(default_factory=list)
 
     @model_validator(mode="after")

@@ -15,9 +15,8 @@ from deniable.papers import ANALYSES, AUDITED, FIGURES, STUDIES, TABLES
 from deniable.pipeline.code_digest import code_digest
 from deniable.pipeline.config import Config, validate
 from deniable.pipeline.environment import check_writable, keep_from_others, locked
-from deniable.pipeline.provenance import OWNERS_COPIES
 from deniable.records import Domain
-from deniable.release import LANES, NETWORK_FILES, AnyRelease
+from deniable.release import LANES, NETWORK_FILES, PRIVATE, PUBLIC, RECEIPT, Lane, Step
 from deniable.study import Analysis
 
 MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
@@ -87,16 +86,6 @@ class Plan:
             return self.config.release(name).model_dump()
         values: dict[str, Any] = getattr(getattr(self.config, section), name).model_dump()
         return values
-
-    def settings_of_estimates(self, release: str) -> dict[str, Any]:
-        """Return a release's settings with those on which only what is made of its draw depends."""
-        synthetic = getattr(self.config.release(release), "synthetic", None)
-        chosen = self.settings("releases", release)
-        return chosen if synthetic is None else chosen | {"synthetic": synthetic}
-
-    def drawn_once(self, release: str) -> bool:
-        """Return whether a release is drawn from the operating system: once, and never again."""
-        return not self.config.release(release).rehearsal
 
     def needed(self) -> list[str]:
         """Return the names of the data sets that the config needs."""
@@ -179,91 +168,56 @@ class Plan:
         made = {*self.tables(), *self.computed_tables()}
         return [name for name, figure in FIGURES.items() if made >= set(figure.tables)]
 
-    def releases(self, kind: str = "categorical", *, rehearsal: bool | None = None) -> list[str]:
-        """Return the names of the releases of a lane; of rehearsals only, or of others only."""
-        return [
-            release.name
-            for release in self.config.releases
-            if release.lane == kind and rehearsal in (None, release.rehearsal)
-        ]
+    def lane(self, release: str) -> Lane:
+        """Return what a release goes through."""
+        return LANES[self.config.release(release).lane]
 
-    def release_files(self) -> list[str]:
-        """Return the files that the releases leave."""
-        return [
-            f"{RELEASES}/{release.name}/{file}"
-            for release in self.config.releases
-            for file in (
-                *LANES[release.lane].left,
-                *(["matrices.csv"] if release.mechanism == "pram" else []),
-                *_checked(release),
-            )
-        ]
+    def steps(self, release: str) -> tuple[Step, ...]:
+        """Return a release's steps."""
+        return self.lane(release).steps(self.config.release(release))
 
-    def releases_shown(self) -> list[str]:
-        """Return the files of releases that the report's page is made from."""
-        return [
-            f"{RELEASES}/{release.name}/{file}"
-            for release in self.config.releases
-            for file in (*LANES[release.lane].shown, *_checked(release))
-        ]
+    def released(self, lane: str | None = None) -> list[str]:
+        """Return what the releases of a lane, or all, leave that Snakemake may know.
 
-    def true_records(self, release: str) -> list[str]:
-        """Return the file of a release's true records."""
-        return [f"results/data/{self.config.release(release).data}.parquet"]
-
-    def matrix_files(self, release: str) -> list[str]:
-        """Return the files of a user's own matrices that a release is designed from."""
-        files: list[str] = getattr(self.config.release(release), "matrix_files", [])
-        return files
-
-    def bounds_files(self, release: str) -> list[str]:
-        """Return the file that states the bounds of numbers, for a release of numbers."""
-        numbers = self.config.release(release).lane == "numeric"
-        return [str(Path("resources") / "datasets.yaml")] if numbers else []
-
-    def design_of(self, release: str) -> list[str]:
-        """Return the files of a release's design that its draw reads."""
-        draw = LANES[self.config.release(release).lane].draw
-        return [f"{RELEASES}/{release}/{file}" for file in draw.reads]
-
-    def network_of(self, release: str) -> list[str]:
-        """Return the network that a release's data are drawn from, if they are."""
-        from deniable.datasets import FILES  # noqa: PLC0415
-
-        data = self.config.release(release).data
-        if not data.startswith(NETWORK_FILES):
-            return []
-        network = FILES[data.removeprefix(NETWORK_FILES)].network
-        return [str(Path("resources") / "networks" / f"{network}.json")]
-
-    def names(self, kind: str = "categorical", *, rehearsal: bool | None = None) -> str:
-        """Return a pattern for the names of releases; parameters as those of `releases`."""
-        return _pattern(self.releases(kind, rehearsal=rehearsal))
-
-    def to_design(self, kind: str = "categorical") -> str:
-        """Return a pattern for the names of the releases that the rule which designs may make.
-
-        All rehearsals, and those others whose design is not there: respondents may have answered
-        for it.
+        The folders of rehearsals, and the receipts of others.
         """
-        return _pattern(
-            self._unmade(kind, LANES[kind].design.leaves) + self.releases(kind, rehearsal=True)
-        )
-
-    def to_draw(self, kind: str = "categorical") -> str:
-        """Return a pattern for the names of releases that are not drawn for good yet.
-
-        The rule that draws knows no others: what no rule makes is not made again, by no option of
-        Snakemake's and no trigger. Rehearsals may always be repeated.
-        """
-        return _pattern(self._unmade(kind, LANES[kind].drawn_once))
-
-    def _unmade(self, kind: str, files: Sequence[str]) -> list[str]:
         return [
-            name
-            for name in self.releases(kind, rehearsal=False)
-            if not all((RELEASES / name / file).exists() for file in files)
+            f"{RELEASES}/{release.name}/{left}"
+            for release in self.config.releases
+            if lane in (None, release.lane)
+            for left in ((PUBLIC, PRIVATE) if release.rehearsal else (RECEIPT,))
         ]
+
+    def made_from(self, release: str) -> dict[str, list[str]]:
+        """Return the files that a release is made from, by what they are.
+
+        Its true records, files of a user's own matrices, the manifest that states the bounds of
+        numbers, and the network that the records are drawn from.
+        """
+        settings, resources = self.config.release(release), Path("resources")
+        numbers = settings.lane == "numeric"
+        return {
+            "data": [f"results/data/{settings.data}.parquet"],
+            "matrices": getattr(settings, "matrix_files", []),
+            "manifest": [str(resources / "datasets.yaml")] if numbers else [],
+            "network": [
+                str(resources / "networks" / f"{network}.json")
+                for network in _networks_of(settings.data)
+            ],
+        }
+
+    def names(self, *, rehearsal: bool) -> str:
+        """Return a pattern for the names of releases: of rehearsals, or of the others."""
+        releases = self.config.releases
+        names = [each.name for each in releases if each.rehearsal == rehearsal]
+        return "|".join(names) or "(?!)"  # which nothing matches
+
+
+def _networks_of(data: str) -> list[str]:
+    from deniable.datasets import FILES  # noqa: PLC0415
+
+    drawn = data.startswith(NETWORK_FILES)
+    return [FILES[data.removeprefix(NETWORK_FILES)].network] if drawn else []
 
 
 def studied_data(config: Config) -> set[str]:
@@ -323,17 +277,8 @@ def _of_a_run_at_work(datasets: Mapping[str, AnyDataset]) -> dict[str, Source] |
         return None
 
 
-def _checked(release: AnyRelease) -> tuple[str, ...]:
-    """Return the files in which a rehearsal is set beside the truth; none of a real release."""
-    return LANES[release.lane].check.leaves if release.rehearsal else ()
-
-
 def _resources(root: Path | str) -> Path:
     return Path(root) / "resources"
-
-
-def _pattern(names: list[str]) -> str:
-    return "|".join(names) or "(?!)"  # which nothing matches
 
 
 def drawn_records() -> dict[str, int]:
@@ -359,17 +304,13 @@ def _refuse_second_draw(config: Config) -> None:
     A rehearsal may be repeated; it protects nobody.
     """
     for release in config.releases:
-        # Of any kind: also what was drawn from categories is not to be drawn from numbers.
-        files = [RELEASES / release.name / name for name in ("channels.json", "release.json")]
-        described = next((file for file in files if file.exists()), None)
-        if release.rehearsal or described is None:
+        published = RELEASES / release.name / PUBLIC
+        if release.rehearsal or not (published / "release.json").exists():
             continue
-        drawn = read_json(described)
-        same = drawn["parameters"] in (release.stated(), release.model_dump())
-        if drawn["rehearsal"] or not same:
+        drawn = read_json(published / "release.json")
+        if drawn["rehearsal"] or drawn["parameters"] != release.stated():
             raise ConfigError(
-                f"release {release.name!r} is in {described.parent} already, drawn with other "
-                "settings; a second draw from the same records adds to what the first one tells. "
-                "Give this one a new name, or, if the first was never published, delete its "
-                f"folder and {OWNERS_COPIES}/{release.name}"
+                f"release {release.name!r} is in {published} already, with other settings; a second "
+                "draw from the same records adds to what the first one tells. Give this one a new "
+                "name"
             )

@@ -14,17 +14,14 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from deniable.errors import DataError
-from deniable.files import kept_private, read_json, remove_leftovers, sha256, write_json
+from deniable.files import read_json, remove_leftovers, sha256, write_json
 from deniable.pipeline.code_digest import code_digest, versions
+from deniable.release import RECEIPT, faults_of_receipt
 
 SUFFIX = ".provenance.json"
 RESULTS = "results"
 DATA = "results/data"
 """True records, and hashes of them: files of their owner's alone."""
-RELEASES = "results/releases"
-OWNERS_COPIES = "results/data/releases"
-"""Where the owner of the true records finds the key of a release, and what its provenance keeps
-back."""
 WITHHELD = "withheld"
 ORIGINS = {
     "results/data/raw": "original",
@@ -36,9 +33,8 @@ ORIGINS = {
 MARK_OF_FOLDERS = ".snakemake_timestamp"
 MAKE_AGAIN = "delete it and start again: Snakemake makes it again"
 RESTORE = (
-    "it belongs to a release that is no rehearsal and is drawn once: restore it from a copy; only "
-    "if nothing of that release was ever given away, delete its folder, here and in "
-    f"{OWNERS_COPIES}, and start again"
+    "it belongs to a release that is no rehearsal and is drawn once: restore it from a copy, or give "
+    "the release a new name"
 )
 
 Record = dict[str, Any]
@@ -49,8 +45,8 @@ class Making:
     """A job as far as its results depend on it.
 
     Of the rule's parameters the digest under ``code`` and the ``seed`` are recorded by themselves,
-    the others together as the digest of the job's settings. Where there is no digest, ``step`` is
-    the code that the script is told to call, "module:function".
+    the others together as the digest of the job's settings. Where there is no digest, ``steps``
+    are the code that the script is told to call, each as "module:function".
     """
 
     rule: str
@@ -102,7 +98,7 @@ def recorded(making: Making) -> Iterator[None]:
     for output in making.outputs:
         if Path(output).exists():  # Snakemake says what is missing
             of_file = {"file": label(output), "sha256": content_digest(output)}
-            _write(output, of_file | about, making.config)
+            _write(output, of_file | about)
 
 
 def provenance_path(result: Path | str) -> Path:
@@ -167,6 +163,8 @@ def verified(paths: Iterable[str]) -> list[Verified]:
         file = Verified(label(path), content_digest(path), read_provenance(path))
         if fault := file.fault():
             faults.append(fault)
+        elif _is_receipt(PurePosixPath(file.label)):
+            faults += faults_of_receipt(path)
         found.append(file)
     if faults:
         raise DataError("\n".join(faults))
@@ -181,7 +179,7 @@ def _about(making: Making, inputs: Sequence[Verified]) -> Record:
         "rule": making.rule,
         # Rules without a digest of code are those whose results newer code leaves alone.
         "made_once": not code,
-        "code": code or code_digest(making.script, *filter(None, [making.params.get("step")])),
+        "code": code or code_digest(making.script, *making.params.get("steps", ())),
         "settings": digest_of_values(settings),
         "asked": settings,
         # The run's, also of what draws nothing itself; none where the operating system drew.
@@ -196,12 +194,19 @@ def _about(making: Making, inputs: Sequence[Verified]) -> Record:
 
 
 def _data(inputs: Sequence[Verified]) -> Record:
-    """Return the files that the records behind all inputs come from, with kind and SHA-256."""
+    """Return the files that the records behind all inputs come from, with kind and SHA-256.
+
+    Without that of records behind a release: who knows all records but one needs no more than such
+    a hash to try the possible values of that one. Whatever epsilon the release has, the hash has
+    none.
+    """
     found: dict[str, dict[str, str]] = {}
     known_from: dict[str, str] = {}
     for each in inputs:
         data: Record = _origin(each) if each.record is None else each.record["data"]
-        for origin, entry in data.items():
+        told = not _is_receipt(PurePosixPath(each.label))
+        for origin, known in data.items():
+            entry = known if told else known | {"sha256": WITHHELD}
             if entry["sha256"] == WITHHELD:
                 found.setdefault(origin, entry)
                 continue
@@ -234,35 +239,16 @@ def _is_made(label: str) -> bool:
     return label.startswith(f"{RESULTS}/") and PurePosixPath(label).parent.as_posix() not in ORIGINS
 
 
-def _write(output: str, record: Record, config: Mapping[str, Any]) -> None:
-    """Write what is recorded of a result, without what a release must not tell."""
-    shown, path = record, PurePosixPath(record["file"])
-    rehearsals = {e["name"] for e in config.get("releases", ()) if e.get("rehearsal") is True}
-    if PurePosixPath(RELEASES) in path.parents and path.parts[2] not in rehearsals:
-        folder = PurePosixPath(*path.parts[:3])  # results/releases/<name>
-        # Settings name the owner's files of matrices; their digest stays.
-        told = {key: value for key, value in record.items() if key != "asked"}
-        shown = _without_records(told, folder)
-        if shown != told:
-            within = path.relative_to(RELEASES)
-            kept_private(OWNERS_COPIES)
-            write_json(provenance_path(f"{OWNERS_COPIES}/{within}"), record, private=True)
-    write_json(provenance_path(output), shown, private=PurePosixPath(DATA) in path.parents)
+def _write(output: str, record: Record) -> None:
+    """Write what is recorded of a result; of what tells of true records, for the owner alone."""
+    path = PurePosixPath(record["file"])
+    private = PurePosixPath(DATA) in path.parents or _is_receipt(path)
+    write_json(provenance_path(output), record, private=private)
 
 
-def _without_records(record: Record, folder: PurePosixPath) -> Record:
-    """Return a record without any hash that the true records go into.
-
-    Who knows all records but one needs no more than such a hash to try the possible values of that
-    one: whatever epsilon the release has, the hash has none. It is in the data and in the manifest,
-    that states the hash of the file; only files of the release itself keep theirs.
-    """
-    inputs = {
-        path: digest if folder in PurePosixPath(path).parents else WITHHELD
-        for path, digest in record["inputs"].items()
-    }
-    data = {path: entry | {"sha256": WITHHELD} for path, entry in record["data"].items()}
-    return record | {"inputs": inputs, "data": data}
+def _is_receipt(path: PurePosixPath) -> bool:
+    """Return whether a file is what a release that is no rehearsal leaves last."""
+    return path.match(RECEIPT)
 
 
 def label(path: str) -> str:

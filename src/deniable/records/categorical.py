@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from deniable.arrays import Codes, Counts
+from deniable.arrays import Codes, Counts, Positions
 from deniable.errors import DataError, DeniableError
 from deniable.records import arrow
 from deniable.records.discretization import Discretization
@@ -75,6 +75,10 @@ class Microdata(arrow.ArrowRecords):
         """Return the records restricted to the named attributes."""
         columns = tuple(self.column(name) for name in names)
         return Microdata(self.domain.project(names), columns, self.marks)
+
+    def take(self, records: Positions) -> "Microdata":
+        """Return the records at these positions, in this order, with the marks of all."""
+        return Microdata(self.domain, tuple(column[records] for column in self.columns), self.marks)
 
     def counts(self, names: Sequence[str] | None = None) -> Counts:
         """Return the contingency table of the named attributes (all by default).

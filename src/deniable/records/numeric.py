@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from deniable.arrays import Counts, Floats
+from deniable.arrays import Counts, Floats, Positions
 from deniable.errors import DataError
 from deniable.records.arrow import NUMERIC_KEY, ArrowRecords, read_described, refuse_missing_columns
 from deniable.records.categorical import Microdata, encode, read_parquet
@@ -101,6 +101,11 @@ class NumericMicrodata(ArrowRecords):
         """Return the same records and classes with other values, as a mechanism makes them."""
         marks = self.marks if marks is None else marks
         return replace(self, values=np.asarray(values, dtype=np.float64), marks=marks)
+
+    def take(self, records: Positions) -> "NumericMicrodata":
+        """Return the records at these positions, in this order, with the marks of all."""
+        labels = self.labels[records] if self.classes else self.labels
+        return replace(self, values=self.values[records], labels=labels)
 
     def select(self, names: Sequence[str]) -> "NumericMicrodata":
         """Return the records restricted to the named attributes, with their classes."""

@@ -2,8 +2,8 @@ from .entries import (
     Entry as Entry,
     epsilon_text as epsilon_text,
 )
+from .key_places import KeyPlace as KeyPlace
 from .keys import (
-    PRIVATE as PRIVATE,
     ReleaseKey as ReleaseKey,
     canonical as canonical,
     key_for as key_for,
@@ -11,17 +11,22 @@ from .keys import (
 )
 from .lanes import (
     LANES as LANES,
+    PRIVATE as PRIVATE,
+    PUBLIC as PUBLIC,
     Lane as Lane,
     Step as Step,
-    left_by as left_by,
-    read_by as read_by,
 )
 from .ledger import Ledger as Ledger
 from .made import (
     CONVENTION as CONVENTION,
+    NOTHING as NOTHING,
     PRODUCTION_MARK as PRODUCTION_MARK,
     REHEARSAL_MARK as REHEARSAL_MARK,
     described as described,
+    epsilon_of as epsilon_of,
+    exact_cells as exact_cells,
+    in_order as in_order,
+    in_true_order as in_true_order,
     marked as marked,
     marked_as as marked_as,
     marks_for as marks_for,
@@ -32,10 +37,24 @@ from .made import (
     texts_of as texts_of,
     write_made as write_made,
 )
+from .making import (
+    Source as Source,
+    make_release as make_release,
+    rehearse as rehearse,
+)
 from .overlap import (
     Overlap as Overlap,
     RecordDigests as RecordDigests,
     record_digests as record_digests,
+)
+from .receipts import (
+    RECEIPT as RECEIPT,
+    faults_of_receipt as faults_of_receipt,
+)
+from .released import (
+    audited_releases as audited_releases,
+    folders_of as folders_of,
+    shown_of as shown_of,
 )
 from .settings import (
     NETWORK_FILES as NETWORK_FILES,

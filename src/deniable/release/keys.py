@@ -10,7 +10,7 @@ whose key is lost are refused.
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,17 +18,16 @@ from typing import Any
 import numpy as np
 
 from deniable.errors import DeniableError
-from deniable.files import read_json, write_once
+from deniable.files import kept_private, read_json, write_once
 from deniable.records import Microdata, NumericMicrodata
-from deniable.release.lanes import LANES
+from deniable.release.key_places import KeyPlace
+from deniable.release.lanes import PRIVATE, PUBLIC
 from deniable.release.settings import AnyRelease
-from deniable.sampling import KeyedDraws, new_key
+from deniable.sampling import KeyedDraws
 
-PRIVATE = "private"
-"""The folder, in that of a release, of what its owner alone may have, unless another is named."""
-KEY_FILE, STATE_FILE, PLAN_FILE = "key", "state.json", "plan.json"
-BEGUN = tuple(dict.fromkeys(file for lane in LANES.values() for file in lane.left))
-"""What a release has that was begun: any of these."""
+RECORDS_FILE, PLAN_FILE, DRAWN_FILE = "records.json", "plan.json", "drawn.json"
+"""Digests of what a release was begun with, of what it is drawn by, and of what was drawn."""
+WITH_THE_RELEASE = KeyPlace()
 
 Records = Microdata | NumericMicrodata
 
@@ -62,8 +61,7 @@ def key_for(
     root_seed: int,
     folder: Path | str,
     records: Records,
-    design: Any = None,
-    private: Path | str | None = None,
+    place: KeyPlace = WITH_THE_RELEASE,
 ) -> ReleaseKey:
     """Return the key of a release; make it, if the release is only now begun.
 
@@ -77,40 +75,46 @@ def key_for(
         That of the release.
     records : Microdata or NumericMicrodata
         The true records.
-    design : plain JSON values, optional
-        What the records are to be drawn by now.
-    private : path, optional
-        Where the key lies, and what goes with it; by default in the folder of the release.
+    place : KeyPlace, optional
+        Where the key lies; by default with what else the release's owner alone may have.
 
     Raises
     ------
     DeniableError
-        If the release was begun with other records, or drawn by another design, or if its key, or
-        what says which records it was begun with, is lost.
+        If the release was begun with other records, or if its key, or what says which records it
+        was begun with, is lost.
     """
     if release.rehearsal:
         return key_of_seed(root_seed, "rehearsal", release.name)
-    own = Path(folder) / PRIVATE if private is None else Path(private)
-    _refuse_lost(release, Path(folder), own)
-    if not (own / KEY_FILE).exists():
-        write_once(own / KEY_FILE, new_key())
-    key = ReleaseKey((own / KEY_FILE).read_bytes())
-    if not _held(own / STATE_FILE, {"records": key.digest("records", _parts(records))}):
+    own = Path(folder) / PRIVATE
+    _refuse_lost(release, Path(folder), place)
+    key = ReleaseKey(place.key(release.name, kept_private(own)))
+    if not _held(own / RECORDS_FILE, {"records": key.digest("records", parts_of(records))}):
         raise DeniableError(
-            f"release {release.name!r} was begun with other records: whoever has both files would "
-            "see which records differ, and what they were; give the corrected file's release a new "
-            "name (its epsilon adds to the first one's)"
+            f"release {release.name!r} was begun with other records, or with another key: whoever "
+            "has both files would see which records differ, and what they were; give the corrected "
+            "file's release a new name (its epsilon adds to the first one's)"
         )
-    if design is not None:
-        plan = canonical([release.model_dump(), design])
-        if not _held(own / PLAN_FILE, {"plan": key.digest("plan", iter([plan]))}):
-            raise DeniableError(
-                f"release {release.name!r} was drawn by another design or other settings: this "
-                "would be a second draw from the same records. Restore what the first design left, "
-                "or give the release a new name; if the first was never published, delete "
-                f"{folder} and {own}"
-            )
     return key
+
+
+def hold_to_design(
+    release: AnyRelease, folder: Path | str, key: ReleaseKey, design: Mapping[str, Any]
+) -> None:
+    """Hold a release, which is no rehearsal, to the design that its records are drawn by.
+
+    Raises
+    ------
+    DeniableError
+        If it was drawn by another one.
+    """
+    plan = canonical([release.stated(), dict(design)])
+    if not _held(Path(folder) / PRIVATE / PLAN_FILE, {"plan": key.digest("plan", iter([plan]))}):
+        raise DeniableError(
+            f"release {release.name!r} was drawn by another design or other settings: this would "
+            "be a second draw from the same records. Restore what it was begun with, or give the "
+            "release a new name"
+        )
 
 
 def _held(file: Path, own: dict[str, str]) -> bool:
@@ -120,20 +124,24 @@ def _held(file: Path, own: dict[str, str]) -> bool:
     return bool(read_json(file) == own)
 
 
-def _refuse_lost(release: AnyRelease, folder: Path, private: Path) -> None:
+def _refuse_lost(release: AnyRelease, folder: Path, place: KeyPlace) -> None:
     # Looked at first: whoever begins it meanwhile leaves key, digests and draws in this order.
-    later = [private / name for name in (STATE_FILE, PLAN_FILE)]
-    there = [file for file in (*(folder / name for name in BEGUN), *later) if file.exists()]
-    for what, name in (("key", KEY_FILE), ("digest of the records", STATE_FILE)):
-        lost = private / name
-        begun = [file for file in there if file != later[0] or name == KEY_FILE]
-        if begun and not lost.exists():
-            raise DeniableError(
-                f"release {release.name!r}: {begun[0]} is there, but the {what} that it was begun "
-                f"with, {lost}, is not: what is missing could be a second draw from the same "
-                "records. Restore that file, or give the release a new name; if the first was "
-                f"never published, delete {folder} and {private}"
-            )
+    private = folder / PRIVATE
+    drawn = [folder / PUBLIC, *(private / name for name in (PLAN_FILE, DRAWN_FILE))]
+    begun = [file for file in drawn if file.exists()]
+    # Before there were folders of what is public and what is private.
+    begun += [file for file in folder.glob("*.*") if file.is_file()]
+    records = private / RECORDS_FILE
+    key = place.file(release.name, private)
+    named = [*begun, records] if records.exists() else begun
+    lost = [("digest of the records", records)] if begun and not records.exists() else []
+    lost += [("key", key)] if named and key and not key.exists() else []
+    for what, file in lost:
+        raise DeniableError(
+            f"release {release.name!r}: {named[0]} is there, but the {what} that it was begun with, "
+            f"{file}, is not: what is missing could be a second draw from the same records. Restore "
+            "that file, or give the release a new name"
+        )
 
 
 def canonical(plan: Any) -> bytes:
@@ -141,7 +149,7 @@ def canonical(plan: Any) -> bytes:
     return json.dumps(plan, sort_keys=True, ensure_ascii=True, allow_nan=False).encode()
 
 
-def _parts(records: Records) -> Iterator[bytes]:
+def parts_of(records: Records) -> Iterator[bytes]:
     """Yield what records say, whatever file or order of columns they were read from."""
     if isinstance(records, Microdata):
         for name in sorted(records.domain.names):

@@ -1,10 +1,14 @@
 """The lanes: what carries out each step of the releases of a kind, and its files in a folder."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from deniable.release.settings import AnyRelease
 from deniable.study import MINUTES, SECONDS, Resources, resolve
+
+PUBLIC, PRIVATE = "public", "private"
+"""The folders of a release: what may be given away, and what knows the truth."""
 
 
 @dataclass(frozen=True)
@@ -17,26 +21,24 @@ class Step:
         A function, as "module:function" below `deniable`: only the process that takes the step
         imports its module. It takes the release; after the design what earlier steps left (by the
         names of the files, without their endings); for design, draw and check the true records and
-        the root seed, which is looked at for rehearsals only; and what its script reads besides. It
-        returns what is to be left, by name.
+        the key; and what a lane needs besides. It returns what is to be left, by name.
     reads, leaves : tuple of str
-        Files in the release's folder.
-    seeded : bool
-        Whether a step that estimates takes the root seed, as the others do.
+        Files in the release's folder, below `PUBLIC` or `PRIVATE`.
+    mechanism : str
+        That alone has the step; "" is any.
     resources : Resources
         What it asks of a cluster.
     """
 
     run: str
     reads: tuple[str, ...]
-    leaves: tuple[str, ...]
-    seeded: bool = False
+    leaves: tuple[str, ...] = ()
+    mechanism: str = ""
     resources: Resources = field(default=SECONDS, repr=False)
 
-    def __call__(self, *given: Any) -> Mapping[str, Any]:
+    def __call__(self, *given: Any) -> Any:
         """Carry out the step."""
-        made: Mapping[str, Any] = resolve(self.run)(*given)
-        return made
+        return resolve(self.run)(*given)
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,11 @@ class Lane:
     ----------
     design, draw : Step
         They read the true records.
-    estimates : mapping of tuples of Step
-        From what was drawn alone, so that they cost no privacy. A rule of each name takes its steps
-        one after the other, each from files that were left before, as whoever has the files can.
+    audit : Step
+        Holds what was drawn to what is claimed: a row a claim, with ``holds``.
+    estimates : tuple of Step
+        From what was drawn alone, so that they cost no privacy: one after the other, each from
+        files that were left before, as whoever has the files can.
     check : Step
         Of rehearsals only: it reads the true records again.
     shown : tuple of str
@@ -58,19 +62,25 @@ class Lane:
 
     design: Step
     draw: Step
-    estimates: Mapping[str, tuple[Step, ...]]
+    audit: Step
+    estimates: tuple[Step, ...]
     check: Step
     shown: tuple[str, ...]
 
     @property
-    def drawn_once(self) -> tuple[str, ...]:
-        """What a release that is no rehearsal keeps for good, once all of it is there."""
-        return self.design.leaves + self.draw.leaves
+    def resources(self) -> Resources:
+        """What a release asks of a cluster: the most that one of the steps does."""
+        asking = [each.resources for each in (self.design, self.draw, *self.estimates, self.check)]
+        return Resources(
+            minutes=max(each.minutes for each in asking),
+            memory_mb=max(each.memory_mb for each in asking),
+        )
 
-    @property
-    def left(self) -> tuple[str, ...]:
-        """What every release leaves."""
-        return self.drawn_once + sum((left_by(each) for each in self.estimates.values()), ())
+    def steps(self, release: AnyRelease) -> tuple[Step, ...]:
+        """Return the steps that a release takes, in order."""
+        last = (self.check,) if release.rehearsal else ()
+        taken = (self.design, self.draw, self.audit, *self.estimates, *last)
+        return tuple(step for step in taken if step.mechanism in ("", release.mechanism))
 
 
 def left_by(steps: Iterable[Step]) -> tuple[str, ...]:
@@ -78,122 +88,123 @@ def left_by(steps: Iterable[Step]) -> tuple[str, ...]:
     return tuple(file for step in steps for file in step.leaves)
 
 
-def read_by(steps: Sequence[Step]) -> tuple[str, ...]:
-    """Return the files that steps read and do not leave themselves."""
-    read = dict.fromkeys(file for step in steps for file in step.reads)
-    return tuple(file for file in read if file not in left_by(steps))
-
-
-PROTECTED = ("protected.parquet", "protected.csv")
-DRAWN = ("channels.json", "protected.parquet")  # what all estimates from categories read
+PROTECTED = ("public/protected.parquet", "public/protected.csv")
+SAID = "public/release.json"
+VIEWS = "public/views.json"
+DRAWN = (SAID, "public/protected.parquet")  # what all estimates from a file are made from
 LANES: Mapping[str, Lane] = {
     "categorical": Lane(
-        design=Step("release.categorical.design:designed", (), ("channels.json",)),
-        draw=Step("release.categorical.design:protected", ("channels.json",), PROTECTED),
-        estimates={
-            "estimate": (
-                Step(
-                    "release.categorical.pairs:estimated",
-                    reads=DRAWN,
-                    leaves=("estimates.csv", "pairs.csv"),
-                ),
-                Step(
-                    "release.categorical.estimates:adjusted",
-                    reads=(*DRAWN, "estimates.csv"),
-                    leaves=("adjusted_weights.csv", "adjustment.json"),
-                ),
-                Step(
-                    "release.categorical.estimates:synthesized",
-                    reads=(*DRAWN, "estimates.csv", "adjusted_weights.csv"),
-                    leaves=("synthetic.parquet", "synthetic.csv"),
-                    seeded=True,
-                ),
-            )
-        },
+        design=Step("release.categorical.design:designed", (), (SAID,)),
+        draw=Step(
+            "release.categorical.design:protected",
+            reads=(SAID,),
+            leaves=(*PROTECTED, "private/exact_cells.csv"),
+        ),
+        audit=Step("release.categorical.check:audited", reads=(SAID,)),
+        estimates=(
+            Step(
+                "release.categorical.design:written_matrices",
+                reads=(SAID,),
+                leaves=("public/matrices.csv", "public/channels"),
+                mechanism="pram",
+            ),
+            Step(
+                "release.categorical.pairs:estimated",
+                reads=DRAWN,
+                leaves=("public/estimates.csv", "public/pairs.csv"),
+            ),
+            Step(
+                "release.categorical.estimates:adjusted",
+                reads=(*DRAWN, "public/estimates.csv"),
+                leaves=("public/adjusted_weights.csv", "public/adjustment.json"),
+            ),
+            Step(
+                "release.categorical.estimates:synthesized",
+                reads=(*DRAWN, "public/estimates.csv", "public/adjusted_weights.csv"),
+                leaves=("public/synthetic.parquet", "public/synthetic.csv"),
+            ),
+        ),
         check=Step(
             "release.categorical.check:checked",
             reads=(
                 *DRAWN,
-                "estimates.csv",
-                "pairs.csv",
-                "adjusted_weights.csv",
-                "synthetic.parquet",
+                "public/estimates.csv",
+                "public/pairs.csv",
+                "public/adjusted_weights.csv",
+                "public/synthetic.parquet",
             ),
-            leaves=("check.csv", "synthetic_check.csv"),
+            leaves=("private/check.csv", "private/synthetic_check.csv"),
             resources=MINUTES,
         ),
-        shown=("channels.json", "estimates.csv", "adjustment.json"),
+        shown=(SAID, "public/estimates.csv", "public/adjustment.json"),
     ),
     "numeric": Lane(
-        design=Step("release.numeric.promises:designed", (), ("release.json", "audit.csv")),
-        draw=Step("release.numeric.design:protected", ("release.json",), PROTECTED),
-        estimates={
-            "estimate": (
-                Step(
-                    "release.numeric.estimates:estimated",
-                    reads=("release.json", "protected.parquet"),
-                    leaves=("estimates.csv",),
-                ),
-            )
-        },
+        design=Step("release.numeric.promises:designed", (), (SAID, "private/audit.csv")),
+        draw=Step(
+            "release.numeric.design:protected",
+            reads=(SAID,),
+            leaves=(*PROTECTED, "private/exact_cells.csv"),
+        ),
+        audit=Step("release.numeric.promises:audited", reads=(SAID, "private/audit.csv")),
+        estimates=(
+            Step(
+                "release.numeric.estimates:estimated",
+                reads=DRAWN,
+                leaves=("public/estimates.csv",),
+            ),
+        ),
         check=Step(
             "release.numeric.check:checked",
-            reads=("release.json", "protected.parquet", "estimates.csv"),
-            leaves=("check.csv", "utility.csv"),
+            reads=(*DRAWN, "public/estimates.csv"),
+            leaves=("private/check.csv", "private/utility.csv"),
             resources=MINUTES,
         ),
-        shown=("release.json", "audit.csv", "estimates.csv"),
+        shown=(SAID, "private/audit.csv", "public/estimates.csv"),
     ),
     "collection": Lane(
-        design=Step("release.collection.design:designed", (), ("release.json", "views.json")),
+        design=Step("release.collection.design:designed", (), (SAID, VIEWS)),
         draw=Step(
             "release.collection.design:collected",
-            reads=("views.json",),
-            leaves=("collection.csv", "clients.csv"),
+            reads=(SAID, VIEWS),
+            leaves=("public/collection.csv", "private/clients.csv"),
         ),
-        estimates={
-            "estimate": (
-                Step(
-                    "release.collection.estimates:estimated",
-                    reads=("release.json", "views.json", "collection.csv"),
-                    leaves=("tables.csv",),
-                ),
+        audit=Step(
+            "release.collection.check:audited", reads=(SAID, VIEWS, "public/collection.csv")
+        ),
+        estimates=(
+            Step(
+                "release.collection.estimates:estimated",
+                reads=(SAID, VIEWS, "public/collection.csv"),
+                leaves=("public/tables.csv",),
             ),
-            "reconcile": (
-                Step(
-                    "release.collection.estimates:reconciled",
-                    reads=("views.json", "tables.csv"),
-                    leaves=("consistent.csv", "margins.csv"),
-                ),
+            Step(
+                "release.collection.estimates:reconciled",
+                reads=(VIEWS, "public/tables.csv"),
+                leaves=("public/consistent.csv", "public/margins.csv"),
             ),
-            "fit": (
-                Step(
-                    "release.collection.estimates:fitted",
-                    reads=("views.json", "tables.csv"),
-                    leaves=("two_step.csv",),
-                ),
+            Step(
+                "release.collection.estimates:fitted",
+                reads=(VIEWS, "public/tables.csv"),
+                leaves=("public/two_step.csv",),
             ),
-            "examine": (
-                Step(
-                    "release.collection.independence:examined",
-                    reads=("views.json", "collection.csv"),
-                    leaves=("independence.csv",),
-                    seeded=True,
-                    resources=MINUTES,
-                ),
+            Step(
+                "release.collection.independence:examined",
+                reads=(VIEWS, "public/collection.csv"),
+                leaves=("public/independence.csv",),
+                resources=MINUTES,
             ),
-        },
+        ),
         check=Step(
             "release.collection.check:checked",
             reads=(
-                "views.json",
-                "tables.csv",
-                "consistent.csv",
-                "two_step.csv",
-                "independence.csv",
+                VIEWS,
+                "public/tables.csv",
+                "public/consistent.csv",
+                "public/two_step.csv",
+                "public/independence.csv",
             ),
-            leaves=("check.csv",),
+            leaves=("private/check.csv",),
         ),
-        shown=("release.json", "margins.csv", "independence.csv"),
+        shown=(SAID, "public/margins.csv", "public/independence.csv"),
     ),
 }

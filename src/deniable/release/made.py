@@ -1,13 +1,15 @@
-"""What lanes share: marks, sources of chance, what steps read and leave, descriptions."""
+"""What lanes share: marks, sources of chance, descriptions, the order of records."""
 
 import hashlib
+import math
 import re
 import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from deniable.files import read_json, read_table, write_json, write_table
@@ -18,6 +20,8 @@ from deniable.sampling import KeyedDraws, RandomSource
 
 REHEARSAL_MARK = "REHEARSAL: drawn from a seed that is known, so it protects nobody; do not release"
 PRODUCTION_MARK = "drawn by a key from the operating system's cryptographic generator"
+NOTHING = "nothing"
+"""How what an epsilon does not count begins where it counts all."""
 IN_FULL = ("p", "fake", "epsilon", "probability")
 """Columns that files of collections have with all digits."""
 TEXTS = ("attributes", "categories", "stratum", "cluster")
@@ -32,6 +36,7 @@ SPREADSHEETS = (
 )
 
 Records = Microdata | NumericMicrodata
+SomeRecords = TypeVar("SomeRecords", Microdata, NumericMicrodata)
 
 
 def public_source(release: AnyRelease, protected: Microdata, step: str) -> RandomSource:
@@ -54,11 +59,49 @@ def described(
     """
     return {
         "release": release.name,
+        "fails": dict(release.findings),
         "notice": REHEARSAL_MARK if release.rehearsal else production,
         "rehearsal": release.rehearsal,
         "data_source": data_source,
         "parameters": release.stated(),
     }
+
+
+def epsilon_of(description: Mapping[str, Any]) -> float:
+    """Return the epsilon of a whole record that a release's description states.
+
+    Infinite where none is proved, and where something that it tells is not counted.
+    """
+    privacy = description["privacy"]
+    if description["fails"] or not privacy.get("not_counted", NOTHING).startswith(NOTHING):
+        return math.inf
+    stated = privacy["proved_epsilon" if "proved_epsilon" in privacy else "epsilon"]
+    return stated if isinstance(stated, float) else math.inf
+
+
+def in_order(release: AnyRelease, drawn: SomeRecords, draws: KeyedDraws) -> SomeRecords:
+    """Return drawn records in the order that a release has them in.
+
+    A permutation by the key, unless that of the true file is asked for: whoever knows that file
+    would tell by its place whose a record is.
+    """
+    return drawn if release.order == "as_in_file" else drawn.take(draws.order(len(drawn)))
+
+
+def in_true_order(release: AnyRelease, drawn: SomeRecords, draws: KeyedDraws) -> SomeRecords:
+    """Return what `in_order` was given."""
+    if release.order == "as_in_file":
+        return drawn
+    return drawn.take(np.argsort(draws.order(len(drawn))))
+
+
+def exact_cells(exact: Mapping[str, npt.NDArray[np.bool_]]) -> pd.DataFrame:
+    """Return how many cells of each attribute are true, by which of them are.
+
+    In the columns ``attribute``, ``records``, ``exact``, ``share``.
+    """
+    rows = [(name, each.size, int(each.sum()), float(each.mean())) for name, each in exact.items()]
+    return pd.DataFrame(rows, columns=["attribute", "records", "exact", "share"])
 
 
 def spreadsheets(texts: Iterable[str]) -> dict[str, str]:
@@ -139,9 +182,14 @@ def write_made(files: Iterable[Path | str], made: Mapping[str, Any]) -> None:
         match made[file.stem]:
             case pd.DataFrame() as table:
                 write_table(file, table)
-            case Microdata() | NumericMicrodata() as records if file.suffix == ".csv":
+            case Microdata() | NumericMicrodata() if file.suffix == ".csv":
+                # Of what stands in the other file, which is written first.
+                records = read_true_records(file.with_suffix(".parquet"))
                 records.write_csv(file, notes(records))
             case Microdata() | NumericMicrodata() as records:
                 records.write_parquet(file)
+            case write if callable(write):
+                file.mkdir()
+                write(file)
             case described:
                 write_json(file, described)

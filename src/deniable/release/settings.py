@@ -5,7 +5,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field, TypeAdapter, model_validator
 
@@ -25,6 +25,10 @@ NETWORK_FILES = "networks/"
 LaneName = Literal["categorical", "numeric", "collection"]
 
 
+OWNERS = frozenset({"population", "consent", "accept"})
+"""Settings that decide nothing that is drawn: words of the owner's."""
+
+
 class _Release(Strict):
     data_kind: ClassVar[Literal["categorical", "numeric"]] = "categorical"
     lane: ClassVar[LaneName] = "categorical"
@@ -33,21 +37,52 @@ class _Release(Strict):
     name: Name
     data: Annotated[str, Field(min_length=1)]  # of the manifest; `config_checks` looks it up
     attributes: Values[str] | None = None
+    rehearsal: bool
+    order: Literal["permuted", "as_in_file"] = "permuted"
+    """Of the records of a protected file."""
+    population: Name | None = None
+    consent: Annotated[str, Field(min_length=1)] | None = None
+    accept: list[str] = Field(default_factory=list)
+
+    @property
+    def findings(self) -> Mapping[str, str]:
+        """What fails of the release whatever its records are, by name."""
+        return {}
 
     def stated(self) -> dict[str, Any]:
         """Return the settings as the release states them to everybody."""
-        return self.model_dump()
+        return self.model_dump(exclude=set(OWNERS))
+
+    @model_validator(mode="after")
+    def _accepted(self) -> Self:
+        failing = "; ".join(f"{name} ({why})" for name, why in self.findings.items())
+        unknown = [name for name in self.accept if name not in self.findings]
+        if unknown:
+            allowed = ", ".join(self.findings) or "nothing: no finding is against this release"
+            raise ValueError(f"accept: {unknown[0]!r} is no finding of it; allowed: {allowed}")
+        if missing := [name for name in self.findings if name not in self.accept]:
+            raise ValueError(
+                f"this release is unsound: {failing}; allowed: another mechanism, or, from whoever "
+                f"answers for it, accept: [{', '.join([*self.accept, *missing])}]"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _counted(self) -> Self:
+        if not self.rehearsal and self.population is None:
+            raise ValueError(
+                "population is missing; allowed: a name for the people (or the survey and wave) "
+                "whose records these are: epsilons of all releases of a population add up"
+            )
+        return self
 
 
-# Excluded from the plain values: those decide the draw, which this must never start again. Their
-# order is kept for the same reason: Snakemake takes another order for other parameters.
-Synthetic = Annotated[Literal["clusters", "adjustment"], Field(exclude=True)]
+Synthetic = Literal["clusters", "adjustment"]
 
 
 class _RandomizedResponse(_Release):
     matrix: Reading
     p: Probability
-    rehearsal: bool
     synthetic: Synthetic = "adjustment"
 
 
@@ -179,7 +214,6 @@ class PramRelease(_Release):
     joint: list[Annotated[list[str], Field(min_length=2)]] = Field(default_factory=list)
     strata: list[str] = Field(default_factory=list)
     matrix: PramMatrix
-    rehearsal: bool
     synthetic: Synthetic = "adjustment"
 
     def blocks(self, names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
@@ -210,7 +244,14 @@ class _NumericRelease(_Release):
     lane: ClassVar[LaneName] = "numeric"
 
     epsilon: Epsilon
-    rehearsal: bool
+
+
+NO_EPSILON_FOR_RECORDS = (
+    "for the records of a file of centroids no finite epsilon holds: all records of a cluster have "
+    "one value, and another value for one record changes who is in it"
+)
+TRUE_VALUES = "clusters of equal values are released without noise: their records stand as they are"
+LARGEST_VALUES = "the ends of the domains tell the largest value of each attribute"
 
 
 class IdpRelease(_NumericRelease):
@@ -228,6 +269,14 @@ class IdpRelease(_NumericRelease):
             allowed = "no k, for it forms no clusters" if self.k else "k, the size of clusters"
             raise ValueError(f"{given}; allowed with method {self.method!r}: {allowed}")
         return self
+
+    @property
+    def findings(self) -> Mapping[str, str]:
+        """What fails of the method for records ([idp]; proved and measured by the audit)."""
+        clustered = self.method != "dp"
+        found = {"no_epsilon_for_records": NO_EPSILON_FOR_RECORDS} if clustered else {}
+        found |= {"true_values_released": TRUE_VALUES} if self.method == "idp_cbls" else {}
+        return found | ({} if self.needs_bounds else {"largest_values_shown": LARGEST_VALUES})
 
     @property
     def needs_bounds(self) -> bool:
@@ -257,7 +306,6 @@ class CollectionRelease(_Release):
     update: Literal["uniform", "pooled"] = "uniform"
     floor: Coverage | None = None
     block: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
-    rehearsal: bool
 
     @model_validator(mode="after")
     def _one_probability(self) -> Self:
@@ -283,6 +331,14 @@ CategoricalRelease = RandomizedResponseRelease | PramRelease
 NumericRelease = IdpRelease | HistogramRelease
 AnyRelease = CategoricalRelease | NumericRelease | CollectionRelease
 Release = Annotated[AnyRelease, Field(discriminator="mechanism")]
+
+
+LANE_OF: Mapping[str, LaneName] = {
+    mechanism: kind.lane
+    for kind in get_args(AnyRelease)
+    for mechanism in get_args(kind.model_fields["mechanism"].annotation)
+}
+"""The lane of each mechanism."""
 
 
 def release_from(values: Mapping[str, Any]) -> AnyRelease:

@@ -10,15 +10,16 @@ import yaml
 
 from deniable.datasets import Source, read_source
 from deniable.display import Tables
-from deniable.files import read_json, read_table
+from deniable.files import read_table
 from deniable.pipeline import run_facts
+from deniable.release import folders_of, shown_of
 
 
 @dataclass(frozen=True)
 class ReleaseFiles:
     """What a release left behind, as far as the page shows it."""
 
-    description: Mapping[str, Any]  # channels.json or release.json
+    description: Mapping[str, Any]  # release.json
     tables: Mapping[str, pd.DataFrame]  # by the names of their files; a rehearsal's also ``check``
     adjustment: Mapping[str, Any] | None = None  # adjustment.json, of a release of categories
 
@@ -64,16 +65,11 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
     )
 
 
-def read_releases(paths: Sequence[str]) -> list[ReleaseFiles]:
-    """Read the files of all releases, each release's in a folder of its own."""
-    folders: dict[Path, dict[str, Path]] = {}
-    for path in map(Path, paths):
-        folders.setdefault(path.parent, {})[path.stem] = path
-    return [
-        ReleaseFiles(
-            description=read_json(files["channels" if "channels" in files else "release"]),
-            tables={name: read_table(f) for name, f in files.items() if f.suffix == ".csv"},
-            adjustment=read_json(files["adjustment"]) if "adjustment" in files else None,
-        )
-        for files in folders.values()
-    ]
+def read_releases(left: Sequence[str]) -> list[ReleaseFiles]:
+    """Read the files of all releases, by the folders and receipts that they leave."""
+    return [_files(shown_of(folder)) for folder in folders_of(left)]
+
+
+def _files(made: dict[str, Any]) -> ReleaseFiles:
+    tables = {name: each for name, each in made.items() if isinstance(each, pd.DataFrame)}
+    return ReleaseFiles(made["release"], tables, made.get("adjustment"))

@@ -5,6 +5,7 @@ from .exact import (
     whole_weights as whole_weights,
 )
 from .keyed import (
+    KEY_BYTES as KEY_BYTES,
     Chance as Chance,
     KeyedColumn as KeyedColumn,
     KeyedDraws as KeyedDraws,

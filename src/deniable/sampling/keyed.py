@@ -20,6 +20,10 @@ subkey AES-256 makes
   of the encrypted block of two big-endian numbers of 64 bits, r and a ("continuation"). They follow
   the bits before, the highest first, as further digits of one binary fraction.
 
+- *order* of all records: record r has bytes 16 r to 16 r + 15 of the key stream under the subkey of
+  the purpose "order" without names, two little-endian numbers of 64 bits; records stand in the
+  order of the first of them, then of the second, then of their numbers.
+
 The fraction is a uniform number in [0, 1); `deniable.sampling.outcomes` says what is reported by
 it. Known answers stand in the tests. What is exact for ideal random bits holds against whoever
 cannot tell AES-256 and HMAC-SHA256 from them, as with any operating system's generator.
@@ -92,6 +96,21 @@ class KeyedDraws:
     def stream(self, *names: str) -> "KeyedStream":
         """Return numbers for what is made in one piece, by what they are for."""
         return KeyedStream(self, names)
+
+    def order(self, records: int) -> Positions:
+        """Return which record stands where, shape (records,): a permutation of all of them.
+
+        Uniform but for records that tie in all 128 bits.
+        """
+        counter = modes.CTR(bytes(BLOCK_BYTES))
+        stream = Cipher(algorithms.AES(self.subkey("order", ())), counter).encryptor()
+        words = np.frombuffer(stream.update(bytes(BLOCK_BYTES * records)), dtype="<u8")
+        first, second = words.reshape(-1, 2).T
+        order = np.argsort(first)
+        sorted_first = first[order]
+        if np.any(sorted_first[1:] == sorted_first[:-1]):
+            return np.lexsort((second, first))
+        return order
 
     def column(self, names: Sequence[str], records: int | Numbers) -> "KeyedColumn":
         """Return what reports on attributes, together, are drawn from.

@@ -27,9 +27,8 @@ from deniable.privacy import (
 )
 from deniable.randomized_response import audit_of_release, audit_release as audit_multirr_release
 from deniable.records import Microdata
-from deniable.release import CategoricalRelease, key_of_seed, marked
+from deniable.release import NOTHING, CategoricalRelease, ReleaseKey, key_of_seed, marked
 from deniable.release.categorical.clusters import answering, part_of
-from deniable.release.categorical.design import NOTHING
 from deniable.release.categorical.estimates import groups, margins, reports_by_block
 from deniable.sampling import generator_for, whole_weights
 
@@ -73,6 +72,12 @@ def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
         rows.append(("record", "the matrices, made from the true frequencies", none))
     kind = description["parameters"]["matrix"]["kind"]
     return audit_of_release(description["release"], kind, rows)
+
+
+def audited(made: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the audit of a release by its ``release``, with whose records they are."""
+    said = made["release"]
+    return audit_release(said).assign(data_source=said["data_source"])
 
 
 def _worst(protocol: StratifiedProtocol, changed: str | None) -> tuple[float, float]:
@@ -139,16 +144,20 @@ def _drawn_from(description: Mapping[str, Any]) -> Iterator[tuple[str, Channel]]
 
 
 def checked(
-    release: CategoricalRelease, made: Mapping[str, Any], data: Microdata, seed: int
+    release: CategoricalRelease,
+    made: Mapping[str, Any],
+    data: Microdata,
+    key: ReleaseKey,
+    seed: int,
 ) -> dict[str, pd.DataFrame]:
     """Return a rehearsal's estimates, and what is made from them, beside the truth.
 
-    It left ``channels``, ``estimates``, ``pairs``, ``protected``, ``synthetic`` and
-    ``adjusted_weights``; the seed is that of redraws. The truth is that of the records which
-    answered for the file.
+    It left ``release``, ``estimates``, ``pairs``, ``protected``, ``synthetic`` and
+    ``adjusted_weights``; the seed is that of redraws, the `key` is not looked at. The truth is that
+    of the records which answered for the file.
     """
-    data = part_of(data, answering(made["channels"], len(data)))
-    protocol = StratifiedProtocol.from_json(made["channels"])
+    data = part_of(data, answering(made["release"], len(data)))
+    protocol = StratifiedProtocol.from_json(made["release"])
     generator = generator_for(seed, {"release": release.name, "check": "redraws"})
     coverage = coverage_of_redraws(protocol, data, generator)
     weights = made["adjusted_weights"]["weight"].to_numpy()

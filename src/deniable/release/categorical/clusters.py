@@ -38,8 +38,8 @@ from deniable.sampling import KeyedDraws
 
 HALVES = (
     "records are put in the order of the SHA-256 of the public draw, a colon and the record's "
-    "number (from 1); the first half, rounded down, answers for the dependences alone, the others "
-    "for the released file alone, in which they stay in the order of their numbers"
+    "number (from 1) in the true file; the first half, rounded down, answers for the dependences "
+    "alone, the others for the released file alone"
 )
 WITHOUT_EPSILON = (
     "the clusters were formed from dependences of the true records, without any guarantee: no "
@@ -165,9 +165,7 @@ def answering(description: Mapping[str, Any], records: int) -> Positions | None:
 
 def part_of(data: Microdata, rows: Positions | None) -> Microdata:
     """Return some of the records, with the marks of all; None are all of them."""
-    if rows is None:
-        return data
-    return Microdata(data.domain, tuple(column[rows] for column in data.columns), data.marks)
+    return data if rows is None else data.take(rows)
 
 
 def _epsilons(

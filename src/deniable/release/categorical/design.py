@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,14 @@ from deniable.randomized_response import (
 from deniable.records import Microdata
 from deniable.release import (
     CONVENTION,
+    NOTHING,
     CategoricalRelease,
     PramRelease,
     RandomizedResponseRelease,
     ReleaseKey,
     described,
+    exact_cells,
+    in_order,
     marks_for,
     spreadsheets,
     texts_of,
@@ -38,28 +42,33 @@ from deniable.sampling import Chance
 
 TOLERANCE = 1e-9  # of what a solver is asked for
 WHOLE_RECORD = "the whole record of one respondent"
-NOTHING = "nothing"  # of what an epsilon does not count
 
 
 def designed(release: CategoricalRelease, data: Microdata, key: ReleaseKey) -> dict[str, Any]:
     """Return what the design of a release leaves: what it says of itself."""
     chosen, formed = data.project(release.attributes or data.domain.names), None
     if release.mechanism == "rr_clusters":
-        formed = form_clusters(release, chosen, key.draws(release.model_dump()))
+        formed = form_clusters(release, chosen, key.draws(release.stated()))
     protocol = design(release, chosen, formed)
-    return {"channels": describe(release, protocol, data.marks["data_source"], formed)}
+    records = len(data) if formed is None else formed.records
+    return {"release": describe(release, protocol, data.marks["data_source"], records, formed)}
 
 
 def protected(
     release: CategoricalRelease, made: Mapping[str, Any], data: Microdata, key: ReleaseKey
-) -> dict[str, Microdata]:
-    """Return what the draw of a release leaves: its protected file, by its ``channels``.
+) -> dict[str, Any]:
+    """Return what the draw of a release leaves: its protected file, by its ``release``.
 
-    Of all records, or of those that the design leaves to answer for the file.
+    Of all records, or of those that the design leaves to answer for the file. For the owner alone,
+    ``exact_cells``: how many reports are true.
     """
-    protocol = StratifiedProtocol.from_json(made["channels"])
-    rows = answering(made["channels"], len(data))
-    return {"protected": protect(release, protocol, data, key.draws(made["channels"]), rows)}
+    protocol = StratifiedProtocol.from_json(made["release"])
+    rows = answering(made["release"], len(data))
+    draws = key.draws(made["release"])
+    drawn = protect(release, protocol, data, draws, rows)
+    own = part_of(data, rows)
+    exact = {name: own.column(name) == drawn.column(name) for name in drawn.domain.names}
+    return {"protected": in_order(release, drawn, draws), "exact_cells": exact_cells(exact)}
 
 
 def protect(
@@ -202,11 +211,13 @@ def describe(
     release: CategoricalRelease,
     protocol: StratifiedProtocol,
     data_source: str,
+    records: int,
     formed: Formed | None = None,
 ) -> dict[str, Any]:
     """Return what a release says of itself: data, parameters, privacy, channels.
 
-    Of RR-Clusters also how the clusters were `formed`.
+    Of RR-Clusters also how the clusters were `formed`. The number of records that answer for the
+    file is taken as public.
     """
     if isinstance(release, PramRelease):
         privacy = pram_privacy(release, protocol)
@@ -223,7 +234,7 @@ def describe(
             privacy = formed.privacy(own)
             channels = {"dependences": formed.to_json()} | channels
         privacy = {"unit": WHOLE_RECORD} | privacy
-    shown = {"privacy": privacy, "convention": CONVENTION} | spreadsheets(texts_of(protocol.domain))
+    shown = {"records": records, "privacy": privacy, "convention": CONVENTION} | spreadsheets(texts_of(protocol.domain))
     return described(release, data_source) | shown | channels
 
 
@@ -300,6 +311,15 @@ def matrices_table(protocol: StratifiedProtocol) -> pd.DataFrame:
         entry = {"probability": [repr(float(each)) for each in entries]}
         tables.append(pd.DataFrame(about | cells | entry))
     return pd.concat(tables, ignore_index=True)
+
+
+def written_matrices(release: PramRelease, made: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all matrices in one table, and what writes them into a folder one by one."""
+    protocol = StratifiedProtocol.from_json(made["release"])
+    return {
+        "matrices": matrices_table(protocol),
+        "channels": partial(write_matrices, protocol),
+    }
 
 
 def write_matrices(protocol: StratifiedProtocol, folder: Path | str) -> None:

@@ -262,13 +262,13 @@ def adjust_reports(
 def adjusted(release: CategoricalRelease, made: Mapping[str, Any]) -> dict[str, Any]:
     """Return the weights of a ``protected`` file and what they say of themselves.
 
-    From its ``channels`` and ``estimates``.
+    From its ``release`` and ``estimates``.
     """
-    estimates, protocol = made["estimates"], StratifiedProtocol.from_json(made["channels"])
+    estimates, protocol = made["estimates"], StratifiedProtocol.from_json(made["release"])
     found = adjust_reports(protocol, made["protected"], estimates)
     return {
         "adjusted_weights": marked_as(found.table(), estimates),
-        "adjustment": describe_adjustment(made["channels"], protocol, found),
+        "adjustment": describe_adjustment(made["release"], protocol, found),
     }
 
 
@@ -366,14 +366,12 @@ def synthesize_release(
     return Microdata(protected.domain, tuple(columns.values()), marks)
 
 
-def synthesized(
-    release: CategoricalRelease, made: Mapping[str, Any], seed: int
-) -> dict[str, Microdata]:
+def synthesized(release: CategoricalRelease, made: Mapping[str, Any]) -> dict[str, Microdata]:
     """Return the ``synthetic`` records of a release, from all that was left before.
 
     Unlike the protected file they may be drawn again: all of them rest on that one draw.
     """
-    protocol = StratifiedProtocol.from_json(made["channels"])
+    protocol = StratifiedProtocol.from_json(made["release"])
     given = made["protected"], made["estimates"], made["adjusted_weights"]["weight"]
     source = public_source(release, made["protected"], "synthesis")
     return {"synthetic": synthesize_release(release.synthetic, protocol, *given, source)}

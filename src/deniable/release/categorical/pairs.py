@@ -32,11 +32,11 @@ from deniable.release.categorical.estimates import estimate, indicators_of, inte
 
 
 def estimated(release: CategoricalRelease, made: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-    """Return the estimates of a release, from its ``channels`` and its ``protected`` file.
+    """Return the estimates of a release, from its ``release`` and its ``protected`` file.
 
     Those of attributes and clusters, and those of all pairs of attributes.
     """
-    protocol, reports = StratifiedProtocol.from_json(made["channels"]), made["protected"]
+    protocol, reports = StratifiedProtocol.from_json(made["release"]), made["protected"]
     tables = {"estimates": estimate(protocol, reports), "pairs": estimate_pairs(protocol, reports)}
     return {name: marked(table, release, reports) for name, table in tables.items()}
 

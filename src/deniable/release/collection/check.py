@@ -18,7 +18,7 @@ from deniable.estimation import Z_95, jensen_shannon_distances, l2_distances
 from deniable.privacy import Finding, column_epsilon, exact_epsilon
 from deniable.randomized_response import audit_of_release
 from deniable.records import Microdata
-from deniable.release import CollectionRelease, marked
+from deniable.release import CollectionRelease, ReleaseKey, marked
 from deniable.release.collection.design import BETWEEN, CollectionDesign
 from deniable.release.collection.estimates import cells_of
 from deniable.rrba import Combination, table_channel
@@ -73,6 +73,13 @@ def audit_collection(
     return audit_of_release(description["release"], "rrba", rows)
 
 
+def audited(made: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the audit of a collection by its ``release``, ``views`` and ``collection``."""
+    said = made["release"]
+    table = audit_collection(said, made["views"], made["collection"])
+    return table.assign(data_source=said["data_source"])
+
+
 def _worst(findings: Sequence[Finding]) -> Finding:
     """Return the finding farthest above its claim; of those that hold, the largest."""
     return max(findings, key=lambda each: (not each.holds, each.exact))
@@ -108,13 +115,15 @@ def checked(
     release: CollectionRelease,
     made: Mapping[str, Any],
     data: Microdata,
+    key: ReleaseKey,
     seed: int,
     network: Path | str | None = None,
 ) -> dict[str, pd.DataFrame]:
     """Return the tables of a rehearsal, and what was decided of them, beside the truth.
 
     It left ``views``, ``tables``, ``consistent``, ``two_step`` and ``independence``. `network` is
-    the path of the one that the records were drawn from, if so. Nothing is drawn.
+    the path of the one that the records were drawn from, if so. Nothing is drawn: neither `key` nor
+    seed is looked at.
     """
     design = CollectionDesign.from_json(made["views"])
     margin = margins_of_network(network) if network else None

@@ -144,7 +144,7 @@ def collected(
     """
     design = CollectionDesign.from_json(made["views"])
     # Views do not say how blocks are formed, nor what tables follow them.
-    draws = key.draws({"release": release.model_dump(), "views": made["views"]})
+    draws = key.draws({"release": release.stated(), "views": made["views"]})
     answers, clients = collect_answers(release, design, data, draws)
     answers = in_full(answers, ["p", "fake", "epsilon"])
     return {"collection": marked(answers, release, data), "clients": marked(clients, release, data)}

@@ -9,7 +9,14 @@ import pandas as pd
 from deniable.idp import f_measures, histograms, majority_f_measures, mean_sse, microaggregate
 from deniable.idp.audit import certificate, link_records
 from deniable.records import NumericMicrodata
-from deniable.release import HistogramRelease, IdpRelease, NumericRelease, marked
+from deniable.release import (
+    HistogramRelease,
+    IdpRelease,
+    NumericRelease,
+    ReleaseKey,
+    in_true_order,
+    marked,
+)
 from deniable.release.numeric.design import Domains, chosen, class_codes, protect
 from deniable.release.numeric.estimates import estimate_numbers, statistics
 from deniable.sampling import SeededNoise, generator_for
@@ -21,7 +28,11 @@ UNPROTECTED = "the true records"
 
 
 def checked(
-    release: NumericRelease, made: Mapping[str, Any], data: NumericMicrodata, seed: int
+    release: NumericRelease,
+    made: Mapping[str, Any],
+    data: NumericMicrodata,
+    key: ReleaseKey,
+    seed: int,
 ) -> dict[str, pd.DataFrame]:
     """Return a rehearsal's estimates beside the truth, and what its file keeps and shows.
 
@@ -32,7 +43,8 @@ def checked(
         generator_for(seed, {"release": release.name, "check": check})
         for check in ("redraws", "forests")
     )
-    measured = measure_utility(release, data, made["protected"], int(forests.integers(2**31)))
+    protected = in_true_order(release, made["protected"], key.draws(made["release"]))
+    measured = measure_utility(release, data, protected, int(forests.integers(2**31)))
     return {
         "check": check_numbers(release, stated, data, made["estimates"], redraws),
         "utility": marked(measured, release, data),
@@ -88,7 +100,7 @@ def measure_utility(
 ) -> pd.DataFrame:
     """Return what a rehearsal keeps of the true records, and what it shows of them.
 
-    `protected` is the protected file of the same records; the seed is that of the intruder and of
+    `protected` is the protected file of the same records in the same order; the seed is that of the intruder and of
     random forests.
 
     The columns are ``measure``, ``class``, ``value``, and a ``reference``, with what it is: the

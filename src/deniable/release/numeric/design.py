@@ -19,7 +19,15 @@ from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.idp import Masking, Ranking, domain_bounds, masking, noisy_histograms
 from deniable.records import NumericMicrodata
-from deniable.release import HistogramRelease, IdpRelease, NumericRelease, ReleaseKey, marks_for
+from deniable.release import (
+    HistogramRelease,
+    IdpRelease,
+    NumericRelease,
+    ReleaseKey,
+    exact_cells,
+    in_order,
+    marks_for,
+)
 from deniable.sampling import KeyedNoise, Noise, generator_for
 
 SAMPLER_MARK = "noise by a key from the operating system's cryptographic generator; drawn once"
@@ -100,11 +108,20 @@ def chosen(release: NumericRelease, data: NumericMicrodata) -> NumericMicrodata:
 
 def protected(
     release: NumericRelease, made: Mapping[str, Any], data: NumericMicrodata, key: ReleaseKey
-) -> dict[str, NumericMicrodata]:
-    """Return what the draw of a release leaves: its protected file, as ``release`` describes it."""
+) -> dict[str, Any]:
+    """Return what the draw of a release leaves: its protected file, as ``release`` describes it.
+
+    For the owner alone, ``exact_cells``: how many values are true, unless no record of the file is
+    anybody's.
+    """
     stated, draws = Domains.from_json(made["release"]["domains"]), key.draws(made["release"])
     generator = generator_for(0, {"synthesis": draws.subkey("synthesis", ()).hex()})
-    return {"protected": protect(release, stated, data, KeyedNoise(draws), generator)}
+    drawn = protect(release, stated, data, KeyedNoise(draws), generator)
+    exact = {}
+    if not isinstance(release, HistogramRelease):
+        own = chosen(release, data)
+        exact = {name: own.column(name) == drawn.column(name) for name in drawn.names}
+    return {"protected": in_order(release, drawn, draws), "exact_cells": exact_cells(exact)}
 
 
 def masking_of(release: IdpRelease, stated: Domains, data: NumericMicrodata) -> Masking:

@@ -4,8 +4,7 @@ Promises and verdicts follow from the mechanism, its parameters and the number o
 be published. What the audit finds on the records themselves tells of them, and is for the owner.
 """
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -162,8 +161,8 @@ def describe(
             "is in floating point, rounded up",
             "verdicts": [asdict(each) for each in verdicts(release, stated)],
             "depends_on_the_records": [] if stated_first else [LARGEST_VALUES_SHOWN],
-            "figures_for_these_records": "audit.csv, for the owner: computed on the true records, "
-            "so that it tells of them; verdicts here follow from the mechanism alone",
+            "figures_for_these_records": "for the owner alone: computed on the true records, so that "
+            "they tell of them; verdicts here follow from the mechanism alone",
         },
     }
 
@@ -174,23 +173,6 @@ def _definition(release: NumericRelease) -> str:
     if release.method == "dp_um":
         return "differential privacy by parallel composition over clusters ([idp], section 3.1)"
     return "individual differential privacy ([idp], Definition 3)"
-
-
-def with_figures(description: Mapping[str, Any], audit: Sequence[Mapping[Any, Any]]) -> Any:
-    """Return a rehearsal's description with the audit's rows; any other one as it is.
-
-    A rehearsal protects nobody, so that its figures give nothing away that its noise does not.
-    """
-    if not description["rehearsal"]:
-        return dict(description)
-    rows = [{name: _plain(value) for name, value in row.items()} for row in audit]
-    return {**description, "audit_of_these_records": rows}
-
-
-def _plain(value: Any) -> Any:
-    if not isinstance(value, float) or math.isfinite(value):
-        return value
-    return None if math.isnan(value) else INFINITE
 
 
 def designed(
@@ -208,7 +190,18 @@ def designed(
     stated = domains(release, own, bounds)
     audit = marked(audit_numeric_release(release, stated, own), release, own)
     said = describe(release, stated, own, own.marks["data_source"])
-    return {"release": with_figures(said, audit.to_dict("records")), "audit": audit}
+    return {"release": said, "audit": audit}
+
+
+def audited(made: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the ``audit`` of a release as far as it tells nothing of its records.
+
+    All of it of a rehearsal, which protects nobody.
+    """
+    table: pd.DataFrame = made["audit"]
+    if made["release"]["rehearsal"]:
+        return table
+    return table[table["use"] == FOR_ALL].reset_index(drop=True)
 
 
 def audit_numeric_release(

@@ -1,0 +1,159 @@
+"""What stands in a public folder beside the files of its lane: words for readers, and a list."""
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deniable.errors import DataError
+from deniable.files import read_json, read_table, sha256, write_text
+from deniable.records import Microdata, read_true_records
+from deniable.release.made import epsilon_of
+from deniable.release.receipts import SUMS, sums_of
+from deniable.release.settings import AnyRelease
+
+README = "README.txt"
+MARK_OF_SNAKEMAKE = ".snakemake_timestamp"  # in folders that are its outputs: rehearsals alone
+WIDTH = 88
+
+MECHANISMS = {
+    "rr_independent": "randomized response, each attribute on its own",
+    "rr_clusters": "randomized response, clusters of attributes that depend on each other together",
+    "rr_joint": "randomized response, all attributes together",
+    "pram": "post-randomization (PRAM): the owner of the file passed its categories through matrices",
+    "idp": "Laplace noise on numbers, or on centroids of clusters of records",
+    "numeric_dp": "noisy histograms, and synthetic records drawn from them",
+    "rrba": "tables collected from clients in blocks by randomized response (RRBA)",
+}
+FILES = {
+    "release.json": "what was done, with all parameters; what is promised, and what fails",
+    "protected.parquet": "the protected records, with types and categories",
+    "protected.csv": "the same as text",
+    "channels": "the matrices one by one, in the form that the command deniable channel reads",
+    "matrices.csv": "all matrices in one table",
+    "estimates.csv": "estimates of the true proportions or numbers, with intervals",
+    "pairs.csv": "estimates of all two-way tables, with intervals",
+    "adjusted_weights.csv": "a weight for each protected record: weighted tables estimate the true",
+    "adjustment.json": "how the weights were found",
+    "synthetic.parquet": "synthetic records, made from the protected file alone",
+    "synthetic.csv": "the same as text",
+    "views.json": "which tables clients were asked for, and with which probabilities",
+    "collection.csv": "the answers: counts by table and block, with what each block was sent",
+    "tables.csv": "estimates of the true tables, with intervals",
+    "consistent.csv": "the tables made consistent with each other",
+    "margins.csv": "how far the tables disagree about single attributes",
+    "two_step.csv": "tables without negative cells, and independent ones",
+    "independence.csv": "tests of independence that know the randomization",
+    README: "this text",
+    SUMS: "the SHA-256 of each file; checked by: sha256sum -c SHA256SUMS",
+}
+
+
+def write_contents(release: AnyRelease, public: Path) -> None:
+    """Write what people read first, and the list of all files with their SHA-256."""
+    write_text(public / README, readme(release, read_json(public / "release.json"), public))
+    names = sorted(_names(public))
+    lines = [f"{sha256(public / name)}  {name}\n" for name in names]
+    write_text(public / SUMS, "".join(lines))
+
+
+def readme(release: AnyRelease, said: dict[str, Any], public: Path) -> str:
+    """Return a release in plain words: what it is, what it promises and what not, its files."""
+    epsilon = epsilon_of(said)
+    promise = (
+        "No finite epsilon holds for the record of a person; release.json says why."
+        if epsilon == np.inf
+        else f"The record of a person has the exact epsilon {epsilon:.9g}: whatever is reported of "
+        "it, another record would have been reported so with a probability of at least "
+        f"exp(-{epsilon:.9g}) times the same. That is for {said['privacy']['unit']}, as if the "
+        "random numbers were ideal; they are AES-256 under a secret key, as secure as that is."
+    )
+    about = [
+        f"{said['release']}: {MECHANISMS[release.mechanism]}.",
+        f"NOTICE: {said['notice']}." if release.rehearsal else "Drawn once, by a key of its own.",
+        *(f"WHAT FAILS, {name}: {why}." for name, why in said["fails"].items()),
+        promise,
+        "What is public here besides the protected values, by the owner's decision: the number of "
+        "records, the parameters, the names and categories of attributes"
+        + (", and what release.json names under not_protected" if _unprotected(said) else "")
+        + ".",
+        _order(release),
+        "All estimates are made from the protected values alone, so that anybody can make them "
+        "again, and costs no privacy. Single records are not to be taken as true.",
+    ]
+    present = [name for name in FILES if name in (README, SUMS) or (public / name).exists()]
+    width = max(map(len, present)) + 2
+    listed = [
+        textwrap.fill(
+            FILES[name],
+            WIDTH,
+            initial_indent=name.ljust(width),
+            subsequent_indent=" " * width,
+        )
+        for name in present
+    ]
+    paragraphs = [textwrap.fill(text, WIDTH) for text in about if text]
+    return "\n\n".join([*paragraphs, "\n".join(listed)]) + "\n"
+
+
+def _unprotected(said: dict[str, Any]) -> bool:
+    return "not_protected" in said["privacy"]
+
+
+def _order(release: AnyRelease) -> str:
+    if release.lane == "collection":
+        return ""
+    if release.order == "as_in_file":
+        return "The records stand in the order of the true file."
+    return "The records stand in a random order, and nothing gives their place in the true file."
+
+
+def refuse_other_files(public: Path) -> None:
+    """Hold a public folder to its list, and copies as text to the records that they copy.
+
+    Raises
+    ------
+    DataError
+        With a line for each file that is not what is listed, is missing, or is not listed.
+    """
+    listed = sums_of(public) if (public / SUMS).is_file() else {}
+    there = _names(public) | ({SUMS} if (public / SUMS).is_file() else set())
+    faults = [f"{public / name}: missing" for name in sorted({SUMS, *listed} - there)]
+    faults += [f"{public / name}: not in its list" for name in sorted(there - {SUMS, *listed})]
+    faults += [
+        f"{public / name}: damaged or edited since it was made"
+        for name, digest in listed.items()
+        if name in there and sha256(public / name) != digest
+    ]
+    faults += [
+        f"{copy}: holds other records than {copy.with_suffix('.parquet').name}"
+        for copy in sorted(public.glob("*.csv"))
+        if copy.with_suffix(".parquet").exists() and not faults and not _same_records(copy)
+    ]
+    if faults:
+        raise DataError("\n".join([*faults, "restore what was published from a copy"]))
+
+
+def _names(public: Path) -> set[str]:
+    """Return the files of a public folder, but the list."""
+    files = (file for file in public.rglob("*") if not file.is_dir())
+    names = {file.relative_to(public).as_posix() for file in files}
+    return names - {SUMS, MARK_OF_SNAKEMAKE}
+
+
+def _same_records(copy: Path) -> bool:
+    records = read_true_records(copy.with_suffix(".parquet"))
+    if isinstance(records, Microdata):
+        names = records.domain.names
+        texts = read_table(copy, usecols=list(names), dtype=str).fillna("")
+        return len(texts) == len(records) and all(
+            np.array_equal(
+                np.array(records.domain[name].categories, dtype=object)[records.column(name)],
+                texts[name].to_numpy(),
+            )
+            for name in names
+        )
+    options: dict[str, Any] = {"usecols": list(records.names), "float_precision": "round_trip"}
+    numbers = read_table(copy, **options)[list(records.names)].to_numpy(float)
+    return numbers.shape == records.values.shape and bool(np.array_equal(numbers, records.values))

@@ -1,0 +1,77 @@
+"""Where the key of a release lies while the release is made."""
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from deniable.errors import DeniableError
+from deniable.files import sync_folder, write_once
+from deniable.sampling import KEY_BYTES, new_key
+
+KEY_FILE = "key"
+
+
+@dataclass(frozen=True)
+class KeyPlace:
+    """Where keys lie: with each release, in a folder of the owner's, or behind a command.
+
+    Attributes
+    ----------
+    folder : Path, optional
+        Of the owner's, such as one in memory: the key of a release is the file of its name there.
+    command : tuple of str
+        With the name of the release as its last argument it prints that one's key, 32 bytes or 64
+        hexadecimal digits: a new one when it is asked first, the same for good.
+    """
+
+    folder: Path | str | None = None
+    command: Sequence[str] = ()
+
+    def file(self, release: str, private: Path) -> Path | None:
+        """Return the file of a release's key; None behind a command."""
+        if self.command:
+            return None
+        return private / KEY_FILE if self.folder is None else Path(self.folder) / release
+
+    def key(self, release: str, private: Path) -> bytes:
+        """Return the key of a release; make it if there is none.
+
+        Raises
+        ------
+        DeniableError
+            If it has not the length of a key, or the command fails.
+        """
+        file = self.file(release, private)
+        if file is None:
+            return self._said(release)
+        if not file.exists():
+            write_once(file, new_key())
+        return file.read_bytes()
+
+    def remove(self, release: str, private: Path) -> None:
+        """Remove the key of a release for good; what a command has stays with its owner."""
+        file = self.file(release, private)
+        if file is not None and file.exists():
+            file.unlink(missing_ok=True)
+            sync_folder(file.parent)
+
+    def _said(self, release: str) -> bytes:
+        # What it printed is in no message, whatever went wrong.
+        try:
+            said = subprocess.run([*self.command, release], check=True, stdout=subprocess.PIPE)
+        except (OSError, subprocess.CalledProcessError) as error:
+            why = getattr(error, "strerror", None) or f"exit {getattr(error, 'returncode', '')}"
+            raise DeniableError(
+                f"release {release!r}: the command for its key, {self.command[0]}, failed ({why})"
+            ) from None
+        if len(said.stdout) == KEY_BYTES:
+            return said.stdout
+        try:
+            return bytes.fromhex(said.stdout.decode("ascii"))
+        except ValueError:
+            raise DeniableError(
+                f"release {release!r}: the command for its key, {self.command[0]}, printed "
+                f"{len(said.stdout)} bytes; allowed: {KEY_BYTES}, or {2 * KEY_BYTES} hexadecimal "
+                "digits"
+            ) from None

@@ -1,0 +1,271 @@
+"""A release from beginning to end: keyed, drawn, verified, published, its key removed.
+
+Each state is a file or folder that is put there once, so that a release which was interrupted goes
+on from what it has, whoever takes it up, without a lock:
+
+========== ============================================ ==========================================
+state      what is there                                a run that begins here
+========== ============================================ ==========================================
+keyed      ``private/key``, ``private/records.json``    draws, by that key
+counted    an entry of the ledger                       draws: the entry stands, nothing is added
+designed   ``private/plan.json``                        draws, by that design alone
+verified   ``private/drawn.json``: a digest             draws again, and must come to that digest
+published  ``public/``                                  verifies, removes the key
+done       ``private/receipt.json``                     verifies
+========== ============================================ ==========================================
+
+Everything is made in a folder of its own and verified there, on the disk, before a rename puts it
+into place, which fails where something was published before. So of a release there is one draw: by
+one key the same, and without the key none.
+"""
+
+import errno
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deniable.errors import DeniableError
+from deniable.files import (
+    PRIVATE_FILE,
+    folder_written_whole,
+    kept_private,
+    read_json,
+    sha256,
+    sync_folder,
+    sync_tree,
+    write_json,
+    write_once,
+)
+from deniable.records import Microdata, NumericMicrodata
+from deniable.release.contents import refuse_other_files, write_contents
+from deniable.release.key_places import KeyPlace
+from deniable.release.keys import (
+    DRAWN_FILE,
+    WITH_THE_RELEASE,
+    ReleaseKey,
+    canonical,
+    hold_to_design,
+    key_for,
+    parts_of,
+)
+from deniable.release.lanes import LANES, PRIVATE, PUBLIC, Step
+from deniable.release.ledger import Ledger
+from deniable.release.made import epsilon_of, read_made, write_made
+from deniable.release.receipts import RECEIPT, receipt_of
+from deniable.release.reserving import reserve
+from deniable.release.settings import AnyRelease
+
+DRAFT = ".draft."
+
+Records = Microdata | NumericMicrodata
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a release is made from, besides its settings.
+
+    Attributes
+    ----------
+    records : Microdata or NumericMicrodata
+        The true ones.
+    root_seed : int
+        Of the run; looked at for rehearsals only.
+    designing, checking : tuple
+        What the lane's design takes besides: the manifest's bounds of numbers; and its check: the
+        path of the network that records were drawn from.
+    """
+
+    records: Records
+    root_seed: int
+    designing: tuple[Any, ...] = ()
+    checking: tuple[Any, ...] = ()
+
+
+def rehearse(release: AnyRelease, source: Source, folder: Path | str) -> None:
+    """Make a rehearsal: as a release is made, by a key that follows from the seed, and checked.
+
+    It may be repeated, and then replaces the one before.
+
+    Raises
+    ------
+    DeniableError
+        If it cannot be designed, or is unsound and not accepted.
+    """
+    place = Path(folder)
+    key = key_for(release, source.root_seed, place, source.records)
+    with (
+        folder_written_whole(place / PUBLIC) as public,
+        folder_written_whole(place / PRIVATE, private=True) as private,
+    ):
+        draft = _Draft(release, public, private)
+        draft.carry_out(source, key, lambda design: None)
+        check = LANES[release.lane].check
+        draft.take(check, source.records, key, source.root_seed, *source.checking)
+
+
+def make_release(
+    release: AnyRelease,
+    source: Source,
+    folder: Path | str,
+    ledger: Ledger,
+    place: KeyPlace = WITH_THE_RELEASE,
+) -> None:
+    """Make a release that is no rehearsal, or what is missing of it: ``public`` and ``private``.
+
+    Parameters
+    ----------
+    folder : path
+        That of the release, on a file system that all who may take it up share.
+    ledger : Ledger
+        In which its epsilon is reserved before it is drawn.
+    place : KeyPlace, optional
+        Where its key lies until it is published.
+
+    Raises
+    ------
+    DeniableError
+        If it cannot be designed; is unsound and not accepted; has no consent; was begun with other
+        records, another design or a key that is lost; or if what was published is not what was
+        made.
+    """
+    at = Path(folder)
+    kept_private(at / PRIVATE)
+    if not (at / PUBLIC).exists():
+        try:
+            _publish(release, source, at, ledger, place)
+        except (DeniableError, OSError):
+            # Another that was at work on it may have published it, and have removed drafts and key.
+            if not (at / PUBLIC).exists():
+                raise
+    _finish(release, at, place)
+
+
+def _publish(
+    release: AnyRelease, source: Source, folder: Path, ledger: Ledger, place: KeyPlace
+) -> None:
+    key = key_for(release, source.root_seed, folder, source.records, place)
+
+    def before_draw(design: Mapping[str, Any]) -> None:
+        reserve(ledger, release, key, source.records, epsilon_of(design["release"]))
+        hold_to_design(release, folder, key, design)
+
+    with _draft(folder / PRIVATE) as (public, private):
+        _Draft(release, public, private).carry_out(source, key, before_draw)
+        drawn = {"drawn": output_digest(release, public)}
+        if not (folder / PRIVATE / DRAWN_FILE).exists():
+            write_once(folder / PRIVATE / DRAWN_FILE, canonical(drawn))
+        if read_json(folder / PRIVATE / DRAWN_FILE) != drawn:
+            raise DeniableError(
+                f"release {release.name!r}: this would not be what was drawn before by the same key "
+                f"({folder / PRIVATE / DRAWN_FILE}): go on with the version of deniable that it "
+                "was begun with, or give the release a new name"
+            )
+        for file in private.iterdir():
+            file.replace(folder / PRIVATE / file.name)
+        sync_tree(folder / PRIVATE)
+        sync_tree(public)
+        try:
+            # A folder that is not empty is never replaced.
+            public.rename(folder / PUBLIC)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+        sync_folder(folder)
+
+
+def _finish(release: AnyRelease, folder: Path, place: KeyPlace) -> None:
+    """Verify what was published, remove its key, and leave the receipt."""
+    public, private = folder / PUBLIC, folder / PRIVATE
+    refuse_other_files(public)
+    if not (private / DRAWN_FILE).exists() or read_json(private / DRAWN_FILE) != {
+        "drawn": output_digest(release, public)
+    }:
+        raise DeniableError(
+            f"{public}: not what was drawn for release {release.name!r} ({private / DRAWN_FILE}); "
+            "restore both folders from a copy, or give the release a new name"
+        )
+    sync_tree(public)
+    sync_folder(folder)
+    place.remove(release.name, private)
+    for left in private.glob(f"{DRAFT}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    write_json(folder / RECEIPT, receipt_of(release.name, public), private=True)
+
+
+def output_digest(release: AnyRelease, public: Path) -> str:
+    """Return a digest of what was drawn for a release, whoever wrote the file and how."""
+    found = hashlib.sha256()
+    for file in LANES[release.lane].draw.leaves:
+        match Path(file):
+            case Path(parts=("public", name), suffix=".parquet"):
+                (records,) = read_made([public / name]).values()
+                for part in parts_of(records):
+                    found.update(len(part).to_bytes(8, "big") + part)
+            case Path(parts=("public", name), stem=stem) if f"public/{stem}.parquet" not in (
+                LANES[release.lane].draw.leaves
+            ):
+                found.update(bytes.fromhex(sha256(public / name)))
+    return found.hexdigest()
+
+
+@contextmanager
+def _draft(private: Path) -> Iterator[tuple[Path, Path]]:
+    """Give folders for what is public and what is private, gone afterwards with what is left."""
+    draft = Path(tempfile.mkdtemp(prefix=DRAFT, dir=private))
+    try:
+        folders = draft / PUBLIC, draft / PRIVATE
+        for folder in folders:
+            folder.mkdir()
+        yield folders
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A release that is being made, in folders of its own."""
+
+    release: AnyRelease
+    public: Path
+    private: Path
+
+    def files(self, names: Sequence[str]) -> list[Path]:
+        own = {PUBLIC: self.public, PRIVATE: self.private}
+        return [own[folder] / name for folder, name in (file.split("/") for file in names)]
+
+    def put(self, step: Step, made: Mapping[str, Any]) -> None:
+        """Write what a step leaves; what is private is its owner's alone."""
+        write_made(self.files(step.leaves), made)
+        for file in step.leaves:
+            if file.startswith(PRIVATE):
+                (self.private / Path(file).name).chmod(PRIVATE_FILE)
+
+    def take(self, step: Step, *given: Any) -> None:
+        """Take a step from what was left before."""
+        self.put(step, step(self.release, read_made(self.files(step.reads)), *given))
+
+    def carry_out(
+        self, source: Source, key: ReleaseKey, before_draw: Callable[[Mapping[str, Any]], None]
+    ) -> None:
+        """Take all steps but the check, hold what was drawn to its claims, list what is public."""
+        release, lane = self.release, LANES[self.release.lane]
+        self.put(lane.design, lane.design(release, source.records, key, *source.designing))
+        before_draw(read_made(self.files(lane.draw.reads)))
+        self.take(lane.draw, source.records, key)
+        audited = lane.audit(read_made(self.files(lane.audit.reads)))
+        failing = audited[audited["holds"].astype(str) == "False"]
+        if len(failing) and not release.accept:
+            raise DeniableError(
+                f"release {release.name!r}: the audit finds that {len(failing)} of its claims fail, "
+                f"the first one of {failing['unit'].iloc[0]!r}: it is not published"
+            )
+        for step in lane.steps(release):
+            if step in lane.estimates:
+                self.take(step)
+        write_contents(release, self.public)
+        refuse_other_files(self.public)

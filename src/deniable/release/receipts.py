@@ -1,0 +1,35 @@
+"""What a published release is held to: the list of its files, and its receipt."""
+
+from pathlib import Path
+from typing import Any
+
+from deniable.files import read_json, sha256
+from deniable.release.lanes import PRIVATE, PUBLIC
+
+SUMS = "SHA256SUMS"
+"""The list of the files of a public folder, in the form of the command sha256sum."""
+RECEIPT = f"{PRIVATE}/receipt.json"
+"""What a release that is no rehearsal leaves last."""
+
+
+def sums_of(public: Path) -> dict[str, str]:
+    """Return the SHA-256 of each file of a public folder, by name, as its list has them."""
+    lines = (public / SUMS).read_text("utf-8").splitlines()
+    return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
+
+
+def receipt_of(release: str, public: Path) -> dict[str, Any]:
+    """Return what is known of a published release: its files, each with its SHA-256."""
+    files = {f"{PUBLIC}/{name}": digest for name, digest in sums_of(public).items()}
+    listed = {f"{PUBLIC}/{SUMS}": sha256(public / SUMS)}
+    return {"release": release, "files": files | listed}
+
+
+def faults_of_receipt(receipt: Path | str) -> list[str]:
+    """Return a line for each published file that is not what its receipt says."""
+    folder = Path(receipt).parent.parent
+    return [
+        f"{folder / name}: missing, or edited since it was published; restore it from a copy"
+        for name, digest in read_json(receipt)["files"].items()
+        if not (folder / name).is_file() or sha256(folder / name) != digest
+    ]

@@ -1,0 +1,22 @@
+"""Make a release: design it, draw it, estimate from what was drawn, publish it; or rehearse that."""
+
+from pathlib import Path
+
+from deniable.datasets import load_manifest
+from deniable.records import read_true_records
+from deniable.release import KeyPlace, Ledger, Source, make_release, rehearse, release_from
+
+from job import job
+
+with job(snakemake):
+    given, asked = snakemake.input, snakemake.params
+    release = release_from(asked.release)
+    # Of numbers alone, whose bounds it states.
+    bounds = [load_manifest(file)[release.data].bounds for file in given.manifest]
+    records = read_true_records(given.data[0])
+    source = Source(records, asked.seed, tuple(bounds), tuple(given.network))
+    folder = Path(snakemake.output[0]).parent
+    if release.rehearsal:
+        rehearse(release, source, folder)
+    else:
+        make_release(release, source, folder.parent, Ledger(asked.ledger), KeyPlace(**asked.place))
