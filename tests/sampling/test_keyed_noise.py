@@ -13,15 +13,17 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scipy import stats
+from tests.sampling import reference
 
 from deniable.errors import DeniableError
-from deniable.sampling import KeyedDraws, KeyedNoise, SystemNoise, keyed_noise
+from deniable.sampling import KeyedDraws, KeyedNoise, keyed_noise
 from deniable.sampling.keyed_noise import Bits, discrete_laplace
 
 KEY, PLAN = bytes(range(32)), hashlib.sha256(b"plan").digest()
 DRAWS = KeyedDraws(KEY, PLAN)
 RAREST = 1e-4
 """Of the tests of distributions, whose keys are fixed: they pass, or the code has changed."""
+ALARM = 1e-6  # OpenDP's noise has no key: so often may a comparison with it fail for nothing
 
 
 def noise(name: str = "") -> KeyedNoise:
@@ -301,6 +303,29 @@ def test_mutants_of_bits_would_be_found(
         exactly[name]()
 
 
+def p_value_of_two(found: np.ndarray, other: np.ndarray) -> float:
+    """Return that of a chi-square test that both have one distribution, in up to 100 bins."""
+    edges = np.unique(np.quantile([found, other], np.arange(1, 100) / 100))
+    counts = [
+        np.bincount(np.searchsorted(edges, each, side="right"), minlength=len(edges) + 1)
+        for each in (found, other)
+    ]
+    kept = np.sum(counts, axis=0) > 0  # none lies below the least value
+    return float(stats.chi2_contingency(np.array(counts)[:, kept]).pvalue)
+
+
+@pytest.mark.parametrize("scale", SCALES, ids=str)
+def test_whole_noise_is_opendps(scale: Fraction) -> None:
+    counts = np.full(20_000, 5)
+    theirs = reference.noisy_counts(counts, float(scale))
+    assert p_value_of_two(noise("whole").add_whole(counts, float(scale)), theirs) > ALARM
+
+
+def test_zeros_of_either_sign_would_be_found_beside_opendps() -> None:
+    theirs = reference.noisy_counts(np.zeros(20_000, int), 1.0)
+    assert p_value_of_two(drawn_by_hand(Fraction(1), 20_000, two_zeros), theirs) < ALARM
+
+
 def test_a_scale_of_no_size_is_refused() -> None:
     for scale in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(DeniableError, match="scale of discrete noise"):
@@ -315,9 +340,28 @@ def test_real_noise_is_opendps_and_continuous_laplace(scale: float) -> None:
     size = 4000
     found = noise("real").add(np.zeros(size), np.full(size, scale), 1)[0]
     assert stats.kstest(found / scale, "laplace").pvalue > RAREST
-    theirs = SystemNoise().add(np.zeros(size), np.full(size, scale), 1)[0]
-    assert stats.ks_2samp(found, theirs).pvalue > 1e-6  # theirs has no key: once in a million
+    theirs = reference.noisy(np.zeros(size), scale)
+    assert stats.ks_2samp(found, theirs).pvalue > ALARM
     assert len(np.unique(found)) == size
+
+
+@pytest.mark.parametrize(
+    ("value", "scale", "step"),
+    [(0.0, 3 * 2.0**-1074, 2.0**-1074), (1.0, 2.0**-51, 2.0**-53), (-(2.0**60), 300.0, 2.0**7)],
+    ids=["steps of the grid", "around 1", "far from 0"],
+)
+def test_grid_and_rounding_are_opendps(value: float, scale: float, step: float) -> None:
+    """Where floats are as far apart as the noise is large; beyond a power of 2, twice as far."""
+    values = np.full(20_000, value)
+    (found,) = noise("steps").add(values, np.full(20_000, scale), 1)
+    ours, theirs = ((each - value) / step for each in (found, reference.noisy(values, scale)))
+    assert p_value_of_two(ours, theirs) > ALARM
+    assert p_value_of_two(ours - 1, theirs) < ALARM  # one step lower would be found
+
+
+@pytest.mark.parametrize("scale", [2.0, 0.25])
+def test_opendp_states_no_more_than_the_scale_for_this_grid(scale: float) -> None:
+    assert reference.real_laplace(scale).map(1.0) == 1 / scale
 
 
 def test_the_test_would_find_another_scale() -> None:

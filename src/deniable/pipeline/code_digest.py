@@ -15,8 +15,8 @@ import deniable
 
 PACKAGE = Path(deniable.__file__).parent
 COMPUTING_PACKAGES = (
-    *("clarabel", "cvxpy", "highspy", "matplotlib", "numba", "numpy", "opendp", "pandas"),
-    *("pyarrow", "rdata", "scikit-learn", "scipy"),
+    *("clarabel", "cvxpy", "highspy", "matplotlib", "numba", "numpy", "pandas", "pyarrow"),
+    *("rdata", "scikit-learn", "scipy"),
 )
 REPORTED_PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib", "snakemake", "pydantic")
 RECORDED_PACKAGES = (*COMPUTING_PACKAGES, "pydantic", "snakemake")

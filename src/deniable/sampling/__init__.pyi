@@ -17,7 +17,6 @@ from .keyed_noise import KeyedNoise as KeyedNoise
 from .noise import (
     Noise as Noise,
     SeededNoise as SeededNoise,
-    SystemNoise as SystemNoise,
 )
 from .outcomes import Outcomes as Outcomes
 from .sources import (

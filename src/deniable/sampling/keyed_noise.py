@@ -22,9 +22,9 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from deniable.arrays import Counts, Floats
 from deniable.sampling.keyed import KeyedDraws
-from deniable.sampling.noise import GRANULARITY, refuse_misfit, refuse_scale
+from deniable.sampling.noise import refuse_misfit, refuse_scale
 
-STEPS = 2**-GRANULARITY  # of the grid of real values between 0 and 1
+STEPS = 2**1074  # of the grid of real values between 0 and 1
 WORD_BITS = 64
 
 
