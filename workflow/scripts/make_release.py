@@ -1,4 +1,4 @@
-"""Make a release: design it, draw it, estimate from what was drawn, publish it; or rehearse that."""
+"""Make a release: design, draw, estimate from what was drawn, publish; or rehearse that."""
 
 from pathlib import Path
 

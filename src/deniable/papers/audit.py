@@ -84,7 +84,10 @@ def one_audit(
         if "reading" in audited:
             read, file = _numeric, "private/audit.csv"
         else:
-            read, file = _categorical, f"public/{'views' if mechanism == 'rrba' else 'release'}.json"
+            read, file = (
+                _categorical,
+                f"public/{'views' if mechanism == 'rrba' else 'release'}.json",
+            )
         cases = read(audited) | {"mechanism": mechanism}
         parts.append(_pooled(f"{RELEASE}{name}", f"releases/{name}/{file}", cases, audited))
     if not parts:

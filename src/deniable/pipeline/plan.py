@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -310,7 +310,7 @@ def _refuse_second_draw(config: Config) -> None:
         drawn = read_json(published / "release.json")
         if drawn["rehearsal"] or drawn["parameters"] != release.stated():
             raise ConfigError(
-                f"release {release.name!r} is in {published} already, with other settings; a second "
-                "draw from the same records adds to what the first one tells. Give this one a new "
+                f"release {release.name!r} is in {published} already, with other settings; a "
+                "second draw from the same records adds to what the first one tells. Give this one a new "
                 "name"
             )

@@ -33,8 +33,8 @@ ORIGINS = {
 MARK_OF_FOLDERS = ".snakemake_timestamp"
 MAKE_AGAIN = "delete it and start again: Snakemake makes it again"
 RESTORE = (
-    "it belongs to a release that is no rehearsal and is drawn once: restore it from a copy, or give "
-    "the release a new name"
+    "it belongs to a release that is no rehearsal and is drawn once: restore it from a copy, or "
+    "give the release a new name"
 )
 
 Record = dict[str, Any]

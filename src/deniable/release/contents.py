@@ -21,7 +21,7 @@ MECHANISMS = {
     "rr_independent": "randomized response, each attribute on its own",
     "rr_clusters": "randomized response, clusters of attributes that depend on each other together",
     "rr_joint": "randomized response, all attributes together",
-    "pram": "post-randomization (PRAM): the owner of the file passed its categories through matrices",
+    "pram": "post-randomization (PRAM): the file's owner passed its categories through matrices",
     "idp": "Laplace noise on numbers, or on centroids of clusters of records",
     "numeric_dp": "noisy histograms, and synthetic records drawn from them",
     "rrba": "tables collected from clients in blocks by randomized response (RRBA)",

@@ -138,9 +138,9 @@ def _refuse_lost(release: AnyRelease, folder: Path, place: KeyPlace) -> None:
     lost += [("key", key)] if named and key and not key.exists() else []
     for what, file in lost:
         raise DeniableError(
-            f"release {release.name!r}: {named[0]} is there, but the {what} that it was begun with, "
-            f"{file}, is not: what is missing could be a second draw from the same records. Restore "
-            "that file, or give the release a new name"
+            f"release {release.name!r}: {named[0]} is there, but the {what} that it was begun "
+            f"with, {file}, is not: what is missing could be a second draw from the same records. "
+            "Restore that file, or give the release a new name"
         )
 
 

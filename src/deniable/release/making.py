@@ -24,7 +24,7 @@ import hashlib
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -161,8 +161,8 @@ def _publish(
             write_once(folder / PRIVATE / DRAWN_FILE, canonical(drawn))
         if read_json(folder / PRIVATE / DRAWN_FILE) != drawn:
             raise DeniableError(
-                f"release {release.name!r}: this would not be what was drawn before by the same key "
-                f"({folder / PRIVATE / DRAWN_FILE}): go on with the version of deniable that it "
+                f"release {release.name!r}: this would not be what was drawn before by the same "
+                f"key ({folder / PRIVATE / DRAWN_FILE}): go on with the version of deniable that it "
                 "was begun with, or give the release a new name"
             )
         for file in private.iterdir():
@@ -261,8 +261,8 @@ class _Draft:
         failing = audited[audited["holds"].astype(str) == "False"]
         if len(failing) and not release.accept:
             raise DeniableError(
-                f"release {release.name!r}: the audit finds that {len(failing)} of its claims fail, "
-                f"the first one of {failing['unit'].iloc[0]!r}: it is not published"
+                f"release {release.name!r}: the audit finds that {len(failing)} of its claims "
+                f"fail, the first one of {failing['unit'].iloc[0]!r}: it is not published"
             )
         for step in lane.steps(release):
             if step in lane.estimates:

@@ -17,7 +17,9 @@ SAID = f"{PUBLIC}/release.json"
 def folders_of(left: Iterable[Path | str]) -> list[Path]:
     """Return the folders of releases by what they leave: folders of rehearsals, and receipts."""
     paths = map(Path, left)
-    return list(dict.fromkeys(p.parent if p.name in (PUBLIC, PRIVATE) else p.parent.parent for p in paths))
+    return list(
+        dict.fromkeys(p.parent if p.name in (PUBLIC, PRIVATE) else p.parent.parent for p in paths)
+    )
 
 
 def lane_of(folder: Path) -> Lane:

@@ -234,7 +234,9 @@ def describe(
             privacy = formed.privacy(own)
             channels = {"dependences": formed.to_json()} | channels
         privacy = {"unit": WHOLE_RECORD} | privacy
-    shown = {"records": records, "privacy": privacy, "convention": CONVENTION} | spreadsheets(texts_of(protocol.domain))
+    shown = {"records": records, "privacy": privacy, "convention": CONVENTION} | spreadsheets(
+        texts_of(protocol.domain)
+    )
     return described(release, data_source) | shown | channels
 
 

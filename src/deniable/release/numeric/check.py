@@ -100,8 +100,8 @@ def measure_utility(
 ) -> pd.DataFrame:
     """Return what a rehearsal keeps of the true records, and what it shows of them.
 
-    `protected` is the protected file of the same records in the same order; the seed is that of the intruder and of
-    random forests.
+    `protected` is the protected file of the same records in the same order; the seed is that of the
+    intruder and of random forests.
 
     The columns are ``measure``, ``class``, ``value``, and a ``reference``, with what it is: the
     mean SSE (beside that of microaggregation alone), the share of records that the intruder of

@@ -161,8 +161,8 @@ def describe(
             "is in floating point, rounded up",
             "verdicts": [asdict(each) for each in verdicts(release, stated)],
             "depends_on_the_records": [] if stated_first else [LARGEST_VALUES_SHOWN],
-            "figures_for_these_records": "for the owner alone: computed on the true records, so that "
-            "they tell of them; verdicts here follow from the mechanism alone",
+            "figures_for_these_records": "for the owner alone: computed on the true records, so "
+            "that they tell of them; verdicts here follow from the mechanism alone",
         },
     }
 
