@@ -130,18 +130,21 @@ TINY: dict[str, Any] = {
         | {"t_v": 24, "t_d": 0.1, "rehearsal": True},
         RELEASE
         | {"name": "real", "mechanism": "rr_independent", "attributes": ["race", "sex"]}
-        | {"rehearsal": False},
+        | {"rehearsal": False, "population": "people"},
         {"name": "blurred", "data": "adult", "mechanism": "pram", "strata": ["sex"]}
         | {"attributes": ["race", "relationship", "sex", "income"], "rehearsal": True}
         | {"joint": [["relationship", "income"]], "matrix": {"kind": "two_step", "epsilon": 4.0}},
         {"name": "masked", "data": "census", "mechanism": "idp", "method": "idp_cbls"}
-        | {"attributes": ["AGI", "FICA"], "k": 50, "epsilon": 1.0, "rehearsal": True},
+        | {"attributes": ["AGI", "FICA"], "k": 50, "epsilon": 1.0, "rehearsal": True}
+        | {"accept": ["no_epsilon_for_records", "true_values_released"]},
         {"name": "counted", "data": "census", "mechanism": "numeric_dp", "bins": 5}
-        | {"attributes": ["AGI", "FICA"], "epsilon": 1.0, "rehearsal": False},
+        | {"attributes": ["AGI", "FICA"], "epsilon": 1.0, "rehearsal": False}
+        | {"population": "households"},
         {"name": "asked", "data": "networks/survey", "mechanism": "rrba", "p": 0.5}
         | {"update": "pooled", "floor": 0.2, "block": 200, "rehearsal": True},
         {"name": "answered", "data": "adult", "mechanism": "rrba", "epsilon": 1.0}
-        | {"attributes": ["race", "sex", "income"], "answers": "table", "rehearsal": False},
+        | {"attributes": ["race", "sex", "income"], "answers": "table", "rehearsal": False}
+        | {"population": "clients"},
     ],
 }
 

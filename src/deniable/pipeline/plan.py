@@ -310,7 +310,7 @@ def _refuse_second_draw(config: Config) -> None:
         drawn = read_json(published / "release.json")
         if drawn["rehearsal"] or drawn["parameters"] != release.stated():
             raise ConfigError(
-                f"release {release.name!r} is in {published} already, with other settings; a "
-                "second draw from the same records adds to what the first one tells. Give this one a new "
-                "name"
+                f"release {release.name!r} is in {published} already, with other "
+                "settings; a second draw from the same records adds to what the first one tells. "
+                "Give this one a new name"
             )

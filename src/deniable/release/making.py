@@ -162,8 +162,8 @@ def _publish(
         if read_json(folder / PRIVATE / DRAWN_FILE) != drawn:
             raise DeniableError(
                 f"release {release.name!r}: this would not be what was drawn before by the same "
-                f"key ({folder / PRIVATE / DRAWN_FILE}): go on with the version of deniable that it "
-                "was begun with, or give the release a new name"
+                f"key ({folder / PRIVATE / DRAWN_FILE}): go on with the version of deniable that "
+                "it was begun with, or give the release a new name"
             )
         for file in private.iterdir():
             file.replace(folder / PRIVATE / file.name)

@@ -49,7 +49,7 @@ def counted_epsilon(epsilon: float) -> Fraction | float:
     Examples
     --------
     >>> str(counted_epsilon(1.2999999999999998)), str(counted_epsilon(0.0123456789012))
-    ('13/10', '6172839451/500000000000')
+    ('13/10', '12345679/1000000000')
     """
     if math.isinf(epsilon):
         return epsilon
