@@ -55,4 +55,4 @@ def test_kills_at_random_leave_one_draw(kind: str, tmp_path: Path) -> None:
     assert killed > 0
     assert content(tmp_path / "killed/small/public") == content(tmp_path / "whole/small/public")
     assert len(ledger.entries("people")) == 1
-    assert os.listdir(tmp_path / "killed" / "keys") == []
+    assert list((tmp_path / "killed" / "keys").iterdir()) == []

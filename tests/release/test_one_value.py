@@ -1,4 +1,4 @@
-"""One value of one record changes, the random words stay: what differs in public is accounted for."""
+"""One value changes, the random words stay: what differs in public is accounted for."""
 
 from pathlib import Path
 

@@ -156,8 +156,8 @@ def _same_records(copy: Path) -> bool:
             )
             for name in names
         )
-    names = list(records.names)
+    columns = list(records.names)
     # pandas' own reading of numbers may err in the last digit.
-    texts = read_table(copy, usecols=names, converters=dict.fromkeys(names, float))
-    numbers = texts[names].to_numpy(float)
+    texts = read_table(copy, usecols=columns, converters=dict.fromkeys(columns, float))
+    numbers = texts[columns].to_numpy(float)
     return numbers.shape == records.values.shape and bool(np.array_equal(numbers, records.values))
