@@ -17,6 +17,7 @@ from tests.release.small_releases import (
     source,
 )
 
+from deniable.randomized_response import assessment_protocol
 from deniable.records.categorical import Microdata
 from deniable.records.numeric import NumericMicrodata
 from deniable.release import LANES, Ledger, ReleaseKey, key_of_seed, make_release
@@ -120,3 +121,16 @@ def test_strata_and_halves_have_the_numbers_of_the_whole_file() -> None:
         np.testing.assert_array_equal(
             again["protected"].column(name)[last], first.column(name)[last]
         )
+
+
+@pytest.mark.parametrize("by", ["attributes", "pairs_joint"])
+def test_answers_of_a_half_have_the_numbers_of_the_whole_file(by: str) -> None:
+    data, draws = records("categorical"), key_of_seed(1).draws("plan")
+    assert isinstance(data, Microdata)
+    protocol = assessment_protocol(by, data.domain, 0.4, "keep")
+    half = np.flatnonzero(np.random.default_rng(2).random(len(data)) < 0.5)
+    answered = protocol.reports(data.take(half), draws, half)
+    others = np.setdiff1d(np.arange(len(data)), half)
+    whole, rest = protocol.reports(data, draws), protocol.reports(data.take(others), draws, others)
+    for pair, counts in answered.items():
+        np.testing.assert_array_equal(counts + rest[pair], whole[pair])
