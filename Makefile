@@ -131,7 +131,7 @@ environment: $(ENVIRONMENT) ## .venv only; DEVELOPING=0: what runs and no more
 	@$(if $(DEVELOPING),DEVELOPING='$(DEVELOPING)' PYTHON='$(PYTHON)' sh tools/make_environment.sh)
 
 clean: ## remove results and Snakemake's records, keep .venv
-	@! ls -d results/releases/*/private/records.json 2>/dev/null || { echo "clean: the releases of the files above are no rehearsals and cannot be drawn again; move their folders elsewhere first" >&2; exit 1; }
+	@! ls -d results/releases/*/private/records.json 2>/dev/null || { echo "clean: these releases are no rehearsals and cannot be drawn again; move them elsewhere first" >&2; exit 1; }
 	rm -rf results .snakemake
 
 distclean: clean ## also remove .venv

@@ -168,6 +168,22 @@ class Plan:
         made = {*self.tables(), *self.computed_tables()}
         return [name for name, figure in FIGURES.items() if made >= set(figure.tables)]
 
+    def refuse_releases(self) -> None:
+        """Refuse releases that are no rehearsals, where jobs share no folder.
+
+        Raises
+        ------
+        ConfigError
+            Naming the first of them.
+        """
+        real = [each.name for each in self.config.releases if not each.rehearsal]
+        if real:
+            raise ConfigError(
+                f"release {real[0]!r} is no rehearsal: its key and its records need a folder that "
+                "all jobs share, and here they would pass through a storage; make it where jobs "
+                "share a folder, or leave it out of this run"
+            )
+
     def lane(self, release: str) -> Lane:
         """Return what a release goes through."""
         return LANES[self.config.release(release).lane]

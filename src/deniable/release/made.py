@@ -14,7 +14,7 @@ import pandas as pd
 
 from deniable.files import read_json, read_table, write_json, write_table
 from deniable.records import Domain, Microdata, NumericMicrodata, read_true_records, shortened
-from deniable.release.keys import canonical
+from deniable.release.keys import Records, canonical
 from deniable.release.settings import AnyRelease
 from deniable.sampling import KeyedDraws, RandomSource
 
@@ -25,6 +25,8 @@ NOTHING = "nothing"
 IN_FULL = ("p", "fake", "epsilon", "probability")
 """Columns that files of collections have with all digits."""
 TEXTS = ("attributes", "categories", "stratum", "cluster")
+FOR_ALL = "the same for all records: may be published"
+"""How audits mark, by ``use``, rows that tell nothing of the records."""
 CONVENTION = "P[u, v] = Pr(report v | true u); cells in row-major order of the attributes"
 
 FORMULA = re.compile(r"[=@\t\r]|[+-](?![0-9][0-9.,]*$)")
@@ -35,7 +37,6 @@ SPREADSHEETS = (
     "the data, for with a character in front they would be other categories"
 )
 
-Records = Microdata | NumericMicrodata
 SomeRecords = TypeVar("SomeRecords", Microdata, NumericMicrodata)
 
 
@@ -76,7 +77,7 @@ def epsilon_of(description: Mapping[str, Any]) -> float:
     if description["fails"] or not privacy.get("not_counted", NOTHING).startswith(NOTHING):
         return math.inf
     stated = privacy["proved_epsilon" if "proved_epsilon" in privacy else "epsilon"]
-    return stated if isinstance(stated, float) else math.inf
+    return math.inf if isinstance(stated, str) else float(stated)
 
 
 def in_order(release: AnyRelease, drawn: SomeRecords, draws: KeyedDraws) -> SomeRecords:

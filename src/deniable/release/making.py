@@ -41,12 +41,13 @@ from deniable.files import (
     write_json,
     write_once,
 )
-from deniable.records import Microdata, NumericMicrodata
+from deniable.records import read_true_records
 from deniable.release.contents import refuse_other_files, write_contents
 from deniable.release.key_places import KeyPlace
 from deniable.release.keys import (
     DRAWN_FILE,
     WITH_THE_RELEASE,
+    Records,
     ReleaseKey,
     canonical,
     hold_to_design,
@@ -61,8 +62,6 @@ from deniable.release.reserving import reserve
 from deniable.release.settings import AnyRelease
 
 DRAFT = ".draft."
-
-Records = Microdata | NumericMicrodata
 
 
 @dataclass(frozen=True)
@@ -198,18 +197,15 @@ def _finish(release: AnyRelease, folder: Path, place: KeyPlace) -> None:
 
 
 def output_digest(release: AnyRelease, public: Path) -> str:
-    """Return a digest of what was drawn for a release, whoever wrote the file and how."""
+    """Return a digest of what was drawn for a release: of records, however they were written."""
+    # The first file; others are copies of it as text.
+    file = next(each for each in LANES[release.lane].draw.leaves if each.startswith(PUBLIC))
+    place = public / Path(file).name
+    if place.suffix != ".parquet":
+        return sha256(place)
     found = hashlib.sha256()
-    for file in LANES[release.lane].draw.leaves:
-        match Path(file):
-            case Path(parts=("public", name), suffix=".parquet"):
-                (records,) = read_made([public / name]).values()
-                for part in parts_of(records):
-                    found.update(len(part).to_bytes(8, "big") + part)
-            case Path(parts=("public", name), stem=stem) if f"public/{stem}.parquet" not in (
-                LANES[release.lane].draw.leaves
-            ):
-                found.update(bytes.fromhex(sha256(public / name)))
+    for part in parts_of(read_true_records(place)):
+        found.update(len(part).to_bytes(8, "big") + part)
     return found.hexdigest()
 
 

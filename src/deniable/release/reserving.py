@@ -1,17 +1,12 @@
 """Counting a release in the ledger before it is drawn."""
 
 import hashlib
-import math
-from decimal import ROUND_CEILING, Context, Decimal
-from fractions import Fraction
 
 from deniable.records import Microdata, NumericMicrodata
-from deniable.release.entries import Entry
+from deniable.release.entries import Entry, counted_epsilon
 from deniable.release.keys import ReleaseKey, canonical
 from deniable.release.ledger import Ledger
 from deniable.release.settings import AnyRelease
-
-COUNTED_DIGITS = Context(prec=9, rounding=ROUND_CEILING)
 
 
 def reserve(
@@ -41,16 +36,3 @@ def reserve(
         counted_epsilon(epsilon),
         release.consent,
     )
-
-
-def counted_epsilon(epsilon: float) -> Fraction | float:
-    """Return an epsilon as it is counted: rounded up to 9 digits; infinity as it is.
-
-    Examples
-    --------
-    >>> str(counted_epsilon(1.2999999999999998)), str(counted_epsilon(0.0123456789012))
-    ('13/10', '12345679/1000000000')
-    """
-    if math.isinf(epsilon):
-        return epsilon
-    return Fraction(COUNTED_DIGITS.create_decimal(Decimal(epsilon)))
