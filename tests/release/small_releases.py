@@ -75,10 +75,17 @@ def source(release: AnyRelease, data: Records | None = None, seed: int = 1) -> S
     return Source(records(release.lane) if data is None else data, seed, bounds)
 
 
+class NamedKeys(KeyPlace):
+    """Keys by the names of releases alone."""
+
+    def file(self, release: str, private: Path) -> Path:
+        return Path(str(self.folder)) / release
+
+
 def known_key(folder: Path, release: str = "small", byte: int = 7) -> KeyPlace:
     """Put a known key where a release will look for it."""
     write_once(folder / release, bytes([byte]) * 32)
-    return KeyPlace(folder)
+    return NamedKeys(folder)
 
 
 def content(folder: Path) -> dict[str, bytes]:

@@ -27,7 +27,7 @@ from deniable.release import (
     key_of_seed,
     release_from,
 )
-from deniable.release.key_places import KEY_FILE
+from deniable.release.key_places import KEY_FILE, LABEL_FILE
 from deniable.release.keys import DRAWN_FILE, PLAN_FILE, RECORDS_FILE, hold_to_design
 from deniable.release.settings import AnyRelease
 from deniable.sampling import KeyedColumn
@@ -302,27 +302,33 @@ def test_another_design_of_what_was_drawn_is_refused(tmp_path: Path) -> None:
 def test_a_key_in_a_folder_that_the_owner_names(tmp_path: Path) -> None:
     place = KeyPlace(str(tmp_path / "keys"))
     key = key_for(settings(), 1, tmp_path / "small", records(), place)
-    assert (tmp_path / "keys" / "small").read_bytes() == key.value
-    assert stat.S_IMODE((tmp_path / "keys" / "small").stat().st_mode) == 0o600
-    assert entries(tmp_path / "small" / PRIVATE) == [RECORDS_FILE]
+    (file,) = (tmp_path / "keys").rglob(KEY_FILE)
+    assert file.read_bytes() == key.value
+    assert file.parent.name.startswith("small-")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) & 0o055
+    assert entries(tmp_path / "small" / PRIVATE) == [LABEL_FILE, RECORDS_FILE]
+    # Of the same name in another project: not the same key.
+    assert key_for(settings(), 1, tmp_path / "other" / "small", records(), place) != key
     place.remove("small", tmp_path / "small" / PRIVATE)
-    assert entries(tmp_path / "keys") == []
+    assert not file.parent.exists()
     # As of a folder in memory, after the machine was started again.
     with pytest.raises(
-        DeniableError, match=r"the key that it was begun with, .*keys/small, is not"
+        DeniableError, match=r"the key that it was begun with, .*keys/small-.*, is not"
     ):
         key_for(settings(), 1, tmp_path / "small", records(), place)
 
 
 @pytest.mark.parametrize("form", ["sys.stdout.buffer.write(key)", "print(key.hex())"])
 def test_a_key_behind_a_command(tmp_path: Path, form: str) -> None:
-    script = f"import sys; key = sys.argv[1].encode().ljust(32, b'.'); {form}"
+    script = f"import sys; key = sys.argv[1].encode().ljust(32, b'.')[:32]; {form}"
     place = KeyPlace(command=[sys.executable, "-c", script])
     key = key_for(settings(), 1, tmp_path / "small", records(), place)
-    assert key.value == b"small".ljust(32, b".")
+    assert key.value.startswith(b"small-")
     place.remove("small", tmp_path / "small" / PRIVATE)
     assert key_for(settings(), 1, tmp_path / "small", records(), place) == key
-    assert entries(tmp_path / "small" / PRIVATE) == [RECORDS_FILE]
+    assert entries(tmp_path / "small" / PRIVATE) == [LABEL_FILE, RECORDS_FILE]
 
 
 @pytest.mark.parametrize(
@@ -330,7 +336,8 @@ def test_a_key_behind_a_command(tmp_path: Path, form: str) -> None:
     [
         ("raise SystemExit(3)", r"failed \(exit 3\)"),
         ("print('secret')", "printed 7 bytes; allowed: 32"),
-        ("print('ab' * 31)", "32 bytes, not 31"),
+        ("print('ab' * 31)", "printed 63 bytes"),
+        ("print('ab' * 16, end='')", "printed 32 bytes"),
     ],
 )
 def test_a_command_without_a_key_is_refused_and_nothing_it_said_is_shown(

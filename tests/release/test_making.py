@@ -229,6 +229,7 @@ def test_a_file_that_was_edited_is_named(tmp_path: Path) -> None:
 def test_no_key_no_second_draw(tmp_path: Path) -> None:
     made("independent", tmp_path)
     shutil.rmtree(tmp_path / "small" / "public")
+    (tmp_path / "small" / RECEIPT).unlink()
     with pytest.raises(DeniableError, match=r"but the key that it was begun with.*Restore"):
         made("independent", tmp_path)
     assert not (tmp_path / "small" / "public").exists()
@@ -290,6 +291,24 @@ def test_another_draw_by_the_same_key_is_refused(
     assert not (tmp_path / "small" / "public").exists()
 
 
+def test_what_was_published_and_is_gone_is_to_be_restored(tmp_path: Path) -> None:
+    first = made("independent", tmp_path)
+    (tmp_path / "small" / "public").rename(tmp_path / "copy")
+    with pytest.raises(DeniableError, match=r"was published there, and is gone; restore it"):
+        made("independent", tmp_path)
+    (tmp_path / "copy").rename(tmp_path / "small" / "public")
+    assert made("independent", tmp_path) == first
+
+
+def test_a_rehearsal_takes_no_release_s_place(tmp_path: Path) -> None:
+    made("independent", tmp_path)
+    before = content(tmp_path / "small")
+    rehearsal = settings("independent", rehearsal=True)
+    with pytest.raises(DeniableError, match="give its rehearsal another name"):
+        rehearse(rehearsal, source(rehearsal), tmp_path / "small")
+    assert content(tmp_path / "small") == before
+
+
 # -- counted ---------------------------------------------------------------------------------------
 
 
@@ -324,3 +343,9 @@ def test_an_unsound_release_is_not_published(
     with pytest.raises(DeniableError, match=r"its claims fail.*not published"):
         made("centroids", tmp_path, accept=[])
     assert not (tmp_path / "small" / "public").exists()
+
+
+def test_the_same_people_under_another_population_are_noticed(tmp_path: Path) -> None:
+    made("independent", tmp_path)
+    with pytest.warns(UserWarning, match=r"of population 'people', whose epsilon is not added"):
+        made("strata", tmp_path, name="second", population="others")

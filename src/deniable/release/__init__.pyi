@@ -41,6 +41,7 @@ from .made import (
 from .making import (
     Source as Source,
     make_release as make_release,
+    refuse_real as refuse_real,
     rehearse as rehearse,
 )
 from .overlap import (

@@ -12,7 +12,7 @@ from deniable.records import Microdata, read_true_records
 from deniable.release.entries import counted_epsilon, epsilon_text
 from deniable.release.made import epsilon_of
 from deniable.release.receipts import SUMS, sums_of
-from deniable.release.settings import AnyRelease
+from deniable.release.settings import AnyRelease, CollectionRelease
 
 README = "README.txt"
 MARK_OF_SNAKEMAKE = ".snakemake_timestamp"  # in folders that are its outputs: rehearsals alone
@@ -104,7 +104,7 @@ def _unprotected(said: dict[str, Any]) -> bool:
 
 
 def _order(release: AnyRelease) -> str:
-    if release.lane == "collection":
+    if isinstance(release, CollectionRelease):
         return ""
     if release.order == "as_in_file":
         return "The records stand in the order of the true file."

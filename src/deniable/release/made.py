@@ -15,11 +15,11 @@ import pandas as pd
 from deniable.files import read_json, read_table, write_json, write_table
 from deniable.records import Domain, Microdata, NumericMicrodata, read_true_records, shortened
 from deniable.release.keys import Records, canonical
-from deniable.release.settings import AnyRelease
+from deniable.release.settings import AnyRelease, FileRelease
 from deniable.sampling import KeyedDraws, RandomSource
 
 REHEARSAL_MARK = "REHEARSAL: drawn from a seed that is known, so it protects nobody; do not release"
-PRODUCTION_MARK = "drawn by a key from the operating system's cryptographic generator"
+PRODUCTION_MARK = "drawn once, by a secret key of its own"
 NOTHING = "nothing"
 """How what an epsilon does not count begins where it counts all."""
 IN_FULL = ("p", "fake", "epsilon", "probability")
@@ -80,7 +80,7 @@ def epsilon_of(description: Mapping[str, Any]) -> float:
     return math.inf if isinstance(stated, str) else float(stated)
 
 
-def in_order(release: AnyRelease, drawn: SomeRecords, draws: KeyedDraws) -> SomeRecords:
+def in_order(release: FileRelease, drawn: SomeRecords, draws: KeyedDraws) -> SomeRecords:
     """Return drawn records in the order that a release has them in.
 
     A permutation by the key, unless that of the true file is asked for: whoever knows that file
@@ -89,7 +89,7 @@ def in_order(release: AnyRelease, drawn: SomeRecords, draws: KeyedDraws) -> Some
     return drawn if release.order == "as_in_file" else drawn.take(draws.order(len(drawn)))
 
 
-def in_true_order(release: AnyRelease, drawn: SomeRecords, draws: KeyedDraws) -> SomeRecords:
+def in_true_order(release: FileRelease, drawn: SomeRecords, draws: KeyedDraws) -> SomeRecords:
     """Return what `in_order` was given."""
     if release.order == "as_in_file":
         return drawn

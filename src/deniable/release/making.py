@@ -46,6 +46,7 @@ from deniable.release.contents import refuse_other_files, write_contents
 from deniable.release.key_places import KeyPlace
 from deniable.release.keys import (
     DRAWN_FILE,
+    RECORDS_FILE,
     WITH_THE_RELEASE,
     Records,
     ReleaseKey,
@@ -96,6 +97,7 @@ def rehearse(release: AnyRelease, source: Source, folder: Path | str) -> None:
         If it cannot be designed, or is unsound and not accepted.
     """
     place = Path(folder)
+    refuse_real(release.name, place)
     key = key_for(release, source.root_seed, place, source.records)
     with (
         folder_written_whole(place / PUBLIC) as public,
@@ -105,6 +107,15 @@ def rehearse(release: AnyRelease, source: Source, folder: Path | str) -> None:
         draft.carry_out(source, key, lambda design: None)
         check = LANES[release.lane].check
         draft.take(check, source.records, key, source.root_seed, *source.checking)
+
+
+def refuse_real(release: str, folder: Path) -> None:
+    """Raise `DeniableError` if a release that is no rehearsal was begun in a folder."""
+    if (folder / PRIVATE / RECORDS_FILE).exists():
+        raise DeniableError(
+            f"release {release!r} was begun in {folder} as no rehearsal, and cannot be drawn "
+            "again; give its rehearsal another name"
+        )
 
 
 def make_release(
@@ -134,6 +145,11 @@ def make_release(
     """
     at = Path(folder)
     kept_private(at / PRIVATE)
+    if (at / RECEIPT).exists() and not (at / PUBLIC).exists():
+        raise DeniableError(
+            f"{at / PUBLIC}: release {release.name!r} was published there, and is gone; restore it "
+            "from a copy: it is not drawn again"
+        )
     if not (at / PUBLIC).exists():
         try:
             _publish(release, source, at, ledger, place)

@@ -1,6 +1,7 @@
 """Counting a release in the ledger before it is drawn."""
 
 import hashlib
+import warnings
 
 from deniable.records import Microdata, NumericMicrodata
 from deniable.release.entries import Entry, counted_epsilon
@@ -26,13 +27,22 @@ def reserve(
     DeniableError
         As `Ledger.reserve` says.
     """
+    digests = ledger.digests(records)
+    for other in ledger.populations():
+        if other != str(release.population).lower():
+            for found in ledger.overlaps(other, digests):
+                warnings.warn(
+                    f"release {release.name!r}: {found}, of population {other!r}, whose epsilon "
+                    "is not added to this one's; name that population if these are its people",
+                    stacklevel=2,
+                )
     # A digest under the key: it tells nothing of it.
     plan = canonical([release.stated(), key.digest("ledger", iter([]))])
     return ledger.reserve(
         str(release.population),
         release.name,
         hashlib.sha256(plan).hexdigest(),
-        ledger.digests(records),
+        digests,
         counted_epsilon(epsilon),
         release.consent,
     )

@@ -30,7 +30,7 @@ from deniable.release import (
 )
 from deniable.sampling import KeyedNoise, Noise, generator_for
 
-SAMPLER_MARK = "noise by a key from the operating system's cryptographic generator; drawn once"
+SAMPLER_MARK = "noise drawn once, by a secret key of its own"
 HISTOGRAMS = "histograms"
 """The mark of a protected file that holds the noisy counts its records were drawn from."""
 

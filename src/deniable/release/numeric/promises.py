@@ -60,7 +60,7 @@ LARGEST_VALUES = (
 )
 LARGEST_VALUES_SHOWN = (
     "the upper ends of the domains: divided by domain_factor they are the largest value of each "
-    "attribute, exactly. Keep this file from whoever may not know them"
+    "attribute, exactly"
 )
 
 
