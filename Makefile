@@ -41,7 +41,7 @@ export MPLCONFIGDIR := $(XDG_CACHE_HOME)/matplotlib
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce quick report check baseline compare test test-all test-kills test-slurm bench lint lock surrogates environment clean distclean
+.PHONY: help reproduce quick releases report check baseline compare test test-all test-kills test-slurm bench lint lock surrogates environment clean distclean
 .PHONY: plan sweep costs times container audit-dependencies
 
 help: ## list the targets
@@ -55,6 +55,9 @@ reproduce: $(ENVIRONMENT) ## every table and figure at full size, and the report
 quick: $(ENVIRONMENT) ## the same tables and figures from few replicates, in minutes
 	@mkdir -p $(dir $(LAST)) && echo config/quick.yaml >$(LAST)
 	$(WHOLE) --configfile config/quick.yaml
+
+releases: $(ENVIRONMENT) ## the releases of config/config.yaml, or of CONFIG, and nothing else
+	$(WHOLE) --configfile $(or $(CONFIG),config/config.yaml) -- releases
 
 report: $(ENVIRONMENT) ## the report, also in one file (results/report.html), and Snakemake's own, of the last run's config
 	@test -f $(LAST) || { mkdir -p $(dir $(LAST)) && echo config/config.yaml >$(LAST); }
@@ -128,7 +131,7 @@ environment: $(ENVIRONMENT) ## .venv only; DEVELOPING=0: what runs and no more
 	@$(if $(DEVELOPING),DEVELOPING='$(DEVELOPING)' PYTHON='$(PYTHON)' sh tools/make_environment.sh)
 
 clean: ## remove results and Snakemake's records, keep .venv
-	@! grep -ls '"rehearsal": false' results/releases/*/channels.json results/releases/*/release.json || { echo "clean: the releases above are no rehearsals and cannot be drawn again; move them elsewhere first" >&2; exit 1; }
+	@! ls -d results/releases/*/private/records.json 2>/dev/null || { echo "clean: these releases are no rehearsals and cannot be drawn again; move them elsewhere first" >&2; exit 1; }
 	rm -rf results .snakemake
 
 distclean: clean ## also remove .venv

@@ -1,5 +1,6 @@
 """Files are whole or absent, and equal results are equal bytes."""
 
+import errno
 import hashlib
 import os
 import stat
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from deniable.errors import DeniableError
 from deniable.files import (
     read_json,
     sha256,
@@ -192,3 +194,13 @@ def test_it_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "link", linked)
     write_once(tmp_path / "key", b"content")
     assert steps == ["file", "name", "folder"]
+
+
+def test_a_file_system_without_hard_links_is_named(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOTSUP, "Operation not supported")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    with pytest.raises(DeniableError, match=f"^{tmp_path}: its file system has no hard links"):
+        write_once(tmp_path / "once", b"1")
+    assert list(tmp_path.iterdir()) == []

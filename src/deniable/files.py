@@ -1,5 +1,6 @@
 """Files that are whole or absent: written to a temporary name, then renamed."""
 
+import errno
 import hashlib
 import json
 import os
@@ -21,6 +22,7 @@ if TYPE_CHECKING:  # not at run time: this module is imported wherever a file is
 Fitted = TypeVar("Fitted")
 
 SIGNIFICANT_DIGITS = 9
+NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 PRIVATE_FILE, PRIVATE_FOLDER, OTHERS = 0o600, 0o700, 0o077
 
 
@@ -79,8 +81,10 @@ def put_once(file: Path, content: bytes) -> bool:
 
     Raises
     ------
+    DeniableError
+        If the file system has no hard links.
     OSError
-        If it cannot be done, as where there are no hard links.
+        If it cannot be done for another reason.
     """
     handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     temporary = Path(name)
@@ -94,6 +98,13 @@ def put_once(file: Path, content: bytes) -> bool:
             file.hardlink_to(temporary)  # a rename would replace what is there
         except FileExistsError:
             return False
+        except OSError as error:
+            if error.errno not in NO_HARD_LINKS:
+                raise
+            raise DeniableError(
+                f"{file.parent}: its file system has no hard links, by which a file is put there "
+                "once and for good; name a folder on another one"
+            ) from None
     finally:
         temporary.unlink(missing_ok=True)
     sync_folder(file.parent)

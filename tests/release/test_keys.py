@@ -2,8 +2,8 @@
 
 import multiprocessing
 import os
-import shutil
 import stat
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,23 @@ import pyarrow.csv
 import pytest
 
 from deniable.errors import DeniableError
-from deniable.files import write_json, write_once
+from deniable.files import write_once
 from deniable.records import read_true_records
 from deniable.records.categorical import Microdata, read_csv
 from deniable.records.domain import Attribute, Domain
 from deniable.records.numeric import NumericMicrodata
-from deniable.release import ReleaseKey, canonical, key_for, key_of_seed, release_from
-from deniable.release.keys import BEGUN, KEY_FILE, PLAN_FILE, PRIVATE, STATE_FILE
+from deniable.release import (
+    PRIVATE,
+    PUBLIC,
+    KeyPlace,
+    ReleaseKey,
+    canonical,
+    key_for,
+    key_of_seed,
+    release_from,
+)
+from deniable.release.key_places import KEY_FILE, LABEL_FILE
+from deniable.release.keys import DRAWN_FILE, PLAN_FILE, RECORDS_FILE, hold_to_design
 from deniable.release.settings import AnyRelease
 from deniable.sampling import KeyedColumn
 
@@ -27,13 +37,21 @@ DOMAIN = Domain((Attribute("a", ("x", "y")), Attribute("b", ("0", "1", "2"))))
 
 def settings(**changes: Any) -> AnyRelease:
     given = {"name": "small", "data": "made", "mechanism": "rr_independent", "matrix": "keep"}
-    return release_from(given | {"p": 0.5, "rehearsal": False} | changes)
+    given |= {"p": 0.5, "rehearsal": False, "population": "people"}
+    return release_from(given | changes)
 
 
 def records(seed: int = 1) -> Microdata:
     drawn = np.random.default_rng(seed)
     columns = drawn.integers(0, 2, 50), drawn.integers(0, 3, 50)
     return Microdata(DOMAIN, columns, {"data_source": "original"})
+
+
+def begun(folder: Path, design: Any = None) -> ReleaseKey:
+    """Begin a release, or go on with it, up to its draw."""
+    key = key_for(settings(), 1, folder, records())
+    hold_to_design(settings(), folder, key, {"release": {"p": 0.5}} if design is None else design)
+    return key
 
 
 def numbers() -> NumericMicrodata:
@@ -59,11 +77,11 @@ def test_the_key_is_its_owners_alone_whatever_the_umask(
         private.mkdir(mode=0o755, parents=True)
     before = os.umask(umask)
     try:
-        key_for(settings(), 1, tmp_path / "small", records(), {"p": 0.5})
+        begun(tmp_path / "small")
     finally:
         os.umask(before)
     assert stat.S_IMODE(private.stat().st_mode) == 0o700
-    assert entries(private) == sorted([KEY_FILE, STATE_FILE, PLAN_FILE])
+    assert entries(private) == sorted([KEY_FILE, RECORDS_FILE, PLAN_FILE])
     for file in private.iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert file.stat().st_nlink == 1
@@ -97,21 +115,20 @@ def test_processes_that_start_at_once_have_one_key(tmp_path: Path) -> None:
         for process in started:
             process.join(60)
         assert keys == {(folder / PRIVATE / KEY_FILE).read_bytes()}
-        assert entries(folder / PRIVATE) == [KEY_FILE, STATE_FILE]
+        assert entries(folder / PRIVATE) == [KEY_FILE, RECORDS_FILE]
 
 
 def test_a_rehearsal_needs_no_file_and_leaves_none(tmp_path: Path) -> None:
     folder = tmp_path / "small"
     rehearsal = settings(rehearsal=True)
-    keys = [key_for(rehearsal, seed, folder, records(), {"p": 0.5}) for seed in (1, 1, 2)]
+    keys = [key_for(rehearsal, seed, folder, records()) for seed in (1, 1, 2)]
     assert not folder.exists()
     assert keys[0] == keys[1] != keys[2]
     assert keys[0] != key_for(settings(rehearsal=True, name="other"), 1, folder, records())
     # Whatever stands there: a rehearsal is repeated.
-    for name in BEGUN:
-        write_json(folder / name, {})
-    assert key_for(rehearsal, 1, folder, records(2), {"p": 0.6}) == keys[0]
-    assert sorted(BEGUN) == entries(folder)
+    (folder / PUBLIC).mkdir(parents=True)
+    assert key_for(rehearsal, 1, folder, records(2)) == keys[0]
+    assert entries(folder) == [PUBLIC]
 
 
 def test_a_key_of_another_length_is_refused(tmp_path: Path) -> None:
@@ -152,7 +169,7 @@ def test_other_records_under_a_begun_release_are_refused(tmp_path: Path, how: st
     with pytest.raises(DeniableError, match=r"'small' was begun with other records.*a new name"):
         key_for(settings(), 1, tmp_path, changed(records())[how])
     assert key_for(settings(), 1, tmp_path, records()) == key
-    assert entries(tmp_path / PRIVATE) == [KEY_FILE, STATE_FILE]
+    assert entries(tmp_path / PRIVATE) == [KEY_FILE, RECORDS_FILE]
 
 
 def test_other_numbers_are_refused(tmp_path: Path) -> None:
@@ -206,43 +223,43 @@ def test_the_same_numbers_of_any_file_are_accepted(tmp_path: Path) -> None:
         assert key_for(settings(), 1, tmp_path / "small", same) == key
 
 
-@pytest.mark.parametrize("begun", BEGUN)
-@pytest.mark.parametrize("lost", [KEY_FILE, STATE_FILE])
-def test_a_draw_whose_key_is_lost_is_refused(tmp_path: Path, begun: str, lost: str) -> None:
+@pytest.mark.parametrize(
+    "there", [PUBLIC, f"{PRIVATE}/{PLAN_FILE}", f"{PRIVATE}/{DRAWN_FILE}", "channels.json"]
+)
+@pytest.mark.parametrize("lost", [KEY_FILE, RECORDS_FILE])
+def test_a_draw_whose_key_is_lost_is_refused(tmp_path: Path, there: str, lost: str) -> None:
     folder = tmp_path / "small"
-    key_for(settings(), 1, folder, records())
+    key = key_for(settings(), 1, folder, records())
     private = folder / PRIVATE
     kept = (private / lost).read_bytes()
     (private / lost).unlink()
-    (folder / begun).touch()
+    (folder / there).touch()
     with pytest.raises(DeniableError) as refused:
         key_for(settings(), 1, folder, records())
     said = str(refused.value)
     assert said.startswith("release 'small': ")
-    for part in (str(folder / begun), str(private / lost), "Restore that file", "a new name"):
+    for part in (str(folder / there), str(private / lost), "Restore that file", "a new name"):
         assert part in said
     assert not (private / lost).exists()
-    # The remedies it names: the file restored, or the folder deleted.
     write_once(private / lost, kept)
-    key = key_for(settings(), 1, folder, records())
-    shutil.rmtree(folder)
-    assert key_for(settings(), 1, folder, records()) != key
+    assert key_for(settings(), 1, folder, records()) == key
 
 
 def test_digests_without_their_key_are_of_a_release_that_was_begun(tmp_path: Path) -> None:
     """Whatever became of what was drawn: no new key is put beside the old digests."""
     private = tmp_path / PRIVATE
-    key_for(settings(), 1, tmp_path, records(), {"p": 0.5})
-    (private / KEY_FILE).rename(tmp_path / "kept")
-    for left in ([PLAN_FILE, STATE_FILE], [PLAN_FILE]):
+    begun(tmp_path)
+    kept = (private / KEY_FILE).read_bytes()
+    (private / KEY_FILE).unlink()
+    for left in ([PLAN_FILE, RECORDS_FILE], [RECORDS_FILE]):
         with pytest.raises(DeniableError, match=r"the key .* is not: .* could be a second draw"):
-            key_for(settings(), 1, tmp_path, records(), {"p": 0.5})
+            begun(tmp_path)
         assert entries(private) == left
-        (private / left[-1]).unlink()
+        (private / left[0]).unlink()
     write_once(private / PLAN_FILE, b"{}")
-    (tmp_path / "kept").rename(private / KEY_FILE)
+    write_once(private / KEY_FILE, kept)
     with pytest.raises(DeniableError, match=r"the digest of the records .* is not"):
-        key_for(settings(), 1, tmp_path, records(), {"p": 0.5})
+        begun(tmp_path)
 
 
 @pytest.mark.parametrize("step", [0, 1])
@@ -258,36 +275,88 @@ def test_a_job_killed_before_it_drew_goes_on(
         if len(written) > step:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("deniable.release.keys.write_once", killed)
+    places = ("deniable.release.keys.write_once", "deniable.release.key_places.write_once")
+    for place in places:
+        monkeypatch.setattr(place, killed)
     with pytest.raises(KeyboardInterrupt):
-        key_for(settings(), 1, tmp_path, records(), {"p": 0.5})
-    monkeypatch.setattr("deniable.release.keys.write_once", write_once)
-    kept = (tmp_path / PRIVATE / KEY_FILE).read_bytes()
-    assert key_for(settings(), 1, tmp_path, records(), {"p": 0.5}).value == kept
-
-
-def test_all_that_a_lane_draws_is_begun() -> None:
-    drawn = {"channels.json", "release.json", "views.json", "protected.parquet", "protected.csv"}
-    assert drawn | {"collection.csv", "clients.csv", "audit.csv", "synthetic.csv"} <= set(BEGUN)
+        begun(tmp_path)
+    for place in places:
+        monkeypatch.setattr(place, write_once)
+    assert begun(tmp_path).value == (tmp_path / PRIVATE / KEY_FILE).read_bytes()
 
 
 def test_another_design_of_what_was_drawn_is_refused(tmp_path: Path) -> None:
-    design = {"channels": {"p": 0.5, "clusters": [["a"], ["b"]]}}
-    first = key_for(settings(), 1, tmp_path, records())  # the design's own job
-    assert key_for(settings(), 1, tmp_path, records(), design) == first
-    same = {"channels": {"clusters": [["a"], ["b"]], "p": 0.5}}
-    assert key_for(settings(), 1, tmp_path, records(), same) == first
-    other = {"channels": {"p": 0.6, "clusters": [["a"], ["b"]]}}
-    for release, another in ((settings(), other), (settings(p=0.6), design)):
+    key = begun(tmp_path, {"release": {"p": 0.5, "clusters": [["a"], ["b"]]}})
+    assert begun(tmp_path, {"release": {"clusters": [["a"], ["b"]], "p": 0.5}}) == key
+    same = {"release": {"p": 0.5, "clusters": [["a"], ["b"]]}}
+    hold_to_design(settings(consent="a word", population="others"), tmp_path, key, same)
+    other = {"release": {"p": 0.6, "clusters": [["a"], ["b"]]}}
+    for release, another in ((settings(), other), (settings(p=0.6), same)):
         with pytest.raises(DeniableError, match=r"'small' was drawn by another design.*new name"):
-            key_for(release, 1, tmp_path, records(), another)
+            hold_to_design(release, tmp_path, key, another)
+
+
+# -- where keys lie --------------------------------------------------------------------------------
+
+
+def test_a_key_in_a_folder_that_the_owner_names(tmp_path: Path) -> None:
+    place = KeyPlace(str(tmp_path / "keys"))
+    key = key_for(settings(), 1, tmp_path / "small", records(), place)
+    (file,) = (tmp_path / "keys").rglob(KEY_FILE)
+    assert file.read_bytes() == key.value
+    assert file.parent.name.startswith("small-")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) & 0o055
+    assert entries(tmp_path / "small" / PRIVATE) == [LABEL_FILE, RECORDS_FILE]
+    # Of the same name in another project: not the same key.
+    assert key_for(settings(), 1, tmp_path / "other" / "small", records(), place) != key
+    place.remove("small", tmp_path / "small" / PRIVATE)
+    assert not file.parent.exists()
+    # As of a folder in memory, after the machine was started again.
+    with pytest.raises(
+        DeniableError, match=r"the key that it was begun with, .*keys/small-.*, is not"
+    ):
+        key_for(settings(), 1, tmp_path / "small", records(), place)
+
+
+@pytest.mark.parametrize("form", ["sys.stdout.buffer.write(key)", "print(key.hex())"])
+def test_a_key_behind_a_command(tmp_path: Path, form: str) -> None:
+    script = f"import sys; key = sys.argv[1].encode().ljust(32, b'.')[:32]; {form}"
+    place = KeyPlace(command=[sys.executable, "-c", script])
+    key = key_for(settings(), 1, tmp_path / "small", records(), place)
+    assert key.value.startswith(b"small-")
+    place.remove("small", tmp_path / "small" / PRIVATE)
+    assert key_for(settings(), 1, tmp_path / "small", records(), place) == key
+    assert entries(tmp_path / "small" / PRIVATE) == [LABEL_FILE, RECORDS_FILE]
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("raise SystemExit(3)", r"failed \(exit 3\)"),
+        ("print('secret')", "printed 7 bytes; allowed: 32"),
+        ("print('ab' * 31)", "printed 63 bytes"),
+        ("print('ab' * 16, end='')", "printed 32 bytes"),
+    ],
+)
+def test_a_command_without_a_key_is_refused_and_nothing_it_said_is_shown(
+    tmp_path: Path, script: str, said: str
+) -> None:
+    place = KeyPlace(command=[sys.executable, "-c", script])
+    with pytest.raises(DeniableError, match=said) as refused:
+        key_for(settings(), 1, tmp_path / "small", records(), place)
+    assert "secret" not in str(refused.value)
+    assert "abab" not in str(refused.value)
+    with pytest.raises(DeniableError, match=r"failed \(No such file or directory\)"):
+        KeyPlace(command=["no-such-command"]).key("small", tmp_path)
 
 
 def test_digests_beside_the_key_tell_nothing_without_it(tmp_path: Path) -> None:
     """The same records under two keys have nothing in common."""
     for name in ("one", "other"):
-        key_for(settings(), 1, tmp_path / name, records(), {"p": 0.5})
-    for file in (STATE_FILE, PLAN_FILE):
+        begun(tmp_path / name)
+    for file in (RECORDS_FILE, PLAN_FILE):
         one, other = ((tmp_path / n / PRIVATE / file).read_bytes() for n in ("one", "other"))
         assert len(one) == len(other)
         assert one != other

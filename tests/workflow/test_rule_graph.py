@@ -17,13 +17,7 @@ STAGES = {
     "collect": ("collect",),
     "analyse": tuple(ANALYSES),
     "draw": ("draw",),
-    "design": ("design_categorical", "design_numeric", "design_collection"),
-    "protect": ("protect_categorical", "protect_numeric", "protect_collection"),
-    "estimate": (
-        *("estimate_categorical", "estimate_numeric", "estimate_collection"),
-        *("reconcile_collection", "fit_collection", "examine_collection", "write_matrices"),
-    ),
-    "check": ("check_categorical", "check_numeric", "check_collection"),
+    "release": ("rehearse",),
     "audit": ("audit_privacy", "audit_samplers"),
     "report": ("report",),
 }

@@ -19,7 +19,9 @@ rule audit_privacy:
     resources:
         **needs(MINUTES),
     params:
-        code=lambda wildcards: plan.code("audit_privacy.py", AUDITED, [lane.audit for lane in LANES.values()]),
+        code=lambda wildcards: plan.code(
+            "audit_privacy.py", AUDITED, [lane.audit for lane in LANES.values()]
+        ),
     message:
         "Bringing every claim of privacy into one audit"
     script:

@@ -2,6 +2,7 @@
 import os
 
 from snakemake.exceptions import WorkflowError
+from snakemake.settings.types import SharedFSUsage
 
 from deniable.errors import DeniableError
 from deniable.papers import AUDITED, FIGURES, PAGES, PAPERS, STUDIES, TABLES
@@ -22,6 +23,11 @@ try:
     looking = STALE_VARIABLE in os.environ or not workflow.is_main_process
     settle = Plan.recall if recorded and looking else Plan.prepare
     plan = settle(config, workflow.basedir)
+    # What jobs pass on through a storage would be seen there, and a folder of each job's own forgets.
+    places = workflow.storage_settings
+    shared = SharedFSUsage.INPUT_OUTPUT in places.shared_fs_usage
+    if workflow.is_main_process and (places.default_storage_provider or not shared):
+        plan.refuse_releases()
 except DeniableError as error:
     raise WorkflowError(str(error)) from None
 

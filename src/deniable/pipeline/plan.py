@@ -16,7 +16,17 @@ from deniable.pipeline.code_digest import code_digest
 from deniable.pipeline.config import Config, validate
 from deniable.pipeline.environment import check_writable, keep_from_others, locked
 from deniable.records import Domain
-from deniable.release import LANES, NETWORK_FILES, PRIVATE, PUBLIC, RECEIPT, Lane, Step
+from deniable.release import (
+    LANES,
+    NETWORK_FILES,
+    PRIVATE,
+    PUBLIC,
+    RECEIPT,
+    AnyRelease,
+    Lane,
+    Step,
+    refuse_real,
+)
 from deniable.study import Analysis
 
 MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
@@ -168,6 +178,22 @@ class Plan:
         made = {*self.tables(), *self.computed_tables()}
         return [name for name, figure in FIGURES.items() if made >= set(figure.tables)]
 
+    def refuse_releases(self) -> None:
+        """Refuse releases that are no rehearsals, where jobs share no folder.
+
+        Raises
+        ------
+        ConfigError
+            Naming the first of them.
+        """
+        real = [each.name for each in self.config.releases if not each.rehearsal]
+        if real:
+            raise ConfigError(
+                f"release {real[0]!r} is no rehearsal: its key and its records need a folder that "
+                "all jobs share, and here they would pass through a storage; make it where jobs "
+                "share a folder, or leave it out of this run"
+            )
+
     def lane(self, release: str) -> Lane:
         """Return what a release goes through."""
         return LANES[self.config.release(release).lane]
@@ -191,12 +217,14 @@ class Plan:
     def made_from(self, release: str) -> dict[str, list[str]]:
         """Return the files that a release is made from, by what they are.
 
-        Its true records, files of a user's own matrices, the manifest that states the bounds of
+        Receipts of earlier releases of the same population, whose number and total a consent names;
+        its true records, files of a user's own matrices, the manifest that states the bounds of
         numbers, and the network that the records are drawn from.
         """
         settings, resources = self.config.release(release), Path("resources")
         numbers = settings.lane == "numeric"
         return {
+            "after": self._earlier(settings),
             "data": [f"results/data/{settings.data}.parquet"],
             "matrices": getattr(settings, "matrix_files", []),
             "manifest": [str(resources / "datasets.yaml")] if numbers else [],
@@ -205,6 +233,13 @@ class Plan:
                 for network in _networks_of(settings.data)
             ],
         }
+
+    def _earlier(self, release: AnyRelease) -> list[str]:
+        """Return the receipt of the release before one of the same population, if there is one."""
+        before = self.config.releases[: self.config.releases.index(release)]
+        real = [each for each in before if not each.rehearsal and not release.rehearsal]
+        alike = [each.name for each in real if each.population == release.population]
+        return [f"{RELEASES}/{name}/{RECEIPT}" for name in alike[-1:]]
 
     def names(self, *, rehearsal: bool) -> str:
         """Return a pattern for the names of releases: of rehearsals, or of the others."""
@@ -304,11 +339,19 @@ def _refuse_second_draw(config: Config) -> None:
     A rehearsal may be repeated; it protects nobody.
     """
     for release in config.releases:
-        published = RELEASES / release.name / PUBLIC
+        folder = RELEASES / release.name
+        if release.rehearsal:
+            refuse_real(release.name, folder)
+        published = folder / PUBLIC
         if release.rehearsal or not (published / "release.json").exists():
             continue
         drawn = read_json(published / "release.json")
-        if drawn["rehearsal"] or drawn["parameters"] != release.stated():
+        if drawn["rehearsal"]:
+            raise ConfigError(
+                f"release {release.name!r}: {folder} holds its rehearsal; delete that folder, then "
+                "start again"
+            )
+        if drawn["parameters"] != release.stated():
             raise ConfigError(
                 f"release {release.name!r} is in {published} already, with other "
                 "settings; a second draw from the same records adds to what the first one tells. "

@@ -23,6 +23,8 @@ RESULTS = "results"
 DATA = "results/data"
 """True records, and hashes of them: files of their owner's alone."""
 WITHHELD = "withheld"
+PLACES = ("data", "keys", "ledger")
+"""Sections of the config that say where things lie."""
 ORIGINS = {
     "results/data/raw": "original",
     "resources/surrogates": "surrogate",
@@ -184,8 +186,8 @@ def _about(making: Making, inputs: Sequence[Verified]) -> Record:
         "asked": settings,
         # The run's, also of what draws nothing itself; none where the operating system drew.
         "seed": making.params.get("seed", making.config.get("seed")),
-        # Where the data were found is no matter: what they are stands under `data`.
-        "config": digest_of_values({k: v for k, v in making.config.items() if k != "data"}),
+        # Where things lie is no matter; what the data are stands under `data`.
+        "config": digest_of_values({k: v for k, v in making.config.items() if k not in PLACES}),
         "inputs": {each.label: each.sha256 for each in inputs},
         "unrecorded": [e.label for e in inputs if e.record is None and _is_made(e.label)],
         "data": _data(inputs),

@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 from numpy.random import Generator
 
-from deniable.arrays import Counts, Floats
+from deniable.arrays import Counts, Floats, Positions
 from deniable.channels import Channel, ProductChannel
 from deniable.errors import DeniableError
 from deniable.estimation import clip_and_rescale, unbiased_or_uniform
@@ -80,7 +80,9 @@ class AssessmentProtocol(ABC):
             )
 
     @abstractmethod
-    def reports(self, data: Microdata, source: Chance) -> PairCounts:
+    def reports(
+        self, data: Microdata, source: Chance, records: Positions | None = None
+    ) -> PairCounts:
         """Run the protocol on records; return the counts of the pairs that are reported."""
 
     @abstractmethod
@@ -109,14 +111,18 @@ class AssessmentProtocol(ABC):
         return {name: composed_epsilon(self.domain, self.sent, name) for name in self.domain.names}
 
     def assess(
-        self, data: Microdata, source: Chance, ordinal: Collection[str] = ()
+        self,
+        data: Microdata,
+        source: Chance,
+        ordinal: Collection[str] = (),
+        records: Positions | None = None,
     ) -> pd.DataFrame:
         """Run the protocol and measure the dependence of every pair of attributes.
 
         The table is as `deniable.randomized_response.dependence.dependences` returns it and
-        Algorithm 1 takes it.
+        Algorithm 1 takes it. `records` are their numbers in the whole file, for `KeyedDraws`.
         """
-        tables = self.tables(self.reports(data, source))
+        tables = self.tables(self.reports(data, source, records))
         return dependences_from_tables(tables, pair_measures(self.domain, ordinal))
 
 
@@ -146,9 +152,11 @@ class AttributeReports(AssessmentProtocol):
         """RR-Independent, which is what the parties run."""
         return rr_independent(self.domain, self.p, self.reading)
 
-    def reports(self, data: Microdata, source: Chance) -> PairCounts:
+    def reports(
+        self, data: Microdata, source: Chance, records: Positions | None = None
+    ) -> PairCounts:
         """Randomize the records and count the pairs of their reports."""
-        return two_way_counts(self.protocol.randomize(data, source))
+        return two_way_counts(self.protocol.randomize(data, source, records))
 
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
         """Randomize the records in each run: counts of one pair say nothing of another's."""
@@ -177,7 +185,9 @@ class SecureSum(AssessmentProtocol):
     the protocol, and on counts that are not small.
     """
 
-    def reports(self, data: Microdata, source: Chance) -> PairCounts:
+    def reports(
+        self, data: Microdata, source: Chance, records: Positions | None = None
+    ) -> PairCounts:
         """Return the true tables; nothing is random about them."""
         return two_way_counts(data)
 
@@ -219,12 +229,14 @@ class PairReports(AssessmentProtocol):
         given, pairs = (self.p, self.reading, self.mechanism), combinations(self.domain.names, 2)
         return {pair: cluster_channel(self.domain.project(pair).shape, *given) for pair in pairs}
 
-    def reports(self, data: Microdata, source: Chance) -> PairCounts:
+    def reports(
+        self, data: Microdata, source: Chance, records: Positions | None = None
+    ) -> PairCounts:
         """Randomize every pair of every record anew and count the masked pairs."""
         counts = {}
         for pair, channel in self.channels.items():
             part = data.project(pair)
-            masked = channel.report(part.domain.ravel(part.columns), source, pair)
+            masked = channel.report(part.domain.ravel(part.columns), source, pair, records)
             counts[pair] = np.bincount(masked, minlength=channel.size).reshape(part.domain.shape)
         return counts
 

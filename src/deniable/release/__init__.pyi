@@ -19,6 +19,7 @@ from .lanes import (
 from .ledger import Ledger as Ledger
 from .made import (
     CONVENTION as CONVENTION,
+    FOR_ALL as FOR_ALL,
     NOTHING as NOTHING,
     PRODUCTION_MARK as PRODUCTION_MARK,
     REHEARSAL_MARK as REHEARSAL_MARK,
@@ -40,6 +41,7 @@ from .made import (
 from .making import (
     Source as Source,
     make_release as make_release,
+    refuse_real as refuse_real,
     rehearse as rehearse,
 )
 from .overlap import (

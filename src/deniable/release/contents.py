@@ -9,9 +9,10 @@ import numpy as np
 from deniable.errors import DataError
 from deniable.files import read_json, read_table, sha256, write_text
 from deniable.records import Microdata, read_true_records
+from deniable.release.entries import counted_epsilon, epsilon_text
 from deniable.release.made import epsilon_of
 from deniable.release.receipts import SUMS, sums_of
-from deniable.release.settings import AnyRelease
+from deniable.release.settings import AnyRelease, CollectionRelease
 
 README = "README.txt"
 MARK_OF_SNAKEMAKE = ".snakemake_timestamp"  # in folders that are its outputs: rehearsals alone
@@ -61,12 +62,13 @@ def write_contents(release: AnyRelease, public: Path) -> None:
 def readme(release: AnyRelease, said: dict[str, Any], public: Path) -> str:
     """Return a release in plain words: what it is, what it promises and what not, its files."""
     epsilon = epsilon_of(said)
+    shown = epsilon_text(counted_epsilon(epsilon))
     promise = (
         "No finite epsilon holds for the record of a person; release.json says why."
         if epsilon == np.inf
-        else f"The record of a person has the exact epsilon {epsilon:.9g}: whatever is reported of "
-        "it, another record would have been reported so with a probability of at least "
-        f"exp(-{epsilon:.9g}) times the same. That is for {said['privacy']['unit']}, as if the "
+        else f"The record of a person has the epsilon {shown}, proved and rounded up: whatever is "
+        "reported of it, another record would have been reported so with a probability of at least "
+        f"exp(-{shown}) times the same. That is for {said['privacy']['unit']}, as if the "
         "random numbers were ideal; they are AES-256 under a secret key, as secure as that is."
     )
     about = [
@@ -102,7 +104,7 @@ def _unprotected(said: dict[str, Any]) -> bool:
 
 
 def _order(release: AnyRelease) -> str:
-    if release.lane == "collection":
+    if isinstance(release, CollectionRelease):
         return ""
     if release.order == "as_in_file":
         return "The records stand in the order of the true file."
@@ -154,6 +156,8 @@ def _same_records(copy: Path) -> bool:
             )
             for name in names
         )
-    options: dict[str, Any] = {"usecols": list(records.names), "float_precision": "round_trip"}
-    numbers = read_table(copy, **options)[list(records.names)].to_numpy(float)
+    columns = list(records.names)
+    # pandas' own reading of numbers may err in the last digit.
+    texts = read_table(copy, usecols=columns, converters=dict.fromkeys(columns, float))
+    numbers = texts[columns].to_numpy(float)
     return numbers.shape == records.values.shape and bool(np.array_equal(numbers, records.values))

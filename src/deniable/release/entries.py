@@ -20,6 +20,7 @@ LONGEST_SHOWN = 40
 LONGEST_BITS = 3400  # about 1,000 digits
 _FINITE = re.compile(r"[0-9]+(\.[0-9]+|/[0-9]+)?")
 _EXACT = Context(prec=2000, traps=[Inexact])
+_COUNTED = Context(prec=9, rounding=ROUND_CEILING)
 _SHOWN = Context(prec=20, rounding=ROUND_CEILING)
 _PLAIN = ("number", "population", "release", "plan", "time", "state")
 
@@ -99,6 +100,19 @@ def epsilon_text(epsilon: Number) -> str:
     top, bottom = exact.numerator, exact.denominator
     short = max(top, bottom).bit_length() < 4 * LONGEST_SHOWN and len(_text(exact)) <= LONGEST_SHOWN
     return _text(exact) if short else str(_SHOWN.divide(Decimal(top), Decimal(bottom)))
+
+
+def counted_epsilon(epsilon: float) -> Number:
+    """Return an epsilon as it is counted: rounded up to 9 digits; infinity as it is.
+
+    Examples
+    --------
+    >>> str(counted_epsilon(1.2999999999999998)), str(counted_epsilon(0.0123456789012))
+    ('13/10', '12345679/1000000000')
+    """
+    if math.isinf(epsilon):
+        return epsilon
+    return Fraction(_COUNTED.create_decimal(Decimal(epsilon)))
 
 
 def content_of(entry: Entry) -> bytes:

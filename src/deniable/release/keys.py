@@ -130,7 +130,7 @@ def _refuse_lost(release: AnyRelease, folder: Path, place: KeyPlace) -> None:
     drawn = [folder / PUBLIC, *(private / name for name in (PLAN_FILE, DRAWN_FILE))]
     begun = [file for file in drawn if file.exists()]
     # Before there were folders of what is public and what is private.
-    begun += [file for file in folder.glob("*.*") if file.is_file()]
+    begun += [file for file in folder.glob("*.*") if _of_earlier_layout(file)]
     records = private / RECORDS_FILE
     key = place.file(release.name, private)
     named = [*begun, records] if records.exists() else begun
@@ -142,6 +142,11 @@ def _refuse_lost(release: AnyRelease, folder: Path, place: KeyPlace) -> None:
             f"with, {file}, is not: what is missing could be a second draw from the same records. "
             "Restore that file, or give the release a new name"
         )
+
+
+def _of_earlier_layout(file: Path) -> bool:
+    # A rehearsal that was there leaves records of provenance.
+    return file.is_file() and not file.name.endswith(".provenance.json")
 
 
 def canonical(plan: Any) -> bytes:

@@ -290,7 +290,7 @@ def _refuse_another(begun: Entry, new: Entry) -> None:
     other = [
         what
         for what, differs in (
-            ("another plan", begun.plan != new.plan),
+            ("another plan or another key", begun.plan != new.plan),
             ("other records, or the same in another order", begun.records != new.records),
             (f"epsilon {epsilon_text(begun.epsilon)}", begun.epsilon != new.epsilon),
         )

@@ -14,17 +14,19 @@ import pandas as pd
 
 from deniable.files import read_json, read_table, write_json, write_table
 from deniable.records import Domain, Microdata, NumericMicrodata, read_true_records, shortened
-from deniable.release.keys import canonical
-from deniable.release.settings import AnyRelease
+from deniable.release.keys import Records, canonical
+from deniable.release.settings import AnyRelease, FileRelease
 from deniable.sampling import KeyedDraws, RandomSource
 
 REHEARSAL_MARK = "REHEARSAL: drawn from a seed that is known, so it protects nobody; do not release"
-PRODUCTION_MARK = "drawn by a key from the operating system's cryptographic generator"
+PRODUCTION_MARK = "drawn once, by a secret key of its own"
 NOTHING = "nothing"
 """How what an epsilon does not count begins where it counts all."""
 IN_FULL = ("p", "fake", "epsilon", "probability")
 """Columns that files of collections have with all digits."""
 TEXTS = ("attributes", "categories", "stratum", "cluster")
+FOR_ALL = "the same for all records: may be published"
+"""How audits mark, by ``use``, rows that tell nothing of the records."""
 CONVENTION = "P[u, v] = Pr(report v | true u); cells in row-major order of the attributes"
 
 FORMULA = re.compile(r"[=@\t\r]|[+-](?![0-9][0-9.,]*$)")
@@ -35,7 +37,6 @@ SPREADSHEETS = (
     "the data, for with a character in front they would be other categories"
 )
 
-Records = Microdata | NumericMicrodata
 SomeRecords = TypeVar("SomeRecords", Microdata, NumericMicrodata)
 
 
@@ -76,10 +77,10 @@ def epsilon_of(description: Mapping[str, Any]) -> float:
     if description["fails"] or not privacy.get("not_counted", NOTHING).startswith(NOTHING):
         return math.inf
     stated = privacy["proved_epsilon" if "proved_epsilon" in privacy else "epsilon"]
-    return stated if isinstance(stated, float) else math.inf
+    return math.inf if isinstance(stated, str) else float(stated)
 
 
-def in_order(release: AnyRelease, drawn: SomeRecords, draws: KeyedDraws) -> SomeRecords:
+def in_order(release: FileRelease, drawn: SomeRecords, draws: KeyedDraws) -> SomeRecords:
     """Return drawn records in the order that a release has them in.
 
     A permutation by the key, unless that of the true file is asked for: whoever knows that file
@@ -88,7 +89,7 @@ def in_order(release: AnyRelease, drawn: SomeRecords, draws: KeyedDraws) -> Some
     return drawn if release.order == "as_in_file" else drawn.take(draws.order(len(drawn)))
 
 
-def in_true_order(release: AnyRelease, drawn: SomeRecords, draws: KeyedDraws) -> SomeRecords:
+def in_true_order(release: FileRelease, drawn: SomeRecords, draws: KeyedDraws) -> SomeRecords:
     """Return what `in_order` was given."""
     if release.order == "as_in_file":
         return drawn

@@ -41,12 +41,14 @@ from deniable.files import (
     write_json,
     write_once,
 )
-from deniable.records import Microdata, NumericMicrodata
+from deniable.records import read_true_records
 from deniable.release.contents import refuse_other_files, write_contents
 from deniable.release.key_places import KeyPlace
 from deniable.release.keys import (
     DRAWN_FILE,
+    RECORDS_FILE,
     WITH_THE_RELEASE,
+    Records,
     ReleaseKey,
     canonical,
     hold_to_design,
@@ -61,8 +63,6 @@ from deniable.release.reserving import reserve
 from deniable.release.settings import AnyRelease
 
 DRAFT = ".draft."
-
-Records = Microdata | NumericMicrodata
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,7 @@ def rehearse(release: AnyRelease, source: Source, folder: Path | str) -> None:
         If it cannot be designed, or is unsound and not accepted.
     """
     place = Path(folder)
+    refuse_real(release.name, place)
     key = key_for(release, source.root_seed, place, source.records)
     with (
         folder_written_whole(place / PUBLIC) as public,
@@ -106,6 +107,15 @@ def rehearse(release: AnyRelease, source: Source, folder: Path | str) -> None:
         draft.carry_out(source, key, lambda design: None)
         check = LANES[release.lane].check
         draft.take(check, source.records, key, source.root_seed, *source.checking)
+
+
+def refuse_real(release: str, folder: Path) -> None:
+    """Raise `DeniableError` if a release that is no rehearsal was begun in a folder."""
+    if (folder / PRIVATE / RECORDS_FILE).exists():
+        raise DeniableError(
+            f"release {release!r} was begun in {folder} as no rehearsal, and cannot be drawn "
+            "again; give its rehearsal another name"
+        )
 
 
 def make_release(
@@ -135,6 +145,11 @@ def make_release(
     """
     at = Path(folder)
     kept_private(at / PRIVATE)
+    if (at / RECEIPT).exists() and not (at / PUBLIC).exists():
+        raise DeniableError(
+            f"{at / PUBLIC}: release {release.name!r} was published there, and is gone; restore it "
+            "from a copy: it is not drawn again"
+        )
     if not (at / PUBLIC).exists():
         try:
             _publish(release, source, at, ledger, place)
@@ -198,18 +213,15 @@ def _finish(release: AnyRelease, folder: Path, place: KeyPlace) -> None:
 
 
 def output_digest(release: AnyRelease, public: Path) -> str:
-    """Return a digest of what was drawn for a release, whoever wrote the file and how."""
+    """Return a digest of what was drawn for a release: of records, however they were written."""
+    # The first file; others are copies of it as text.
+    file = next(each for each in LANES[release.lane].draw.leaves if each.startswith(PUBLIC))
+    place = public / Path(file).name
+    if place.suffix != ".parquet":
+        return sha256(place)
     found = hashlib.sha256()
-    for file in LANES[release.lane].draw.leaves:
-        match Path(file):
-            case Path(parts=("public", name), suffix=".parquet"):
-                (records,) = read_made([public / name]).values()
-                for part in parts_of(records):
-                    found.update(len(part).to_bytes(8, "big") + part)
-            case Path(parts=("public", name), stem=stem) if f"public/{stem}.parquet" not in (
-                LANES[release.lane].draw.leaves
-            ):
-                found.update(bytes.fromhex(sha256(public / name)))
+    for part in parts_of(read_true_records(place)):
+        found.update(len(part).to_bytes(8, "big") + part)
     return found.hexdigest()
 
 

@@ -1,6 +1,6 @@
 """Releases that were made, read from their folders."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,7 @@ import pandas as pd
 
 from deniable.files import read_json
 from deniable.release.lanes import LANES, PRIVATE, PUBLIC, Lane
-from deniable.release.made import read_made
+from deniable.release.made import FOR_ALL, read_made
 from deniable.release.settings import LANE_OF
 
 SAID = f"{PUBLIC}/release.json"
@@ -35,12 +35,18 @@ def audited_releases(left: Iterable[Path | str]) -> Iterator[tuple[str, str, pd.
     for folder in folders_of(left):
         audit = lane_of(folder).audit
         made = read_made(folder / file for file in audit.reads)
-        audited = audit(made)
-        said = made["release"]
+        audited, said = _for_all(made, audit(made)), made["release"]
         mechanism = said["parameters"]["mechanism"]
         if len(audited):
             shown = audited["method"].iloc[0] if "method" in audited else mechanism
             yield said["release"], shown, audited
+
+
+def _for_all(made: Mapping[str, Any], audited: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that tell nothing of true records; all of a rehearsal's."""
+    if made["release"]["rehearsal"] or "use" not in audited:
+        return audited
+    return audited[audited["use"] == FOR_ALL].reset_index(drop=True)
 
 
 def shown_of(folder: Path) -> dict[str, Any]:
@@ -48,7 +54,7 @@ def shown_of(folder: Path) -> dict[str, Any]:
     lane = lane_of(folder)
     made = read_made(folder / file for file in lane.shown)
     if "audit" in made:
-        made["audit"] = lane.audit(made)
+        made["audit"] = _for_all(made, made["audit"])
     if made["release"]["rehearsal"]:
         made |= read_made(folder / file for file in lane.check.leaves)
     return made

@@ -1,17 +1,13 @@
 """Counting a release in the ledger before it is drawn."""
 
 import hashlib
-import math
-from decimal import ROUND_CEILING, Context, Decimal
-from fractions import Fraction
+import warnings
 
 from deniable.records import Microdata, NumericMicrodata
-from deniable.release.entries import Entry
+from deniable.release.entries import Entry, counted_epsilon
 from deniable.release.keys import ReleaseKey, canonical
 from deniable.release.ledger import Ledger
 from deniable.release.settings import AnyRelease
-
-COUNTED_DIGITS = Context(prec=9, rounding=ROUND_CEILING)
 
 
 def reserve(
@@ -31,26 +27,22 @@ def reserve(
     DeniableError
         As `Ledger.reserve` says.
     """
+    digests = ledger.digests(records)
+    for other in ledger.populations():
+        if other != str(release.population).lower():
+            for found in ledger.overlaps(other, digests):
+                warnings.warn(
+                    f"release {release.name!r}: {found}, of population {other!r}, whose epsilon "
+                    "is not added to this one's; name that population if these are its people",
+                    stacklevel=2,
+                )
     # A digest under the key: it tells nothing of it.
     plan = canonical([release.stated(), key.digest("ledger", iter([]))])
     return ledger.reserve(
         str(release.population),
         release.name,
         hashlib.sha256(plan).hexdigest(),
-        ledger.digests(records),
+        digests,
         counted_epsilon(epsilon),
         release.consent,
     )
-
-
-def counted_epsilon(epsilon: float) -> Fraction | float:
-    """Return an epsilon as it is counted: rounded up to 9 digits; infinity as it is.
-
-    Examples
-    --------
-    >>> str(counted_epsilon(1.2999999999999998)), str(counted_epsilon(0.0123456789012))
-    ('13/10', '12345679/1000000000')
-    """
-    if math.isinf(epsilon):
-        return epsilon
-    return Fraction(COUNTED_DIGITS.create_decimal(Decimal(epsilon)))

@@ -38,8 +38,6 @@ class _Release(Strict):
     data: Annotated[str, Field(min_length=1)]  # of the manifest; `config_checks` looks it up
     attributes: Values[str] | None = None
     rehearsal: bool
-    order: Literal["permuted", "as_in_file"] = "permuted"
-    """Of the records of a protected file."""
     population: Name | None = None
     consent: Annotated[str, Field(min_length=1)] | None = None
     accept: list[str] = Field(default_factory=list)
@@ -77,10 +75,16 @@ class _Release(Strict):
         return self
 
 
+class _File(_Release):
+    """A protected file, whose records stand in an order."""
+
+    order: Literal["permuted", "as_in_file"] = "permuted"
+
+
 Synthetic = Literal["clusters", "adjustment"]
 
 
-class _RandomizedResponse(_Release):
+class _RandomizedResponse(_File):
     matrix: Reading
     p: Probability
     synthetic: Synthetic = "adjustment"
@@ -207,7 +211,7 @@ PramMatrix = Annotated[
 ]
 
 
-class PramRelease(_Release):
+class PramRelease(_File):
     """Attributes one by one or in blocks, within strata, by the owner of the file."""
 
     mechanism: Literal["pram"]
@@ -239,7 +243,7 @@ class PramRelease(_Release):
         return values
 
 
-class _NumericRelease(_Release):
+class _NumericRelease(_File):
     data_kind: ClassVar[Literal["categorical", "numeric"]] = "numeric"
     lane: ClassVar[LaneName] = "numeric"
 
@@ -326,6 +330,7 @@ class CollectionRelease(_Release):
         return self
 
 
+FileRelease = _File
 RandomizedResponseRelease = IndependentRelease | ClustersRelease | JointRelease
 CategoricalRelease = RandomizedResponseRelease | PramRelease
 NumericRelease = IdpRelease | HistogramRelease

@@ -131,7 +131,7 @@ def form_clusters(release: ClustersRelease, data: Microdata, draws: KeyedDraws) 
             f"release {release.name!r}: with p {asked.p:.17g} the answers about dependences tell "
             "some values apart for certain (their epsilon is infinite); choose a smaller p"
         )
-    draw, others = None, 0
+    draw, first, others = None, None, 0
     if asked.respondents == "half":
         public = draws.stream("public draw")
         draw = "".join(f"{word:016x}" for word in public.integers(0, 2**63 - 1, 2).tolist())
@@ -139,7 +139,7 @@ def form_clusters(release: ClustersRelease, data: Microdata, draws: KeyedDraws) 
         data, others = part_of(data, first), len(second)
     if not len(data):
         raise DeniableError(f"release {release.name!r}: one record alone has no half; add records")
-    measured = assessment.assess(data, draws, release.ordinal)
+    measured = assessment.assess(data, draws, release.ordinal, first)
     clusters = cluster_attributes(domain, measured, release.t_v, release.t_d)
     return Formed(release, clusters, others or len(data), assessment, measured, draw)
 

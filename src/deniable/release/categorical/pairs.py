@@ -30,6 +30,12 @@ from deniable.records import Domain, Microdata
 from deniable.release import CategoricalRelease, marked
 from deniable.release.categorical.estimates import estimate, indicators_of, interval_columns
 
+COLUMNS = (
+    *("attributes", "categories", "one_cluster", "stratum", "records", "reported", "estimate"),
+    *("standard_error_file", "ci_low_file", "ci_high_file"),
+    *("standard_error_population", "ci_low_population", "ci_high_population", "shrunk"),
+)
+
 
 def estimated(release: CategoricalRelease, made: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
     """Return the estimates of a release, from its ``release`` and its ``protected`` file.
@@ -163,7 +169,8 @@ def estimate_pairs(protocol: StratifiedProtocol, reports: Microdata) -> pd.DataF
         together = {"": list(found.values())} | {n: [own] for n, own in found.items() if n}
         for name, own in together.items():
             tables.append(pd.DataFrame(about | {"stratum": name} | _columns(own)))
-    return pd.concat(tables, ignore_index=True)
+    # A single attribute has no pairs.
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(COLUMNS))
 
 
 def _columns(pairs: list[_PairOfReports]) -> dict[str, Any]:

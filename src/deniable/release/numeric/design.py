@@ -30,7 +30,7 @@ from deniable.release import (
 )
 from deniable.sampling import KeyedNoise, Noise, generator_for
 
-SAMPLER_MARK = "noise by a key from the operating system's cryptographic generator; drawn once"
+SAMPLER_MARK = "noise drawn once, by a secret key of its own"
 HISTOGRAMS = "histograms"
 """The mark of a protected file that holds the noisy counts its records were drawn from."""
 
@@ -153,8 +153,17 @@ def protect(
         values = tables.synthesize(codes, generator)
         marks |= {"synthetic": "yes", HISTOGRAMS: json.dumps(tables.counts.tolist())}
     else:
-        values = masking_of(release, stated, own).mask(noise)[0]
+        masked = masking_of(release, stated, own)
+        values = (
+            _record_by_record(masked, noise) if release.method == "dp" else masked.mask(noise)[0]
+        )
     return own.with_values(stated.outer(values), marks)
+
+
+def _record_by_record(masked: Masking, noise: Noise) -> Floats:
+    """Return values with noise by the number of each record, whatever the ranks of its values."""
+    values, scales = (masked.clusters.expand(each) for each in (masked.centres, masked.scales))
+    return np.asarray(np.clip(noise.add(values, scales, 1)[0], 0.0, masked.upper))
 
 
 def class_codes(data: NumericMicrodata) -> np.ndarray[Any, np.dtype[np.int8]]:

