@@ -311,7 +311,10 @@ def test_a_release_is_audited_under_its_own_name(tables: dict[str, pd.DataFrame]
     assert set(found["source"]) == {"release mine", "release sums"}
     assert set(found["claim"]) == {STATED}
     assert found["holds"].eq("True").all()
-    assert set(found["shown_by"]) == {"releases/mine/channels.json", "releases/sums/audit.csv"}
+    assert set(found["shown_by"]) == {
+        "releases/mine/public/release.json",
+        "releases/sums/private/audit.csv",
+    }
 
 
 def test_epsilons_of_pram_are_those_of_the_channels(

@@ -111,7 +111,7 @@ def description(small_data: Microdata) -> dict[str, Any]:
             "rehearsal": True,
         }
     )
-    description: dict[str, Any] = designed(release, small_data, key_of_seed(1))["channels"]
+    description: dict[str, Any] = designed(release, small_data, key_of_seed(1))["release"]
     return description
 
 

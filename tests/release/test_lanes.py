@@ -1,44 +1,104 @@
 """The lanes' table: every step can be taken, and reads what an earlier one leaves."""
 
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
 
 from deniable.records import Attribute, Domain, Microdata, NumericMicrodata
-from deniable.release import LANES, Lane, Step, left_by, read_by, release_from
+from deniable.release import LANES, PRIVATE, PUBLIC, Lane, key_of_seed, release_from
+from deniable.release.lanes import left_by
+from deniable.release.settings import LANE_OF
+
+KEY = key_of_seed(1)
+SETTINGS: dict[str, dict[str, Any]] = {
+    "rr_independent": {"matrix": "keep", "p": 0.5},
+    "rr_joint": {"matrix": "keep", "p": 0.5},
+    "rr_clusters": {"matrix": "keep", "p": 0.5, "cluster_mechanism": "joint", "t_v": 9, "t_d": 0.1}
+    | {"dependences": {"by": "true_records"}},
+    "pram": {"matrix": {"kind": "epsilon", "epsilon": 1.0}},
+    "idp": {"method": "dp", "epsilon": 1.0},
+    "numeric_dp": {"epsilon": 1.0},
+    "rrba": {"p": 0.5},
+}
+"""Of each mechanism."""
 
 
-def estimates(lane: Lane) -> list[Step]:
-    return [step for steps in lane.estimates.values() for step in steps]
+def settings(mechanism: str, rehearsal: bool = True) -> Any:
+    given = {"name": "r", "data": "d", "mechanism": mechanism, "population": "people"}
+    return release_from(given | SETTINGS[mechanism] | {"rehearsal": rehearsal})
+
+
+def test_every_mechanism_has_a_lane() -> None:
+    assert set(LANE_OF) == set(SETTINGS)
+    assert set(LANE_OF.values()) == set(LANES)
+    for mechanism, lane in LANE_OF.items():
+        assert settings(mechanism).lane == lane
 
 
 @pytest.mark.parametrize("lane", LANES.values(), ids=LANES)
 def test_every_step_names_a_function(lane: Lane) -> None:
-    for step in (lane.design, lane.draw, *estimates(lane), lane.check):
+    for step in (lane.design, lane.draw, lane.audit, *lane.estimates, lane.check):
         module, _, name = step.run.partition(":")
         assert callable(getattr(import_module(f"deniable.{module}"), name))
 
 
-@pytest.mark.parametrize("lane", LANES.values(), ids=LANES)
-def test_a_step_reads_what_is_left_before_it(lane: Lane) -> None:
+@pytest.mark.parametrize("rehearsal", [True, False])
+@pytest.mark.parametrize("mechanism", SETTINGS)
+def test_a_step_reads_what_is_left_before_it(mechanism: str, rehearsal: bool) -> None:
+    release = settings(mechanism, rehearsal)
+    lane = LANES[release.lane]
+    steps = lane.steps(release)
+    assert steps[:3] == (lane.design, lane.draw, lane.audit)
     assert not lane.design.reads
-    assert set(lane.draw.reads) <= set(lane.design.leaves)
-    left = set(lane.drawn_once)
-    for steps in lane.estimates.values():
-        assert set(read_by(steps)) <= left
-        for step in steps:
-            assert set(step.reads) <= left
-            left |= set(step.leaves)
-        assert set(left_by(steps)) <= left
-    assert set(lane.check.reads) <= set(lane.left)
-    assert set(lane.shown) <= set(lane.left)
+    assert not lane.audit.leaves  # it tells of what was drawn, and makes nothing
+    left: set[str] = set()
+    for step in steps:
+        assert set(step.reads) <= left
+        left |= set(step.leaves)
+    assert set(lane.shown) <= left
+    # The true records are read again of a rehearsal alone.
+    assert (lane.check in steps) == rehearsal
+    # Whoever has what is public can make all estimates again.
+    for step in lane.estimates:
+        assert {file.split("/")[0] for file in (*step.reads, *step.leaves)} == {PUBLIC}
+
+
+@pytest.mark.parametrize("mechanism", SETTINGS)
+def test_matrices_one_by_one_are_those_of_pram(mechanism: str) -> None:
+    release = settings(mechanism)
+    left = left_by(LANES[release.lane].steps(release))
+    assert ("public/channels" in left) == ("public/matrices.csv" in left) == (mechanism == "pram")
 
 
 @pytest.mark.parametrize("lane", LANES.values(), ids=LANES)
 def test_no_two_steps_leave_the_same_file(lane: Lane) -> None:
-    files = [*lane.left, *lane.check.leaves]
+    files = left_by((lane.design, lane.draw, lane.audit, *lane.estimates, lane.check))
     assert len(files) == len(set(files))
+    assert {file.split("/")[0] for file in files} == {PUBLIC, PRIVATE}
+    # Steps know them by their names alone.
+    names = [file.split("/")[1].split(".")[0] for file in files if not file.endswith(".csv")]
+    tables = [file.split("/")[1].split(".")[0] for file in files if file.endswith(".csv")]
+    assert len(set(names)) == len(names)
+    assert len(set(tables)) == len(tables)
+
+
+@pytest.mark.parametrize("lane", LANES.values(), ids=LANES)
+def test_what_knows_the_true_records_is_private(lane: Lane) -> None:
+    assert all(file.startswith(f"{PRIVATE}/") for file in lane.check.leaves)
+    # Of what is drawn nothing else but what went through a channel.
+    drawn = {"protected.parquet", "protected.csv", "collection.csv"}
+    assert {file for file in lane.draw.leaves if file.startswith(PUBLIC)} <= {
+        f"{PUBLIC}/{name}" for name in drawn
+    }
+
+
+@pytest.mark.parametrize("lane", LANES.values(), ids=LANES)
+def test_a_release_asks_for_what_its_largest_step_does(lane: Lane) -> None:
+    steps = [lane.design, lane.draw, *lane.estimates, lane.check]
+    assert lane.resources.minutes == max(step.resources.minutes for step in steps)
+    assert lane.resources.memory_mb == max(step.resources.memory_mb for step in steps)
 
 
 CODES = np.resize([0, 1], 400)
@@ -50,20 +110,12 @@ NUMBERS = NumericMicrodata(("=x",), CODES[:, None].astype(float), marks=MARKS)
 
 
 @pytest.mark.parametrize(
-    ("lane", "settings", "named"),
-    [
-        ("categorical", {"mechanism": "rr_independent", "matrix": "keep", "p": 0.5}, "=1+1"),
-        ("numeric", {"mechanism": "numeric_dp", "epsilon": 1.0}, "=x"),
-        ("collection", {"mechanism": "rrba", "p": 0.5}, "=1+1"),
-    ],
+    ("mechanism", "named"), [("rr_independent", "=1+1"), ("numeric_dp", "=x"), ("rrba", "=1+1")]
 )
-def test_every_lane_says_what_a_spreadsheet_computes(
-    lane: str, settings: dict[str, object], named: str
-) -> None:
-    release = release_from({"name": "r", "data": "d", "rehearsal": True} | settings)
-    numeric = lane == "numeric"
-    given = (NUMBERS, 1, {"=x": (0.0, 1.0)}) if numeric else (CATEGORIES, 1)
+def test_every_lane_says_what_a_spreadsheet_computes(mechanism: str, named: str) -> None:
+    release = settings(mechanism)
+    numeric = release.data_kind == "numeric"
+    given = (NUMBERS, KEY, {"=x": (0.0, 1.0)}) if numeric else (CATEGORIES, KEY)
     with pytest.warns(UserWarning, match="formulas"):
-        made = LANES[lane].design(release, *given)
-    said = made["channels" if lane == "categorical" else "release"]
-    assert f"formulas of spreadsheets do ({named})" in said["spreadsheets"]
+        made = LANES[release.lane].design(release, *given)
+    assert f"formulas of spreadsheets do ({named})" in made["release"]["spreadsheets"]

@@ -85,7 +85,9 @@ def test_marks_name_the_draw_and_no_digest_of_the_records() -> None:
     data = records(source_sha256="0" * 64)
     marks = marks_for(release(), data)
     assert marks == {"data_source": "original", "release": "small", "notice": REHEARSAL_MARK}
-    assert marks_for(release(rehearsal=False), data)["notice"] == PRODUCTION_MARK
+    assert (
+        marks_for(release(rehearsal=False, population="people"), data)["notice"] == PRODUCTION_MARK
+    )
     table = marked(pd.DataFrame({"n": [1, 2]}), release(), data)
     assert table["rehearsal"].tolist() == [True, True]
     again = marked_as(pd.DataFrame({"m": [1]}), table)
@@ -116,6 +118,6 @@ def test_what_looks_like_a_formula_is_written_and_read_as_it_is(tmp_path: Path) 
     domain = Domain((Attribute("=name", ("=1+1", "-9")),))
     assert texts_of(domain) == ["=name", "=1+1", "-9"]
     data = Microdata(domain, (np.array([0, 1]),), records().marks)
-    write_made([tmp_path / "protected.csv"], {"protected": data})
+    write_made([tmp_path / f"protected.{kind}" for kind in ("parquet", "csv")], {"protected": data})
     assert (tmp_path / "protected.csv").read_text("utf-8") == '"=name"\n"=1+1"\n"-9"\n'
     np.testing.assert_array_equal(read_csv(tmp_path / "protected.csv", domain).columns, [[0, 1]])

@@ -64,7 +64,6 @@ from deniable.release.numeric.estimates import estimate_numbers
 from deniable.release.numeric.promises import (
     audit_numeric_release,
     describe as describe_numbers,
-    with_figures,
 )
 from deniable.sampling import KeyedNoise
 from deniable.study.catalog import Given, resolve
@@ -364,7 +363,7 @@ def write_release(folder: Path, data: Microdata, kind: str) -> dict[str, Any]:
         | {"cluster_mechanism": "joint", "t_v": 12, "t_d": 0.05, "rehearsal": True}
         | {"dependences": {"by": "attributes", "p": 0.6, "respondents": "all"}}
     )
-    described = designed(release, data, KEY)["channels"] | {"data_source": kind}
+    described = designed(release, data, KEY)["release"] | {"data_source": kind}
     protocol = StratifiedProtocol.from_json(described)
     reports = protect(release, protocol, data, KEY.draws(described))
     estimates = estimate(protocol, reports)
@@ -375,19 +374,20 @@ def write_release(folder: Path, data: Microdata, kind: str) -> dict[str, Any]:
     )
     checked = distances_from_truth(protocol, data, reports, synthetic, adjusted.weights)
     coverage = coverage_of_redraws(protocol, data, generator, redraws=20)
-    write_json(folder / "channels.json", described)
-    write_table(folder / "estimates.csv", estimates)
-    write_json(folder / "adjustment.json", describe_adjustment(described, protocol, adjusted))
-    write_table(folder / "check.csv", check_against_truth(estimates, coverage))
+    public, private = folder / "public", folder / "private"
+    write_json(public / "release.json", described)
+    write_table(public / "estimates.csv", estimates)
+    write_json(public / "adjustment.json", describe_adjustment(described, protocol, adjusted))
+    write_table(private / "check.csv", check_against_truth(estimates, coverage))
     pairs = estimate_pairs(protocol, reports)
-    write_table(folder / "pairs.csv", pairs)
+    write_table(public / "pairs.csv", pairs)
     checked["pairs"] = checked["attributes"].map(pair_distances(pairs, data))
-    write_table(folder / "synthetic_check.csv", checked.assign(synthetic_from="clusters"))
+    write_table(private / "synthetic_check.csv", checked.assign(synthetic_from="clusters"))
     return described
 
 
 def write_numeric_release(folder: Path, **settings: Any) -> list[str]:
-    """Write the files of a rehearsal of a release of numbers; return their paths."""
+    """Write the files of a rehearsal of a release of numbers; return its folders."""
     place = folder / "releases" / f"numbers_{settings['mechanism']}"
     given = {"name": place.name, "data": "made", "epsilon": 1.0, "rehearsal": True}
     chosen = release_from(given | settings)
@@ -401,20 +401,20 @@ def write_numeric_release(folder: Path, **settings: Any) -> list[str]:
     audit = audit_numeric_release(chosen, stated, data)
     estimates = estimate_numbers(chosen, stated, protected)
     described = describe_numbers(chosen, stated, data, "original")
-    write_json(place / "release.json", with_figures(described, audit.to_dict("records")))
+    write_json(place / "public" / "release.json", described)
     tables = {
-        "audit": audit,
-        "estimates": estimates,
-        "check": check_numbers(chosen, stated, data, estimates, drawn, redraws=2),
-        "utility": measure_utility(chosen, data, protected, 1),
+        "private/audit": audit,
+        "public/estimates": estimates,
+        "private/check": check_numbers(chosen, stated, data, estimates, drawn, redraws=2),
+        "private/utility": measure_utility(chosen, data, protected, 1),
     }
     for name, table in tables.items():
         write_table(place / f"{name}.csv", table)
-    return [str(place / name) for name in ("release.json", *(f"{each}.csv" for each in tables))]
+    return folders(place)
 
 
 def write_collection(folder: Path, data: Microdata) -> list[str]:
-    """Write the files of a rehearsal of a collection that the page shows; return their paths."""
+    """Write the files of a rehearsal of a collection that the page shows; return its folders."""
     place = folder / "releases" / "collected"
     given = {"name": "collected", "data": "made", "mechanism": "rrba", "p": 0.5}
     chosen = release_from(given | {"block": 200, "rehearsal": True})
@@ -427,11 +427,16 @@ def write_collection(folder: Path, data: Microdata) -> list[str]:
     checked = check_collection(asked, data, tables, consistent, fitted, tests)
     # As of a network in which every other table is independent.
     checked["dependent"] = np.arange(len(checked)) % 2 == 0
-    write_json(place / "release.json", release_rrba.describe(chosen, asked, data))
-    written = {"margins": margins, "independence": tests, "check": checked}
+    write_json(place / "public" / "release.json", release_rrba.describe(chosen, asked, data))
+    written = {"public/margins": margins, "public/independence": tests, "private/check": checked}
     for name, table in written.items():
         write_table(place / f"{name}.csv", table)
-    return [str(place / name) for name in ("release.json", *(f"{each}.csv" for each in written))]
+    return folders(place)
+
+
+def folders(release: Path) -> list[str]:
+    """Return what a rehearsal leaves to the workflow."""
+    return [str(release / "public"), str(release / "private")]
 
 
 def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
@@ -476,15 +481,19 @@ def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
     source = Source("adult", "original", "0" * 64, "mirror", "")
     write_json(folder / "adult.source.json", dataclasses.asdict(source))
     write_text(folder / "findings.md", FINDINGS)
-    release = folder / "releases" / "tried"
     return SimpleNamespace(
         tables=[str(folder / "tables" / f"{name}.csv") for name in tables],
         audits=[str(folder / "audit" / f"{name}.csv") for name in audits],
         figures=[str(folder / "figures" / f"{name}.svg") for name in FIGURES],
         releases=[
-            *(str(release / name) for name in ("channels.json", "adjustment.json")),
-            *(str(release / f"{name}.csv") for name in ("estimates", "check", "synthetic_check")),
-            *write_numeric_release(folder, mechanism="idp", method="idp_cbls", k=10),
+            *folders(folder / "releases" / "tried"),
+            *write_numeric_release(
+                folder,
+                mechanism="idp",
+                method="idp_cbls",
+                k=10,
+                accept=["no_epsilon_for_records", "true_values_released"],
+            ),
             *write_numeric_release(folder, mechanism="numeric_dp", bins=5),
             *write_collection(folder, data),
         ],

@@ -202,7 +202,9 @@ def test_a_print_has_the_tables(browser: webdriver.Chrome, folder: Path, page: s
             browser.execute_script("return document.querySelector('details:not([open])')") is None
         )
         for each in browser.execute_script(NOT_LOADED):
-            assert re.search(r"results/(tables|audit|releases/\w+)/\w+\.(csv|json)", each)
+            assert re.search(
+                r"results/(tables|audit|releases/\w+/(public|private))/\w+\.(csv|json)", each
+            )
         browser.execute_script("dispatchEvent(new Event('afterprint'))")
         open_all_tables(browser)
         assert browser.execute_script(UNSEEN) == 0

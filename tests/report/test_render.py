@@ -157,7 +157,7 @@ def test_links_to_files_lead_to_what_a_run_leaves_or_to_the_code(
 ) -> None:
     made = {f"tables/{name}.csv" for name in [*TABLES, *COMPUTED_TABLES]}
     made |= {"audit/privacy.csv", "audit/samplers.csv"}
-    made |= {str(each.relative_to(run_folder)) for each in run_folder.glob("releases/*/*")}
+    made |= {str(each.relative_to(run_folder)) for each in run_folder.glob("releases/*/*/*")}
     for attributes, _ in parsed(page).all("a"):
         target = str(attributes["href"])
         if target.startswith("../"):
@@ -691,7 +691,7 @@ def test_a_release_of_numbers_shows_what_is_claimed_proved_and_found(
             assert verdict["why"] in html.unescape(words(part))
     assert "over 2 redraws the intervals cover" in words(part)
     assert "prove, whatever code made them" in words(part)
-    assert "for the owner: audit.csv" in words(part)
+    assert "for the owner, in private/: audit.csv" in words(part)
 
 
 def test_a_release_of_numbers_that_is_no_rehearsal_shows_no_truth(contents: Contents) -> None:

@@ -172,9 +172,13 @@ def distances(check: pd.DataFrame) -> Row:
 
 
 def _numeric(files: ReleaseFiles) -> Row:
-    """Prepare a release's parameters, what the audit finds, what it keeps of the records."""
+    """Prepare a release's parameters, what the audit finds, what it keeps of the records.
+
+    What the audit finds is for the owner, so that there may be no row of it.
+    """
     parameters, tables = files.description["parameters"], files.tables
     audit, check, utility = tables["audit"], tables.get("check"), tables.get("utility")
+    noiseless = not audit.empty and "bins" not in parameters
     table = tables["estimates"] if check is None else check
     return {
         "said": files.description,
@@ -184,7 +188,7 @@ def _numeric(files: ReleaseFiles) -> Row:
             "as_it_runs": _worst(audit, ("attribute", "centroid"), AS_IT_RUNS),
             "records": _worst(audit, ("record",)),
         },
-        "without_noise": None if "bins" in parameters else audit["without_noise"].iloc[0],
+        "without_noise": audit["without_noise"].iloc[0] if noiseless else None,
         "measured": None if utility is None else _measured(utility),
         "covered": None if check is None else _covered(check),
         "estimates": rows_of(table[table["statistic"] != SHARE]),

@@ -16,7 +16,7 @@ from deniable.randomized_response.audit import audit_release
 from deniable.randomized_response.protocols import Protocol
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
-from deniable.release import ReleaseKey, key_for, key_of_seed, release_from
+from deniable.release import ReleaseKey, in_true_order, key_for, key_of_seed, release_from
 from deniable.release.categorical import check, clusters, design
 from deniable.release.categorical.clusters import answering, halves
 from deniable.release.settings import ClustersRelease
@@ -40,7 +40,7 @@ def settings(by: str = "attributes", respondents: str = "all", **changes: Any) -
 
 def described(release: ClustersRelease, data: Microdata, key: ReleaseKey = KEY) -> dict[str, Any]:
     """Return what a release says of itself, as its file has it."""
-    said: dict[str, Any] = json.loads(json.dumps(design.designed(release, data, key)["channels"]))
+    said: dict[str, Any] = json.loads(json.dumps(design.designed(release, data, key)["release"]))
     return said
 
 
@@ -217,10 +217,11 @@ def test_the_released_file_is_of_the_other_half() -> None:
     release = settings(respondents="half", p=1 - 1e-12, cluster_mechanism="kronecker")
     data = records(301)
     said = described(release, data)
-    protected = design.protected(release, {"channels": said}, data, KEY)["protected"]
+    protected = design.protected(release, {"release": said}, data, KEY)["protected"]
     _, second = halves(301, said["dependences"]["public_draw"])
-    assert len(protected) == 151
-    for reported, true in zip(protected.columns, data.columns, strict=True):
+    assert len(protected) == said["records"] == 151
+    ordered = in_true_order(release, protected, KEY.draws(said))
+    for reported, true in zip(ordered.columns, data.columns, strict=True):
         np.testing.assert_array_equal(reported, true[second])
     np.testing.assert_array_equal(answering(said, 301), second)
     assert answering(described(settings(), data), 301) is None
@@ -255,7 +256,7 @@ def test_the_public_draw_is_the_seeds_in_a_rehearsal_alone(
         raise AssertionError("a release must not be seeded")
 
     monkeypatch.setattr("deniable.release.keys.key_of_seed", refuse)
-    real = settings(respondents="half", rehearsal=False)
+    real = settings(respondents="half", rehearsal=False, population="people")
     keys = [key_for(real, 1, tmp_path / folder, data) for folder in ("one", "one", "other")]
     first, again, second = (described(real, data, key)["dependences"] for key in keys)
     assert first["public_draw"] == again["public_draw"] != second["public_draw"]

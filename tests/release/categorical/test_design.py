@@ -42,7 +42,7 @@ def settings(kind: str, **changes: Any) -> AnyRelease:
 
 def described(chosen: AnyRelease, data: Microdata) -> dict[str, Any]:
     """Return what a release says of itself, as its file has it."""
-    said: dict[str, Any] = json.loads(json.dumps(release.designed(chosen, data, KEY)["channels"]))
+    said: dict[str, Any] = json.loads(json.dumps(release.designed(chosen, data, KEY)["release"]))
     return said
 
 
@@ -145,7 +145,7 @@ def test_a_rehearsal_is_repeated_and_depends_on_seed_and_name(
 def test_a_release_uses_no_seed(
     small_data: Microdata, kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    chosen = settings(kind, rehearsal=False)
+    chosen = settings(kind, rehearsal=False, population="people")
 
     def refuse(*_: Any) -> None:
         raise AssertionError("a release must not be seeded")
@@ -160,7 +160,7 @@ def test_a_release_uses_no_seed(
 
 @pytest.mark.parametrize("rehearsal", [True, False])
 def test_marks_travel_with_the_file(small_data: Microdata, rehearsal: bool, tmp_path: Path) -> None:
-    chosen = settings("independent", rehearsal=rehearsal)
+    chosen = settings("independent", rehearsal=rehearsal, population="people")
     mark = REHEARSAL_MARK if rehearsal else PRODUCTION_MARK
     protected = drawn(chosen, small_data, 1, tmp_path)
     assert protected.marks == {"data_source": "original", "release": "small", "notice": mark}

@@ -28,6 +28,7 @@ from deniable.release.categorical.estimates import (
     estimated_distributions,
     synthesize_release,
 )
+from deniable.release.keys import hold_to_design
 from deniable.release.made import PRODUCTION_MARK, REHEARSAL_MARK, public_source, read_made
 
 COMMON = {"name": "small", "data": "adult", "matrix": "keep", "p": 0.7, "rehearsal": True}
@@ -51,7 +52,7 @@ class Lane:
         self.data = data
         self.key = key_for(self.settings, 1, folder, data)
         self.described = json.loads(
-            json.dumps(release.designed(self.settings, data, self.key)["channels"])
+            json.dumps(release.designed(self.settings, data, self.key)["release"])
         )
         self.protocol = StratifiedProtocol.from_json(self.described)
         draws = self.key.draws(self.described)
@@ -170,7 +171,7 @@ def test_targets_that_no_report_can_meet_are_named(small_data: Microdata) -> Non
     assert adjustment.adjustments[()].unreachable == tuple(
         Unreachable(0, int(cell), pytest.approx(1 / 12)) for cell in unreported
     )
-    described = release.describe(release_from(COMMON | KINDS["joint"]), protocol, "original")
+    described = release.describe(release_from(COMMON | KINDS["joint"]), protocol, "original", 500)
     left_out = describe_adjustment(described, protocol, adjustment)["left_out"]
     assert len(left_out) == unreported.size
     assert left_out[0]["attributes"] == ["colour", "smokes", "owner"]
@@ -219,18 +220,18 @@ def test_synthetic_records_are_marked_as_such(lane: Lane, basis: Basis, tmp_path
 def test_synthetic_records_follow_from_the_protected_file(
     small_data: Microdata, basis: Basis, rehearsal: bool, tmp_path: Path
 ) -> None:
-    changes = {"synthetic": basis, "rehearsal": rehearsal}
+    changes = {"synthetic": basis, "rehearsal": rehearsal, "population": "people"}
     lane = Lane(small_data, "joint clusters", tmp_path / "one", **changes)
     made = lane.synthetic(basis)
     assert same(made, lane.synthetic(basis))
     assert made.marks["notice"] == (REHEARSAL_MARK if rehearsal else PRODUCTION_MARK)
-    # Made by the step of the lane, of what it reads, whatever the root seed.
+    # Made by the step of the lane, of what it reads: no seed enters.
     lane.estimates.to_csv(tmp_path / "estimates.csv", index=False)
-    read = read_made([tmp_path / "estimates.csv"]) | {"channels": lane.described}
+    read = read_made([tmp_path / "estimates.csv"]) | {"release": lane.described}
     read |= {"adjusted_weights": pd.DataFrame({"weight": lane.adjustment.weights})}
     read |= {"protected": lane.protected}
-    for seed in (1, 2):
-        step = release_estimates.synthesized(lane.settings, read, seed)
+    for _ in range(2):
+        step = release_estimates.synthesized(lane.settings, read)
         assert same(made, step["synthetic"])
     # Another file, another step and another release have chance of their own.
     other = Microdata(
@@ -255,16 +256,22 @@ def test_what_is_made_from_a_protected_file_does_not_change_it(lane: Lane) -> No
     assert all(np.array_equal(a, b) for a, b in zip(before, lane.protected.columns, strict=True))
 
 
-def test_the_basis_decides_nothing_of_the_draw() -> None:
-    one, other = (
-        release_from(COMMON | KINDS["independent"] | {"synthetic": basis})
-        for basis in ("clusters", "adjustment")
-    )
+def test_another_basis_is_never_a_second_draw(small_data: Microdata, tmp_path: Path) -> None:
+    real = COMMON | KINDS["independent"] | {"rehearsal": False, "population": "people"}
+    one, other = (release_from(real | {"synthetic": basis}) for basis in ("clusters", "adjustment"))
     assert one != other
-    # What a rule's parameters and channels.json hold: were they to differ, the file would be drawn
-    # a second time.
-    assert one.model_dump() == other.model_dump()
-    assert release_from(COMMON | KINDS["independent"]) == other
+    assert release_from(real) == other
+    # The file is drawn by all that is stated, so that a begun release is held to its basis, too.
+    key = key_for(one, 1, tmp_path, small_data)
+    designs = [release.designed(each, small_data, key) for each in (one, other)]
+    assert [each["release"]["parameters"]["synthetic"] for each in designs] == [
+        "clusters",
+        "adjustment",
+    ]
+    for _ in range(2):
+        hold_to_design(one, tmp_path, key, designs[0])
+    with pytest.raises(DeniableError, match="a second draw from the same records"):
+        hold_to_design(other, tmp_path, key, designs[1])
 
 
 # -- beside the truth ------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 def protocol_of(kind: str, data: Microdata) -> StratifiedProtocol:
     made = designed(release_from(KINDS[kind]), data, key_of_seed(1))
-    return StratifiedProtocol.from_json(made["channels"])
+    return StratifiedProtocol.from_json(made["release"])
 
 
 def repeated(data: Microdata, times: int) -> Microdata:

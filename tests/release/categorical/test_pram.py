@@ -79,7 +79,7 @@ def drawn(
 
 def described(chosen: PramRelease, protocol: StratifiedProtocol) -> dict[str, Any]:
     said: dict[str, Any] = json.loads(
-        json.dumps(release.describe(chosen, protocol, "original"), allow_nan=False)
+        json.dumps(release.describe(chosen, protocol, "original", 500), allow_nan=False)
     )
     return said
 
@@ -293,7 +293,7 @@ def test_a_rehearsal_is_repeated_and_a_release_is_its_keys(
     chosen = settings("two steps by stratum")
     first, again = (drawn(chosen, small_data)[1] for _ in range(2))
     assert all(np.array_equal(a, b) for a, b in zip(first.columns, again.columns, strict=True))
-    real = settings("two steps by stratum", rehearsal=False)
+    real = settings("two steps by stratum", rehearsal=False, population="people")
     one, again, other = (
         drawn(real, small_data, tmp_path / name)[1] for name in ("one", "one", "other")
     )
@@ -570,7 +570,7 @@ def test_the_page_shows_strata_matrices_and_what_they_disclose(
     )
     matrix = chosen.matrix.kind
     assert f"matrices of the kind {matrix}" in " ".join(page.split())
-    assert 'href="releases/small/matrices.csv"' in page
+    assert 'href="releases/small/public/matrices.csv"' in page
     assert "None" not in page
     assert "nan" not in page
     assert page.count('<td class="l">colour</td>') == 3  # the whole file's rows alone

@@ -135,7 +135,7 @@ def test_what_a_release_says_of_itself() -> None:
     design = design_collection(asked, DOMAIN)
     said = describe(asked, design, data)
     assert said["notice"] == REHEARSAL_MARK
-    assert said["parameters"] == asked.model_dump()
+    assert said["parameters"] == asked.stated()
     assert said["answers_about_a_table"] == [200, 200]
     assert said["blocks"] == 6
     assert "floor" in said["privacy"]["exact"]
@@ -198,7 +198,7 @@ def test_a_rehearsal_is_repeated_and_a_release_uses_no_seed(
 
     monkeypatch.setattr("deniable.release.keys.key_of_seed", refuse)
     drawn = [
-        collected(data, seed, tmp_path / name, rehearsal=False)
+        collected(data, seed, tmp_path / name, rehearsal=False, population="people")
         for seed, name in ((1, "one"), (1, "other"), (2, "one"))
     ]
     for one, again in zip(drawn[0][1:], drawn[2][1:], strict=True):
