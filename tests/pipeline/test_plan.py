@@ -11,8 +11,8 @@ import yaml
 from tests.datasets.colours import serving
 
 from deniable.channels import KeepOrReplace, write_channel
-from deniable.errors import ConfigError
-from deniable.files import write_json
+from deniable.errors import ConfigError, DataError
+from deniable.files import write_json, write_text
 from deniable.pipeline.config import Config
 from deniable.pipeline.plan import Plan
 from deniable.release import release_from
@@ -171,4 +171,16 @@ def test_a_release_by_files_of_matrices_is_the_same_wherever_these_lie(
     assert plan.made_from("own")["matrices"] == ["one/sex.csv"]
     release["matrix"]["files"]["sex"] = "other.csv"
     with pytest.raises(ConfigError, match=r"'own' is in results/releases/own/public already"):
+        Plan.prepare(values, root)
+
+
+@pytest.mark.parametrize("text", ["{", "{}", '{"rehearsal": false}', "[]"])
+def test_what_is_published_and_damaged_is_named(
+    values: dict[str, Any], root: Path, text: str
+) -> None:
+    release = {"name": "own", "data": "adult", "attributes": ["sex"], "mechanism": "rr_joint"}
+    release |= {"matrix": "keep", "p": 0.5, "rehearsal": False, "population": "people"}
+    write_text(root / "results" / "releases" / "own" / "public" / "release.json", text)
+    values |= {"releases": [release], "data": {"source": "surrogate"}}
+    with pytest.raises(DataError, match=r"^results/releases/own/public/release.json: damaged or"):
         Plan.prepare(values, root)

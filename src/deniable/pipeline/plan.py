@@ -323,8 +323,15 @@ def _refuse_second_draw(config: Config) -> None:
         published = RELEASES / release.name / PUBLIC
         if release.rehearsal or not (published / "release.json").exists():
             continue
-        drawn = read_json(published / "release.json")
-        if drawn["rehearsal"] or drawn["parameters"] != release.stated():
+        try:
+            drawn = read_json(published / "release.json")
+            as_asked = not drawn["rehearsal"] and drawn["parameters"] == release.stated()
+        except (ValueError, LookupError, TypeError):
+            raise DataError(
+                f"{published / 'release.json'}: damaged or edited since it was published; restore "
+                "it from a copy"
+            ) from None
+        if not as_asked:
             raise ConfigError(
                 f"release {release.name!r} is in {published} already, with other "
                 "settings; a second draw from the same records adds to what the first one tells. "
