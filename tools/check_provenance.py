@@ -64,7 +64,9 @@ def faults_of_published(folder: Path, sound: Collection[str]) -> Iterator[str]:
         elif str(receipt) in sound:
             files = {f"{PUBLIC}/{file.relative_to(public)}": file for file in _files(public)}
             more = files.keys() - read_json(receipt)["files"].keys()
-            yield from (f"{files[name]}: not in {receipt}; move it elsewhere" for name in sorted(more))
+            yield from (
+                f"{files[name]}: not in {receipt}; move it elsewhere" for name in sorted(more)
+            )
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -92,7 +92,9 @@ def test_what_is_published_and_in_no_receipt_is_named() -> None:
     assert faults(TABLE) == [more]
     (folder / RECEIPT).unlink()
     provenance_path(folder / RECEIPT).unlink()
-    assert faults(TABLE) == [f"{public}: published, but {folder / RECEIPT} is not there; run make again"]
+    assert faults(TABLE) == [
+        f"{public}: published, but {folder / RECEIPT} is not there; run make again"
+    ]
 
 
 @pytest.mark.parametrize("name", ["public/protected.csv", "private/exact_cells.csv"])

@@ -23,10 +23,10 @@ import pandas as pd
 import pytest
 import rdata
 import yaml
+from tests.workflow.tiny_releases import REHEARSALS
 
 from deniable.datasets import copula, numeric_surrogates
 from deniable.pipeline.provenance import MARK_OF_FOLDERS, SUFFIX, provenance_path
-from deniable.release import RECEIPT
 
 ROOT = Path(__file__).resolve().parents[2]
 # The gate at which jobs wait, which the check on Slurm has too.
@@ -148,9 +148,6 @@ TINY: dict[str, Any] = {
         | {"population": "clients"},
     ],
 }
-REHEARSALS = ("tried", "blurred", "masked", "asked")
-REAL = ("real", "counted", "answered")  # a lane each
-RECEIPTS = tuple(f"results/releases/{name}/{RECEIPT}" for name in REAL)
 
 
 @pytest.hookimpl(tryfirst=True)

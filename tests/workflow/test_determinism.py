@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.workflow.conftest import REAL, RECEIPTS, REHEARSALS
+from tests.workflow.tiny_releases import REAL, RECEIPTS, REHEARSALS
 
 import check_provenance
 from deniable.pipeline.provenance import SUFFIX, content_digest

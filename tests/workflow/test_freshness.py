@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.workflow.conftest import REAL, RECEIPTS
+from tests.workflow.tiny_releases import REAL, RECEIPTS
 
 from check_freshness import not_current
 from deniable.pipeline import STALE

@@ -12,7 +12,7 @@ from typing import Any
 
 import gate
 import pytest
-from tests.workflow.conftest import REAL
+from tests.workflow.tiny_releases import REAL
 from tests.workflow.kill_trial import Trial, job_at_gate, moments, results_there
 
 from deniable.pipeline.provenance import SUFFIX

@@ -27,8 +27,10 @@ def test_releases_of_numbers_are_marked(finished: Any) -> None:
         assert said["notice"] == mark
         assert said["rehearsal"] == rehearsal
         assert said["data_source"] == "surrogate"
-        # The audit's figures tell of the records: a rehearsal has none to protect.
-        assert ("audit_of_these_records" in said) == rehearsal
+        # The audit's figures tell of the records: they are their owner's.
+        figures = said["privacy"]["figures_for_these_records"]
+        assert isinstance(figures, str)
+        assert figures.startswith("for the owner alone")
         assert len(said["privacy"]["verdicts"]) == (4 if rehearsal else 1)
         marks = read_numeric_parquet(folder / name / "public" / "protected.parquet").marks
         assert marks["notice"] == mark

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.workflow.conftest import RECEIPTS
+from tests.workflow.tiny_releases import RECEIPTS
 
 from deniable.errors import DataError
 from deniable.pipeline.environment import keep_from_others

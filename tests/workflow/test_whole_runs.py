@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.workflow.conftest import REHEARSALS
+from tests.workflow.tiny_releases import REHEARSALS
 from tests.workflow.rules import rules_of_the_workflow
 
 from deniable.channels.files import read_channel
