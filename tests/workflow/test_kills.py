@@ -12,8 +12,8 @@ from typing import Any
 
 import gate
 import pytest
-from tests.workflow.tiny_releases import REAL
 from tests.workflow.kill_trial import Trial, job_at_gate, moments, results_there
+from tests.workflow.tiny_releases import REAL
 
 from deniable.pipeline.provenance import SUFFIX
 

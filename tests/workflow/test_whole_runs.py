@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.workflow.tiny_releases import REHEARSALS
 from tests.workflow.rules import rules_of_the_workflow
+from tests.workflow.tiny_releases import REHEARSALS
 
 from deniable.channels.files import read_channel
 from deniable.papers.catalog import ANALYSES, COMPUTED_TABLES, FIGURES, STUDIES, TABLES

@@ -35,8 +35,9 @@ from cluster import (
     run,
     wait_for,
 )
-from deniable.pipeline.provenance import content_digest
 from runs import ON_SLURM, QUICK, ROOT, Project, Run
+
+from deniable.pipeline.provenance import content_digest
 
 STARTED = time.monotonic()
 # Of the quick study, for a machine with little time: three tables, a figure, a release.

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import gate
 from cluster import ClusterError, Found, run, wait_for
+
 from deniable.release import PUBLIC, RECEIPT
 
 ROOT = Path(__file__).resolve().parents[2]
