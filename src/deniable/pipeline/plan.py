@@ -238,7 +238,7 @@ class Plan:
         """Return the receipt of the release before one of the same population, if there is one."""
         before = self.config.releases[: self.config.releases.index(release)]
         real = [each for each in before if not each.rehearsal and not release.rehearsal]
-        alike = [each.name for each in real if each.population == release.population]
+        alike = [each.name for each in real if _same_population(each, release)]
         return [f"{RELEASES}/{name}/{RECEIPT}" for name in alike[-1:]]
 
     def names(self, *, rehearsal: bool) -> str:
@@ -246,6 +246,10 @@ class Plan:
         releases = self.config.releases
         names = [each.name for each in releases if each.rehearsal == rehearsal]
         return "|".join(names) or "(?!)"  # which nothing matches
+
+
+def _same_population(one: AnyRelease, other: AnyRelease) -> bool:
+    return str(one.population).lower() == str(other.population).lower()
 
 
 def _networks_of(data: str) -> list[str]:

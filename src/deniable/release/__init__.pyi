@@ -1,11 +1,11 @@
 from .entries import (
     Entry as Entry,
+    canonical as canonical,
     epsilon_text as epsilon_text,
 )
 from .key_places import KeyPlace as KeyPlace
 from .keys import (
     ReleaseKey as ReleaseKey,
-    canonical as canonical,
     key_for as key_for,
     key_of_seed as key_of_seed,
 )

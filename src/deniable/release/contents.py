@@ -123,6 +123,7 @@ def refuse_other_files(public: Path) -> None:
     there = _names(public) | ({SUMS} if (public / SUMS).is_file() else set())
     faults = [f"{public / name}: missing" for name in sorted({SUMS, *listed} - there)]
     faults += [f"{public / name}: not in its list" for name in sorted(there - {SUMS, *listed})]
+    faults += [f"{public / name}: a link" for name in listed if (public / name).is_symlink()]
     faults += [
         f"{public / name}: damaged or edited since it was made"
         for name, digest in listed.items()
@@ -139,7 +140,7 @@ def refuse_other_files(public: Path) -> None:
 
 def _names(public: Path) -> set[str]:
     """Return the files of a public folder, but the list."""
-    files = (file for file in public.rglob("*") if not file.is_dir())
+    files = (file for file in public.rglob("*") if file.is_symlink() or not file.is_dir())
     names = {file.relative_to(public).as_posix() for file in files}
     return names - {SUMS, MARK_OF_SNAKEMAKE}
 

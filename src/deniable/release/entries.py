@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal, Inexact
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from deniable.channels import Number, as_written
 from deniable.errors import DataError, DeniableError
@@ -113,6 +114,11 @@ def counted_epsilon(epsilon: float) -> Number:
     if math.isinf(epsilon):
         return epsilon
     return Fraction(_COUNTED.create_decimal(Decimal(epsilon)))
+
+
+def canonical(plan: Any) -> bytes:
+    """Return plain JSON values in the one form that digests are of."""
+    return json.dumps(plan, sort_keys=True, ensure_ascii=True, allow_nan=False).encode()
 
 
 def content_of(entry: Entry) -> bytes:

@@ -1,28 +1,35 @@
 """Where the key of a release lies while the release is made."""
 
+import os
+import platform
 import secrets
+import stat
 import subprocess
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from deniable.errors import DeniableError
-from deniable.files import sync_folder, write_once
+from deniable.files import read_json, sync_folder, write_once
+from deniable.release.durable import private_folder
+from deniable.release.entries import canonical
 from deniable.sampling import KEY_BYTES, new_key
 
-KEY_FILE, LABEL_FILE = "key", "label"
+KEY_FILE, PLACE_FILE = "key", "place.json"
+PRINTABLE = range(32, 127)
 
 
 @dataclass(frozen=True)
 class KeyPlace:
-    """Where keys lie: with each release, in a folder of the owner's, or behind a command.
+    """Where keys are to lie: with each release, in a folder of the owner's, or behind a command.
 
     Attributes
     ----------
-    folder : Path, optional
+    folder : str, optional
         Of the owner's, such as one in memory: keys lie there, in a folder of each release's.
-    command : tuple of str
+    command : sequence of str
         With the label of the release as its last argument it prints that one's key, 32 bytes or 64
         hexadecimal digits: a new one when it is asked first, the same for good.
 
@@ -30,66 +37,108 @@ class KeyPlace:
     another project never has the same key.
     """
 
-    folder: Path | str | None = None
+    folder: str | None = None
     command: Sequence[str] = ()
 
-    def file(self, release: str, private: Path) -> Path | None:
-        """Return the file of a release's key; None behind a command."""
+    def of_release(self, release: str, private: Path) -> "PlaceOfKey":
+        """Return where the key of a release lies: as it was begun, whatever is asked for now."""
+        file = private / PLACE_FILE
+        if not file.exists():
+            label = f"{release}-{secrets.token_hex(8)}"
+            command = list(self.command)
+            begun = PlaceOfKey(release, self.folder, command, label, platform.node())
+            write_once(file, canonical(asdict(begun)))
+        return PlaceOfKey(**read_json(file))
+
+
+@dataclass(frozen=True)
+class PlaceOfKey:
+    """Where the key of one release lies."""
+
+    release: str
+    folder: str | None
+    command: Sequence[str]
+    label: str
+    machine: str
+
+    def file(self, private: Path) -> Path | None:
+        """Return the file of the key; None behind a command."""
         if self.command:
             return None
-        if self.folder is None:
-            return private / KEY_FILE
-        return Path(self.folder) / self.label(release, private) / KEY_FILE
+        own = private if self.folder is None else Path(self.folder) / self.label
+        return own / KEY_FILE
 
-    def label(self, release: str, private: Path) -> str:
-        """Return the label of a release, which is made with it."""
-        file = private / LABEL_FILE
-        if not file.exists():
-            write_once(file, f"{release}-{secrets.token_hex(8)}".encode())
-        return file.read_text("ascii")
-
-    def key(self, release: str, private: Path) -> bytes:
-        """Return the key of a release; make it if there is none.
+    def key(self, private: Path) -> bytes:
+        """Return the key; make it if there is none.
 
         Raises
         ------
         DeniableError
-            If it has not the length of a key, or the command fails.
+            If it has not the length of a key, is somebody else's, or the command fails.
         """
-        file = self.file(release, private)
+        file = self.file(private)
         if file is None:
-            return self._said(release, self.label(release, private))
+            return self._said()
         if not file.exists():
+            private_folder(file.parent)
             write_once(file, new_key())
-        return file.read_bytes()
+        return _own_content(file)
 
-    def remove(self, release: str, private: Path) -> None:
-        """Remove the key of a release for good; what a command has stays with its owner."""
-        file = self.file(release, private)
-        if file is None or not file.exists():
+    def remove(self, private: Path) -> None:
+        """Remove the key for good, with copies that killed processes left.
+
+        What a command has stays with its owner.
+        """
+        places = {private / KEY_FILE, self.file(private) or private / KEY_FILE}
+        for file in places:
+            if file.parent.is_dir():
+                for copy in (file, *file.parent.glob(f".{KEY_FILE}.*")):
+                    copy.unlink(missing_ok=True)
+                sync_folder(file.parent)
+        if self.folder is None:
             return
-        file.unlink(missing_ok=True)
-        sync_folder(file.parent)
-        if self.folder is not None:
+        own = Path(self.folder) / self.label
+        if own.is_dir():
             with suppress(OSError):
-                file.parent.rmdir()
+                own.rmdir()
+        elif self.machine != platform.node():
+            warnings.warn(
+                f"release {self.release!r} was begun on {self.machine}: if {own} is a folder of "
+                "that machine alone, remove the key there",
+                stacklevel=2,
+            )
 
-    def _said(self, release: str, label: str) -> bytes:
+    def _said(self) -> bytes:
         # What it printed is in no message, whatever went wrong.
+        named = f"release {self.release!r}: the command for its key, {self.command[0]},"
         try:
-            said = subprocess.run([*self.command, label], check=True, stdout=subprocess.PIPE)
+            said = subprocess.run([*self.command, self.label], check=True, stdout=subprocess.PIPE)
         except (OSError, subprocess.CalledProcessError) as error:
             why = getattr(error, "strerror", None) or f"exit {getattr(error, 'returncode', '')}"
-            raise DeniableError(
-                f"release {release!r}: the command for its key, {self.command[0]}, failed ({why})"
-            ) from None
+            raise DeniableError(f"{named} failed ({why})") from None
         key = said.stdout
         with suppress(ValueError):
             key = bytes.fromhex(said.stdout.decode("ascii"))
-        if len(key) != KEY_BYTES:
+        # 32 letters are a message, no key.
+        if len(key) != KEY_BYTES or all(each in PRINTABLE for each in key):
             raise DeniableError(
-                f"release {release!r}: the command for its key, {self.command[0]}, printed "
-                f"{len(said.stdout)} bytes; allowed: {KEY_BYTES}, or {2 * KEY_BYTES} hexadecimal "
-                "digits"
+                f"{named} printed {len(said.stdout)} bytes that are no key; allowed: {KEY_BYTES} "
+                f"random ones, or {2 * KEY_BYTES} hexadecimal digits"
             )
         return key
+
+
+def _own_content(file: Path) -> bytes:
+    """Return what a file holds that nobody else can have written."""
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError as error:
+        raise DeniableError(f"{file}: {error.strerror}; a key is a file of its owner's") from None
+    with os.fdopen(handle, "rb") as stream:
+        state = os.fstat(stream.fileno())
+        if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid() or state.st_mode & 0o077:
+            raise DeniableError(
+                f"{file}: the key is not this user's alone; whoever else could write it knows what "
+                "is drawn by it: give the release a new name"
+            )
+        return stream.read()

@@ -9,7 +9,6 @@ whose key is lost are refused.
 
 import hashlib
 import hmac
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,13 +19,16 @@ import numpy as np
 from deniable.errors import DeniableError
 from deniable.files import kept_private, read_json, write_once
 from deniable.records import Microdata, NumericMicrodata
-from deniable.release.key_places import KeyPlace
+from deniable.release.durable import private_folder
+from deniable.release.entries import canonical
+from deniable.release.key_places import KEY_FILE, PLACE_FILE, KeyPlace
 from deniable.release.lanes import PRIVATE, PUBLIC
 from deniable.release.settings import AnyRelease
 from deniable.sampling import KeyedDraws
 
 RECORDS_FILE, PLAN_FILE, DRAWN_FILE = "records.json", "plan.json", "drawn.json"
 """Digests of what a release was begun with, of what it is drawn by, and of what was drawn."""
+BEFORE_A_DRAW = (KEY_FILE, PLACE_FILE, RECORDS_FILE)
 WITH_THE_RELEASE = KeyPlace()
 
 Records = Microdata | NumericMicrodata
@@ -87,8 +89,18 @@ def key_for(
     if release.rehearsal:
         return key_of_seed(root_seed, "rehearsal", release.name)
     own = Path(folder) / PRIVATE
-    _refuse_lost(release, Path(folder), place)
-    key = ReleaseKey(place.key(release.name, kept_private(own)))
+    begun = _begun(Path(folder))
+    if begun and not (own / PLACE_FILE).exists():
+        raise _lost(release, begun[0], "place of the key", own / PLACE_FILE)
+    private_folder(own)
+    of_release = place.of_release(release.name, kept_private(own))
+    file = of_release.file(own)
+    records_file = own / RECORDS_FILE
+    if begun and not records_file.exists():
+        raise _lost(release, begun[0], "digest of the records", records_file)
+    if (begun or records_file.exists()) and file and not file.exists():
+        raise _lost(release, begun[0] if begun else records_file, "key", file)
+    key = ReleaseKey(of_release.key(own))
     if not _held(own / RECORDS_FILE, {"records": key.digest("records", parts_of(records))}):
         raise DeniableError(
             f"release {release.name!r} was begun with other records, or with another key: whoever "
@@ -124,34 +136,28 @@ def _held(file: Path, own: dict[str, str]) -> bool:
     return bool(read_json(file) == own)
 
 
-def _refuse_lost(release: AnyRelease, folder: Path, place: KeyPlace) -> None:
-    # Looked at first: whoever begins it meanwhile leaves key, digests and draws in this order.
+def _begun(folder: Path) -> list[Path]:
+    """Return what is there of a draw. Whoever begins it leaves key, digests and draws in order."""
     private = folder / PRIVATE
-    drawn = [folder / PUBLIC, *(private / name for name in (PLAN_FILE, DRAWN_FILE))]
-    begun = [file for file in drawn if file.exists()]
+    found = [folder / PUBLIC] if (folder / PUBLIC).exists() else []
+    if private.is_dir():
+        left = (each for each in sorted(private.iterdir()) if not each.name.startswith("."))
+        found += [each for each in left if each.name not in BEFORE_A_DRAW]
     # Before there were folders of what is public and what is private.
-    begun += [file for file in folder.glob("*.*") if _of_earlier_layout(file)]
-    records = private / RECORDS_FILE
-    key = place.file(release.name, private)
-    named = [*begun, records] if records.exists() else begun
-    lost = [("digest of the records", records)] if begun and not records.exists() else []
-    lost += [("key", key)] if named and key and not key.exists() else []
-    for what, file in lost:
-        raise DeniableError(
-            f"release {release.name!r}: {named[0]} is there, but the {what} that it was begun "
-            f"with, {file}, is not: what is missing could be a second draw from the same records. "
-            "Restore that file, or give the release a new name"
-        )
+    return found + [file for file in folder.glob("*.*") if _of_earlier_layout(file)]
+
+
+def _lost(release: AnyRelease, there: Path, what: str, lost: Path) -> DeniableError:
+    return DeniableError(
+        f"release {release.name!r}: {there} is there, but the {what} that it was begun with, "
+        f"{lost}, is not: what is missing could be a second draw from the same records. Restore "
+        "that file, or give the release a new name"
+    )
 
 
 def _of_earlier_layout(file: Path) -> bool:
     # A rehearsal that was there leaves records of provenance.
     return file.is_file() and not file.name.endswith(".provenance.json")
-
-
-def canonical(plan: Any) -> bytes:
-    """Return plain JSON values in the one form that digests are of."""
-    return json.dumps(plan, sort_keys=True, ensure_ascii=True, allow_nan=False).encode()
 
 
 def parts_of(records: Records) -> Iterator[bytes]:

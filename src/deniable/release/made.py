@@ -14,7 +14,8 @@ import pandas as pd
 
 from deniable.files import read_json, read_table, write_json, write_table
 from deniable.records import Domain, Microdata, NumericMicrodata, read_true_records, shortened
-from deniable.release.keys import Records, canonical
+from deniable.release.entries import canonical
+from deniable.release.keys import Records
 from deniable.release.settings import AnyRelease, FileRelease
 from deniable.sampling import KeyedDraws, RandomSource
 

@@ -38,11 +38,11 @@ from deniable.files import (
     sha256,
     sync_folder,
     sync_tree,
-    write_json,
     write_once,
 )
 from deniable.records import read_true_records
 from deniable.release.contents import refuse_other_files, write_contents
+from deniable.release.entries import canonical
 from deniable.release.key_places import KeyPlace
 from deniable.release.keys import (
     DRAWN_FILE,
@@ -50,7 +50,6 @@ from deniable.release.keys import (
     WITH_THE_RELEASE,
     Records,
     ReleaseKey,
-    canonical,
     hold_to_design,
     key_for,
     parts_of,
@@ -59,7 +58,7 @@ from deniable.release.lanes import LANES, PRIVATE, PUBLIC, Step
 from deniable.release.ledger import Ledger
 from deniable.release.made import epsilon_of, read_made, write_made
 from deniable.release.receipts import RECEIPT, receipt_of
-from deniable.release.reserving import reserve
+from deniable.release.reserving import hold_to_entry, reserve
 from deniable.release.settings import AnyRelease
 
 DRAFT = ".draft."
@@ -157,6 +156,8 @@ def make_release(
             # Another that was at work on it may have published it, and have removed drafts and key.
             if not (at / PUBLIC).exists():
                 raise
+    else:
+        hold_to_entry(ledger, release, source.records)
     _finish(release, at, place)
 
 
@@ -197,19 +198,29 @@ def _finish(release: AnyRelease, folder: Path, place: KeyPlace) -> None:
     """Verify what was published, remove its key, and leave the receipt."""
     public, private = folder / PUBLIC, folder / PRIVATE
     refuse_other_files(public)
-    if not (private / DRAWN_FILE).exists() or read_json(private / DRAWN_FILE) != {
-        "drawn": output_digest(release, public)
-    }:
+    drawn = {"drawn": output_digest(release, public)}
+    if not (private / DRAWN_FILE).exists() or read_json(private / DRAWN_FILE) != drawn:
         raise DeniableError(
             f"{public}: not what was drawn for release {release.name!r} ({private / DRAWN_FILE}); "
             "restore both folders from a copy, or give the release a new name"
         )
+    if read_json(public / "release.json")["parameters"] != release.stated():
+        raise DeniableError(
+            f"{public}: release {release.name!r} was published with other settings; give this one "
+            "a new name"
+        )
     sync_tree(public)
     sync_folder(folder)
-    place.remove(release.name, private)
-    for left in private.glob(f"{DRAFT}*"):
-        shutil.rmtree(left, ignore_errors=True)
-    write_json(folder / RECEIPT, receipt_of(release.name, public), private=True)
+    place.of_release(release.name, private).remove(private)
+    for left in private.glob(".*"):
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
+    for rehearsals in folder.glob("*.provenance.json"):
+        rehearsals.unlink()
+    (folder / RECEIPT).unlink(missing_ok=True)
+    write_once(folder / RECEIPT, canonical(receipt_of(release.name, public)))
 
 
 def output_digest(release: AnyRelease, public: Path) -> str:

@@ -28,8 +28,11 @@ def receipt_of(release: str, public: Path) -> dict[str, Any]:
 def faults_of_receipt(receipt: Path | str) -> list[str]:
     """Return a line for each published file that is not what its receipt says."""
     folder = Path(receipt).parent.parent
+    files = read_json(receipt)["files"]
+    there = (each for each in (folder / PUBLIC).rglob("*") if each.is_symlink() or each.is_file())
+    added = {each.relative_to(folder).as_posix() for each in there} - set(files)
     return [
         f"{folder / name}: missing, or edited since it was published; restore it from a copy"
-        for name, digest in read_json(receipt)["files"].items()
+        for name, digest in files.items()
         if not (folder / name).is_file() or sha256(folder / name) != digest
-    ]
+    ] + [f"{folder / name}: not published; take it away" for name in sorted(added)]

@@ -3,9 +3,10 @@
 import hashlib
 import warnings
 
+from deniable.errors import DeniableError
 from deniable.records import Microdata, NumericMicrodata
-from deniable.release.entries import Entry, counted_epsilon
-from deniable.release.keys import ReleaseKey, canonical
+from deniable.release.entries import Entry, canonical, counted_epsilon
+from deniable.release.keys import ReleaseKey
 from deniable.release.ledger import Ledger
 from deniable.release.settings import AnyRelease
 
@@ -46,3 +47,15 @@ def reserve(
         counted_epsilon(epsilon),
         release.consent,
     )
+
+
+def hold_to_entry(
+    ledger: Ledger, release: AnyRelease, records: Microdata | NumericMicrodata
+) -> None:
+    """Raise `DeniableError` if a release that was published is counted with other records."""
+    for entry in ledger.entries(str(release.population)):
+        if entry.release == release.name and entry.records != ledger.digests(records):
+            raise DeniableError(
+                f"release {release.name!r} was published from other records; give that of these "
+                "a new name, whose epsilon adds to the total"
+            )
