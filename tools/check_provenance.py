@@ -1,17 +1,17 @@
 """Check every result against the record of provenance beside it. Part of ``make check``."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from deniable.errors import DataError
 from deniable.files import read_json
 from deniable.pipeline import SUFFIX, WITHHELD, Verified, provenance_path, verified
-from deniable.release import PRIVATE
+from deniable.release import PRIVATE, PUBLIC, RECEIPT
 
-# What no job makes, or makes for no other: notes on data, the owner's copies of records, logs,
-# times, results of earlier settings, Snakemake's own page, what `make compare` says.
+# What no job makes, or makes for no other: notes on data, logs, times, results of earlier settings,
+# Snakemake's own page, what `make compare` says.
 APART = (
-    *("data/raw/", "data/releases/", "logs/", "benchmarks/", "stale/"),
+    *("data/raw/", "logs/", "benchmarks/", "stale/"),
     *("snakemake-report.html", "comparison.md"),
 )
 
@@ -25,15 +25,52 @@ def results(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def is_apart(name: str) -> bool:
-    """Return whether a path in the results is none of them; so is what belongs to a key."""
-    return name.startswith(APART) or (name.startswith("releases/") and f"/{PRIVATE}/" in name)
+def is_apart(path: Path, folder: Path) -> bool:
+    """Return whether a path in the results is none of them.
+
+    Of a release that is no rehearsal the receipt is one, which has the others' hashes.
+    """
+    name = path.relative_to(folder).as_posix()
+    match name.split("/"):
+        case ["releases", release, own, _, *_] if own in (PUBLIC, PRIVATE):
+            return not path.match(RECEIPT) and not is_rehearsal(folder / "releases" / release)
+    return name.startswith(APART)
 
 
-def drawn_for_good(path: Path) -> bool:
-    """Return whether a file belongs to a release that is no rehearsal."""
+def is_rehearsal(release: Path) -> bool:
+    """Return whether the release in a folder is known to be a rehearsal."""
+    said = release / PUBLIC / "release.json"
+    # As bytes: it may be damaged.
+    return said.is_file() and b'"rehearsal": true' in said.read_bytes()
+
+
+def drawn_before_receipts(path: Path) -> bool:
+    """Return whether a file belongs to a release, no rehearsal, from before there were receipts."""
     described = (path.parent / name for name in ("channels.json", "release.json"))
     return any(file.is_file() and not read_json(file)["rehearsal"] for file in described)
+
+
+def faults_of_published(folder: Path, sound: Collection[str]) -> Iterator[str]:
+    """Yield what lies in the folders of releases that are no rehearsals and is in no receipt.
+
+    That what is in a receipt is as it was published belongs to the receipt's being sound.
+    """
+    for public in sorted(folder.glob(f"releases/*/{PUBLIC}")):
+        receipt = public.parent / RECEIPT
+        if provenance_path(public).exists() or is_rehearsal(public.parent):
+            continue
+        if not receipt.exists():
+            yield f"{public}: published, but {receipt} is not there; run make again"
+        elif str(receipt) in sound:
+            files = {f"{PUBLIC}/{file.relative_to(public)}": file for file in _files(public)}
+            more = files.keys() - read_json(receipt)["files"].keys()
+            yield from (
+                f"{files[name]}: not in {receipt}; move it elsewhere" for name in sorted(more)
+            )
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (file for file in folder.rglob("*") if file.is_file())
 
 
 def faults_of_files(folder: Path) -> tuple[list[str], dict[str, Verified]]:
@@ -48,7 +85,7 @@ def faults_of_files(folder: Path) -> tuple[list[str], dict[str, Verified]]:
     """
     faults, sound = [], {}
     for path in results(folder) if folder.is_dir() else ():
-        if is_apart(path.relative_to(folder).as_posix()):
+        if is_apart(path, folder):
             continue
         try:
             (file,) = verified([str(path)])
@@ -56,9 +93,10 @@ def faults_of_files(folder: Path) -> tuple[list[str], dict[str, Verified]]:
             faults.append(str(error))
             continue
         # A release may be older than these records, and is not to be drawn again for them.
-        if file.record is None and not drawn_for_good(path):
+        if file.record is None and not drawn_before_receipts(path):
             faults.append(f"{path}: has no {provenance_path(path).name}; delete it, run make again")
         sound[file.label] = file
+    faults += faults_of_published(folder, sound)
     return faults, sound
 
 

@@ -13,7 +13,6 @@ import pandas as pd
 from costs import BENCHMARKS, Kind, Measured, current, read_benchmarks
 from deniable.display import save
 from deniable.papers import ANALYSES
-from deniable.release import LANES
 from times import PART_STYLE, where_the_time_goes
 from workflow_config import last_config, read_config
 
@@ -24,9 +23,7 @@ BY_NAME = ("simulate", "collect", "draw")
 def parts_of_rules() -> dict[str, str]:
     """Return the part of the work that each rule belongs to: a paper's analyses, or releases."""
     papers = {name: analysis.run.split(".")[1] for name, analysis in ANALYSES.items()}
-    steps = ("design", "protect", "draw", "estimate", "check")
-    releases = {f"{step}_{lane}": "release" for step in steps for lane in LANES}
-    found = papers | releases | {"write_matrices": "release"}
+    found = papers | dict.fromkeys(("rehearse", "release"), "release")
     return {rule: part for rule, part in found.items() if part in PART_STYLE}
 
 

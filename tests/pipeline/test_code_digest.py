@@ -78,6 +78,7 @@ def change(file: Path) -> None:
 
 TABLE_1 = FIGURES["multirr_table1"]
 CLUSTERS = STUDIES["multirr_tables"]
+DRAW = LANES["categorical"].draw
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ CLUSTERS = STUDIES["multirr_tables"]
         ("simulate.py", CLUSTERS, "estimation/simplex.py"),
         ("simulate.py", CLUSTERS, "channels/keep_or_replace.py"),  # three imports away
         ("simulate.py", CLUSTERS, "channels/__init__.py"),
-        ("protect_release.py", (), "sampling/keyed.py"),
+        ("make_release.py", DRAW, "sampling/keyed.py"),
         ("report.py", PAGES, "report/render.py"),
         ("report.py", PAGES, "papers/pram/sections.py"),
         ("report.py", PAGES, "papers/rrba/in_short.py"),
@@ -114,7 +115,7 @@ def test_a_changed_module_behind_a_script_changes_its_digest(
         ("simulate.py", CLUSTERS, "release/categorical/design.py"),
         ("simulate.py", CLUSTERS, "privacy/audit.py"),
         ("prepare_data.py", (), "study/engine.py"),
-        ("protect_release.py", (), "papers/multirr/queries/clusters.py"),
+        ("make_release.py", DRAW, "papers/multirr/queries/clusters.py"),
         ("report.py", PAGES, "datasets/surrogates.py"),
     ],
 )
@@ -127,9 +128,9 @@ def test_a_changed_module_that_is_not_behind_a_script_does_not(
 
 
 def test_a_digest_follows_the_lane_of_a_release(copied: Path) -> None:
-    before = {lane: digest(copied, "protect_release.py", LANES[lane].draw) for lane in LANES}
+    before = {lane: digest(copied, "make_release.py", LANES[lane].draw) for lane in LANES}
     change(copied / "src" / "deniable" / "release" / "numeric" / "design.py")
-    after = {lane: digest(copied, "protect_release.py", LANES[lane].draw) for lane in LANES}
+    after = {lane: digest(copied, "make_release.py", LANES[lane].draw) for lane in LANES}
     assert {lane for lane in LANES if before[lane] != after[lane]} == {"numeric"}
 
 

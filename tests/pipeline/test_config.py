@@ -95,7 +95,7 @@ WRONG = [
     ("seed", "1e3", "seed: '1e3'; allowed: a whole number (YAML reads 1e-3 as text"),
     ("seed", None, "seed: None; allowed: a whole number"),
     ("seed", ..., "seed: missing; it must be given"),
-    ("sead", 1, "sead: unknown option; allowed here: seed, data, studies, analyses, releases"),
+    ("sead", 1, "sead: unknown option; allowed here: seed, data, studies, analyses, ledger"),
     ("data", None, "data: None; allowed: a section with options of its own"),
     ("data.source", "net", "data.source: 'net'; allowed: auto, mirror, public, surrogate"),
     ("data.mirror", "", "data.mirror: ''; allowed: text that is not empty"),
@@ -158,7 +158,7 @@ WRONG = [
     ("releases[0].rehearsal", ..., "releases[0].rehearsal: missing; it must be given"),
     ("releases[0].t_v", 50, "releases[0].t_v: unknown option; allowed here: name, data, attribut"),
     ("releases[0].rr_joint", 1, "releases[0].rr_joint: unknown option; allowed here: name, data,"),
-    ("rr_joint", 1, "rr_joint: unknown option; allowed here: seed, data, studies, analyses, relea"),
+    ("rr_joint", 1, "rr_joint: unknown option; allowed here: seed, data, studies, analyses, ledge"),
     ("releases[0].attributes", [], "releases[0].attributes: []; allowed: a list with at least one"),
     ("releases[0].attributes", ["age"], "releases[0].attributes[0]: 'age' is no attribute of the"),
     ("releases[0].attributes", ["sex", "race", "sex"], "releases[0].attributes[2]: 'sex' is named"),
@@ -232,7 +232,16 @@ WRONG = [
     ),
     (f"{IDP}.data", "adult", f"{IDP}.data: 'adult' is a categorical data set, but idp takes a"),
     (f"{IDP}.method", "idp", f"{IDP}.method: 'idp'; allowed: dp, dp_um, idp_ls, idp_cbls"),
-    (f"{IDP}.method", "dp", f"{IDP}: k: 10; allowed with method 'dp': no k, for it forms no"),
+    (
+        f"{IDP}.method",
+        "dp",
+        f"{IDP}: accept: 'no_epsilon_for_records' is no finding of it; allowed",
+    ),
+    (
+        f"{IDP}.method",
+        "dp_um",
+        f"{IDP}: accept: 'true_values_released' is no finding of it; allowed",
+    ),
     (f"{IDP}.k", ..., f"{IDP}: k is missing; allowed with method 'idp_cbls': k, the size of clust"),
     (f"{IDP}.k", 2, f"{IDP}.k: 2; allowed: at least 3"),
     (f"{IDP}.k", 541, f"{IDP}.k: 541; allowed: at most 540, so that the 1080 records form two clu"),
@@ -541,6 +550,12 @@ def leaves(values: dict[str, Any], path: str = "") -> dict[str, Any]:
         at = f"{path}.{key}" if path else key
         found.update(leaves(value, at) if isinstance(value, dict) else {at: value})
     return found
+
+
+def test_a_method_that_forms_no_clusters_has_no_k(config_values: dict[str, Any]) -> None:
+    values = placed(placed(config_values, f"{IDP}.method", "dp"), f"{IDP}.accept", [])
+    (said,) = faults(values)
+    assert f"{IDP}: k: 10; allowed with method 'dp': no k, for it forms no clusters" in said
 
 
 def test_the_committed_config_is_valid(config_values: dict[str, Any]) -> None:

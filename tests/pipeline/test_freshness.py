@@ -15,7 +15,7 @@ from deniable.pipeline.provenance import WITHHELD, Making, provenance_path, reco
 ORIGIN, OTHER = "results/data/raw/people.csv", "resources/surrogates/people.json"
 DATA, CHUNK = "results/data/people.parquet", "results/studies/chunk-0-of-1.csv"
 TABLE, FIGURES = "results/tables/t.csv", ("results/figures/t.svg", "results/figures/t.png")
-DRAWN = "results/releases/real/protected.csv"
+DRAWN = "results/releases/real/private/receipt.json"
 STUDY = {"study": {"grids": [{"p": [0.3]}], "replicates": 9}}
 
 SIMULATE = Asked((CHUNK,), (DATA,), {**STUDY, "seed": 7, "code": "s"})

@@ -11,8 +11,8 @@ import yaml
 from tests.datasets.colours import serving
 
 from deniable.channels import KeepOrReplace, write_channel
-from deniable.errors import ConfigError
-from deniable.files import write_json
+from deniable.errors import ConfigError, DataError
+from deniable.files import write_json, write_text
 from deniable.pipeline.config import Config
 from deniable.pipeline.plan import Plan
 from deniable.release import release_from
@@ -121,40 +121,66 @@ def test_a_start_loads_nothing_that_computes() -> None:
     assert said.split() == []
 
 
-def test_answers_for_clusters_are_drawn_once(values: dict[str, Any], root: Path) -> None:
+def test_what_a_release_leaves_is_two_folders_or_a_receipt(
+    values: dict[str, Any], root: Path
+) -> None:
     given = next(each for each in values["releases"] if each["name"] == "adult_rr_clusters")
-    asked = {**given, "name": "real", "rehearsal": False}
+    asked = {**given, "name": "real", "rehearsal": False, "population": "people"}
     chosen = Config.model_validate(values | {"releases": [given, asked]})
     plan = Plan(chosen, root, {}, {})
-    assert plan.to_design() == "real|adult_rr_clusters"
-    assert plan.to_draw() == "real"
-    # With the design respondents have answered, even if the file is not drawn yet.
-    (root / "results/releases/real").mkdir(parents=True)
-    (root / "results/releases/real/channels.json").touch()
-    assert plan.to_design() == "adult_rr_clusters"
-    assert plan.to_draw() == "real"
-    for file in ("protected.parquet", "protected.csv"):
-        (root / "results/releases/real" / file).touch()
-    assert plan.to_draw() == "(?!)"
+    folders = [f"results/releases/adult_rr_clusters/{folder}" for folder in ("public", "private")]
+    assert plan.released() == [*folders, "results/releases/real/private/receipt.json"]
+    assert plan.released("categorical") == plan.released()
+    assert plan.released("numeric") == []
+    assert (plan.names(rehearsal=True), plan.names(rehearsal=False)) == (given["name"], "real")
+    # The truth is read again beside rehearsals alone.
+    steps = [{step.run for step in plan.steps(name)} for name in (given["name"], "real")]
+    assert steps[0] - steps[1] == {plan.lane("real").check.run}
+    none = Plan(Config.model_validate(values | {"releases": [asked]}), root, {}, {})
+    assert none.names(rehearsal=True) == "(?!)"
 
 
-@pytest.mark.parametrize("stated", [True, False], ids=["by name", "by path, as before"])
+def test_what_a_release_is_made_from(values: dict[str, Any], root: Path) -> None:
+    plan = Plan(Config.model_validate(values), root, {}, {})
+    alone = {"data": ["results/data/adult.parquet"], "matrices": [], "manifest": [], "network": []}
+    assert plan.made_from("adult_rr_joint") == alone
+    # Numbers have bounds that the manifest states; files of networks are held to these.
+    assert plan.made_from("census_dp")["manifest"] == ["resources/datasets.yaml"]
+    survey = plan.made_from("survey_rrba")
+    assert survey["data"] == ["results/data/networks/survey_8000.parquet"]
+    assert survey["network"] == ["resources/networks/survey.json"]
+
+
 def test_a_release_by_files_of_matrices_is_the_same_wherever_these_lie(
-    values: dict[str, Any], root: Path, stated: bool
+    values: dict[str, Any], root: Path
 ) -> None:
     for file in ("one/sex.csv", "other.csv"):
         write_channel(root / file, KeepOrReplace.uniform(2, 0.5), ["Female", "Male"])
     release = {"name": "own", "data": "adult", "attributes": ["sex"], "mechanism": "pram"} | {
         "matrix": {"kind": "file", "files": {"sex": "one/sex.csv"}},
         "rehearsal": False,
+        "population": "people",
     }
-    drawn = release_from(release)
-    parameters = drawn.stated() if stated else drawn.model_dump()
-    assert ("one/" in str(parameters)) != stated
+    parameters = release_from(release).stated()
+    assert "one/" not in str(parameters)
     described = {"rehearsal": False, "parameters": parameters}
-    write_json(root / "results" / "releases" / "own" / "channels.json", described)
+    write_json(root / "results" / "releases" / "own" / "public" / "release.json", described)
     values |= {"releases": [release], "data": {"source": "surrogate"}}
-    assert Plan.prepare(values, root).releases() == ["own"]
+    plan = Plan.prepare(values, root)
+    assert plan.released() == ["results/releases/own/private/receipt.json"]
+    assert plan.made_from("own")["matrices"] == ["one/sex.csv"]
     release["matrix"]["files"]["sex"] = "other.csv"
-    with pytest.raises(ConfigError, match="drawn with other settings"):
+    with pytest.raises(ConfigError, match=r"'own' is in results/releases/own/public already"):
+        Plan.prepare(values, root)
+
+
+@pytest.mark.parametrize("text", ["{", "{}", '{"rehearsal": false}', "[]"])
+def test_what_is_published_and_damaged_is_named(
+    values: dict[str, Any], root: Path, text: str
+) -> None:
+    release = {"name": "own", "data": "adult", "attributes": ["sex"], "mechanism": "rr_joint"}
+    release |= {"matrix": "keep", "p": 0.5, "rehearsal": False, "population": "people"}
+    write_text(root / "results" / "releases" / "own" / "public" / "release.json", text)
+    values |= {"releases": [release], "data": {"source": "surrogate"}}
+    with pytest.raises(DataError, match=r"^results/releases/own/public/release.json: damaged or"):
         Plan.prepare(values, root)

@@ -1,7 +1,6 @@
 """What is recorded beside a result holds the result to what was made, and tells of no machine."""
 
 import hashlib
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,9 +8,8 @@ from typing import Any
 import pytest
 
 from deniable.errors import DataError
-from deniable.files import sha256, write_text
+from deniable.files import sha256, write_json, write_text
 from deniable.pipeline.provenance import (
-    OWNERS_COPIES,
     Making,
     content_digest,
     provenance_path,
@@ -19,6 +17,7 @@ from deniable.pipeline.provenance import (
     recorded,
     verified,
 )
+from deniable.release.receipts import SUMS, receipt_of
 
 RAW = "results/data/raw/people.csv"
 DATA = "results/data/people.parquet"
@@ -135,14 +134,6 @@ def test_all_damaged_inputs_are_named_at_once() -> None:
     assert [line.split(":")[0] for line in str(refused.value).splitlines()] == [DATA, TABLE]
 
 
-def test_a_damaged_draw_is_to_be_restored_rather_than_drawn_again() -> None:
-    drawn = "results/releases/real/protected.csv"
-    assert make([RAW], [drawn], params={"code": None, "seed": None})["made_once"]
-    Path(drawn).write_text("two\n")
-    with pytest.raises(DataError, match="drawn once: restore it from a copy"):
-        verified([drawn])
-
-
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"sha256": "0"', "\udcff"])
 def test_a_damaged_record_is_named(text: str) -> None:
     make([RAW], [TABLE])
@@ -214,66 +205,93 @@ def test_a_rule_without_a_digest_of_code_gets_that_of_its_script() -> None:
     assert found[2] == "fedcba987654"
 
 
-# -- what a release must not tell ------------------------------------------------------------------
+# -- releases that are made once -------------------------------------------------------------------
+
+RECEIPT = "results/releases/real/private/receipt.json"
+PUBLISHED = Path("results/releases/real/public/protected.csv")
+ONCE = {"code": None, "seed": None, "steps": ["files:sha256"]}
 
 
-def hashes_of_records() -> set[str]:
-    return {sha256(path) for path in (RAW, DATA, "resources/datasets.yaml")}
+def receive(**changed: Any) -> Any:
+    """Leave the receipt of what is published, as a job does; return what is recorded of it."""
+    with recorded(making([DATA], [RECEIPT], **{"params": ONCE} | changed)):
+        write_json(RECEIPT, receipt_of("real", PUBLISHED.parent), private=True)
+    return read_provenance(RECEIPT)
 
 
 @pytest.fixture
-def design() -> dict[str, str]:
-    """Files of a release that is no rehearsal, and of one that is, designed from the records."""
-    write_text("resources/datasets.yaml", "sha256: of the records\n")
+def received() -> Any:
+    """Publish a release of the records; return what is recorded of its receipt."""
     make([RAW], [DATA], "records\n")
-    designs = {name: f"results/releases/{name}/release.json" for name in ("real", "tried", "old")}
-    for path in designs.values():
-        make([DATA, "resources/datasets.yaml"], [path], params={"code": ""})
-        protected = str(Path(path).with_name("protected.csv"))
-        make([DATA, path], [protected, f"{protected}.parquet"], params={"code": None, "seed": None})
-        make([path, protected], [str(Path(path).with_name("estimates.csv"))])
-    return designs
+    write_text(PUBLISHED, "protected\n")
+    write_text(PUBLISHED.with_name(SUMS), f"{sha256(PUBLISHED)}  {PUBLISHED.name}\n")
+    return receive()
 
 
-@pytest.mark.parametrize("name", ["real", "old"])  # not in the config: nothing is known of it
-def test_no_hash_of_true_records_stands_in_a_release(design: dict[str, str], name: str) -> None:
-    folder = Path(design[name]).parent
-    records = sorted(folder.glob("*.provenance.json"))
-    assert len(records) == 4
-    for file in records:
-        assert not any(digest in file.read_text() for digest in hashes_of_records())
-    drawn = json.loads(provenance_path(folder / "protected.csv").read_text())
-    assert drawn["inputs"] == {DATA: "withheld", design[name]: sha256(design[name])}
-    assert drawn["data"] == {RAW: {"kind": "original", "sha256": "withheld"}}
+def test_what_is_recorded_of_a_receipt_is_its_owners_alone(received: Any) -> None:
+    assert received["made_once"]
+    assert received["seed"] is None
+    assert received["inputs"] == {DATA: sha256(DATA)}
+    assert provenance_path(RECEIPT).stat().st_mode & 0o777 == 0o600
+    assert sha256(PUBLISHED) in Path(RECEIPT).read_text()
 
 
-def test_a_rehearsal_keeps_its_hashes(design: dict[str, str]) -> None:
-    record: Any = read_provenance(design["tried"])
-    assert set(record["inputs"].values()) == {sha256(DATA), sha256("resources/datasets.yaml")}
-    assert record["data"][RAW]["sha256"] == sha256(RAW)
-    assert not (Path(OWNERS_COPIES) / "tried").exists()
+@pytest.mark.usefixtures("received")
+def test_no_hash_of_true_records_goes_on_from_a_receipt() -> None:
+    make([RECEIPT], [TABLE])
+    record = make([TABLE], ["results/report.html"])
+    assert record["data"] == {RAW: {"kind": "original", "sha256": "withheld"}}
+    for path in (TABLE, "results/report.html"):
+        text = provenance_path(path).read_text()
+        assert not any(sha256(true) in text for true in (RAW, DATA))
 
 
-def test_the_owner_keeps_what_is_withheld(design: dict[str, str]) -> None:
-    copies = {file.name for file in (Path(OWNERS_COPIES) / "real").iterdir()}
-    # Estimates come from the protected file alone.
-    assert copies == {
-        "release.json.provenance.json",
-        "protected.csv.provenance.json",
-        "protected.csv.parquet.provenance.json",
-    }
-    kept = json.loads((Path(OWNERS_COPIES) / "real/protected.csv.provenance.json").read_text())
-    assert kept["inputs"][DATA] == sha256(DATA)
-    assert kept["data"][RAW]["sha256"] == sha256(RAW)
-    shown: Any = read_provenance("results/releases/real/protected.csv")
-    assert {key for key in shown if shown[key] != kept[key]} == {"inputs", "data"}
-    # Settings name files of the owner's.
-    assert kept.keys() - shown.keys() == {"asked"}
+@pytest.mark.usefixtures("received")
+def test_a_rehearsal_keeps_its_hashes() -> None:
+    folder = "results/releases/tried/public"
+    with recorded(making([DATA], [folder])):
+        write_text(Path(folder) / "release.json", "{}")
+    record: Any = read_provenance(folder)
+    assert record["inputs"] == {DATA: sha256(DATA)}
+    assert make([folder], [TABLE])["data"][RAW]["sha256"] == sha256(RAW)
 
 
-def test_a_hash_that_is_known_elsewhere_fills_in_what_is_withheld(design: dict[str, str]) -> None:
-    for inputs in ([design["real"], DATA], [design["real"], RAW], [DATA, design["real"]]):
+@pytest.mark.usefixtures("received")
+def test_a_hash_that_is_known_elsewhere_fills_in_what_is_withheld() -> None:
+    for inputs in ([RECEIPT, DATA], [RECEIPT, RAW], [DATA, RECEIPT]):
         assert make(inputs, [TABLE])["data"][RAW]["sha256"] == sha256(RAW)
+
+
+@pytest.mark.usefixtures("received")
+@pytest.mark.parametrize("edited", [True, False], ids=["edited", "lost"])
+@pytest.mark.parametrize("name", [PUBLISHED.name, SUMS])
+def test_a_receipt_holds_what_was_published(name: str, edited: bool) -> None:
+    file = PUBLISHED.with_name(name)
+    if edited:
+        file.write_text("two\n")
+    else:
+        file.unlink()
+    with pytest.raises(DataError, match=f"^{file}: missing, or edited since it was published; "):
+        verified([RECEIPT])
+
+
+def test_a_damaged_receipt_is_to_be_restored(received: Any) -> None:
+    assert received["made_once"]
+    write_text(RECEIPT, "{}")
+    with pytest.raises(DataError, match="drawn once: restore it from a copy"):
+        verified([RECEIPT])
+
+
+def test_a_receipt_that_is_made_again_keeps_the_record_of_the_draw(received: Any) -> None:
+    """Whatever code and records there are by then: the release was drawn by the first ones."""
+    make([RAW], [DATA], "other records\n")
+    other = {"config": CONFIG | {"seed": 8}, "params": ONCE | {"steps": ["files:read_json"]}}
+    assert receive(**other) == received
+    Path(RECEIPT).unlink()
+    assert receive(**other) == received
+    # Of another draw, if ever there is one, what is recorded is its own.
+    PUBLISHED.with_name(SUMS).write_text("")
+    assert receive(**other)["inputs"] != received["inputs"]
 
 
 def test_inputs_from_two_states_of_the_data_are_refused() -> None:

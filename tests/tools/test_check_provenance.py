@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 import check_provenance
-from deniable.files import write_json, write_text
+from deniable.files import sha256, write_json, write_text
 from deniable.pipeline.provenance import Making, provenance_path, recorded
+from deniable.release.receipts import RECEIPT, SUMS, receipt_of
 
 RESULTS = Path("results")
 DATA, CHUNK, TABLE = "results/data/a.parquet", "results/studies/c.csv", "results/tables/t.csv"
@@ -39,15 +40,74 @@ def test_sound_results_have_no_faults() -> None:
     assert check_provenance.faults_of_files(Path("nowhere")) == ([], {})
 
 
-def test_keys_are_no_results() -> None:
-    """Whoever were told to delete a key could not finish its release."""
-    for release, rehearsal in (("begun", None), ("real", False)):
-        folder = RESULTS / "releases" / release
-        for name in ("key", "state.json", "plan.json"):
-            write_text(folder / "private" / name, "32 bytes\n")
-        if rehearsal is not None:
-            write_json(folder / "channels.json", {"rehearsal": rehearsal})
+def release(name: str, *, rehearsal: bool | None) -> Path:
+    """Leave what a release leaves; what one that is only begun leaves, if that is None."""
+    folder = RESULTS / "releases" / name
+    public, private = folder / "public", folder / "private"
+    for file in ("records.json", "plan.json", "key" if rehearsal is None else "exact_cells.csv"):
+        write_text(private / file, "32 bytes\n")
+    if rehearsal is None:
+        return folder
+    write_json(public / "release.json", {"rehearsal": rehearsal})
+    write_text(public / "protected.csv", "one\n")
+    if rehearsal:
+        for made in (public, private):
+            with recorded(Making("rehearse", (DATA,), (str(made),), {"code": "0"}, {}, Path())):
+                pass
+        return folder
+    files = [public / each for each in ("protected.csv", "release.json")]
+    write_text(public / SUMS, "".join(f"{sha256(each)}  {each.name}\n" for each in files))
+    receipt = folder / RECEIPT
+    with recorded(Making("release", (DATA,), (str(receipt),), {"code": "0"}, {}, Path())):
+        write_json(receipt, receipt_of(name, public))
+    return folder
+
+
+def test_of_a_release_its_receipt_is_a_result_of_a_rehearsal_its_folders() -> None:
+    real, tried = release("real", rehearsal=False), release("tried", rehearsal=True)
+    begun = release("begun", rehearsal=None)
     assert faults(TABLE) == []
+    found = set(check_provenance.faults_of_files(RESULTS)[1]) - {DATA, CHUNK, TABLE}
+    assert found == {str(real / RECEIPT), f"{tried}/public", f"{tried}/private"}
+    # Whoever were told to delete a key could not finish its release.
+    assert (begun / "private" / "key").exists()
+
+
+@pytest.mark.parametrize("name", ["protected.csv", "release.json", SUMS])
+def test_a_published_release_is_held_to_its_receipt(name: str) -> None:
+    public = release("real", rehearsal=False) / "public"
+    write_text(public / name, "{}\n")
+    (fault,) = faults(TABLE)
+    assert fault.startswith(f"{public / name}: missing, or edited since it was published")
+    (public / name).unlink()
+    (fault,) = faults(TABLE)
+    assert fault.startswith(f"{public / name}: missing, or edited since it was published")
+
+
+def test_what_is_published_and_in_no_receipt_is_named() -> None:
+    folder = release("real", rehearsal=False)
+    public = folder / "public"
+    write_text(public / "channels" / "more.csv", "two\n")
+    more = f"{public / 'channels' / 'more.csv'}: not in {folder / RECEIPT}; move it elsewhere"
+    assert faults(TABLE) == [more]
+    (folder / RECEIPT).unlink()
+    provenance_path(folder / RECEIPT).unlink()
+    assert faults(TABLE) == [
+        f"{public}: published, but {folder / RECEIPT} is not there; run make again"
+    ]
+
+
+@pytest.mark.parametrize("name", ["public/protected.csv", "private/exact_cells.csv"])
+def test_a_rehearsal_is_held_to_the_records_of_its_folders(name: str) -> None:
+    folder = release("tried", rehearsal=True)
+    write_text(folder / name, "two\n")
+    (fault,) = faults(TABLE)
+    made = folder / Path(name).parent
+    assert fault.startswith(f"{made}: damaged or edited since it was made")
+    provenance_path(made).unlink()
+    assert [fault.split(":")[0] for fault in faults(TABLE)] == [
+        str(each) for each in sorted(made.iterdir())
+    ]
 
 
 def test_a_damaged_result_is_named() -> None:
@@ -63,7 +123,8 @@ def test_a_damaged_record_is_named() -> None:
 
 
 def test_a_result_without_a_record_is_named_unless_it_is_drawn_for_good() -> None:
-    drawn = RESULTS / "releases" / "real" / "protected.csv"
+    """Of releases from before there were receipts nothing else is known."""
+    drawn = RESULTS / "releases" / "old" / "protected.csv"
     for path in (Path(TABLE), drawn):
         write_text(path, "one\n")
         provenance_path(path).unlink(missing_ok=True)

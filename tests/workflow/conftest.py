@@ -23,9 +23,10 @@ import pandas as pd
 import pytest
 import rdata
 import yaml
+from tests.workflow.tiny_releases import REHEARSALS
 
 from deniable.datasets import copula, numeric_surrogates
-from deniable.pipeline.provenance import SUFFIX
+from deniable.pipeline.provenance import MARK_OF_FOLDERS, SUFFIX, provenance_path
 
 ROOT = Path(__file__).resolve().parents[2]
 # The gate at which jobs wait, which the check on Slurm has too.
@@ -221,7 +222,8 @@ class Project:
             path.relative_to(self.folder).as_posix(): path.read_bytes()
             for pattern in patterns
             for path in sorted((self.folder / "results").glob(pattern))
-            if path.is_file() and path.name.endswith(SUFFIX) == pattern.endswith(SUFFIX)
+            if path.is_file() and path.name != MARK_OF_FOLDERS
+            if path.name.endswith(SUFFIX) == pattern.endswith(SUFFIX)
         }
 
     def comparable(self) -> dict[str, bytes]:
@@ -230,20 +232,31 @@ class Project:
             "tables/*.csv",
             "audit/*.csv",
             "figures/*",
-            "releases/*/channels.json",
-            "releases/*/release.json",
-            "releases/*/views.json",
-            "releases/tried/*.csv",
-            "releases/masked/*.csv",
-            "releases/asked/*.csv",
-            "releases/blurred/**/*.csv",
+            "releases/*/public/release.json",
+            "releases/*/public/views.json",
+            *(f"releases/{name}/*/**/*" for name in REHEARSALS),
         )
+
+    def without(self, *results: str) -> None:
+        """Remove results, files or whole folders, and what is recorded of them."""
+        for result in results:
+            path = self.folder / result
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+            provenance_path(path).unlink(missing_ok=True)
+
+    def entries(self) -> dict[str, bytes]:
+        """Return what the ledger of releases holds: a file an entry, its key besides."""
+        files = (file for file in (self.folder / "ledger").rglob("*") if file.is_file())
+        return {file.relative_to(self.folder).as_posix(): file.read_bytes() for file in files}
 
     def temporary_files(self) -> list[str]:
         """Return what looks half-written."""
         hidden = [path for path in (self.folder / "results").rglob(".*") if path.is_file()]
         # Snakemake's own mark in a folder that is an output.
-        return [str(path) for path in hidden if path.name != ".snakemake_timestamp"]
+        return [str(path) for path in hidden if path.name != MARK_OF_FOLDERS]
 
     def edit(self, path: str, old: str, new: str) -> None:
         """Replace a text that stands in a file."""

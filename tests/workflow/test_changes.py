@@ -10,10 +10,6 @@ import yaml
 pytestmark = pytest.mark.workflow
 
 STUDY_LANE = {"simulate", "collect", "draw", "summarize_agreement", "report"}
-RELEASE_LANE = {
-    *("design_categorical", "protect_categorical", "estimate_categorical"),
-    *("check_categorical", "write_matrices"),
-}
 
 
 def verdicts(project: Any) -> set[tuple[str, str]]:
@@ -27,18 +23,18 @@ def verdicts(project: Any) -> set[tuple[str, str]]:
         pytest.param(
             "papers/multirr/figures/analyses.py",
             {"draw", "report"},
-            RELEASE_LANE
-            | {"prepare_data", "simulate", "collect", "audit_privacy", "audit_samplers"},
+            {"rehearse", "prepare_data", "simulate", "collect"}
+            | {"audit_privacy", "audit_samplers"},
             marks=pytest.mark.slow,
         ),
         (
             "papers/multirr/queries/clusters.py",
             STUDY_LANE,
-            {"prepare_data", "audit_privacy"} | RELEASE_LANE,
+            {"prepare_data", "audit_privacy", "rehearse"},
         ),
         pytest.param(
             "release/categorical/design.py",
-            RELEASE_LANE | {"audit_samplers", "audit_privacy", "report"},
+            {"rehearse", "audit_samplers", "audit_privacy", "report"},
             {"prepare_data", "simulate", "collect", "draw"},
             marks=pytest.mark.slow,
         ),
@@ -51,12 +47,21 @@ def test_a_changed_module_makes_again_what_imports_it(
         stream.write("\n# changed\n")
     jobs = set(project.would_run())
     assert again <= jobs
-    assert not kept & jobs
+    # What is no rehearsal is made once.
+    assert not (kept | {"release"}) & jobs
+
+
+def test_a_changed_lane_leaves_the_rehearsals_of_the_others(project: Any) -> None:
+    with (project.folder / "src/deniable/release/numeric/design.py").open("a") as stream:
+        stream.write("\n# changed\n")
+    assert project.would_run()["rehearse"] == 1
 
 
 def test_another_seed_makes_again_what_is_drawn(project: Any) -> None:
     jobs = project.would_run("--config", "seed=5")
-    assert {"prepare_data", "simulate", "protect_categorical", "audit_samplers"} <= set(jobs)
+    assert {"prepare_data", "simulate", "audit_samplers"} <= set(jobs)
+    assert jobs["rehearse"] == 4
+    assert "release" not in jobs
 
 
 def test_other_settings_of_a_study_leave_the_releases(project: Any) -> None:
@@ -79,12 +84,10 @@ def rules_with_data(said: str) -> set[str]:
     """Return the rules of a whole run that make anew what rests on other data."""
     table = said.split("Job stats:")[1].split("\n\n", maxsplit=1)[0]
     everything = set(re.findall(r"^(\w+) +\d+$", table, re.MULTILINE)) - {"all", "total"}
-    # What is no rehearsal is drawn once; worked examples and numbered results have no data, and
-    # networks are models, as is what is collected from them.
-    everything -= {"draw_categorical", "draw_numeric"}
-    everything -= {"work_example", "work_cases", "check_numbered_results", "draw_network"}
-    everything -= {"price_answers", "spread_distances", "decide_block_claims"}
-    return {rule for rule in everything if not rule.endswith("_collection")}
+    # What is no rehearsal is made once; worked examples and numbered results have no data, and
+    # networks are models.
+    everything -= {"release", "work_example", "work_cases", "check_numbered_results"}
+    return everything - {"draw_network", "price_answers", "spread_distances", "decide_block_claims"}
 
 
 def told_of_the_mirror(project: Any) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -96,7 +99,10 @@ def told_of_the_mirror(project: Any) -> tuple[tuple[str, ...], dict[str, str]]:
 
 def test_data_that_arrive_are_used_for_everything(project: Any, finished: Any) -> None:
     arguments, variables = told_of_the_mirror(project)
-    assert set(project.would_run(*arguments, **variables)) == rules_with_data(finished[1])
+    jobs = project.would_run(*arguments, **variables)
+    assert set(jobs) == rules_with_data(finished[1])
+    # The fourth is of clients whom a network models.
+    assert jobs["rehearse"] == 3
 
 
 @pytest.mark.slow
@@ -115,15 +121,3 @@ def test_data_that_arrive_and_leave_again_change_the_verdicts(project: Any, fini
     assert project.made("-n", *targets, *arguments).count("Nothing to be done") == 1
     # And back.
     assert set(project.would_run()) == rules_with_data(finished[1])
-
-
-@pytest.mark.slow
-def test_synthetic_records_are_made_otherwise_without_a_second_draw(project: Any) -> None:
-    drawn = project.results("releases/real/protected.*", "releases/real/channels.json")
-    before = project.results("releases/real/synthetic.csv")
-    project.edit("tiny.yaml", "name: real", "name: real\n  synthetic: clusters")
-    target = "results/releases/real/synthetic.csv"
-    assert project.would_run(target) == {"estimate_categorical": 1}
-    project.made("--cores", "1", target)
-    assert project.results("releases/real/synthetic.csv") != before
-    assert project.results("releases/real/protected.*", "releases/real/channels.json") == drawn

@@ -10,7 +10,11 @@ import pytest
 from deniable.release.made import PRODUCTION_MARK, REHEARSAL_MARK
 
 pytestmark = pytest.mark.workflow
-FILES = ("collection", "clients", "tables", "consistent", "margins", "two_step", "independence")
+FILES = (
+    "private/clients",  # who was asked what
+    *("public/collection", "public/tables", "public/consistent", "public/margins"),
+    *("public/two_step", "public/independence"),
+)
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -22,7 +26,7 @@ def test_collections_are_marked(finished: Any) -> None:
     folder = finished[0].folder / "results" / "releases"
     for name, mark in (("asked", REHEARSAL_MARK), ("answered", PRODUCTION_MARK)):
         rehearsal = name == "asked"
-        said = json.loads((folder / name / "release.json").read_text("utf-8"))
+        said = json.loads((folder / name / "public" / "release.json").read_text("utf-8"))
         assert said["notice"] == mark
         assert said["rehearsal"] == rehearsal
         assert said["data_source"] == ("network" if rehearsal else "surrogate")
@@ -31,8 +35,9 @@ def test_collections_are_marked(finished: Any) -> None:
             assert {row["rehearsal"] for row in written} == {str(rehearsal)}
             assert {row["data_source"] for row in written} == {said["data_source"]}
         # No file of records is left, and the truth stands beside rehearsals only.
-        assert not list((folder / name).glob("protected.*"))
-        assert (folder / name / "check.csv").exists() == rehearsal
+        assert not list((folder / name).rglob("protected.*"))
+        assert (folder / name / "private" / "check.csv").exists() == rehearsal
+        assert not (folder / name / "public" / "clients.csv").exists()
 
 
 def test_the_audit_covers_collections(finished: Any) -> None:

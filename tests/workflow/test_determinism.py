@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.workflow.tiny_releases import REAL, RECEIPTS, REHEARSALS
 
 import check_provenance
 from deniable.pipeline.provenance import SUFFIX, content_digest
+from deniable.release import PRIVATE, PUBLIC, RECEIPT
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -15,8 +17,8 @@ pytestmark = pytest.mark.workflow
 
 TARGETS = (
     "results/tables/multirr_sensitivity.csv",
-    "results/releases/tried/estimates.csv",
-    "results/releases/masked/estimates.csv",
+    "results/releases/tried/public",
+    "results/releases/masked/public",
 )
 
 
@@ -34,14 +36,16 @@ def test_every_result_is_what_its_record_says(
     assert faults == []
     assert check_provenance.faults_of_ancestry(files, files) == []
     assert set(finished[0].comparable()) - set(files) == {
-        path for path in finished[0].comparable() if "/matrices/" in path
+        path for path in finished[0].comparable() if path.startswith("results/releases/")
     }
-    assert "results/releases/blurred/matrices" in files
+    of_releases = {path for path in files if path.startswith("results/releases/")}
+    folders = {f"results/releases/{name}/{own}" for name in REHEARSALS for own in (PUBLIC, PRIVATE)}
+    assert of_releases == folders | set(RECEIPTS)
+    assert set(records(finished[0])) == set(files)
     for path, record in records(finished[0]).items():
-        if not path.startswith("results/data/releases/"):
-            assert record["file"] == path
-            assert record["unrecorded"] == []
-            assert record["sha256"] == content_digest(path)
+        assert record["file"] == path
+        assert record["unrecorded"] == []
+        assert record["sha256"] == content_digest(path)
 
 
 def test_records_name_no_machine_and_say_what_data_they_rest_on(finished: Any) -> None:
@@ -65,13 +69,15 @@ def test_no_release_that_is_no_rehearsal_tells_a_hash_of_its_records(finished: A
     prepared = finished[0].results("data/*.parquet", "data/networks/*.parquet")
     true |= {found[path]["sha256"] for path in prepared}
     assert len(true) > 5
-    for name in ("real", "counted", "answered"):
-        texts = finished[0].results(f"releases/{name}/*{SUFFIX}")
-        assert len(texts) >= 5
+    for name, receipt in zip(REAL, RECEIPTS, strict=True):
+        texts = finished[0].results(f"releases/{name}/public/**/*", f"releases/{name}/{RECEIPT}")
+        assert len(texts) >= 6
         for path, text in texts.items():
             assert not any(digest.encode() in text for digest in true), path
-    kept = found["results/data/releases/real/protected.csv"]
-    assert kept["inputs"]["results/data/adult.parquet"] in true
+        # What is recorded of it has them, for its owner alone.
+        assert set(found[receipt]["inputs"].values()) & true
+        record = finished[0].folder / f"{receipt}{SUFFIX}"
+        assert record.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.slow
@@ -86,8 +92,7 @@ def test_one_core_and_other_kernels_leave_the_same_records(untouched: Any, finis
 
 def test_a_resumed_run_leaves_the_same_records(project: Any, finished: Any) -> None:
     for target in (*TARGETS, "results/studies/multirr_sensitivity/chunk-0-of-1.csv"):
-        (project.folder / target).unlink()
-        (project.folder / f"{target}{SUFFIX}").unlink()
+        project.without(target)
     project.made("--cores", "2", *TARGETS)
     first, second = (each.results(f"**/*{SUFFIX}") for each in (finished[0], project))
     assert second == first

@@ -53,13 +53,14 @@ def test_a_damaged_intermediate_file_is_detected_by_its_reader(project: Any, fin
 
 
 def test_a_damaged_draw_is_to_be_restored(project: Any) -> None:
-    file = project.folder / "results/releases/real/protected.parquet"
-    file.chmod(0o644)
+    file = project.folder / "results/releases/real/public/protected.parquet"
     file.write_bytes(file.read_bytes()[:-1])
-    (project.folder / "results/releases/real/estimates.csv").unlink()
-    said = project.refused("--cores", "1", "results/releases/real/estimates.csv")
-    assert "real/protected.parquet: damaged or edited since it was made" in said
-    assert "drawn once: restore it from a copy" in said
+    target = "results/audit/samplers.csv"
+    project.without(target)
+    said = project.refused("--cores", "1", target)
+    name = file.relative_to(project.folder)
+    assert f"{name}: missing, or edited since it was published; restore it from a copy" in said
+    assert not (project.folder / target).exists()
 
 
 @pytest.mark.slow

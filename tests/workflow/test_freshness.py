@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.workflow.tiny_releases import REAL, RECEIPTS
 
 from check_freshness import not_current
 from deniable.pipeline import STALE
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.workflow
 
 CHUNK = "results/studies/multirr_pairs/chunk-0-of-1.csv"
 DATA = "results/data/adult.parquet"
-DRAWN = ("releases/real/*", "releases/counted/*", "releases/answered/*")
+DRAWN = tuple(f"releases/{name}/*/**/*" for name in REAL)
 
 
 def forget(project: Any) -> None:
@@ -81,13 +82,15 @@ def test_exactly_what_depends_on_a_setting_is_made_again(project: Any, finished:
 def test_another_seed_and_other_data_draw_no_release_again(project: Any, finished: Any) -> None:
     forget(project)
     jobs = project.would_run("--config", "seed=5")
-    assert {"prepare_data", "simulate", "protect_categorical", "audit_samplers"} <= set(jobs)
-    assert not {name for name in jobs if name.startswith("draw_") and name != "draw_network"}
-    target = "results/releases/real/estimates.csv"
-    assert project.would_run(target, "--config", "seed=5") == {"estimate_categorical": 1}
+    assert {"prepare_data", "simulate", "rehearse", "audit_samplers"} <= set(jobs)
+    assert "release" not in jobs
+    assert project.would_run(*RECEIPTS, "--config", "seed=5") == {}
+    # Beside rehearsals of other records.
+    target = "results/audit/samplers.csv"
     project.made("--cores", "1", target, "--config", "seed=5")
-    drawn = ("releases/real/protected.*", "releases/real/channels.json", *DRAWN[1:])
-    assert project.results(*drawn) == finished[0].results(*drawn)
+    data = "data/adult.parquet"
+    assert project.results(data) != finished[0].results(data)
+    assert project.results(*DRAWN) == finished[0].results(*DRAWN)
 
 
 def test_an_edited_input_is_noticed_and_an_edited_result_is_refused(project: Any) -> None:
@@ -117,9 +120,9 @@ def test_make_check_names_file_setting_and_both_values(
     assert not_current(Path("tiny.yaml")) == {}
     project.edit("tiny.yaml", "p: 0.6", "p: 0.65")
     found = not_current(Path("tiny.yaml"))
-    assert found["results/releases/tried/channels.json"] == [
-        "release.dependences.p: made with 0.6, now 0.65"
-    ]
-    assert found["results/audit/samplers.csv"] == ["rests on results/releases/tried/channels.json"]
+    folders = [f"results/releases/tried/{folder}" for folder in ("public", "private")]
+    for folder in folders:
+        assert found[folder] == ["release.dependences.p: made with 0.6, now 0.65"]
+    assert found["results/audit/samplers.csv"] == [f"rests on {folder}" for folder in folders]
     assert "results/tables/multirr_table1.csv" not in found
     assert project.results("**/*") == before

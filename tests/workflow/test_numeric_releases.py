@@ -23,26 +23,29 @@ def test_releases_of_numbers_are_marked(finished: Any) -> None:
     folder = finished[0].folder / "results" / "releases"
     for name, mark in (("masked", REHEARSAL_MARK), ("counted", SAMPLER_MARK)):
         rehearsal = name == "masked"
-        said = json.loads((folder / name / "release.json").read_text("utf-8"))
+        said = json.loads((folder / name / "public" / "release.json").read_text("utf-8"))
         assert said["notice"] == mark
         assert said["rehearsal"] == rehearsal
         assert said["data_source"] == "surrogate"
-        # The audit's figures tell of the records: a rehearsal has none to protect.
-        assert ("audit_of_these_records" in said) == rehearsal
+        # The audit's figures tell of the records: they are their owner's.
+        figures = said["privacy"]["figures_for_these_records"]
+        assert isinstance(figures, str)
+        assert figures.startswith("for the owner alone")
         assert len(said["privacy"]["verdicts"]) == (4 if rehearsal else 1)
-        marks = read_numeric_parquet(folder / name / "protected.parquet").marks
+        marks = read_numeric_parquet(folder / name / "public" / "protected.parquet").marks
         assert marks["notice"] == mark
         assert marks["data_source"] == "surrogate"
-        protected = rows(folder / name / "protected.csv")
+        protected = rows(folder / name / "public" / "protected.csv")
         assert {row.get("rehearsal") for row in protected} == {"yes" if rehearsal else None}
         assert {row.get("synthetic") for row in protected} == {None if rehearsal else "yes"}
         assert {row["ERNVAL"] for row in protected} == {"<=30K", ">30K"}
-        for table in ("estimates.csv", "audit.csv"):
+        for table in ("public/estimates.csv", "private/audit.csv"):
             written = rows(folder / name / table)
             assert {row["rehearsal"] for row in written} == {str(rehearsal)}
             assert {row["data_source"] for row in written} == {"surrogate"}
-        checks = {file.name for file in (folder / name).iterdir()} & {"check.csv", "utility.csv"}
-        assert len(checks) == (2 if rehearsal else 0)
+        assert not (folder / name / "public" / "audit.csv").exists()
+        files = {file.name for file in (folder / name).glob("*/*")}
+        assert len(files & {"check.csv", "utility.csv"}) == (2 if rehearsal else 0)
 
 
 def test_the_report_shows_releases_of_numbers(finished: Any) -> None:
@@ -54,4 +57,4 @@ def test_the_report_shows_releases_of_numbers(finished: Any) -> None:
 
 def test_other_bounds_make_rehearsals_anew(project: Any) -> None:
     project.edit("resources/datasets.yaml", "- 100000", "- 120000")
-    assert {"design_numeric", "prepare_data"} <= set(project.would_run())
+    assert {"rehearse", "prepare_data"} <= set(project.would_run())

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.workflow.tiny_releases import RECEIPTS
 
 from deniable.errors import DataError
 from deniable.pipeline.environment import keep_from_others
@@ -22,7 +23,7 @@ def test_a_run_keeps_copies_and_hashes_of_true_records_to_itself(untouched: Any)
     before = os.umask(0)
     try:
         untouched.made(
-            *("--cores", "1", "results/releases/real/protected.csv"),
+            *("--cores", "1", RECEIPTS[0]),
             *("results/data/networks/survey_8000.parquet", "--config", "data={source: mirror}"),
             DENIABLE_DATA_MIRROR=str(untouched.mirror),
         )
@@ -32,6 +33,12 @@ def test_a_run_keeps_copies_and_hashes_of_true_records_to_itself(untouched: Any)
     assert {path.name for path in data.iterdir()} >= {"raw", "adult.parquet", "networks"}
     assert (data / "raw" / "adult.data").is_file()
     assert open_to_others(data) == []
+    release = untouched.folder / "results" / "releases" / "real"
+    assert len(list((release / "private").iterdir())) >= 5
+    assert open_to_others(release / "private") == []
+    assert open_to_others(untouched.folder / "ledger") == []
+    # What was published is read by others.
+    assert not {file.name for file in release.glob("public/*")} & {"key", "exact_cells.csv"}
     for closed in ("results/logs", ".snakemake"):
         assert (untouched.folder / closed).stat().st_mode & 0o777 == 0o700
 

@@ -19,10 +19,9 @@ from deniable.study import Resources
 ROOT = Path(__file__).resolve().parents[2]
 CLUSTERS = ("slurm", "generic", "kubernetes")
 # They run nothing.
-TARGETS = {"all", "fit_surrogates"}
-# Rules that each lane of releases has.
-# A release that is no rehearsal is drawn once: no other job's failure may take it away.
-DRAWN_ONCE = {f"draw_{lane}" for lane in LANES}
+TARGETS = {"all", "fit_surrogates", "releases"}
+# What is no rehearsal is made by a job of its own, which no other job's failure ends.
+DRAWN_ONCE = {"release"}
 
 
 def profile(name: str) -> dict[str, Any]:

@@ -3,12 +3,14 @@
 import csv
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from tests.workflow.rules import rules_of_the_workflow
+from tests.workflow.tiny_releases import REHEARSALS
 
 from deniable.channels.files import read_channel
 from deniable.papers.catalog import ANALYSES, COMPUTED_TABLES, FIGURES, STUDIES, TABLES
@@ -22,12 +24,13 @@ from deniable.release.made import PRODUCTION_MARK, REHEARSAL_MARK
 pytestmark = pytest.mark.workflow
 
 ROOT = Path(__file__).resolve().parents[2]
-# What a run makes again, of what it leaves; a folder of matrices is one output.
+# What a run makes again, of what it leaves; each folder of a rehearsal is one output.
 REPEATED = re.compile(
-    r"results/(?:(?:data|studies|tables|audit|figures)/(?!raw/|releases/)|releases/(?:tried|masked|asked)/)"
+    r"results/(?:data/(?!raw/).*|(?:studies|tables|audit|figures)/.*"
+    rf"|releases/(?:{'|'.join(REHEARSALS)})/p[^/]*)"
 )
-# Rules that refit what is committed; `make surrogates` runs them.
-APART = {"fit_surrogate", "fit_surrogates"}
+# Rules that refit what is committed; `make surrogates` runs them. And releases alone.
+APART = {"fit_surrogate", "fit_surrogates", "releases"}
 CONTRACT = [
     *("dataset", "matrix", "mechanism", "projection", "p", "t_d", "t_v"),
     *("published", "regenerated", "ci_low", "ci_high", "replicates", "data_source", "verdict"),
@@ -41,15 +44,19 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def test_a_table_a_figure_and_a_release_are_made_once(untouched: Any) -> None:
     """Go from the data to what people get, as `make test` tests runs; the others need all of it."""
-    targets = ("results/figures/multirr_table1.svg", "results/releases/tried/estimates.csv")
+    targets = ("results/figures/multirr_table1.svg", "results/releases/tried/public")
     untouched.made("--cores", "2", *targets)
     table = rows(untouched.folder / "results" / "tables" / "multirr_table1.csv")
     assert list(table[0]) == CONTRACT
     assert {row["verdict"] for row in table} == {"surrogate"}
     made = untouched.results("**/*.csv", "**/*.svg", "**/*.parquet")
-    assert {"results/data/adult.parquet", *targets} <= set(made)
+    assert {"results/data/adult.parquet", targets[0]} <= set(made)
     recorded = {path.removesuffix(SUFFIX) for path in untouched.results(f"**/*{SUFFIX}")}
-    assert set(made) <= recorded
+    assert {path for path in made if not path.startswith("results/releases/")} <= recorded
+    assert {path for path in recorded if path.startswith("results/releases/")} == {
+        f"results/releases/tried/{folder}" for folder in ("public", "private")
+    }
+    assert len([path for path in made if path.startswith(targets[1])]) > 5
     assert untouched.temporary_files() == []
     assert untouched.would_run(*targets) == {}
     table_1 = untouched.folder / "results" / "tables" / "multirr_table1.csv"
@@ -69,13 +76,14 @@ def test_a_bare_call_makes_every_target(finished: Any) -> None:
     target = said.split("localrule all:")[1].split("input: ")[1].split("\n")[0].split(", ")
     assert len(target) >= 20
     for file in target:
-        assert (project.folder / file).stat().st_size > 0, file
+        made = project.folder / file
+        assert any(made.iterdir()) if made.is_dir() else made.stat().st_size > 0, file
     assert project.temporary_files() == []
 
 
 def test_no_result_names_the_machine(finished: Any) -> None:
     project, _ = finished
-    for pattern in ("tables/*", "audit/*", "releases/*/*", "report/**/*", "data/raw/*.json"):
+    for pattern in ("tables/*", "audit/*", "releases/**/*", "report/**/*", "data/raw/*.json"):
         for path, content in project.results(pattern).items():
             assert str(project.folder).encode() not in content, path
 
@@ -107,10 +115,12 @@ def test_cores_chunks_and_a_resumed_run_change_no_byte(
     # What other chunks change is gone, and some files of the rest.
     names = "|".join(name.removesuffix("s") for name in numbers)
     changed = re.compile(rf"results/\w+/multirr_({names})")
-    files = [path for path in project.results("**/*.*") if REPEATED.match(path)]
+    found = (REPEATED.match(path) for path in project.results("**/*.*"))
+    files = list(dict.fromkeys(each[0] for each in found if each))
     gone = [path for n, path in enumerate(files) if changed.match(path) or n % every == 1]
     for path in {*gone, "results/data/adult.parquet"}:
-        (project.folder / path).unlink()
+        path_of = project.folder / path
+        shutil.rmtree(path_of) if path_of.is_dir() else path_of.unlink()
     # Chunks of other numbers have other names.
     wanted = [path for path in gone if not ("/studies/" in path and changed.match(path))]
     expected = finished[0].comparable()
@@ -170,44 +180,45 @@ def test_the_default_config_asks_for_all_printed_cells(config_values: dict[str, 
 def test_releases_are_marked(finished: Any) -> None:
     folder = finished[0].folder / "results" / "releases"
     for name, mark in (("tried", REHEARSAL_MARK), ("real", PRODUCTION_MARK)):
-        description = json.loads((folder / name / "channels.json").read_text("utf-8"))
+        public = folder / name / "public"
+        description = json.loads((public / "release.json").read_text("utf-8"))
         assert description["notice"] == mark
         assert description["rehearsal"] == (name == "tried")
-        marks = read_parquet(folder / name / "protected.parquet").marks
+        marks = read_parquet(public / "protected.parquet").marks
         assert marks["notice"] == mark
         assert marks["data_source"] == "surrogate"
-        protected = rows(folder / name / "protected.csv")
+        protected = rows(public / "protected.csv")
         assert {row.get("rehearsal") for row in protected} == {"yes" if name == "tried" else None}
         for table in ("estimates.csv", "adjusted_weights.csv"):
-            found = {row["rehearsal"] for row in rows(folder / name / table)}
+            found = {row["rehearsal"] for row in rows(public / table)}
             assert found == {str(name == "tried")}
-        assert json.loads((folder / name / "adjustment.json").read_text("utf-8"))["notice"] == mark
-        marks = read_parquet(folder / name / "synthetic.parquet").marks
+        assert json.loads((public / "adjustment.json").read_text("utf-8"))["notice"] == mark
+        marks = read_parquet(public / "synthetic.parquet").marks
         assert marks["notice"] == mark
         assert marks["synthetic"].startswith("SYNTHETIC")
-        synthetic = rows(folder / name / "synthetic.csv")
+        synthetic = rows(public / "synthetic.csv")
         assert len(synthetic) == len(protected)
         assert {row["synthetic"] for row in synthetic} == {"adjustment"}
         assert {row.get("rehearsal") for row in synthetic} == {"yes" if name == "tried" else None}
     assert "REHEARSAL" in REHEARSAL_MARK
-    assert (folder / "tried" / "check.csv").exists()
-    assert (folder / "tried" / "synthetic_check.csv").exists()
-    assert not list((folder / "real").glob("*check.csv"))
+    assert (folder / "tried" / "private" / "check.csv").exists()
+    assert (folder / "tried" / "private" / "synthetic_check.csv").exists()
+    assert not list((folder / "real").rglob("*check.csv"))
 
 
 def test_a_pram_release_leaves_the_matrix_of_every_stratum_and_block(finished: Any) -> None:
-    folder = finished[0].folder / "results" / "releases" / "blurred"
-    described = json.loads((folder / "channels.json").read_text("utf-8"))
+    folder = finished[0].folder / "results" / "releases" / "blurred" / "public"
+    described = json.loads((folder / "release.json").read_text("utf-8"))
     protocol = StratifiedProtocol.from_json(described)
     blocks = {("race",), ("relationship", "income")}
     assert set(protocol.blocks) == blocks
-    index = rows(folder / "matrices" / "index.csv")
+    index = rows(folder / "channels" / "index.csv")
     assert {(row["stratum"], row["block"]) for row in index} == {
         (sex, " x ".join(block)) for sex in ("Female", "Male") for block in blocks
     }
     for row in index:
         used = protocol.matrices()[(row["stratum"],)][tuple(row["block"].split(" x "))]
-        written = read_channel(folder / "matrices" / row["file"]).channel
+        written = read_channel(folder / "channels" / row["file"]).channel
         assert (written.entries == used).all()
         in_table = [
             float(entry["probability"])
@@ -219,9 +230,11 @@ def test_a_pram_release_leaves_the_matrix_of_every_stratum_and_block(finished: A
     assert strata == {"", "Female", "Male"}
     true, reported = (
         read_parquet(finished[0].folder / "results" / path).project(["sex"])
-        for path in ("data/adult.parquet", "releases/blurred/protected.parquet")
+        for path in ("data/adult.parquet", "releases/blurred/public/protected.parquet")
     )
     assert (true.column("sex") == reported.column("sex")).all()
     page = b"".join(finished[0].results("report/*.html", "report/tables/*").values()).decode()
-    assert "releases/blurred/matrices.csv" in page
+    for file in ("pairs.csv", "matrices.csv", "channels/index.csv"):
+        assert f"releases/blurred/public/{file}" in page
+        assert (folder / file).exists()
     assert "the stratum attribute sex, released unchanged" in page

@@ -345,13 +345,20 @@ def _refuse_second_draw(config: Config) -> None:
         published = folder / PUBLIC
         if release.rehearsal or not (published / "release.json").exists():
             continue
-        drawn = read_json(published / "release.json")
-        if drawn["rehearsal"]:
+        try:
+            drawn = read_json(published / "release.json")
+            rehearsed, parameters = drawn["rehearsal"], drawn["parameters"]
+        except (ValueError, LookupError, TypeError):
+            raise DataError(
+                f"{published / 'release.json'}: damaged or edited since it was published; restore "
+                "it from a copy"
+            ) from None
+        if rehearsed:
             raise ConfigError(
                 f"release {release.name!r}: {folder} holds its rehearsal; delete that folder, then "
                 "start again"
             )
-        if drawn["parameters"] != release.stated():
+        if parameters != release.stated():
             raise ConfigError(
                 f"release {release.name!r} is in {published} already, with other "
                 "settings; a second draw from the same records adds to what the first one tells. "
