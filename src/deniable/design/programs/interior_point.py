@@ -314,7 +314,7 @@ def _multipliers(left: Floats, right: Floats) -> Floats:
     tiny or 0 is up to the machine's linear algebra.
     """
     try:
-        return np.linalg.solve(left, right)
+        return np.asarray(np.linalg.solve(left, right))
     except np.linalg.LinAlgError:
         return np.asarray(np.linalg.lstsq(left, right, rcond=None)[0])
 
