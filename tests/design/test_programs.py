@@ -8,6 +8,7 @@ from tests.slow_variants import slow
 
 from deniable.design import Cost, Requirements, design
 from deniable.design.programs.central_path import relax
+from deniable.design.programs.interior_point import _multipliers
 from deniable.design.programs.linear import LinearPrograms
 from deniable.design.programs.losses import InverseVariance, loss_of
 from deniable.design.programs.requirements import polytope
@@ -78,3 +79,10 @@ def test_the_bound_of_local_designs_is_below():
         for epsilon in (0.5, 2.0):
             found = design(MARGINS[attribute], Requirements(epsilon=epsilon), "trace")
             assert 0 < found.lower_bound <= found.loss
+
+
+def test_equations_that_rounding_makes_one_have_the_least_multipliers():
+    left = np.array([[2.0, 1.0], [1.0, 3.0]])
+    np.testing.assert_array_equal(_multipliers(left, left @ [1.0, -2.0]), [1.0, -2.0])
+    # Exactly singular, as machines differ in: x + y = 2 has the least solution (1, 1).
+    np.testing.assert_allclose(_multipliers(np.ones((2, 2)), np.array([2.0, 2.0])), [1.0, 1.0])

@@ -11,10 +11,15 @@ from deniable.files import write_table
 from deniable.records.categorical import Microdata, read_csv
 from deniable.records.domain import Attribute, Domain
 from deniable.records.numeric import NumericMicrodata
-from deniable.release import release_from
+from deniable.release import LANES, key_of_seed, release_from
 from deniable.release.made import (
     PRODUCTION_MARK,
     REHEARSAL_MARK,
+    described,
+    epsilon_of,
+    exact_cells,
+    in_order,
+    in_true_order,
     marked,
     marked_as,
     marks_for,
@@ -26,6 +31,8 @@ from deniable.release.made import (
 )
 
 DOMAIN = Domain((Attribute("a", ("NA", "1")),))
+PAIR = Domain((Attribute("a", ("0", "1")), Attribute("b", ("x", "y", "z"))))
+KEY = key_of_seed("tests of what lanes share")
 
 
 def records(**marks: str) -> Microdata:
@@ -121,3 +128,163 @@ def test_what_looks_like_a_formula_is_written_and_read_as_it_is(tmp_path: Path) 
     write_made([tmp_path / f"protected.{kind}" for kind in ("parquet", "csv")], {"protected": data})
     assert (tmp_path / "protected.csv").read_text("utf-8") == '"=name"\n"=1+1"\n"-9"\n'
     np.testing.assert_array_equal(read_csv(tmp_path / "protected.csv", domain).columns, [[0, 1]])
+
+
+# -- what is said ----------------------------------------------------------------------------------
+
+
+def test_a_description_begins_with_the_release_and_what_fails() -> None:
+    own = {"population": "people", "consent": "asked"}
+    said = described(release(rehearsal=False, **own), "original")
+    assert list(said)[:3] == ["release", "fails", "notice"]
+    assert said["fails"] == {}
+    assert not own.keys() & said["parameters"].keys()
+    accept = ["no_epsilon_for_records", "true_values_released"]
+    kind = {"mechanism": "idp", "method": "idp_cbls", "k": 5, "epsilon": 1.0, "accept": accept}
+    failing = release_from({"name": "n", "data": "d", "rehearsal": True} | kind)
+    assert described(failing, "original")["fails"] == failing.findings
+    assert list(failing.findings) == accept
+
+
+CLUSTERS = {"mechanism": "rr_clusters", "cluster_mechanism": "joint", "t_v": 6, "t_d": 0.0}
+RANDOMIZED = {"matrix": "keep", "p": 0.5}
+ANSWERS = {"by": "attributes", "p": 0.3, "respondents": "all"}
+ACCEPT = ["no_epsilon_for_records"]
+
+
+@pytest.mark.parametrize(
+    ("finite", "settings"),
+    [
+        (True, {"mechanism": "rr_independent"} | RANDOMIZED),
+        (True, {"mechanism": "rr_joint"} | RANDOMIZED),
+        (True, CLUSTERS | RANDOMIZED | {"dependences": ANSWERS}),
+        (False, CLUSTERS | RANDOMIZED | {"dependences": {"by": "true_records"}}),
+        (True, {"mechanism": "pram", "matrix": {"kind": "epsilon", "epsilon": 1.0}}),
+        (True, {"mechanism": "pram", "matrix": {"kind": "retention", "retention": 0.7}}),
+        (False, {"mechanism": "pram", "matrix": {"kind": "two_step", "epsilon": 1.0}}),
+        (
+            False,
+            {"mechanism": "pram"}
+            | {"matrix": {"kind": "designed", "epsilon": 1.0, "invariant": False, "loss": "trace"}},
+        ),
+        (True, {"mechanism": "idp", "method": "dp"}),
+        (
+            False,
+            {"mechanism": "idp", "method": "dp", "domain_factor": 1.5}
+            | {"accept": ["largest_values_shown"]},
+        ),
+        (False, {"mechanism": "idp", "method": "dp_um", "k": 5, "accept": ACCEPT}),
+        (False, {"mechanism": "idp", "method": "idp_ls", "k": 5, "accept": ACCEPT}),
+        (
+            False,
+            {"mechanism": "idp", "method": "idp_cbls", "k": 5}
+            | {"accept": [*ACCEPT, "true_values_released"]},
+        ),
+        (True, {"mechanism": "numeric_dp"}),
+        (True, {"mechanism": "rrba", "p": 0.5}),
+        (True, {"mechanism": "rrba", "p": 0.5, "update": "pooled", "floor": 0.2}),
+    ],
+)
+def test_the_epsilon_of_a_release_is_finite_where_all_that_it_tells_is_counted(
+    finite: bool, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    budget = {"epsilon": 1.0} if settings["mechanism"] in ("idp", "numeric_dp") else {}
+    chosen = release_from({"name": "r", "data": "d", "rehearsal": True} | budget | settings)
+    drawn = np.random.default_rng(1)
+    first = drawn.integers(0, 2, 300)
+    second = np.where(drawn.random(300) < 0.6, first, drawn.integers(0, 3, 300))
+    if chosen.data_kind == "numeric":
+        numbers = NumericMicrodata(("x",), second[:, None] + 1.0, marks=dict(records().marks))
+        given: tuple[Any, ...] = (numbers, KEY, {"x": (0.0, 5.0)})
+    else:
+        given = (Microdata(PAIR, (first, second), records().marks), KEY)
+    design = LANES[chosen.lane].design
+    made = design(chosen, *given)
+    write_made([tmp_path / "release.json"], made)
+    read = read_made([tmp_path / "release.json"])["release"]
+    # Of what is in memory, as it is counted, and of the file, as readers are told.
+    found = epsilon_of(read)
+    assert found == epsilon_of(made["release"])
+    assert np.isfinite(found) == finite
+    if finite:
+        privacy = read["privacy"]
+        assert found == privacy.get("proved_epsilon", privacy.get("epsilon")) > 0
+
+
+# -- the order of records --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("numeric", [False, True])
+@pytest.mark.parametrize("order", ["permuted", "as_in_file"])
+def test_records_are_permuted_by_the_key_and_put_back(order: str, numeric: bool) -> None:
+    count = 500
+    place = np.arange(count)
+    if numeric:
+        values, labels = np.stack([place, -place], axis=1).astype(float), place % 2
+        drawn: Any = NumericMicrodata(("x", "y"), values, "c", ("even", "odd"), labels)
+    else:
+        wide = Domain((Attribute("n", tuple(map(str, place))), Attribute("c", ("even", "odd"))))
+        drawn = Microdata(wide, (place, place % 2), records().marks)
+
+    def columns(of: Any) -> list[np.ndarray]:
+        return [*of.values.T, of.labels] if numeric else list(of.columns)
+
+    chosen = release(order=order)
+    draws = KEY.draws("a plan")
+    given = in_order(chosen, drawn, draws)
+    assert given.marks == drawn.marks
+    for own, found in zip(columns(drawn), columns(given), strict=True):
+        assert np.array_equal(own, found) == (order == "as_in_file")
+    # Whole records: each of them once, with all that is its own.
+    moved = columns(given)
+    first = np.asarray(moved[0]).astype(int)
+    np.testing.assert_array_equal(np.sort(first), place)
+    np.testing.assert_array_equal(moved[-1], first % 2)
+    for one, other in ((in_true_order, in_order), (in_order, in_true_order)):
+        again = one(chosen, other(chosen, drawn, draws), draws)
+        for own, found in zip(columns(drawn), columns(again), strict=True):
+            np.testing.assert_array_equal(own, found)
+    if order == "permuted":
+        other = columns(in_order(chosen, drawn, KEY.draws("another plan")))
+        assert not np.array_equal(other[0], moved[0])
+
+
+# -- cells that are true ---------------------------------------------------------------------------
+
+
+def test_exact_cells_are_counted_by_attribute() -> None:
+    exact = {"a": np.array([True, False, True, True]), "b": np.zeros(4, dtype=bool)}
+    table = exact_cells(exact)
+    assert list(table) == ["attribute", "records", "exact", "share"]
+    assert table.to_numpy().tolist() == [["a", 4, 3, 0.75], ["b", 4, 0, 0.0]]
+    assert list(exact_cells({})) == list(table)
+    assert len(exact_cells({})) == 0
+
+
+@pytest.mark.parametrize("order", ["permuted", "as_in_file"])
+def test_exact_cells_compare_each_record_with_its_own(order: str) -> None:
+    drawn = np.random.default_rng(1)
+    data = Microdata(PAIR, (drawn.integers(0, 2, 400), drawn.integers(0, 3, 400)), records().marks)
+    chosen = release(p=0.6, order=order)
+    lane = LANES["categorical"]
+    made = lane.design(chosen, data, KEY)
+    left = lane.draw(chosen, made, data, KEY)
+    own = in_true_order(chosen, left["protected"], KEY.draws(made["release"]))
+    for row in left["exact_cells"].to_dict("records"):
+        same = own.column(row["attribute"]) == data.column(row["attribute"])
+        assert (row["records"], row["exact"]) == (400, same.sum())
+        assert row["share"] == same.sum() / 400
+        # Kept with p = .6, or replaced by itself: .8 and .73, within six standard errors.
+        stays = 0.6 + 0.4 / PAIR[row["attribute"]].size
+        assert abs(row["share"] - stays) < 6 * np.sqrt(stays * (1 - stays) / 400)
+    # Of numbers; synthetic records are nobody's.
+    numbers = NumericMicrodata(("x",), np.zeros((50, 1)), marks=dict(records().marks))
+    for kind, attributes in (("idp", ["x"]), ("numeric_dp", [])):
+        given = {"name": "n", "data": "d", "mechanism": kind, "epsilon": 1.0, "rehearsal": True}
+        own_release = release_from(given | ({"method": "dp"} if kind == "idp" else {}))
+        lane = LANES["numeric"]
+        made = lane.design(own_release, numbers, KEY, {"x": (0.0, 5.0)})
+        counted = lane.draw(own_release, made, numbers, KEY)["exact_cells"]
+        assert counted["attribute"].tolist() == attributes
+        # Noise is below 0 in every other record, and is cut off there.
+        assert (counted["exact"].between(10, 40)).all()

@@ -708,6 +708,41 @@ def test_a_release_of_numbers_that_is_no_rehearsal_shows_no_truth(contents: Cont
     assert "The config names none" in alone(empty, "releases")
 
 
+def test_of_a_release_of_numbers_whose_audit_is_the_owners_nothing_is_measured(
+    contents: Contents,
+) -> None:
+    files = of_lane(contents, "audit")[0]
+    said = dict(files.description, rehearsal=False, notice="drawn once")
+    # As it is shown of a release that is no rehearsal: no row tells nothing of its records.
+    kept = {"audit": files.tables["audit"].iloc[:0], "estimates": files.tables["estimates"]}
+    part = alone(dataclasses.replace(contents, releases=[ReleaseFiles(said, kept)]), "releases")
+    (row,) = re.findall(r"<tr>(?:(?!</tr>).)*numbers_idp.*?</tr>", part, re.S)
+    assert re.sub(r"\s+", "", row).count("<td>–</td>") == 7
+    assert "nan" not in row
+    assert "None" not in row
+    # What holds and fails for all records is still said.
+    for verdict in said["privacy"]["verdicts"]:
+        assert verdict["why"] in html.unescape(words(part))
+
+
+def test_what_fails_of_a_release_stands_by_its_notice(page: str, contents: Contents) -> None:
+    part = section(page, "releases")
+    (files,) = (files for files in contents.releases if files.description["fails"])
+    said = files.description
+    beside = part.split(f"<h4>{said['release']}</h4>")[1].split("<details")[0]
+    assert said["notice"] in html.unescape(words(beside))
+    assert list(said["fails"]) == ["no_epsilon_for_records", "true_values_released"]
+    for name, why in said["fails"].items():
+        assert f"✗ {name.replace('_', ' ')} {why}." in html.unescape(words(beside))
+    # Of the others nothing fails.
+    assert part.count('class="failing"') == 1
+
+
+def test_shares_of_exact_cells_are_on_no_page(page: str, contents: Contents) -> None:
+    assert not any("exact_cells" in files.tables for files in contents.releases)
+    assert "exact_cells" not in page
+
+
 def test_a_collection_shows_what_is_claimed_and_what_is_exact(
     page: str, contents: Contents
 ) -> None:

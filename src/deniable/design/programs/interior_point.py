@@ -284,7 +284,7 @@ class Descent:
         right = np.column_stack([gradient * unit, equal.T])
         solved, _ = linalg.lapack.dpotrs(factor, right, lower=True)
         gap = inner.equal_right - inner.equal_left @ x
-        multipliers = np.linalg.solve(equal @ solved[:, 1:], -equal @ solved[:, 0] - gap)
+        multipliers = _multipliers(equal @ solved[:, 1:], -equal @ solved[:, 0] - gap)
         dx = -(solved[:, 0] + solved[:, 1:] @ multipliers) * unit
         cells = _weight_changes(model, inner, dx, weight)
         return _Step(dx, float(-(gradient @ dx)), damping, cells)
@@ -305,6 +305,18 @@ class Descent:
             return np.inf
         loss = self.loss.smooth(self.interior.matrix(x), weight)
         return loss - weight * float(np.sum(np.log(slacks)))
+
+
+def _multipliers(left: Floats, right: Floats) -> Floats:
+    """Return the multipliers of equations, the least ones where rounding leaves them undecided.
+
+    Close to the boundary an equation may be of entries that hardly move; whether its pivot is then
+    tiny or 0 is up to the machine's linear algebra.
+    """
+    try:
+        return np.asarray(np.linalg.solve(left, right))
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(left, right, rcond=None)[0])
 
 
 def _factorised(
