@@ -1,6 +1,7 @@
 # Releases, each in one job: its lane's steps one after the other (`deniable.release.LANES`), put into
 # place when all are whole. From the draw on true records are read for the owner's eyes alone.
 
+
 rule rehearse:
     input:
         unpack(made_from),
