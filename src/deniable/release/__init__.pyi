@@ -8,6 +8,7 @@ from .keys import (
     canonical as canonical,
     key_for as key_for,
     key_of_seed as key_of_seed,
+    refuse_real as refuse_real,
 )
 from .lanes import (
     LANES as LANES,
@@ -41,7 +42,6 @@ from .made import (
 from .making import (
     Source as Source,
     make_release as make_release,
-    refuse_real as refuse_real,
     rehearse as rehearse,
 )
 from .overlap import (

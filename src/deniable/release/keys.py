@@ -149,6 +149,15 @@ def _of_earlier_layout(file: Path) -> bool:
     return file.is_file() and not file.name.endswith(".provenance.json")
 
 
+def refuse_real(release: str, folder: Path) -> None:
+    """Raise `DeniableError` if a release that is no rehearsal was begun in a folder."""
+    if (folder / PRIVATE / RECORDS_FILE).exists():
+        raise DeniableError(
+            f"release {release!r} was begun in {folder} as no rehearsal, and cannot be drawn "
+            "again; give its rehearsal another name"
+        )
+
+
 def canonical(plan: Any) -> bytes:
     """Return plain JSON values in the one form that digests are of."""
     return json.dumps(plan, sort_keys=True, ensure_ascii=True, allow_nan=False).encode()

@@ -46,7 +46,6 @@ from deniable.release.contents import refuse_other_files, write_contents
 from deniable.release.key_places import KeyPlace
 from deniable.release.keys import (
     DRAWN_FILE,
-    RECORDS_FILE,
     WITH_THE_RELEASE,
     Records,
     ReleaseKey,
@@ -54,6 +53,7 @@ from deniable.release.keys import (
     hold_to_design,
     key_for,
     parts_of,
+    refuse_real,
 )
 from deniable.release.lanes import LANES, PRIVATE, PUBLIC, Step
 from deniable.release.ledger import Ledger
@@ -107,15 +107,6 @@ def rehearse(release: AnyRelease, source: Source, folder: Path | str) -> None:
         draft.carry_out(source, key, lambda design: None)
         check = LANES[release.lane].check
         draft.take(check, source.records, key, source.root_seed, *source.checking)
-
-
-def refuse_real(release: str, folder: Path) -> None:
-    """Raise `DeniableError` if a release that is no rehearsal was begun in a folder."""
-    if (folder / PRIVATE / RECORDS_FILE).exists():
-        raise DeniableError(
-            f"release {release!r} was begun in {folder} as no rehearsal, and cannot be drawn "
-            "again; give its rehearsal another name"
-        )
 
 
 def make_release(
