@@ -288,6 +288,8 @@ def test_a_receipt_that_is_made_again_keeps_the_record_of_the_draw(received: Any
     other = {"config": CONFIG | {"seed": 8}, "params": ONCE | {"steps": ["files:read_json"]}}
     assert receive(**other) == received
     Path(RECEIPT).unlink()
+    with pytest.raises(ZeroDivisionError), recorded(making([DATA], [RECEIPT], **other)):
+        raise ZeroDivisionError
     assert receive(**other) == received
     # Of another draw, if ever there is one, what is recorded is its own.
     PUBLISHED.with_name(SUMS).write_text("")

@@ -28,7 +28,7 @@ from deniable.release import (
     release_from,
 )
 from deniable.release.key_places import KEY_FILE, LABEL_FILE
-from deniable.release.keys import DRAWN_FILE, PLAN_FILE, RECORDS_FILE, hold_to_design
+from deniable.release.keys import DRAWN_FILE, PLAN_FILE, hold_to_design
 from deniable.release.settings import AnyRelease
 from deniable.sampling import KeyedColumn
 

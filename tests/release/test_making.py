@@ -24,7 +24,7 @@ from deniable.release import (
     rehearse,
 )
 from deniable.release.key_places import KEY_FILE
-from deniable.release.keys import DRAWN_FILE, PLAN_FILE, RECORDS_FILE
+from deniable.release.keys import DRAWN_FILE, PLAN_FILE
 
 MADE = "deniable.release.making"
 

@@ -84,7 +84,7 @@ def test_another_seed_and_other_data_draw_no_release_again(project: Any, finishe
     jobs = project.would_run("--config", "seed=5")
     assert {"prepare_data", "simulate", "rehearse", "audit_samplers"} <= set(jobs)
     assert "release" not in jobs
-    assert project.would_run(*RECEIPTS, "--config", "seed=5") == {}
+    assert "release" not in project.would_run(*RECEIPTS, "--config", "seed=5")
     # Beside rehearsals of other records.
     target = "results/audit/samplers.csv"
     project.made("--cores", "1", target, "--config", "seed=5")

@@ -232,7 +232,9 @@ def test_a_pram_release_leaves_the_matrix_of_every_stratum_and_block(finished: A
         read_parquet(finished[0].folder / "results" / path).project(["sex"])
         for path in ("data/adult.parquet", "releases/blurred/public/protected.parquet")
     )
-    assert (true.column("sex") == reported.column("sex")).all()
+    # Each sex is released as it is; records stand in another order.
+    assert sorted(true.column("sex")) == sorted(reported.column("sex"))
+    assert (true.column("sex") != reported.column("sex")).any()
     page = b"".join(finished[0].results("report/*.html", "report/tables/*").values()).decode()
     for file in ("pairs.csv", "matrices.csv", "channels/index.csv"):
         assert f"releases/blurred/public/{file}" in page

@@ -1,6 +1,5 @@
 # Releases, each in one job: its lane's steps one after the other (`deniable.release.LANES`), put into
 # place when all are whole. From the draw on true records are read for the owner's eyes alone.
-from deniable.release import RECEIPT
 
 
 rule rehearse:

@@ -25,6 +25,7 @@ from .provenance import (
     WITHHELD as WITHHELD,
     Making as Making,
     Verified as Verified,
+    content_digest as content_digest,
     provenance_path as provenance_path,
     recorded as recorded,
     verified as verified,

@@ -84,7 +84,8 @@ def recorded(making: Making) -> Iterator[None]:
 
     What an earlier job recorded of the outputs, and what it left half-written if it was killed, is
     removed before the block begins: at no time does a record stand beside a file that it is not of.
-    What is made once and comes out the same keeps its record: of the job that first made it.
+    But what is made once keeps its record as long as it comes out the same: of the job that first
+    made it.
 
     Raises
     ------
@@ -93,18 +94,18 @@ def recorded(making: Making) -> Iterator[None]:
         inputs rest on different states of the same data.
     """
     about = _about(making, verified(making.inputs))
-    once = making.outputs if about["made_once"] else ()
-    first = {output: record for output in once if (record := read_provenance(output))}
     for output in making.outputs:
-        provenance_path(output).unlink(missing_ok=True)
+        if not about["made_once"]:
+            provenance_path(output).unlink(missing_ok=True)
         remove_leftovers(output)
         remove_leftovers(provenance_path(output))
     yield
     for output in making.outputs:
         if Path(output).exists():  # Snakemake says what is missing
             record = {"file": label(output), "sha256": content_digest(output)} | about
-            known = first.get(output, record)
-            _write(output, known if known["sha256"] == record["sha256"] else record)
+            first = read_provenance(output)
+            if first is None or first["sha256"] != record["sha256"]:
+                _write(output, record)
 
 
 def provenance_path(result: Path | str) -> Path:

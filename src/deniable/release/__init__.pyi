@@ -41,7 +41,6 @@ from .made import (
 from .making import (
     Source as Source,
     make_release as make_release,
-    refuse_real as refuse_real,
     rehearse as rehearse,
 )
 from .overlap import (
@@ -52,6 +51,7 @@ from .overlap import (
 from .receipts import (
     RECEIPT as RECEIPT,
     faults_of_receipt as faults_of_receipt,
+    refuse_real as refuse_real,
 )
 from .released import (
     audited_releases as audited_releases,

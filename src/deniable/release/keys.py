@@ -23,11 +23,12 @@ from deniable.release.durable import private_folder
 from deniable.release.entries import canonical
 from deniable.release.key_places import KEY_FILE, PLACE_FILE, KeyPlace
 from deniable.release.lanes import PRIVATE, PUBLIC
+from deniable.release.receipts import RECORDS_FILE
 from deniable.release.settings import AnyRelease
 from deniable.sampling import KeyedDraws
 
-RECORDS_FILE, PLAN_FILE, DRAWN_FILE = "records.json", "plan.json", "drawn.json"
-"""Digests of what a release was begun with, of what it is drawn by, and of what was drawn."""
+PLAN_FILE, DRAWN_FILE = "plan.json", "drawn.json"
+"""Digests of what a release is drawn by, and of what was drawn."""
 BEFORE_A_DRAW = (KEY_FILE, PLACE_FILE, RECORDS_FILE)
 WITH_THE_RELEASE = KeyPlace()
 

@@ -46,7 +46,6 @@ from deniable.release.entries import canonical
 from deniable.release.key_places import KeyPlace
 from deniable.release.keys import (
     DRAWN_FILE,
-    RECORDS_FILE,
     WITH_THE_RELEASE,
     Records,
     ReleaseKey,
@@ -57,7 +56,7 @@ from deniable.release.keys import (
 from deniable.release.lanes import LANES, PRIVATE, PUBLIC, Step
 from deniable.release.ledger import Ledger
 from deniable.release.made import epsilon_of, read_made, write_made
-from deniable.release.receipts import RECEIPT, receipt_of
+from deniable.release.receipts import RECEIPT, receipt_of, refuse_real
 from deniable.release.reserving import hold_to_entry, reserve
 from deniable.release.settings import AnyRelease
 
@@ -106,15 +105,6 @@ def rehearse(release: AnyRelease, source: Source, folder: Path | str) -> None:
         draft.carry_out(source, key, lambda design: None)
         check = LANES[release.lane].check
         draft.take(check, source.records, key, source.root_seed, *source.checking)
-
-
-def refuse_real(release: str, folder: Path) -> None:
-    """Raise `DeniableError` if a release that is no rehearsal was begun in a folder."""
-    if (folder / PRIVATE / RECORDS_FILE).exists():
-        raise DeniableError(
-            f"release {release!r} was begun in {folder} as no rehearsal, and cannot be drawn "
-            "again; give its rehearsal another name"
-        )
 
 
 def make_release(

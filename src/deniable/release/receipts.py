@@ -3,11 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+from deniable.errors import DeniableError
 from deniable.files import read_json, sha256
 from deniable.release.lanes import PRIVATE, PUBLIC
 
 SUMS = "SHA256SUMS"
 """The list of the files of a public folder, in the form of the command sha256sum."""
+RECORDS_FILE = "records.json"
+"""A digest, under the key, of the records that a release was begun with."""
 RECEIPT = f"{PRIVATE}/receipt.json"
 """What a release that is no rehearsal leaves last."""
 
@@ -36,3 +39,12 @@ def faults_of_receipt(receipt: Path | str) -> list[str]:
         for name, digest in files.items()
         if not (folder / name).is_file() or sha256(folder / name) != digest
     ] + [f"{folder / name}: not published; take it away" for name in sorted(added)]
+
+
+def refuse_real(release: str, folder: Path) -> None:
+    """Raise `DeniableError` if a release that is no rehearsal was begun in a folder."""
+    if (folder / PRIVATE / RECORDS_FILE).exists():
+        raise DeniableError(
+            f"release {release!r} was begun in {folder} as no rehearsal, and cannot be drawn "
+            "again; give its rehearsal another name"
+        )
