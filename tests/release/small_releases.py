@@ -1,5 +1,6 @@
 """Small releases of every kind, and what they are made from."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ from deniable.files import write_once
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 from deniable.records.numeric import NumericMicrodata
-from deniable.release import KeyPlace, Source, release_from
+from deniable.release import KeyPlace, Source, canonical, release_from
+from deniable.release.key_places import KEY_FILE, PLACE_FILE, PlaceOfKey
 from deniable.release.keys import Records
 from deniable.release.settings import AnyRelease
 
@@ -78,14 +80,16 @@ def source(release: AnyRelease, data: Records | None = None, seed: int = 1) -> S
 class NamedKeys(KeyPlace):
     """Keys by the names of releases alone."""
 
-    def file(self, release: str, private: Path) -> Path:
-        return Path(str(self.folder)) / release
+    def of_release(self, release: str, private: Path) -> PlaceOfKey:
+        begun = PlaceOfKey(release, str(self.folder), [], release, "this machine")
+        write_once(private / PLACE_FILE, canonical(asdict(begun)))
+        return begun
 
 
 def known_key(folder: Path, release: str = "small", byte: int = 7) -> KeyPlace:
     """Put a known key where a release will look for it."""
-    write_once(folder / release, bytes([byte]) * 32)
-    return NamedKeys(folder)
+    write_once(folder / release / KEY_FILE, bytes([byte]) * 32)
+    return NamedKeys(str(folder))
 
 
 def content(folder: Path) -> dict[str, bytes]:

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import shutil
 import stat
 import sys
 from pathlib import Path
@@ -27,8 +28,9 @@ from deniable.release import (
     key_of_seed,
     release_from,
 )
-from deniable.release.key_places import KEY_FILE, LABEL_FILE
+from deniable.release.key_places import KEY_FILE, PLACE_FILE
 from deniable.release.keys import DRAWN_FILE, PLAN_FILE, hold_to_design
+from deniable.release.receipts import RECORDS_FILE
 from deniable.release.settings import AnyRelease
 from deniable.sampling import KeyedColumn
 
@@ -81,7 +83,7 @@ def test_the_key_is_its_owners_alone_whatever_the_umask(
     finally:
         os.umask(before)
     assert stat.S_IMODE(private.stat().st_mode) == 0o700
-    assert entries(private) == sorted([KEY_FILE, RECORDS_FILE, PLAN_FILE])
+    assert entries(private) == sorted([KEY_FILE, PLACE_FILE, RECORDS_FILE, PLAN_FILE])
     for file in private.iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert file.stat().st_nlink == 1
@@ -115,7 +117,7 @@ def test_processes_that_start_at_once_have_one_key(tmp_path: Path) -> None:
         for process in started:
             process.join(60)
         assert keys == {(folder / PRIVATE / KEY_FILE).read_bytes()}
-        assert entries(folder / PRIVATE) == [KEY_FILE, RECORDS_FILE]
+        assert entries(folder / PRIVATE) == [KEY_FILE, PLACE_FILE, RECORDS_FILE]
 
 
 def test_a_rehearsal_needs_no_file_and_leaves_none(tmp_path: Path) -> None:
@@ -169,7 +171,7 @@ def test_other_records_under_a_begun_release_are_refused(tmp_path: Path, how: st
     with pytest.raises(DeniableError, match=r"'small' was begun with other records.*a new name"):
         key_for(settings(), 1, tmp_path, changed(records())[how])
     assert key_for(settings(), 1, tmp_path, records()) == key
-    assert entries(tmp_path / PRIVATE) == [KEY_FILE, RECORDS_FILE]
+    assert entries(tmp_path / PRIVATE) == [KEY_FILE, PLACE_FILE, RECORDS_FILE]
 
 
 def test_other_numbers_are_refused(tmp_path: Path) -> None:
@@ -251,11 +253,12 @@ def test_digests_without_their_key_are_of_a_release_that_was_begun(tmp_path: Pat
     begun(tmp_path)
     kept = (private / KEY_FILE).read_bytes()
     (private / KEY_FILE).unlink()
-    for left in ([PLAN_FILE, RECORDS_FILE], [RECORDS_FILE]):
+    for left in ([PLACE_FILE, PLAN_FILE, RECORDS_FILE], [PLACE_FILE, RECORDS_FILE]):
         with pytest.raises(DeniableError, match=r"the key .* is not: .* could be a second draw"):
             begun(tmp_path)
         assert entries(private) == left
-        (private / left[0]).unlink()
+        (private / PLAN_FILE).unlink(missing_ok=True)
+    (private / RECORDS_FILE).unlink()
     write_once(private / PLAN_FILE, b"{}")
     write_once(private / KEY_FILE, kept)
     with pytest.raises(DeniableError, match=r"the digest of the records .* is not"):
@@ -300,44 +303,104 @@ def test_another_design_of_what_was_drawn_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_key_in_a_folder_that_the_owner_names(tmp_path: Path) -> None:
-    place = KeyPlace(str(tmp_path / "keys"))
-    key = key_for(settings(), 1, tmp_path / "small", records(), place)
+    (tmp_path / "keys").mkdir(mode=0o755)
+    place, folder = KeyPlace(str(tmp_path / "keys")), tmp_path / "small"
+    key = key_for(settings(), 1, folder, records(), place)
     (file,) = (tmp_path / "keys").rglob(KEY_FILE)
     assert file.read_bytes() == key.value
     assert file.parent.name.startswith("small-")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
-    assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) & 0o055
-    assert entries(tmp_path / "small" / PRIVATE) == [LABEL_FILE, RECORDS_FILE]
+    assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) == 0o755
+    assert entries(folder / PRIVATE) == [PLACE_FILE, RECORDS_FILE]
     # Of the same name in another project: not the same key.
     assert key_for(settings(), 1, tmp_path / "other" / "small", records(), place) != key
-    place.remove("small", tmp_path / "small" / PRIVATE)
+    # Whatever is asked for later, the key stays where it is, until it is removed there.
+    assert key_for(settings(), 1, folder, records()) == key
+    KeyPlace().of_release("small", folder / PRIVATE).remove(folder / PRIVATE)
     assert not file.parent.exists()
     # As of a folder in memory, after the machine was started again.
-    with pytest.raises(
-        DeniableError, match=r"the key that it was begun with, .*keys/small-.*, is not"
-    ):
-        key_for(settings(), 1, tmp_path / "small", records(), place)
+    with pytest.raises(DeniableError, match=r"the key that it was .*keys/small-.*, is not"):
+        key_for(settings(), 1, folder, records(), place)
+
+
+def test_what_a_killed_process_left_of_a_key_is_removed_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed between the link that gives the key its name and the end of the temporary name."""
+    kept = Path.unlink
+
+    def not_the_key(path: Path, missing_ok: bool = False) -> None:
+        if not path.name.startswith(".key."):
+            kept(path, missing_ok=missing_ok)
+
+    for place in (KeyPlace(), KeyPlace(str(tmp_path / "keys"))):
+        private = tmp_path / str(place.folder is None) / PRIVATE
+        monkeypatch.setattr(Path, "unlink", not_the_key)
+        key_for(settings(), 1, private.parent, records(), place)
+        monkeypatch.setattr(Path, "unlink", kept)
+        of_release = place.of_release("small", private)
+        file = of_release.file(private)
+        assert file is not None
+        assert len(list(file.parent.glob(".key.*"))) == 1
+        of_release.remove(private)
+        assert not file.parent.exists() or not list(file.parent.glob("*key*"))
+
+
+def test_a_key_that_is_not_where_it_was_begun_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = KeyPlace(str(tmp_path / "memory"))
+    key_for(settings(), 1, tmp_path / "small", records(), place)
+    shutil.rmtree(tmp_path / "memory")
+    monkeypatch.setattr("platform.node", lambda: "another machine")
+    private = tmp_path / "small" / PRIVATE
+    with pytest.warns(UserWarning, match="remove the key there"):
+        place.of_release("small", private).remove(private)
+
+
+@pytest.mark.parametrize("how", ["open to others", "a link", "somebody else's"])
+def test_a_key_that_others_can_have_made_is_refused(
+    tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "small" / PRIVATE / KEY_FILE
+    write_once(file, bytes(range(32)))
+    if how == "open to others":
+        file.chmod(0o644)
+    elif how == "a link":
+        file.rename(tmp_path / "planted")
+        file.symlink_to(tmp_path / "planted")
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: file.stat().st_uid + 1)
+    with pytest.raises(DeniableError, match=r"not this user's alone|a file of its owner's"):
+        key_for(settings(), 1, tmp_path / "small", records())
+
+
+RANDOM = "bytes((7 * each + 130) % 256 for each in range(31)) + sys.argv[1].encode()[:1]"
 
 
 @pytest.mark.parametrize("form", ["sys.stdout.buffer.write(key)", "print(key.hex())"])
 def test_a_key_behind_a_command(tmp_path: Path, form: str) -> None:
-    script = f"import sys; key = sys.argv[1].encode().ljust(32, b'.')[:32]; {form}"
+    script = f"import sys; key = {RANDOM}; {form}"
     place = KeyPlace(command=[sys.executable, "-c", script])
     key = key_for(settings(), 1, tmp_path / "small", records(), place)
-    assert key.value.startswith(b"small-")
-    place.remove("small", tmp_path / "small" / PRIVATE)
+    assert key.value[-1:] == b"s"
+    private = tmp_path / "small" / PRIVATE
+    of_release = place.of_release("small", private)
+    assert of_release.label.startswith("small-")
+    of_release.remove(private)
     assert key_for(settings(), 1, tmp_path / "small", records(), place) == key
-    assert entries(tmp_path / "small" / PRIVATE) == [LABEL_FILE, RECORDS_FILE]
+    assert entries(private) == [PLACE_FILE, RECORDS_FILE]
 
 
 @pytest.mark.parametrize(
     ("script", "said"),
     [
         ("raise SystemExit(3)", r"failed \(exit 3\)"),
-        ("print('secret')", "printed 7 bytes; allowed: 32"),
+        ("print('secret')", "printed 7 bytes that are no key; allowed: 32"),
         ("print('ab' * 31)", "printed 63 bytes"),
         ("print('ab' * 16, end='')", "printed 32 bytes"),
+        ("print('no secret is here; ask somebody.', end='')", "printed 32 bytes"),
     ],
 )
 def test_a_command_without_a_key_is_refused_and_nothing_it_said_is_shown(
@@ -348,8 +411,11 @@ def test_a_command_without_a_key_is_refused_and_nothing_it_said_is_shown(
         key_for(settings(), 1, tmp_path / "small", records(), place)
     assert "secret" not in str(refused.value)
     assert "abab" not in str(refused.value)
+
+
+def test_a_command_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DeniableError, match=r"failed \(No such file or directory\)"):
-        KeyPlace(command=["no-such-command"]).key("small", tmp_path)
+        key_for(settings(), 1, tmp_path, records(), KeyPlace(command=["no-such-command"]))
 
 
 def test_digests_beside_the_key_tell_nothing_without_it(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def process(kind: str, at: Path, ready: object) -> None:
     release = settings(kind)
     given = source(release)
     ready.wait()  # type: ignore[attr-defined]
-    make_release(release, given, at / "small", Ledger(at / "ledger"), NamedKeys(at / "keys"))
+    make_release(release, given, at / "small", Ledger(at / "ledger"), NamedKeys(str(at / "keys")))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -49,7 +49,7 @@ def test_kills_at_random_leave_one_draw(kind: str, tmp_path: Path) -> None:
                 killed += 1
             each.join(60)
     release = settings(kind)
-    place = NamedKeys(tmp_path / "killed" / "keys")
+    place = NamedKeys(str(tmp_path / "killed" / "keys"))
     ledger = Ledger(tmp_path / "killed" / "ledger")
     make_release(release, source(release), tmp_path / "killed" / "small", ledger, place)
     assert killed > 0

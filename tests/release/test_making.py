@@ -23,8 +23,9 @@ from deniable.release import (
     make_release,
     rehearse,
 )
-from deniable.release.key_places import KEY_FILE
+from deniable.release.key_places import KEY_FILE, PLACE_FILE
 from deniable.release.keys import DRAWN_FILE, PLAN_FILE
+from deniable.release.receipts import RECORDS_FILE
 
 MADE = "deniable.release.making"
 
@@ -65,7 +66,7 @@ def test_two_folders_one_for_all_and_one_for_the_owner(kind: str, tmp_path: Path
     assert shown == {f for f in left if "/" not in f} | {"README.txt", "SHA256SUMS"}
     private = {path.name for path in (folder / "private").iterdir()}
     owners = {f.removeprefix("private/") for f in left if f.startswith("private/")}
-    assert private == owners | {RECORDS_FILE, PLAN_FILE, DRAWN_FILE, "receipt.json"}
+    assert private == owners | {PLACE_FILE, RECORDS_FILE, PLAN_FILE, DRAWN_FILE, "receipt.json"}
     assert mode(folder / "private") == 0o700
     assert {mode(path) for path in (folder / "private").iterdir()} == {0o600}
     assert mode(folder / "public") == 0o777  # what the umask gives
@@ -156,7 +157,7 @@ KILLS = [
     (f"{MADE}.sync_folder", 1),
     (f"{MADE}.output_digest", 2),
     ("deniable.release.key_places.sync_folder", 1),  # the key is removed
-    (f"{MADE}.write_json", 1),
+    (f"{MADE}.write_once", 2),
 ]
 
 
