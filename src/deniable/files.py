@@ -42,11 +42,14 @@ def kept_private(folder: Path | str) -> Path:
 
 
 @contextmanager
-def written_whole(path: Path | str, *, private: bool = False) -> Iterator[Path]:
+def written_whole(
+    path: Path | str, *, private: bool = False, closed: bool = False
+) -> Iterator[Path]:
     """Give a temporary path beside `path`; rename it to `path` if the block ends well.
 
     When the block raises, the temporary file is removed and `path` is as it was. What is private
-    is its owner's alone, and so is then its folder, whatever the umask.
+    is its owner's alone, and so is then its folder, whatever the umask; what is closed is its
+    owner's in a folder that is not.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -57,7 +60,7 @@ def written_whole(path: Path | str, *, private: bool = False) -> Iterator[Path]:
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE))
         yield temporary
-        temporary.chmod(PRIVATE_FILE if private else 0o666 & ~_umask())
+        temporary.chmod(PRIVATE_FILE if private or closed else 0o666 & ~_umask())
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
@@ -168,9 +171,9 @@ def _umask() -> int:
     return mask
 
 
-def write_text(path: Path | str, text: str, *, private: bool = False) -> None:
+def write_text(path: Path | str, text: str, *, private: bool = False, closed: bool = False) -> None:
     """Write `text` as UTF-8 with Unix line ends."""
-    with written_whole(path, private=private) as temporary:
+    with written_whole(path, private=private, closed=closed) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
@@ -179,10 +182,12 @@ def json_line(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def write_json(path: Path | str, value: Any, *, private: bool = False) -> None:
+def write_json(
+    path: Path | str, value: Any, *, private: bool = False, closed: bool = False
+) -> None:
     """Write `value` as JSON that a person can read and `diff` can compare."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    write_text(path, text, private=private)
+    write_text(path, text, private=private, closed=closed)
 
 
 def read_json(path: Path | str) -> Any:

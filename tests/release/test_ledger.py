@@ -36,7 +36,7 @@ def reserve(ledger: Ledger, release: str, epsilon: Any = 1, **changes: Any) -> E
     """Reserve with the consent that is needed."""
     population = changes.pop("population", POPULATION)
     told = {"plan": f"plan of {release}", "records": PEOPLE} | changes
-    told.setdefault("consent", ledger.consent_needed(population, epsilon))
+    told.setdefault("consent", ledger.consent_needed(population, release, epsilon))
     return ledger.reserve(population, release, epsilon=epsilon, **told)
 
 
@@ -70,8 +70,8 @@ def test_releases_add(ledger: Ledger) -> None:
 @pytest.mark.parametrize("epsilon", [None, math.inf])
 def test_without_a_finite_epsilon_the_total_is_infinite(ledger: Ledger, epsilon: Any) -> None:
     reserve(ledger, "a", 2)
-    assert ledger.consent_needed(POPULATION, epsilon) == (
-        "release 2 of survey-2024.1, total epsilon infinite"
+    assert ledger.consent_needed(POPULATION, "b", epsilon) == (
+        "release 2 of survey-2024.1 named b, total epsilon infinite"
     )
     assert reserve(ledger, "b", epsilon).epsilon == math.inf
     reserve(ledger, "c", 2)
@@ -141,7 +141,7 @@ def test_a_retry_costs_nothing_and_needs_no_consent(ledger: Ledger) -> None:
     first = reserve(ledger, "a", 1.5)
     reserve(ledger, "b")
     before = files(ledger)
-    for consent in (None, "release 2 of survey-2024.1, total epsilon 2.5"):
+    for consent in (None, "release 2 of survey-2024.1 named b, total epsilon 2.5"):
         again = reserve(ledger, "a", 1.5, consent=consent)
         assert again == first
     assert files(ledger) == before
@@ -151,11 +151,11 @@ def test_a_retry_costs_nothing_and_needs_no_consent(ledger: Ledger) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"plan": "another"}, "another plan;"),
+        ({"plan": "another"}, "another plan or another key;"),
         ({"records": OTHERS}, "other records, or the same in another order;"),
         ({"epsilon": 3}, "epsilon 2;"),
         ({"epsilon": None}, "epsilon 2;"),
-        ({"plan": "another", "records": OTHERS}, "another plan and other records"),
+        ({"plan": "another", "records": OTHERS}, "another plan or another key and other records"),
     ],
 )
 def test_a_release_is_begun_once(ledger: Ledger, changes: dict[str, Any], message: str) -> None:
@@ -185,20 +185,21 @@ def test_a_further_release_names_the_total_and_needs_consent(ledger: Ledger) -> 
         "release 'b' would be release 2 of population 'survey-2024.1', whose total epsilon is 1.5 "
         "and would be 3.5, whatever becomes of the release; about 33.3 % of the records were in "
         "release 'a'; to have it all the same, give the consent "
-        "'release 2 of survey-2024.1, total epsilon 3.5'"
+        "'release 2 of survey-2024.1 named b, total epsilon 3.5'"
     )
-    for wrong in ("", "yes", "3.5", "release 2 of survey-2024.1, total epsilon 3", "total 3.5"):
+    word = "release 2 of survey-2024.1 named b, total epsilon 3.5"
+    wrongs = (word.replace("named b", "named c"), word.replace("3.5", "3"))
+    for wrong in ("", "yes", "3.5", "total 3.5", *wrongs):
         with pytest.raises(DeniableError, match=r"give the consent .*3\.5', not "):
             ledger.reserve(POPULATION, "b", "plan", OTHERS, 2, consent=wrong)
     assert ledger.total(POPULATION) == Fraction(3, 2)
-    word = "release 2 of survey-2024.1, total epsilon 3.5"
     assert ledger.reserve(POPULATION, "b", "plan", OTHERS, 2, consent=word).number == 2
 
 
 @pytest.mark.parametrize("between", [0, 1, None])
 def test_consent_is_stale_when_a_release_came_between(ledger: Ledger, between: Any) -> None:
     reserve(ledger, "a", math.inf)
-    word = ledger.consent_needed(POPULATION, 1)
+    word = ledger.consent_needed(POPULATION, "b", 1)
     reserve(ledger, "between", between)  # the total is infinite, before as after
     with pytest.raises(DeniableError, match="would be release 3 of"):
         ledger.reserve(POPULATION, "b", "plan", PEOPLE, 1, consent=word)
@@ -206,7 +207,7 @@ def test_consent_is_stale_when_a_release_came_between(ledger: Ledger, between: A
 
 def test_consent_to_a_total_that_the_ledger_does_not_know_is_refused(ledger: Ledger) -> None:
     with pytest.raises(DeniableError, match="the ledger has no release of population"):
-        reserve(ledger, "b", consent="release 2 of survey-2024.1, total epsilon 3.5")
+        reserve(ledger, "b", consent="release 2 of survey-2024.1 named b, total epsilon 3.5")
 
 
 def test_populations_are_one_whatever_their_capitals(ledger: Ledger) -> None:

@@ -329,7 +329,7 @@ def test_a_second_release_needs_the_words_that_its_refusal_says(tmp_path: Path) 
     with pytest.raises(DeniableError, match=r"release 2 of population 'people'") as refused:
         made("values", tmp_path, name="second")
     words = str(refused.value).rpartition("give the consent ")[2].strip("'")
-    assert words == "release 2 of people, total epsilon 6.19295686"
+    assert words == "release 2 of people named second, total epsilon 6.19295686"
     with pytest.raises(DeniableError, match="give the consent"):
         made("values", tmp_path, name="second", consent=words.replace("6", "5"))
     assert not (tmp_path / "second" / "public").exists()

@@ -175,7 +175,7 @@ def test_a_second_release_of_a_population_needs_consent_to_the_total(project: An
     assert "release 'second' would be release 2 of population 'people', whose total epsilon" in said
     assert "about 100 % of the records were in release 'real'" in said
     (consent,) = set(re.findall(r"give the consent '([^']*)'", said))
-    assert consent.startswith("release 2 of people, total epsilon ")
+    assert consent.startswith("release 2 of people named second, total epsilon ")
     assert project.entries() == first[1]
     assert not (project.folder / "results/releases/second/public").exists()
     project.made(*another(project, "second", "people", attributes=["sex"], consent=consent))

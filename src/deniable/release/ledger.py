@@ -59,9 +59,9 @@ class Ledger:
     >>> people = ledger.digests({"sex": ["f", "m"], "age": [17, 44]})
     >>> ledger.reserve("survey", "first", plan="6f1a", records=people, epsilon=1.5).number
     1
-    >>> ledger.consent_needed("survey", 2)
-    'release 2 of survey, total epsilon 3.5'
-    >>> word = ledger.consent_needed("survey", 2)
+    >>> word = ledger.consent_needed("survey", "second", 2)
+    >>> word
+    'release 2 of survey named second, total epsilon 3.5'
     >>> ledger.reserve("survey", "second", "70b2", people, 2, consent=word).number
     2
     >>> print(ledger.total("survey"))
@@ -129,14 +129,14 @@ class Ledger:
         found = (overlap(records, each.release, each.records) for each in others)
         return tuple(each for each in found if each.shared)
 
-    def consent_needed(self, population: str, epsilon: Number | None) -> str | None:
+    def consent_needed(self, population: str, release: str, epsilon: Number | None) -> str | None:
         """Return the words that the next release of a population needs; None if it is the first.
 
-        They hold the number of the release and the total with it, so that no release that comes
-        between leaves them valid.
+        They hold name and number of the release and the total with it, so that no release that
+        comes between leaves them valid, or takes them.
         """
         entries = self.entries(population)
-        return _consent(population, entries, counted(epsilon)) if entries else None
+        return _consent(population, release, entries, counted(epsilon)) if entries else None
 
     def reserve(
         self,
@@ -209,7 +209,7 @@ class Ledger:
                 f"population {population!r}; name the folder and population of those before, or "
                 "leave the consent out if there are none"
             )
-        needed = _consent(population, entries, new.epsilon)
+        needed = _consent(population, new.release, entries, new.epsilon)
         if consent == needed:
             return
         before = total_of(each.epsilon for each in entries)
@@ -271,10 +271,11 @@ class Ledger:
             ) from None
 
 
-def _consent(population: str, entries: Sequence[Entry], epsilon: Number) -> str:
+def _consent(population: str, release: str, entries: Sequence[Entry], epsilon: Number) -> str:
     total = total_of((*(each.epsilon for each in entries), epsilon))
     return (
-        f"release {len(entries) + 1} of {population.lower()}, total epsilon {epsilon_text(total)}"
+        f"release {len(entries) + 1} of {population.lower()} named {release}, total epsilon "
+        f"{epsilon_text(total)}"
     )
 
 
