@@ -88,7 +88,7 @@ def test_what_is_published_and_in_no_receipt_is_named() -> None:
     folder = release("real", rehearsal=False)
     public = folder / "public"
     write_text(public / "channels" / "more.csv", "two\n")
-    more = f"{public / 'channels' / 'more.csv'}: not in {folder / RECEIPT}; move it elsewhere"
+    more = f"{public / 'channels' / 'more.csv'}: not published; take it away"
     assert faults(TABLE) == [more]
     (folder / RECEIPT).unlink()
     provenance_path(folder / RECEIPT).unlink()
