@@ -74,7 +74,7 @@ def test_a_copy_of_categories_holds_the_records_that_it_copies(name: str, tmp_pa
 def test_a_copy_of_numbers_holds_the_records_that_it_copies(tmp_path: Path) -> None:
     file = published("values", tmp_path) / "protected.csv"
     table = read_table(file, dtype=str)
-    last = repr(np.nextafter(float(table["height"][5]), 0))
+    last = repr(np.nextafter(float(table["height"][5]), 0).item())
     ways = ROWS | {
         "the last digit": cell("height", last),
         "no number": cell("width", "wide"),

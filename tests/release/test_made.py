@@ -211,6 +211,30 @@ def test_the_epsilon_of_a_release_is_finite_where_all_that_it_tells_is_counted(
         assert found == privacy.get("proved_epsilon", privacy.get("epsilon")) > 0
 
 
+@pytest.mark.parametrize(
+    ("privacy", "fails", "epsilon"),
+    [
+        ({"epsilon": 1.0}, {}, 1.0),
+        ({"epsilon": 1}, {"largest_values_shown": "why"}, np.inf),
+        # What is proved counts, whatever the method's authors claim.
+        ({"proved_epsilon": 1.3, "claimed_epsilon": 1.0}, {}, 1.3),
+        ({"proved_epsilon": 1.3, "claimed_epsilon": 1.0, "epsilon": 1.0}, {}, 1.3),
+        ({"proved_epsilon": "infinite", "claimed_epsilon": 1.0}, {}, np.inf),
+        ({"proved_epsilon": 1.3, "claimed_epsilon": 1.0}, {"no_epsilon": "why"}, np.inf),
+        # As the description says what its epsilon does not count.
+        ({"epsilon": 1.0, "not_counted": "nothing"}, {}, 1.0),
+        ({"epsilon": 1.0, "not_counted": "nothing: the matrices are of settings alone"}, {}, 1.0),
+        ({"epsilon": 1.0, "not_counted": "the matrices, which follow from the file"}, {}, np.inf),
+        ({"epsilon": 1.0, "not_counted": "clusters; nothing else"}, {}, np.inf),
+        ({"epsilon": 1.0, "not_counted": ""}, {}, np.inf),
+    ],
+)
+def test_an_epsilon_is_counted_if_it_is_proved_and_of_all_that_is_told(
+    privacy: dict[str, Any], fails: dict[str, str], epsilon: float
+) -> None:
+    assert epsilon_of({"privacy": privacy, "fails": fails}) == epsilon
+
+
 # -- the order of records --------------------------------------------------------------------------
 
 
