@@ -11,7 +11,7 @@ import yaml
 from tests.datasets.colours import serving
 
 from deniable.channels import KeepOrReplace, write_channel
-from deniable.errors import ConfigError, DataError
+from deniable.errors import ConfigError, DataError, DeniableError
 from deniable.files import write_json, write_text
 from deniable.pipeline.config import Config
 from deniable.pipeline.plan import Plan
@@ -173,6 +173,60 @@ def test_a_release_by_files_of_matrices_is_the_same_wherever_these_lie(
     assert plan.made_from("own")["matrices"] == ["one/sex.csv"]
     release["matrix"]["files"]["sex"] = "other.csv"
     with pytest.raises(ConfigError, match=r"'own' is in results/releases/own/public already"):
+        Plan.prepare(values, root)
+
+
+def joint(name: str, population: str = "") -> dict[str, Any]:
+    """Return the settings of a release of a population; of a rehearsal without one."""
+    given = {"name": name, "data": "adult", "attributes": ["sex"], "mechanism": "rr_joint"}
+    real = {"rehearsal": False, "population": population} if population else {"rehearsal": True}
+    return given | {"matrix": "keep", "p": 0.5} | real
+
+
+def test_a_release_waits_for_the_last_before_it_of_its_population(
+    values: dict[str, Any], root: Path
+) -> None:
+    """Names of populations are compared as the ledger does: large letters are small ones."""
+    releases = [
+        joint("first", "people"),
+        joint("other", "others"),
+        joint("second", "People"),
+        joint("another", "others"),
+        joint("rehearsed") | {"population": "people"},
+        joint("third", "PEOPLE"),
+    ]
+    plan = Plan(Config.model_validate(values | {"releases": releases}), root, {}, {})
+    after = {each["name"]: plan.made_from(each["name"])["after"] for each in releases}
+    waits_for = {"second": "first", "third": "second", "another": "other"}
+    assert after == {
+        name: [f"results/releases/{waits_for[name]}/private/receipt.json"]
+        if name in waits_for
+        else []
+        for name in after
+    }
+
+
+def test_releases_are_refused_where_jobs_share_no_folder(
+    values: dict[str, Any], root: Path
+) -> None:
+    def refuse(*releases: dict[str, Any]) -> None:
+        chosen = Config.model_validate(values | {"releases": list(releases)})
+        Plan(chosen, root, {}, {}).refuse_releases()
+
+    with pytest.raises(ConfigError, match=r"^release 'real' is no rehearsal: its key and its rec"):
+        refuse(joint("rehearsed"), joint("real", "people"), joint("later", "people"))
+    refuse()
+    refuse(joint("rehearsed"))
+
+
+def test_a_rehearsal_is_refused_before_any_job_where_a_release_was_begun(
+    values: dict[str, Any], root: Path
+) -> None:
+    """Begun is enough: nothing is published, and its records' digest lies there."""
+    values |= {"releases": [joint("own")], "data": {"source": "surrogate"}}
+    assert Plan.prepare(values, root).released()
+    write_json(root / "results" / "releases" / "own" / "private" / "records.json", {"records": "0"})
+    with pytest.raises(DeniableError, match=r"'own' was begun in results/releases/own as no reh"):
         Plan.prepare(values, root)
 
 

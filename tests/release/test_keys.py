@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import re
 import shutil
 import stat
 import sys
@@ -152,6 +153,8 @@ def changed(data: Microdata) -> dict[str, Microdata]:
     order = np.arange(50)
     order[[at, at + 1]] = at + 1, at
     renamed = Domain((Attribute("c", DOMAIN["a"].categories), DOMAIN["b"]))
+    # Of names alone: the columns' order by name is what it was.
+    renamed_alike = Domain((DOMAIN["a"], Attribute("bb", DOMAIN["b"].categories)))
     recoded = Domain((Attribute("a", ("x", "z")), DOMAIN["b"]))
     reversed_ = Domain((Attribute("a", ("y", "x")), DOMAIN["b"]))
     return {
@@ -159,6 +162,7 @@ def changed(data: Microdata) -> dict[str, Microdata]:
         "order": Microdata(DOMAIN, tuple(column[order] for column in data.columns)),
         "one less": Microdata(DOMAIN, tuple(column[:-1] for column in data.columns)),
         "name": Microdata(renamed, data.columns),
+        "name in its place": Microdata(renamed_alike, data.columns),
         "category": Microdata(recoded, data.columns),
         "categories": Microdata(reversed_, (1 - data.columns[0], data.columns[1])),
         "an attribute less": data.project(["a"]),
@@ -186,6 +190,7 @@ def test_other_numbers_are_refused(tmp_path: Path) -> None:
         data.with_values(last),
         NumericMicrodata(*about),
         NumericMicrodata(data.names, data.values),
+        NumericMicrodata(("widths", "height"), data.values, "size", data.classes, data.labels),
         NumericMicrodata(data.names, data.values[order], "size", data.classes, data.labels[order]),
         data.select(["width"]),
     ):
@@ -322,6 +327,41 @@ def test_a_key_in_a_folder_that_the_owner_names(tmp_path: Path) -> None:
     # As of a folder in memory, after the machine was started again.
     with pytest.raises(DeniableError, match=r"the key that it was .*keys/small-.*, is not"):
         key_for(settings(), 1, folder, records(), place)
+
+
+@pytest.mark.parametrize("behind", ["folder", "command"])
+def test_labels_are_random_for_names_are_the_same_in_other_projects(
+    tmp_path: Path, behind: str
+) -> None:
+    """Under one label two projects' releases would be drawn by one key."""
+    if behind == "folder":
+        place = KeyPlace(str(tmp_path / "keys"))
+    else:
+        # The same key for the same label, as an owner's store gives it.
+        script = "import hashlib, sys; print(hashlib.sha256(sys.argv[1].encode()).hexdigest())"
+        place = KeyPlace(command=[sys.executable, "-c", script])
+    folders = [tmp_path / project / "small" for project in ("one", "other")]
+    keys = [key_for(settings(), 1, folder, records(), place) for folder in folders]
+    labels = [place.of_release("small", folder / PRIVATE).label for folder in folders]
+    assert keys[0] != keys[1]
+    assert labels[0] != labels[1]
+    for label in labels:
+        assert re.fullmatch("small-[0-9a-f]{16}", label)
+    # They stay as they are.
+    assert [key_for(settings(), 1, folder, records(), place) for folder in folders] == keys
+
+
+def test_a_key_is_made_where_there_is_none_and_is_never_replaced(tmp_path: Path) -> None:
+    for place in (KeyPlace(), KeyPlace(str(tmp_path / "keys"))):
+        private = tmp_path / str(place.folder is None) / PRIVATE
+        of_release = place.of_release("small", private)
+        file = of_release.file(private)
+        assert file is not None
+        assert not file.exists()
+        made = of_release.key(private)
+        assert made == file.read_bytes()
+        assert len(made) == 32
+        assert of_release.key(private) == made == file.read_bytes()
 
 
 def test_what_a_killed_process_left_of_a_key_is_removed_with_it(

@@ -211,6 +211,30 @@ def test_the_epsilon_of_a_release_is_finite_where_all_that_it_tells_is_counted(
         assert found == privacy.get("proved_epsilon", privacy.get("epsilon")) > 0
 
 
+@pytest.mark.parametrize(
+    ("privacy", "fails", "epsilon"),
+    [
+        ({"epsilon": 1.0}, {}, 1.0),
+        ({"epsilon": 1}, {"largest_values_shown": "why"}, np.inf),
+        # What is proved counts, whatever the method's authors claim.
+        ({"proved_epsilon": 1.3, "claimed_epsilon": 1.0}, {}, 1.3),
+        ({"proved_epsilon": 1.3, "claimed_epsilon": 1.0, "epsilon": 1.0}, {}, 1.3),
+        ({"proved_epsilon": "infinite", "claimed_epsilon": 1.0}, {}, np.inf),
+        ({"proved_epsilon": 1.3, "claimed_epsilon": 1.0}, {"no_epsilon": "why"}, np.inf),
+        # As the description says what its epsilon does not count.
+        ({"epsilon": 1.0, "not_counted": "nothing"}, {}, 1.0),
+        ({"epsilon": 1.0, "not_counted": "nothing: the matrices are of settings alone"}, {}, 1.0),
+        ({"epsilon": 1.0, "not_counted": "the matrices, which follow from the file"}, {}, np.inf),
+        ({"epsilon": 1.0, "not_counted": "clusters; nothing else"}, {}, np.inf),
+        ({"epsilon": 1.0, "not_counted": ""}, {}, np.inf),
+    ],
+)
+def test_an_epsilon_is_counted_if_it_is_proved_and_of_all_that_is_told(
+    privacy: dict[str, Any], fails: dict[str, str], epsilon: float
+) -> None:
+    assert epsilon_of({"privacy": privacy, "fails": fails}) == epsilon
+
+
 # -- the order of records --------------------------------------------------------------------------
 
 
@@ -277,14 +301,19 @@ def test_exact_cells_compare_each_record_with_its_own(order: str) -> None:
         # Kept with p = .6, or replaced by itself: .8 and .73, within six standard errors.
         stays = 0.6 + 0.4 / PAIR[row["attribute"]].size
         assert abs(row["share"] - stays) < 6 * np.sqrt(stays * (1 - stays) / 400)
-    # Of numbers; synthetic records are nobody's.
-    numbers = NumericMicrodata(("x",), np.zeros((50, 1)), marks=dict(records().marks))
-    for kind, attributes in (("idp", ["x"]), ("numeric_dp", [])):
-        given = {"name": "n", "data": "d", "mechanism": kind, "epsilon": 1.0, "rehearsal": True}
-        own_release = release_from(given | ({"method": "dp"} if kind == "idp" else {}))
-        lane = LANES["numeric"]
-        made = lane.design(own_release, numbers, KEY, {"x": (0.0, 5.0)})
-        counted = lane.draw(own_release, made, numbers, KEY)["exact_cells"]
-        assert counted["attribute"].tolist() == attributes
-        # Noise is below 0 in every other record, and is cut off there.
-        assert (counted["exact"].between(10, 40)).all()
+    # Of numbers: noise on 0 is below it in every other record, and is cut off there.
+    values = np.where(np.arange(50) % 3, 0.0, 2.5)[:, None]
+    numbers = NumericMicrodata(("x",), values, marks=dict(records().marks))
+    given = {"name": "n", "data": "d", "epsilon": 1.0, "rehearsal": True, "order": order}
+    lane, bounds = LANES["numeric"], {"x": (0.0, 5.0)}
+    chosen = release_from(given | {"mechanism": "idp", "method": "dp"})
+    made = lane.design(chosen, numbers, KEY, bounds)
+    left = lane.draw(chosen, made, numbers, KEY)
+    own_numbers = in_true_order(chosen, left["protected"], KEY.draws(made["release"]))
+    count = int((own_numbers.values == values).sum())
+    assert 5 < count < 25  # not half of them, for so many differ then
+    assert left["exact_cells"].to_numpy().tolist() == [["x", 50, count, count / 50]]
+    # Synthetic records are nobody's.
+    synthetic = release_from(given | {"mechanism": "numeric_dp"})
+    made = lane.design(synthetic, numbers, KEY, bounds)
+    assert len(lane.draw(synthetic, made, numbers, KEY)["exact_cells"]) == 0

@@ -1,5 +1,6 @@
 """One draw of a release, whatever is killed, lost or started twice; and what its folders hold."""
 
+import errno
 import math
 import os
 import shutil
@@ -9,11 +10,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from tests.release.small_releases import KINDS, content, known_key, records, settings, source
 
 from deniable.errors import DataError, DeniableError
-from deniable.files import read_json, write_once
+from deniable.files import read_json, sha256, write_once
 from deniable.release import (
     LANES,
     RECEIPT,
@@ -23,9 +25,10 @@ from deniable.release import (
     make_release,
     rehearse,
 )
+from deniable.release.contents import write_contents
 from deniable.release.key_places import KEY_FILE, PLACE_FILE
 from deniable.release.keys import DRAWN_FILE, PLAN_FILE
-from deniable.release.receipts import RECORDS_FILE
+from deniable.release.receipts import RECORDS_FILE, SUMS
 
 MADE = "deniable.release.making"
 
@@ -310,6 +313,107 @@ def test_a_rehearsal_takes_no_release_s_place(tmp_path: Path) -> None:
     assert content(tmp_path / "small") == before
 
 
+def test_settings_of_another_release_are_refused_where_one_is_published(tmp_path: Path) -> None:
+    first = made("independent", tmp_path)
+    with pytest.raises(DeniableError, match="'small' was published with other settings; give"):
+        made("independent", tmp_path, p=0.9)
+    # Words of its owner's are no settings of it: they are not published.
+    assert made("independent", tmp_path, consent="any words") == first
+
+
+def test_other_records_are_refused_where_a_release_is_published(tmp_path: Path) -> None:
+    first, release = made("independent", tmp_path), settings("independent")
+    corrected = source(release, records("categorical", 699))
+    with pytest.raises(DeniableError, match="'small' was published from other records; give"):
+        make_release(release, corrected, tmp_path / "small", Ledger(tmp_path / "ledger"))
+    assert content(tmp_path / "small" / "public") == first
+
+
+def test_without_the_digest_of_what_was_drawn_nothing_is_taken_as_published(
+    tmp_path: Path,
+) -> None:
+    made("independent", tmp_path)
+    for file in (tmp_path / "small" / RECEIPT, tmp_path / "small" / "private" / DRAWN_FILE):
+        file.unlink()
+    with pytest.raises(DeniableError, match=r"public: not what was drawn for release 'small'"):
+        made("independent", tmp_path)
+    assert not (tmp_path / "small" / RECEIPT).exists()
+
+
+def test_a_rename_that_fails_publishes_nothing_and_keeps_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only that something is published already is no failure."""
+
+    def failing(path: Path, target: Path) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(target))
+
+    whole = made("independent", tmp_path / "whole", known_key(tmp_path / "keys"))
+    keys = known_key(tmp_path / "keys")
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)) as failed:
+        made("independent", tmp_path / "killed", keys)
+    assert failed.value.errno == errno.EIO
+    monkeypatch.undo()
+    assert not (tmp_path / "killed" / "small" / "public").exists()
+    assert (tmp_path / "keys" / "small" / KEY_FILE).exists()
+    assert made("independent", tmp_path / "killed", keys) == whole
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ("public/estimates.csv", "estimates.csv: damaged or edited"),
+        ("public/protected.parquet", "protected.parquet: damaged or edited"),
+        (f"private/{DRAWN_FILE}", "not what was drawn for release 'small'"),
+    ],
+)
+def test_the_key_stays_until_what_is_published_is_verified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str, said: str
+) -> None:
+    """It alone can tell what was drawn, if that is not what stands there."""
+    mend = killed_at(monkeypatch, "pathlib.Path.rename", 1, after=True)
+    with pytest.raises(Killed):
+        made("independent", tmp_path)
+    mend()
+    key = tmp_path / "small" / "private" / KEY_FILE
+    kept = key.read_bytes()
+    (tmp_path / "small" / changed).write_text("{}")
+    with pytest.raises(DeniableError, match=said):
+        made("independent", tmp_path)
+    assert key.read_bytes() == kept
+    assert not (tmp_path / "small" / RECEIPT).exists()
+
+
+def test_a_draft_is_held_to_its_list_before_it_is_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a disk gives back other bytes than it was given."""
+
+    def wrong(release: Any, public: Path) -> None:
+        write_contents(release, public)
+        digest = sha256(public / "estimates.csv")
+        text = (public / SUMS).read_text("utf-8")
+        (public / SUMS).write_text(text.replace(digest, digest[::-1]), "utf-8")
+
+    monkeypatch.setattr(f"{MADE}.write_contents", wrong)
+    with pytest.raises(DataError, match=r"estimates\.csv: damaged or edited since it was made"):
+        made("independent", tmp_path)
+    assert not (tmp_path / "small" / "public").exists()
+    assert (tmp_path / "small" / "private" / KEY_FILE).exists()
+
+
+def test_what_a_rehearsal_left_beside_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    """Its record of provenance would be read as that of what is published."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    left = [folder / f"{name}.provenance.json" for name in ("public", "private")]
+    for file in (*left, folder / "words"):
+        file.write_text("{}")
+    made("independent", tmp_path)
+    assert sorted(path.name for path in folder.iterdir()) == ["private", "public", "words"]
+
+
 # -- counted ---------------------------------------------------------------------------------------
 
 
@@ -333,6 +437,8 @@ def test_a_second_release_needs_the_words_that_its_refusal_says(tmp_path: Path) 
     with pytest.raises(DeniableError, match="give the consent"):
         made("values", tmp_path, name="second", consent=words.replace("6", "5"))
     assert not (tmp_path / "second" / "public").exists()
+    # Nor is it held to a design: with the words it may be another one.
+    assert not (tmp_path / "second" / "private" / PLAN_FILE).exists()
     made("values", tmp_path, name="second", consent=words)
     assert Ledger(tmp_path / "ledger").total("people") == Fraction("6.19295686")
 
@@ -346,7 +452,54 @@ def test_an_unsound_release_is_not_published(
     assert not (tmp_path / "small" / "public").exists()
 
 
+@pytest.mark.parametrize(
+    ("holds", "said"),
+    [
+        ([True, False], "1 of its claims fail, the first one of 'unit 1'"),
+        (["False", "not decided"], "1 of its claims fail, the first one of 'unit 0'"),
+        (["True", "False", "False"], "2 of its claims fail, the first one of 'unit 1'"),
+    ],
+)
+def test_one_claim_that_fails_is_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holds: list[Any], said: str
+) -> None:
+    """As the audit writes them, or as they are read from a file."""
+    rows = pd.DataFrame({"unit": [f"unit {i}" for i in range(len(holds))], "holds": holds})
+    monkeypatch.setattr("deniable.release.categorical.check.audited", lambda made: rows)
+    with pytest.raises(DeniableError, match=said):
+        made("independent", tmp_path)
+    assert not (tmp_path / "small" / "public").exists()
+
+
 def test_the_same_people_under_another_population_are_noticed(tmp_path: Path) -> None:
     made("independent", tmp_path)
     with pytest.warns(UserWarning, match=r"of population 'people', whose epsilon is not added"):
         made("strata", tmp_path, name="second", population="others")
+
+
+def test_a_population_is_no_other_one_by_its_capital_letters(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    made("independent", tmp_path, population="People")
+    for population, name in (("people", "second"), ("PEOPLE", "third")):
+        words = Ledger(tmp_path / "ledger").consent_needed("people", math.inf)
+        made("strata", tmp_path, name=name, population=population, consent=words)
+    assert len(Ledger(tmp_path / "ledger").entries("people")) == 3
+    assert [str(each.message) for each in recwarn if "population" in str(each.message)] == []
+
+
+def test_the_ledger_holds_a_release_to_its_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As what is counted stands before the design is held: killed between, or with that lost."""
+    mend = killed_at(monkeypatch, f"{MADE}.reserve", 1, after=True)
+    with pytest.raises(Killed):
+        made("independent", tmp_path)
+    mend()
+    assert not (tmp_path / "small" / "private" / PLAN_FILE).exists()
+    # Of the same epsilon, so that the plan alone tells.
+    with pytest.raises(DeniableError, match=r"with another plan or another key; restore"):
+        made("independent", tmp_path, order="as_in_file")
+    with pytest.raises(DeniableError, match=r"with another plan or another key and epsilon"):
+        made("independent", tmp_path, p=0.9)
+    assert not (tmp_path / "small" / "public").exists()

@@ -105,3 +105,60 @@ def test_a_key_is_of_32_bytes_and_never_shown() -> None:
     assert KEY.hex() not in repr(DRAWS.column(["a"], 3))
     with pytest.raises(DeniableError, match="32 bytes, not 31"):
         KeyedDraws(KEY[1:], PLAN)
+
+
+# -- the order of all records ----------------------------------------------------------------------
+
+
+def order_by_hand(records: int) -> np.ndarray:
+    """The documentation's words once more: a key stream, two numbers a record."""
+    counter = modes.CTR(bytes(16))
+    stream = Cipher(algorithms.AES(subkey(b"order")), counter).encryptor()
+    words = np.frombuffer(stream.update(bytes(16 * records)), dtype="<u8")
+    return np.lexsort((words[1::2], words[::2]))
+
+
+@pytest.mark.parametrize("records", [0, 1, 2, 1000])
+def test_an_order_is_a_permutation_of_all_records(records: int) -> None:
+    order = DRAWS.order(records)
+    np.testing.assert_array_equal(np.sort(order), np.arange(records))
+    np.testing.assert_array_equal(order, order_by_hand(records))
+
+
+def test_the_order_is_the_one_that_is_written_down() -> None:
+    """A change of the known answer is a change of the layout: it takes a new version."""
+    assert DRAWS.order(8).tolist() == ORDER
+    # So many that fewer bits than all of a word would tie.
+    np.testing.assert_array_equal(DRAWS.order(100_000), order_by_hand(100_000))
+
+
+ORDER = [5, 3, 2, 7, 4, 1, 0, 6]
+
+
+def test_an_order_hangs_on_key_and_plan() -> None:
+    draws = [DRAWS, KeyedDraws(KEY[::-1], PLAN), KeyedDraws(KEY, PLAN[::-1])]
+    assert len({tuple(each.order(RECORDS).tolist()) for each in draws}) == 3
+
+
+class Tied:
+    """A cipher whose key stream has few first words, so that second ones decide."""
+
+    SECOND = (9, 2, 2**63, 2, 0, 5)  # more than a signed number holds; once the same
+
+    def __init__(self, *_: object) -> None: ...
+
+    def encryptor(self) -> "Tied":
+        return self
+
+    def update(self, zeros: bytes) -> bytes:
+        assert zeros == bytes(16 * len(self.SECOND))
+        words = [each for i, second in enumerate(self.SECOND) for each in (i % 2, second)]
+        return np.array(words, dtype="<u8").tobytes()
+
+
+def test_records_that_tie_stand_by_their_second_words_then_by_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("deniable.sampling.keyed.Cipher", Tied)
+    # First words 0, 1, 0, 1, 0, 1; second words of records 1 and 3 are alike.
+    assert DRAWS.order(6).tolist() == [4, 0, 2, 1, 3, 5]

@@ -1,6 +1,7 @@
 """What stands in a public folder beside the files of its lane: words for readers, and a list."""
 
 import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -147,18 +148,25 @@ def _names(public: Path) -> set[str]:
 
 def _same_records(copy: Path) -> bool:
     records = read_true_records(copy.with_suffix(".parquet"))
-    if isinstance(records, Microdata):
-        names = records.domain.names
-        texts = read_table(copy, usecols=list(names), dtype=str).fillna("")
-        return len(texts) == len(records) and all(
-            np.array_equal(
-                np.array(records.domain[name].categories, dtype=object)[records.column(name)],
-                texts[name].to_numpy(),
-            )
-            for name in names
-        )
-    columns = list(records.names)
-    # pandas' own reading of numbers may err in the last digit.
-    texts = read_table(copy, usecols=columns, converters=dict.fromkeys(columns, float))
-    numbers = texts[columns].to_numpy(float)
-    return numbers.shape == records.values.shape and bool(np.array_equal(numbers, records.values))
+    try:
+        if isinstance(records, Microdata):
+            attributes = records.domain
+            texts = {each.name: (each.categories, records.column(each.name)) for each in attributes}
+            return _same_texts(copy, texts)
+        texts = {records.class_name: (records.classes, records.labels)} if records.classes else {}
+        columns = list(records.names)
+        # pandas' own reading of numbers may err in the last digit.
+        exactly = dict.fromkeys(columns, float)
+        numbers = read_table(copy, usecols=columns, converters=exactly)[columns].to_numpy(float)
+    except ValueError:  # a column is missing, or no column of numbers
+        return False
+    return np.array_equal(numbers, records.values) and _same_texts(copy, texts)
+
+
+def _same_texts(copy: Path, texts: Mapping[str, tuple[Sequence[str], Any]]) -> bool:
+    """Return whether columns of a copy have these categories, by their codes."""
+    read = read_table(copy, usecols=list(texts), dtype=str).fillna("")
+    return all(
+        np.array_equal(np.array(categories, dtype=object)[codes], read[name].to_numpy())
+        for name, (categories, codes) in texts.items()
+    )

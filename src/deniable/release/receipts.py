@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from deniable.errors import DeniableError
+from deniable.errors import DataError, DeniableError
 from deniable.files import read_json, sha256
 from deniable.release.lanes import PRIVATE, PUBLIC
 
@@ -16,9 +16,21 @@ RECEIPT = f"{PRIVATE}/receipt.json"
 
 
 def sums_of(public: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file of a public folder, by name, as its list has them."""
-    lines = (public / SUMS).read_text("utf-8").splitlines()
-    return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
+    """Return the SHA-256 of each file of a public folder, by name, as its list has them.
+
+    Raises
+    ------
+    DataError
+        If that is no such list.
+    """
+    try:
+        lines = (public / SUMS).read_text("utf-8").splitlines()
+        return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
+    except ValueError:
+        raise DataError(
+            f"{public / SUMS}: damaged or edited since it was made; restore what was published "
+            "from a copy"
+        ) from None
 
 
 def receipt_of(release: str, public: Path) -> dict[str, Any]:
@@ -29,9 +41,15 @@ def receipt_of(release: str, public: Path) -> dict[str, Any]:
 
 
 def faults_of_receipt(receipt: Path | str) -> list[str]:
-    """Return a line for each published file that is not what its receipt says."""
+    """Return a line for each published file that is not what its receipt says.
+
+    One line, of the receipt, if that is damaged.
+    """
     folder = Path(receipt).parent.parent
-    files = read_json(receipt)["files"]
+    try:
+        files = dict(read_json(receipt)["files"].items())
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return [f"{receipt}: damaged or edited since it was made; restore it from a copy"]
     there = (each for each in (folder / PUBLIC).rglob("*") if each.is_symlink() or each.is_file())
     added = {each.relative_to(folder).as_posix() for each in there} - set(files)
     return [
