@@ -70,9 +70,17 @@ def test_no_option_other_code_records_or_seed_change_a_byte(project: Any) -> Non
     for file in ("results/data/adult.parquet", "resources/datasets.yaml"):
         os.utime(project.folder / file)
     assert "release" not in project.would_run("--config", "seed=5")
-    # All that is made from nothing is made again, the records by another seed.
-    project.made("--cores", "2", "--forceall", *RECEIPTS, "--config", "seed=5")
+    # All that is made from nothing is made again.
+    project.made("--cores", "2", "--forceall", *RECEIPTS)
     assert left(project) == before
+    # The records by another seed: they are others, and no release is made of them.
+    forced = ("--cores", "2", "--forceall", *RECEIPTS, "--config", "seed=5")
+    assert "published from other records" in project.refused(*forced)
+    published = [name for name in before[0] if "/public/" in name]
+    assert published
+    after = left(project)
+    assert all(after[0][name] == before[0][name] for name in published)
+    assert after[1] == before[1]
 
 
 @pytest.mark.slow
@@ -152,7 +160,7 @@ def test_a_release_that_is_killed_before_it_is_published_goes_on(project: Any) -
     counted = project.entries()
     assert counted.keys() - entries.keys() == {"ledger/others/000001.json"}
     begun = {file.name: file.read_bytes() for file in (folder / "private").glob("*.json")}
-    assert set(begun) == {"records.json", "plan.json", "drawn.json"}
+    assert set(begun) == {"place.json", "records.json", "plan.json", "drawn.json"}
     key = (folder / "private" / "key").read_bytes()
     # Killed once more: nothing is begun anew.
     assert project.run(*arguments).returncode != 0
