@@ -482,7 +482,7 @@ def test_a_population_is_no_other_one_by_its_capital_letters(
 ) -> None:
     made("independent", tmp_path, population="People")
     for population, name in (("people", "second"), ("PEOPLE", "third")):
-        words = Ledger(tmp_path / "ledger").consent_needed("people", math.inf)
+        words = Ledger(tmp_path / "ledger").consent_needed("people", name, math.inf)
         made("strata", tmp_path, name=name, population=population, consent=words)
     assert len(Ledger(tmp_path / "ledger").entries("people")) == 3
     assert [str(each.message) for each in recwarn if "population" in str(each.message)] == []
