@@ -79,3 +79,12 @@ def test_an_audit_goes_by_the_name_of_the_method_or_mechanism(tmp_path: Path) ->
 def test_a_folder_is_found_once_by_whatever_is_left_in_it() -> None:
     left = ["r/one/public", "r/one/private", f"r/two/{RECEIPT}", Path("r/three/public")]
     assert folders_of(left) == [Path("r/one"), Path("r/two"), Path("r/three")]
+
+
+def test_what_is_of_no_stratum_has_none_as_pages_ask_for_it(tmp_path: Path) -> None:
+    shown = shown_of(rehearsed("independent", tmp_path))
+    for name in ("estimates", "check"):
+        assert len(shown[name]) > 0
+        assert shown[name]["stratum"].isna().all()
+    by_stratum = shown_of(rehearsed("strata", tmp_path / "strata"))["check"]["stratum"]
+    assert 0 < by_stratum.isna().sum() < len(by_stratum)

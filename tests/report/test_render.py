@@ -860,3 +860,12 @@ def test_a_category_may_be_called_what_others_call_missing(
 def test_no_object_is_shown_by_its_address(page: str) -> None:
     # A key such as "update" is a method of a row where a template asks for it with a dot.
     assert not re.search(r" at 0x[0-9a-f]{6,}|built-in method|&lt;bound method", page)
+
+
+def test_the_margins_of_a_release_are_shown(page: str) -> None:
+    """Whole files have no stratum: rows by stratum alone are left out."""
+    shown = page.split("<summary>Estimated margins with 95 % intervals")[1:]
+    assert shown
+    for part in shown:
+        assert part.partition("</table>")[0].count("<tr") > 2
+    assert "None by inversion" not in page

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.files import read_json
+from deniable.files import read_json, read_table
 from deniable.release.lanes import LANES, PRIVATE, PUBLIC, Lane
 from deniable.release.made import FOR_ALL, read_made
 from deniable.release.settings import LANE_OF
@@ -52,9 +52,15 @@ def _for_all(made: Mapping[str, Any], audited: pd.DataFrame) -> pd.DataFrame:
 def shown_of(folder: Path) -> dict[str, Any]:
     """Return what a page shows of the release in a folder, by the names of files."""
     lane = lane_of(folder)
-    made = read_made(folder / file for file in lane.shown)
+    made = _as_shown(folder, lane.shown)
     if "audit" in made:
         made["audit"] = _for_all(made, made["audit"])
-    if made["release"]["rehearsal"]:
-        made |= read_made(folder / file for file in lane.check.leaves)
-    return made
+    return made | (_as_shown(folder, lane.check.leaves) if made["release"]["rehearsal"] else {})
+
+
+def _as_shown(folder: Path, files: Iterable[str]) -> dict[str, Any]:
+    """Read files as tables have them: what is of no stratum has none."""
+    return {
+        Path(file).stem: (read_json if file.endswith(".json") else read_table)(folder / file)
+        for file in files
+    }
