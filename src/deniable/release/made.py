@@ -23,6 +23,10 @@ REHEARSAL_MARK = "REHEARSAL: drawn from a seed that is known, so it protects nob
 PRODUCTION_MARK = "drawn once, by a secret key of its own"
 NOTHING = "nothing"
 """How what an epsilon does not count begins where it counts all."""
+EPSILONS_ARE = (
+    "exact, or bounds, for ideal random numbers; those that are drawn from are AES-256's under the "
+    "release's key, so that they hold against whoever cannot tell these from ideal ones"
+)
 IN_FULL = ("p", "fake", "epsilon", "probability")
 """Columns that files of collections have with all digits."""
 TEXTS = ("attributes", "categories", "stratum", "cluster")
@@ -64,6 +68,7 @@ def described(
         "fails": dict(release.findings),
         "notice": REHEARSAL_MARK if release.rehearsal else production,
         "rehearsal": release.rehearsal,
+        "epsilons_are": EPSILONS_ARE,
         "data_source": data_source,
         "parameters": release.stated(),
     }
