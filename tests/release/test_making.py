@@ -304,6 +304,16 @@ def test_what_was_published_and_is_gone_is_to_be_restored(tmp_path: Path) -> Non
     assert made("independent", tmp_path) == first
 
 
+def test_a_key_that_is_nowhere_known_is_not_taken_for_removed(tmp_path: Path) -> None:
+    place = KeyPlace(str(tmp_path / "keys"))
+    made("independent", tmp_path, place)
+    for lost in (RECEIPT, f"private/{PLACE_FILE}"):
+        (tmp_path / "small" / lost).unlink()
+    with pytest.raises(DeniableError, match=r"place\.json, which says where the key of release"):
+        made("independent", tmp_path, place)
+    assert not (tmp_path / "small" / RECEIPT).exists()
+
+
 def test_a_rehearsal_takes_no_release_s_place(tmp_path: Path) -> None:
     made("independent", tmp_path)
     before = content(tmp_path / "small")

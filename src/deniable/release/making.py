@@ -43,7 +43,7 @@ from deniable.files import (
 from deniable.records import read_true_records
 from deniable.release.contents import refuse_other_files, write_contents
 from deniable.release.entries import canonical
-from deniable.release.key_places import KeyPlace
+from deniable.release.key_places import PLACE_FILE, KeyPlace
 from deniable.release.keys import (
     DRAWN_FILE,
     WITH_THE_RELEASE,
@@ -199,8 +199,14 @@ def _finish(release: AnyRelease, folder: Path, place: KeyPlace) -> None:
             f"{public}: release {release.name!r} was published with other settings; give this one "
             "a new name"
         )
+    if not (private / PLACE_FILE).exists():
+        raise DeniableError(
+            f"{private / PLACE_FILE}, which says where the key of release {release.name!r} lies, "
+            "is not there, so that the key cannot be removed; restore the file from a copy"
+        )
     sync_tree(public)
-    sync_folder(folder)
+    for each in (folder, folder.parent):
+        sync_folder(each)
     place.of_release(release.name, private).remove(private)
     for left in private.glob(".*"):
         if left.is_dir():
