@@ -223,3 +223,16 @@ def test_what_is_not_protected_is_pointed_to(tmp_path: Path) -> None:
             line.split()[0] for line in text.rpartition("\n\n")[2].splitlines() if line[0] != " "
         ]
         assert sorted(told) == sorted(path.name for path in public.iterdir())
+
+
+def test_a_rehearsal_is_not_called_secret(tmp_path: Path) -> None:
+    rehearsal, release = settings("independent", rehearsal=True), settings("independent")
+    rehearse(rehearsal, source(rehearsal), tmp_path / "tried")
+    make_release(release, source(release), tmp_path / "small", Ledger(tmp_path / "ledger"))
+    tried, small = (
+        " ".join((tmp_path / name / "public" / "README.txt").read_text("utf-8").split())
+        for name in ("tried", "small")
+    )
+    assert "those of a rehearsal follow from its seed" in tried
+    assert "secret" not in tried
+    assert "AES-256 under a secret key" in small

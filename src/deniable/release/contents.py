@@ -70,7 +70,7 @@ def readme(release: AnyRelease, said: dict[str, Any], public: Path) -> str:
         else f"The record of a person has the epsilon {shown}, proved and rounded up: whatever is "
         "reported of it, another record would have been reported so with a probability of at least "
         f"exp(-{shown}) times the same. That is for {said['privacy']['unit']}, as if the "
-        "random numbers were ideal; they are AES-256 under a secret key, as secure as that is."
+        f"random numbers were ideal; they are {_random_numbers(release)}."
     )
     about = [
         f"{said['release']}: {MECHANISMS[release.mechanism]}.",
@@ -98,6 +98,12 @@ def readme(release: AnyRelease, said: dict[str, Any], public: Path) -> str:
     ]
     paragraphs = [textwrap.fill(text, WIDTH) for text in about if text]
     return "\n\n".join([*paragraphs, "\n".join(listed)]) + "\n"
+
+
+def _random_numbers(release: AnyRelease) -> str:
+    if release.rehearsal:
+        return "not: those of a rehearsal follow from its seed"
+    return "AES-256 under a secret key, as secure as that is"
 
 
 def _unprotected(said: dict[str, Any]) -> bool:
