@@ -23,6 +23,8 @@ Fitted = TypeVar("Fitted")
 
 SIGNIFICANT_DIGITS = 9
 NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+MARK_OF_FOLDERS = ".snakemake_timestamp"
+"""Snakemake's mark in a folder that is an output, made after the job."""
 PRIVATE_FILE, PRIVATE_FOLDER, OTHERS = 0o600, 0o700, 0o077
 
 

@@ -5,7 +5,8 @@ import math
 import os
 import shutil
 import stat
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -125,15 +126,13 @@ class Killed(BaseException):
     """What ends a process at once, past all that would mend things."""
 
 
+@contextmanager
 def killed_at(
     monkeypatch: pytest.MonkeyPatch, place: str, call: int, after: bool
-) -> Callable[[], None]:
+) -> Iterator[None]:
     """End the process at some call of a function, before or after it."""
     module, _, name = place.rpartition(".")
-    if module.endswith("Path"):
-        owner: Any = Path
-    else:
-        owner = __import__(module, fromlist=["_"])
+    owner: Any = Path if module.endswith("Path") else __import__(module, fromlist=["_"])
     kept, calls = getattr(owner, name), []
 
     def hooked(*given: Any, **options: Any) -> Any:
@@ -145,8 +144,10 @@ def killed_at(
             raise Killed
         return found
 
-    monkeypatch.setattr(owner, name, hooked)
-    return lambda: monkeypatch.setattr(owner, name, kept)
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, name, hooked)
+        with pytest.raises(Killed):
+            yield
 
 
 KILLS = [
@@ -154,13 +155,13 @@ KILLS = [
     (f"{MADE}.reserve", 1),
     ("deniable.release.keys.write_once", 2),  # digest of the design
     (f"{MADE}.write_contents", 1),
-    (f"{MADE}.write_once", 1),  # digest of what was drawn
+    ("deniable.release.keys.write_once", 3),  # digest of what was drawn
     (f"{MADE}.sync_tree", 1),
     ("pathlib.Path.rename", 1),
     (f"{MADE}.sync_folder", 1),
     (f"{MADE}.output_digest", 2),
     ("deniable.release.key_places.sync_folder", 1),  # the key is removed
-    (f"{MADE}.write_once", 2),
+    (f"{MADE}.write_once", 1),  # the receipt
 ]
 
 
@@ -171,10 +172,8 @@ def test_a_release_that_was_killed_goes_on_to_the_same(
 ) -> None:
     whole = made("independent", tmp_path / "whole", known_key(tmp_path / "keys"))
     keys = known_key(tmp_path / "keys")
-    mend = killed_at(monkeypatch, place, call, after)
-    with pytest.raises(Killed):
+    with killed_at(monkeypatch, place, call, after):
         made("independent", tmp_path / "killed", keys)
-    mend()
     assert made("independent", tmp_path / "killed", keys) == whole
     assert len(Ledger(tmp_path / "killed" / "ledger").entries("people")) == 1
     assert not list((tmp_path / "killed" / "small" / "private").glob(".*"))
@@ -251,10 +250,8 @@ def test_the_ledger_knows_a_release_whose_folder_is_gone(tmp_path: Path) -> None
 def test_other_records_are_refused_also_before_anything_was_published(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mend = killed_at(monkeypatch, f"{MADE}.write_contents", 1, after=False)
-    with pytest.raises(Killed):
+    with killed_at(monkeypatch, f"{MADE}.write_contents", 1, after=False):
         made("independent", tmp_path)
-    mend()
     release = settings("independent")
     corrected = source(release, records("categorical", 699))
     with pytest.raises(DeniableError, match="begun with other records"):
@@ -281,10 +278,8 @@ def test_another_draw_by_the_same_key_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As of a version that reports otherwise, between a kill and the next start."""
-    mend = killed_at(monkeypatch, f"{MADE}.sync_tree", 1, after=False)
-    with pytest.raises(Killed):
+    with killed_at(monkeypatch, f"{MADE}.sync_tree", 1, after=False):
         made("independent", tmp_path)
-    mend()
     monkeypatch.setattr("deniable.sampling.keyed.VERSION", b"deniable keyed draws 2")
     with pytest.raises(DeniableError, match="with other records, or with another key"):
         made("independent", tmp_path)
@@ -382,10 +377,8 @@ def test_the_key_stays_until_what_is_published_is_verified(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str, said: str
 ) -> None:
     """It alone can tell what was drawn, if that is not what stands there."""
-    mend = killed_at(monkeypatch, "pathlib.Path.rename", 1, after=True)
-    with pytest.raises(Killed):
+    with killed_at(monkeypatch, "pathlib.Path.rename", 1, after=True):
         made("independent", tmp_path)
-    mend()
     key = tmp_path / "small" / "private" / KEY_FILE
     kept = key.read_bytes()
     (tmp_path / "small" / changed).write_text("{}")
@@ -502,10 +495,8 @@ def test_the_ledger_holds_a_release_to_its_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As what is counted stands before the design is held: killed between, or with that lost."""
-    mend = killed_at(monkeypatch, f"{MADE}.reserve", 1, after=True)
-    with pytest.raises(Killed):
+    with killed_at(monkeypatch, f"{MADE}.reserve", 1, after=True):
         made("independent", tmp_path)
-    mend()
     assert not (tmp_path / "small" / "private" / PLAN_FILE).exists()
     # Of the same epsilon, so that the plan alone tells.
     with pytest.raises(DeniableError, match=r"with another plan or another key; restore"):

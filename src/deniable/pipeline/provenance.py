@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from deniable.errors import DataError
-from deniable.files import read_json, remove_leftovers, sha256, write_json
+from deniable.files import MARK_OF_FOLDERS, read_json, remove_leftovers, sha256, write_json
 from deniable.pipeline.code_digest import code_digest, versions
 from deniable.release import RECEIPT, faults_of_receipt
 
@@ -31,8 +31,6 @@ ORIGINS = {
     "resources/networks": "network",
 }
 """Folders of the files that records come from, with what their records are."""
-# Snakemake's mark in a folder that is an output, made after the job.
-MARK_OF_FOLDERS = ".snakemake_timestamp"
 MAKE_AGAIN = "delete it and start again: Snakemake makes it again"
 RESTORE = (
     "it belongs to a release that is no rehearsal and is drawn once: restore it from a copy, or "

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from deniable.errors import DataError
-from deniable.files import read_json, read_table, sha256, write_text
+from deniable.files import MARK_OF_FOLDERS, read_json, read_table, sha256, write_text
 from deniable.records import Microdata, read_true_records
 from deniable.release.entries import counted_epsilon, epsilon_text
 from deniable.release.made import epsilon_of
-from deniable.release.receipts import SUMS, sums_of
+from deniable.release.receipts import SUMS, names_in, sums_of
 from deniable.release.settings import AnyRelease, CollectionRelease
 
 README = "README.txt"
-MARK_OF_SNAKEMAKE = ".snakemake_timestamp"  # in folders that are its outputs: rehearsals alone
 WIDTH = 88
 
 MECHANISMS = {
@@ -147,9 +146,7 @@ def refuse_other_files(public: Path) -> None:
 
 def _names(public: Path) -> set[str]:
     """Return the files of a public folder, but the list."""
-    files = (file for file in public.rglob("*") if file.is_symlink() or not file.is_dir())
-    names = {file.relative_to(public).as_posix() for file in files}
-    return names - {SUMS, MARK_OF_SNAKEMAKE}
+    return names_in(public) - {SUMS, MARK_OF_FOLDERS}
 
 
 def _same_records(copy: Path) -> bool:

@@ -25,7 +25,7 @@ from deniable.release.key_places import KEY_FILE, PLACE_FILE, KeyPlace
 from deniable.release.lanes import PRIVATE, PUBLIC
 from deniable.release.receipts import RECORDS_FILE
 from deniable.release.settings import AnyRelease
-from deniable.sampling import KeyedDraws
+from deniable.sampling import KeyedDraws, framed
 
 PLAN_FILE, DRAWN_FILE = "plan.json", "drawn.json"
 """Digests of what a release is drawn by, and of what was drawn."""
@@ -49,8 +49,8 @@ class ReleaseKey:
         """Return a digest of parts under the key: without it nothing can be told from it."""
         own = KeyedDraws(self.value, b"").subkey(f"digest of {purpose}", ())
         found = hmac.new(own, digestmod=hashlib.sha256)
-        for part in parts:
-            found.update(len(part).to_bytes(8, "big") + part)
+        for part in framed(parts):
+            found.update(part)
         return found.hexdigest()
 
 
@@ -102,7 +102,7 @@ def key_for(
     if (begun or records_file.exists()) and file and not file.exists():
         raise _lost(release, begun[0] if begun else records_file, "key", file)
     key = ReleaseKey(of_release.key(own))
-    if not _held(own / RECORDS_FILE, {"records": key.digest("records", parts_of(records))}):
+    if not held(own / RECORDS_FILE, {"records": key.digest("records", parts_of(records))}):
         raise DeniableError(
             f"release {release.name!r} was begun with other records, or with another key: whoever "
             "has both files would see which records differ, and what they were; give the corrected "
@@ -122,7 +122,7 @@ def hold_to_design(
         If it was drawn by another one.
     """
     plan = canonical([release.stated(), dict(design)])
-    if not _held(Path(folder) / PRIVATE / PLAN_FILE, {"plan": key.digest("plan", iter([plan]))}):
+    if not held(Path(folder) / PRIVATE / PLAN_FILE, {"plan": key.digest("plan", iter([plan]))}):
         raise DeniableError(
             f"release {release.name!r} was drawn by another design or other settings: this would "
             "be a second draw from the same records. Restore what it was begun with, or give the "
@@ -130,8 +130,8 @@ def hold_to_design(
         )
 
 
-def _held(file: Path, own: dict[str, str]) -> bool:
-    """Return whether a file says this; it is written if it is not there."""
+def held(file: Path, own: dict[str, str]) -> bool:
+    """Return whether a file says this; it is put there, once, if it is not there."""
     if not file.exists():
         write_once(file, canonical(own))
     return bool(read_json(file) == own)

@@ -1,6 +1,6 @@
 """The lanes: what carries out each step of the releases of a kind, and its files in a folder."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,11 +81,6 @@ class Lane:
         last = (self.check,) if release.rehearsal else ()
         taken = (self.design, self.draw, self.audit, *self.estimates, *last)
         return tuple(step for step in taken if step.mechanism in ("", release.mechanism))
-
-
-def left_by(steps: Iterable[Step]) -> tuple[str, ...]:
-    """Return the files that steps leave."""
-    return tuple(file for step in steps for file in step.leaves)
 
 
 PROTECTED = ("public/protected.parquet", "public/protected.csv")

@@ -33,7 +33,6 @@ from deniable.errors import DeniableError
 from deniable.files import (
     PRIVATE_FILE,
     folder_written_whole,
-    kept_private,
     read_json,
     sha256,
     sync_folder,
@@ -49,6 +48,7 @@ from deniable.release.keys import (
     WITH_THE_RELEASE,
     Records,
     ReleaseKey,
+    held,
     hold_to_design,
     key_for,
     parts_of,
@@ -59,6 +59,7 @@ from deniable.release.made import epsilon_of, read_made, write_made
 from deniable.release.receipts import RECEIPT, receipt_of, refuse_real
 from deniable.release.reserving import hold_to_entry, reserve
 from deniable.release.settings import AnyRelease
+from deniable.sampling import framed
 
 DRAFT = ".draft."
 
@@ -133,21 +134,20 @@ def make_release(
         made.
     """
     at = Path(folder)
-    kept_private(at / PRIVATE)
-    if (at / RECEIPT).exists() and not (at / PUBLIC).exists():
+    if (at / PUBLIC).exists():
+        hold_to_entry(ledger, release, source.records)
+    elif (at / RECEIPT).exists():
         raise DeniableError(
             f"{at / PUBLIC}: release {release.name!r} was published there, and is gone; restore it "
             "from a copy: it is not drawn again"
         )
-    if not (at / PUBLIC).exists():
+    else:
         try:
             _publish(release, source, at, ledger, place)
         except (DeniableError, OSError):
             # Another that was at work on it may have published it, and have removed drafts and key.
             if not (at / PUBLIC).exists():
                 raise
-    else:
-        hold_to_entry(ledger, release, source.records)
     _finish(release, at, place)
 
 
@@ -163,9 +163,7 @@ def _publish(
     with _draft(folder / PRIVATE) as (public, private):
         _Draft(release, public, private).carry_out(source, key, before_draw)
         drawn = {"drawn": output_digest(release, public)}
-        if not (folder / PRIVATE / DRAWN_FILE).exists():
-            write_once(folder / PRIVATE / DRAWN_FILE, canonical(drawn))
-        if read_json(folder / PRIVATE / DRAWN_FILE) != drawn:
+        if not held(folder / PRIVATE / DRAWN_FILE, drawn):
             raise DeniableError(
                 f"release {release.name!r}: this would not be what was drawn before by the same "
                 f"key ({folder / PRIVATE / DRAWN_FILE}): go on with the version of deniable that "
@@ -227,8 +225,8 @@ def output_digest(release: AnyRelease, public: Path) -> str:
     if place.suffix != ".parquet":
         return sha256(place)
     found = hashlib.sha256()
-    for part in parts_of(read_true_records(place)):
-        found.update(len(part).to_bytes(8, "big") + part)
+    for part in framed(parts_of(read_true_records(place))):
+        found.update(part)
     return found.hexdigest()
 
 

@@ -33,6 +33,12 @@ def sums_of(public: Path) -> dict[str, str]:
         ) from None
 
 
+def names_in(public: Path) -> set[str]:
+    """Return the names of all that lies in a public folder but folders; links are not followed."""
+    files = (file for file in public.rglob("*") if file.is_symlink() or not file.is_dir())
+    return {file.relative_to(public).as_posix() for file in files}
+
+
 def receipt_of(release: str, public: Path) -> dict[str, Any]:
     """Return what is known of a published release: its files, each with its SHA-256."""
     files = {f"{PUBLIC}/{name}": digest for name, digest in sums_of(public).items()}
@@ -50,8 +56,7 @@ def faults_of_receipt(receipt: Path | str) -> list[str]:
         files = dict(read_json(receipt)["files"].items())
     except (ValueError, LookupError, TypeError, AttributeError):
         return [f"{receipt}: damaged or edited since it was made; restore it from a copy"]
-    there = (each for each in (folder / PUBLIC).rglob("*") if each.is_symlink() or each.is_file())
-    added = {each.relative_to(folder).as_posix() for each in there} - set(files)
+    added = {f"{PUBLIC}/{name}" for name in names_in(folder / PUBLIC)} - set(files)
     return [
         f"{folder / name}: missing, or edited since it was published; restore it from a copy"
         for name, digest in files.items()

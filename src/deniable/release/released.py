@@ -7,11 +7,9 @@ from typing import Any
 import pandas as pd
 
 from deniable.files import read_json, read_table
-from deniable.release.lanes import LANES, PRIVATE, PUBLIC, Lane
+from deniable.release.lanes import LANES, PRIVATE, PUBLIC, SAID, Lane
 from deniable.release.made import FOR_ALL, read_made
 from deniable.release.settings import LANE_OF
-
-SAID = f"{PUBLIC}/release.json"
 
 
 def folders_of(left: Iterable[Path | str]) -> list[Path]:

@@ -75,7 +75,7 @@ class _Release(Strict):
         return self
 
 
-class _File(_Release):
+class FileRelease(_Release):
     """A protected file, whose records stand in an order."""
 
     order: Literal["permuted", "as_in_file"] = "permuted"
@@ -84,7 +84,7 @@ class _File(_Release):
 Synthetic = Literal["clusters", "adjustment"]
 
 
-class _RandomizedResponse(_File):
+class _RandomizedResponse(FileRelease):
     matrix: Reading
     p: Probability
     synthetic: Synthetic = "adjustment"
@@ -211,7 +211,7 @@ PramMatrix = Annotated[
 ]
 
 
-class PramRelease(_File):
+class PramRelease(FileRelease):
     """Attributes one by one or in blocks, within strata, by the owner of the file."""
 
     mechanism: Literal["pram"]
@@ -243,7 +243,7 @@ class PramRelease(_File):
         return values
 
 
-class _NumericRelease(_File):
+class _NumericRelease(FileRelease):
     data_kind: ClassVar[Literal["categorical", "numeric"]] = "numeric"
     lane: ClassVar[LaneName] = "numeric"
 
@@ -330,7 +330,6 @@ class CollectionRelease(_Release):
         return self
 
 
-FileRelease = _File
 RandomizedResponseRelease = IndependentRelease | ClustersRelease | JointRelease
 CategoricalRelease = RandomizedResponseRelease | PramRelease
 NumericRelease = IdpRelease | HistogramRelease

@@ -11,6 +11,7 @@ from .keyed import (
     KeyedDraws as KeyedDraws,
     KeyedStream as KeyedStream,
     Numbers as Numbers,
+    framed as framed,
     new_key as new_key,
 )
 from .keyed_noise import KeyedNoise as KeyedNoise

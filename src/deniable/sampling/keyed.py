@@ -32,7 +32,7 @@ cannot tell AES-256 and HMAC-SHA256 from them, as with any operating system's ge
 import hashlib
 import hmac
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -61,6 +61,11 @@ def new_key() -> bytes:
     return os.urandom(KEY_BYTES)
 
 
+def framed(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield parts, each with its length in front, so that no other parts come to the same bytes."""
+    return (len(part).to_bytes(8, "big") + part for part in parts)
+
+
 @dataclass(frozen=True)
 class KeyedDraws:
     """What all randomness of a release comes from.
@@ -87,11 +92,8 @@ class KeyedDraws:
 
     def subkey(self, purpose: str, names: Iterable[str]) -> bytes:
         """Return the key of a purpose for attributes, 32 bytes."""
-        message = b"".join(
-            len(part).to_bytes(8, "big") + part
-            for part in (VERSION, self.plan, purpose.encode(), *(n.encode() for n in names))
-        )
-        return hmac.digest(self.key, message, hashlib.sha256)
+        parts = (VERSION, self.plan, purpose.encode(), *(name.encode() for name in names))
+        return hmac.digest(self.key, b"".join(framed(parts)), hashlib.sha256)
 
     def stream(self, *names: str) -> "KeyedStream":
         """Return numbers for what is made in one piece, by what they are for."""
