@@ -34,6 +34,26 @@ CHANNELS: dict[str, Channel] = {
     "product of one": ProductChannel((AVOID,)),
 }
 
+WIDE = DenseChannel(np.array([[8, 4, 2, 1, 1], [1, 6, 4, 4, 1], [2, 2, 2, 2, 8]], dtype=float) / 16)
+WIDE_COIN = DenseChannel(np.array([[0.5, 0.25, 0.25], [0.125, 0.375, 0.5]]))
+CIRCLE = DenseChannel(np.array([[1, 1, 0, 0, 0], [0, 1, 1, 0, 0], [0, 0, 0.5, 0.5, 1]]) / 2)
+
+RECTANGULAR: dict[str, Channel] = {
+    "wide": WIDE,
+    "wide with zeros": CIRCLE,
+    "wide with a reference": DenseChannel(WIDE.entries, np.array([0.5, 0.125, 0.375])),
+    "a report of nobody": DenseChannel(
+        np.array([[0.5, 0.25, 0, 0.25], [0.125, 0.5, 0, 0.375], [0.25, 0, 0, 0.75]])
+    ),
+    "one category, three reports": DenseChannel(np.array([[0.5, 0.25, 0.25]])),
+    "as many doubles": DenseChannel(np.repeat(THREE.entries, 2, axis=1) / 2),
+    "product of square and wide": ProductChannel((COIN, WIDE_COIN)),
+    "product of wide": ProductChannel((WIDE_COIN, DenseChannel(WIDE_COIN.entries[:, ::-1]))),
+    "product of products, wide": ProductChannel((ProductChannel((COIN, WIDE_COIN)), AVOID)),
+}
+EVERY_CHANNEL = CHANNELS | RECTANGULAR
+"""Square and rectangular ones, all of which can be estimated through."""
+
 Matrix = list[list[Fraction]]
 
 
@@ -103,16 +123,78 @@ def floats(matrix: Matrix) -> np.ndarray:
     return np.array([[float(x) for x in row] for row in matrix])
 
 
-def exact_covariance(channel: Channel, truth: list[Fraction], target: str) -> Matrix:
+def even(size: int) -> list[Fraction]:
+    return [Fraction(1, size)] * size
+
+
+def inverse_of_least_variance(P: Matrix, truth: list[Fraction]) -> Matrix:
+    """D = L^-1 P' (P L^-1 P')^-1, with L the reports' distribution; without reports of nobody."""
+    weights = [1 / x if x else x for x in times([truth], P)[0]]
+    scaled = [[w * x for x in row] for w, row in zip(weights, transposed(P), strict=True)]
+    return times(scaled, inverse(times(P, scaled)))
+
+
+def simple_factors(channel: Channel) -> list[Channel]:
+    if not isinstance(channel, ProductChannel):
+        return [channel]
+    return [simple for factor in channel.factors for simple in simple_factors(factor)]
+
+
+def margins(channel: Channel, truth: list[Fraction]) -> list[list[Fraction]]:
+    """The distributions of the attributes that are randomized apart."""
+    sizes = [len(exact_matrix(factor)) for factor in simple_factors(channel)]
+    found = [[Fraction()] * size for size in sizes]
+    for probability, cell in zip(truth, product(*map(range, sizes)), strict=True):
+        for position, category in enumerate(cell):
+            found[position][category] += probability
+    return found
+
+
+def left_inverse(channel: Channel, truth: list[Fraction] | None = None) -> Matrix:
+    """The channel's own left inverse, or that of least variance at a truth, factor by factor."""
+    joint = [[Fraction(1)]]
+    factors = simple_factors(channel)
+    for position, factor in enumerate(factors):
+        P = exact_matrix(factor)
+        if len(P) == len(P[0]):
+            part = inverse(P)
+        elif truth is not None:
+            part = inverse_of_least_variance(P, margins(channel, truth)[position])
+        else:
+            assert isinstance(factor, DenseChannel)
+            reference = factor.reference
+            own = even(len(P)) if reference is None else [Fraction(float(x)) for x in reference]
+            part = inverse_of_least_variance(P, own)
+        joint = [[x * y for x in row for y in other] for row in joint for other in part]
+    return joint
+
+
+def fitted_inverse(channel: Channel, reported: list[Fraction], records: int) -> Matrix:
+    """The one of least variance at the own estimate, made a distribution, and one record more."""
+    estimate = times([reported], left_inverse(channel))[0]
+    clipped = [max(x, Fraction()) for x in estimate]
+    evened = [x * records + sum(clipped) / len(clipped) for x in clipped]
+    return left_inverse(channel, [x / sum(evened) for x in evened])
+
+
+def exact_covariance(
+    channel: Channel, truth: list[Fraction], target: str, inverse: str = "own"
+) -> Matrix:
     """The covariance of the estimate times n, from the definition."""
     P = exact_matrix(channel)
-    inverted = inverse(P)
-    reported = times([truth], P)[0]
+    used = left_inverse(channel, truth if inverse == "least" else None)
+    return spread_of(times([truth], P)[0], used, target)
+
+
+def spread_of(reported: list[Fraction], inverted: Matrix, target: str) -> Matrix:
+    """The covariance times n by a left inverse D: D' (diag(l) - l l') D, or less diag(D' l)."""
     middle = diagonal(reported)
     if target == "population":
         middle = combined(middle, outer(reported), -1)
     spread = times(times(transposed(inverted), middle), inverted)
-    return spread if target == "population" else combined(spread, diagonal(truth), -1)
+    if target == "population":
+        return spread
+    return combined(spread, diagonal(times([reported], inverted)[0]), -1)
 
 
 def exact_parity(matrix: Matrix) -> Fraction | None:
@@ -129,7 +211,7 @@ def exact_parity(matrix: Matrix) -> Fraction | None:
 
 def count_distribution(rows: Matrix, counts: list[int]) -> dict[tuple[int, ...], Fraction]:
     """The exact distribution of the counts of reports, one record after the other."""
-    size = len(rows)
+    size = len(rows[0])
     known = {(0,) * size: Fraction(1)}
     for category, number in enumerate(counts):
         for _ in range(number):
@@ -184,12 +266,23 @@ def dense_channels(draw: st.DrawFn, largest: int = 6) -> DenseChannel:
     return DenseChannel(np.array([draw(distributions(size)) for _ in range(size)]))
 
 
+@st.composite
+def rectangular_channels(draw: st.DrawFn, largest: int = 5) -> DenseChannel:
+    """More reports than categories, or fewer; columns of zeros and alike rows as they come."""
+    size, reports = draw(st.integers(1, largest)), draw(st.integers(1, largest + 2))
+    return DenseChannel(np.array([draw(distributions(reports)) for _ in range(size)]))
+
+
 single_channels = keep_or_replace_channels(4) | dense_channels(4)
 product_channels = st.lists(single_channels, min_size=1, max_size=3).map(
     lambda factors: ProductChannel(tuple(factors))
 )
 channels = keep_or_replace_channels() | dense_channels() | product_channels
+rectangular_products = st.tuples(
+    rectangular_channels(3), keep_or_replace_channels(3) | rectangular_channels(2)
+).map(ProductChannel)
+any_channels = channels | rectangular_channels() | rectangular_products
 
 
 def well_conditioned(channel: Channel) -> bool:
-    return bool(np.linalg.cond(channel.matrix()) < 1e4)
+    return channel.size <= channel.reports and bool(np.linalg.cond(channel.matrix()) < 1e4)

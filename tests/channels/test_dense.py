@@ -4,8 +4,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from tests.channels.channel_cases import dense_channels, exact_matrix, exact_parity
+from hypothesis import given, settings, strategies as st
+from tests.channels.channel_cases import (
+    dense_channels,
+    distributions,
+    exact_matrix,
+    exact_parity,
+    fit_p_value,
+    rectangular_channels,
+)
 
 from deniable.channels import DenseChannel
 from deniable.errors import ChannelError
@@ -57,8 +64,78 @@ def test_epsilon_is_finite_where_parity_is_beyond_the_floats():
     assert channel.epsilon == pytest.approx(1073 * np.log(2), rel=1e-15)
 
 
+def test_more_reports_by_hand():
+    # Rows (1, 1, 0)/2 and (0, 1, 1)/2: report 1 tells nothing. By an even reference L has the
+    # diagonal (1, 2, 1)/4 and P L^-1 P' = ((3/2, 1/2), (1/2, 3/2)), with the inverse
+    # ((3, -1), (-1, 3))/4; L^-1 P' has the rows (2, 0), (1, 1), (0, 2), and D has (3, -1)/2,
+    # (1, 1)/2, (-1, 3)/2.
+    channel = DenseChannel(np.array([[0.5, 0.5, 0], [0, 0.5, 0.5]]))
+    np.testing.assert_allclose(channel.estimate([6, 4, 2], "own"), [10 / 12, 2 / 12], rtol=1e-14)
+    assert channel.epsilon == np.inf
+    np.testing.assert_allclose(channel.posterior([0.25, 0.75]), [[1, 0], [0.25, 0.75], [0, 1]])
+    # At pi = (1/2, 1/2) the bound is J^-1 - pi pi' = (3, -1; -1, 3)/4 - 1/4 = (1, -1; -1, 1)/2.
+    np.testing.assert_allclose(
+        channel.covariance([0.5, 0.5], 10), [[0.05, -0.05], [-0.05, 0.05]], atol=1e-15
+    )
+    # A share p of the first category: the shares of 0 and 2 are p/2 and (1 - p)/2. Of n reports
+    # the likeliest p is that of those who tell, whose variance is p (1 - p) / (n/2).
+    np.testing.assert_allclose(channel.covariance([0.2, 0.8], 10)[0, 0], 0.16 / 5, rtol=1e-13)
+
+
+def test_a_reference_that_leaves_a_report_without_a_chance_is_refused():
+    P = np.array([[0.5, 0.5, 0], [0, 0.5, 0.5]])
+    with pytest.raises(ChannelError, match="under the reference a report has no chance"):
+        DenseChannel(P, np.array([1.0, 0.0]))
+    for wrong in ([0.5, 0.25, 0.25], [0.5, 0.4], [1.5, -0.5], [np.nan, 1]):
+        with pytest.raises(ChannelError, match="the reference"):
+            DenseChannel(P, np.array(wrong))
+    # A report of nobody needs none.
+    assert DenseChannel(np.array([[0.5, 0.5, 0]]), np.array([1.0])).reports == 3
+
+
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(dense_channels(), st.data())
+def test_a_square_matrix_has_one_inverse_whatever_is_asked(channel, data):
+    reference = data.draw(distributions(channel.size, zeros=False))
+    other = DenseChannel(channel.entries, reference)
+    assert other.of_least_variance(reference) is other
+    if channel.singular:
+        return
+    counts = np.arange(1, channel.size + 1)
+    for which in ("least", "own"):
+        assert other.estimate(counts, which).tobytes() == channel.estimate(counts).tobytes()
+        for target in ("population", "file"):
+            found = other.covariance(reference, 9, target, which)
+            assert found.tobytes() == channel.covariance(reference, 9, target).tobytes()
+
+
+def test_more_categories_than_numbers_of_16_bits():
+    # Category u is reported by its remainder, for certain.
+    size, reports = 70_000, 3
+    channel = DenseChannel(np.eye(reports)[np.arange(size) % reports])
+    codes = np.array([0, 1, 65_535, 65_536, 65_537, 69_999])
+    found = channel.randomize(codes, np.random.default_rng(1))
+    np.testing.assert_array_equal(found, codes % reports)
+
+
+def test_columns_alike_are_told_from_none():
+    # Doubling every report, by halves, changes no estimate and no variance.
+    P = np.array([[0.75, 0.25], [0.25, 0.75]])
+    single, doubled = DenseChannel(P), DenseChannel(np.repeat(P, 2, axis=1) / 2)
+    counts = np.array([40, 20, 25, 15])
+    for which in ("least", "own"):
+        np.testing.assert_allclose(
+            doubled.estimate(counts, which), single.estimate([60, 40]), atol=1e-14
+        )
+        np.testing.assert_allclose(
+            doubled.covariance([0.3, 0.7], 5, inverse=which), single.covariance([0.3, 0.7], 5)
+        )
+    drawn = doubled.randomize(np.zeros(40_000, np.uint8), np.random.default_rng(3))
+    assert fit_p_value(np.bincount(drawn, minlength=4), doubled.matrix()[0]) > 1e-6
+
+
 @settings(deadline=None, max_examples=150, derandomize=True)
-@given(dense_channels())
+@given(dense_channels() | rectangular_channels())
 def test_parity_is_the_worst_pair_of_the_whole_matrix(channel):
     exact = exact_parity(exact_matrix(channel))
     if exact is None:
@@ -86,13 +163,15 @@ def test_nearly_equal_ratios_are_told_apart_exactly():
         ([[0.5, 0.5], [0.5, 0.4]], r"row 1 sums to 0\.9, not to 1"),
         ([[0.5, 0.5], [0.5, 0.5 + 1e-8]], r"row 1 sums to 1\.00000001, not to 1"),
         ([[0.5, 0.5], [1.5, -0.5]], r"entry -0\.5 of row 1, column 1 is negative"),
-        ([[0.5, 0.5]], r"must be square, not of shape \(1, 2\)"),
-        ([0.5, 0.5], r"must be square, not of shape \(2,\)"),
-        (np.zeros((0, 0)), r"must be square, not of shape \(0, 0\)"),
-        (np.zeros((2, 2, 2)), r"must be square, not of shape \(2, 2, 2\)"),
+        ([0.5, 0.5], r"a column a report, not the shape \(2,\)"),
+        (np.zeros((0, 0)), r"a column a report, not the shape \(0, 0\)"),
+        (np.zeros((2, 2, 2)), r"a column a report, not the shape \(2, 2, 2\)"),
         ([[np.nan, 1], [0, 1]], "must be finite"),
         ([[np.inf, 0], [0, 1]], "must be finite"),
-        (np.broadcast_to(1 / 5000, (5000, 5000)), "5,000 rows is over the limit of 4,096"),
+        (
+            np.broadcast_to(1 / 5000, (5000, 5000)),
+            "5,000 by 5,000 is over the limit",
+        ),
     ],
 )
 def test_what_is_no_channel(matrix, message):

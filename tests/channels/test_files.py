@@ -6,7 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from tests.channels.channel_cases import CHANNELS, channels, dense_channels
+from tests.channels.channel_cases import (
+    EVERY_CHANNEL,
+    any_channels,
+    dense_channels,
+    rectangular_channels,
+)
 
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
 from deniable.channels.files import (
@@ -53,6 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_forms_that_are_read(tmp_path, content):
     found = read_channel(write(tmp_path, content))
     assert found.categories == ("a", "b")
+    assert found.reports == found.categories
     np.testing.assert_allclose(found.channel.entries, MATRIX, atol=2e-10)
 
 
@@ -102,6 +108,104 @@ def test_too_large_a_channel_is_not_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+# -- reports of their own --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("corner", ["true category / report", "Report", "true, REPORTS:"])
+def test_reports_of_their_own(tmp_path, corner):
+    # Rows in the order of the file.
+    path = write(tmp_path, f'"{corner}",x,y,z\nb,0.5,1/4,0.25\na,0,0.125,0.875\n')
+    found = read_channel(path)
+    assert found.categories == ("b", "a")
+    assert found.reports == ("x", "y", "z")
+    np.testing.assert_array_equal(found.channel.entries, [[0.5, 0.25, 0.25], [0, 0.125, 0.875]])
+
+
+def test_fewer_reports_and_as_many_of_other_names(tmp_path):
+    found = read_channel(write(tmp_path, "report,x,y\na,.5,.5\nb,.25,.75\nc,0,1\n"))
+    assert (found.categories, found.reports) == (("a", "b", "c"), ("x", "y"))
+    assert found.channel.singular
+    found = read_channel(write(tmp_path, "report,x,a\na,.5,.5\nb,.25,.75\n"))
+    assert (found.categories, found.reports) == (("a", "b"), ("x", "a"))
+    np.testing.assert_array_equal(found.channel.entries, [[0.5, 0.5], [0.25, 0.75]])
+
+
+def test_reports_named_as_the_categories_are_the_categories(tmp_path):
+    found = read_channel(write(tmp_path, "true / report,b,a\na,0,1\nb,0.75,.25\n"))
+    assert found.categories == found.reports == ("b", "a")
+    np.testing.assert_array_equal(found.channel.entries, [[0.75, 0.25], [0, 1]])
+
+
+def test_the_word_report_is_no_part_of_another(tmp_path):
+    # As files always could have it: the reported categories.
+    found = read_channel(write(tmp_path, "true \\ reported,a,b\nb,0.5,0.5\na,3/4,1/4\n"))
+    assert found.categories == ("a", "b")
+    with pytest.raises(DataError, match='are reports of their own, write "report" in the first'):
+        read_channel(write(tmp_path, "true \\ reported,x,y\na,1,0\nb,0,1\n"))
+
+
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(channel=rectangular_channels(), data=st.data())
+def test_what_is_written_with_reports_is_read_back_to_the_bit(folder, channel, data):
+    path = folder / "matrix.csv"
+    names = [f"category, {u}" for u in range(channel.size)]
+    reports = data.draw(st.sampled_from([None, [f"report {v}" for v in range(channel.reports)]]))
+    write_channel(path, channel, names, reports)
+    found = read_channel(path)
+    assert found.categories == tuple(names)
+    if reports is None:
+        numbered = [str(v + 1) for v in range(channel.reports)]
+        reports = names if channel.square else numbered
+    assert found.reports == tuple(reports)
+    assert found.channel.entries.tobytes() == channel.entries.tobytes()
+
+
+def test_products_of_as_many_reports_in_all_have_reports_of_their_own(tmp_path):
+    few = DenseChannel(np.array([[0.5, 0.5], [0.25, 0.75], [0.125, 0.875]]))
+    wide = DenseChannel(np.array([[0.5, 0.25, 0.25], [0.125, 0.375, 0.5]]))
+    path = tmp_path / "matrix.csv"
+    write_channel(path, ProductChannel((few, wide)), list("abcdef"))
+    assert read_channel(path).reports == tuple("123456")
+
+
+@pytest.mark.parametrize(
+    ("reports", "message"),
+    [
+        (["x", "y"], "2 reports for a channel with 3"),
+        (["x", "y", "x"], "the report 'x' is empty, has"),
+        (["x", "", "z"], "the report '' is empty"),
+        (["x", "y ", "z"], "the report 'y ' is empty"),
+    ],
+)
+def test_reports_that_could_not_be_read_again_are_not_written(tmp_path, reports, message):
+    path = tmp_path / "matrix.csv"
+    wide = DenseChannel(np.array([[0.5, 0.25, 0.25], [0.125, 0.375, 0.5]]))
+    with pytest.raises(DataError, match=message):
+        write_channel(path, wide, ["a", "b"], reports)
+    assert not path.exists()
+
+
+def test_too_many_reports_are_not_written(tmp_path):
+    wide = DenseChannel(np.full((2, 5000), 1 / 5000))
+    with pytest.raises(ChannelError, match="may have 4,096 reports, the channel has 5,000"):
+        write_channel(tmp_path / "m.csv", wide, ["a", "b"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_counts_of_reports_are_matched_by_name(tmp_path):
+    for key in ("report", "category"):
+        path = write(tmp_path, f"{key},count\ny,2\nz,0\nx,5\n")
+        assert read_counts(path, ["x", "y", "z"]).tolist() == [5, 2, 0]
+    path = write(tmp_path, "report,category,count\na,x,5\nb,y,7\n")
+    assert read_counts(path, ["x", "y"]).tolist() == [5, 7]
+    with pytest.raises(DataError, match="no row for 'z'; add it"):
+        read_counts(write(tmp_path, "report,count\ny,2\nx,5\n"), ["x", "y", "z"])
+    with pytest.raises(DataError, match="header report,count"):
+        read_counts(write(tmp_path, "report,number\ny,2\n"), ["y"])
+    with pytest.raises(DataError, match="header category,probability"):
+        read_prior(write(tmp_path, "report,probability\ny,1\n"), ["y"])
+
+
 # -- faults of a matrix ----------------------------------------------------------------------------
 
 FAULTS = {
@@ -123,6 +227,28 @@ FAULTS = {
     "other names": (",a,b\na,1,0\nB,0,1\n", "'B' among the rows, but not in the columns"),
     "cell missing": (",a,b\na,1,0\nb,1\n", "line 3 has 2 cells, the header has 3"),
     "decimal commas": (",a,b\na,0,75,0,25\nb,0,5,0,5\n", "line 2 has 5 cells, the header has 3"),
+    "quoted commas": (',a,b\na,"0,5",0.5\nb,0,1\n', "column 'a' has '0,5', which is no number"),
+    "no name in common": (
+        ",x,y,z\na,.5,.25,.25\nb,0,0,1\n",
+        """'a', 'b' among the rows, .* 'x', 'y', 'z'; if the columns are reports of their own, """
+        """write "report" in the first cell""",
+    ),
+    "reports without rows": ("report,x,y\n", "0 rows; give one for each category"),
+    "report twice": ("report,x,x\na,1,0\n", "header has 'x' twice"),
+    "row of reports twice": (
+        "report,x,y,z\na,1,0,0\na,1,0,0\n",
+        "category 'a' has two rows, in lines 2 and 3",
+    ),
+    "row of reports unnamed": ("report,x,y\n,1,0\n", "line 2 names no category"),
+    "row of reports short": ("report,x,y,z\na,1,0\n", "line 2 has 3 cells, the header has 4"),
+    "row of reports sums": (
+        "report,x,y,z\na,.5,.25,.5\n",
+        r"row 'a' \(line 2\) sums to 1.25, not to 1",
+    ),
+    "reports transposed": (
+        "report,a,b\nx,.5,.25\ny,.25,.25\nz,.25,.5\n",
+        r"row 'x' \(line 2\) sums to 0.75, not to 1; .* column-stochastic, .* transpose it",
+    ),
     "no value": (",a,b\na,1,\nb,0,1\n", r"row 'a' \(line 2\), column 'b' has '', .* write 0"),
     "no number": (",a,b\na,1,x\nb,0,1\n", r"row 'a' \(line 2\), column 'b' has 'x', which is no"),
     "percent": (",a,b\na,75%,25%\nb,0,1\n", r"column 'a' has '75%', a percentage; write 0.75"),
@@ -241,13 +367,16 @@ def assert_same(first: Channel, second: Channel) -> None:
             assert first.replacement.tobytes() == second.replacement.tobytes()
         case DenseChannel(), DenseChannel():
             assert first.entries.tobytes() == second.entries.tobytes()
+            assert (first.reference is None) == (second.reference is None)
+            if first.reference is not None:
+                assert first.reference.tobytes() == second.reference.tobytes()
         case ProductChannel(), ProductChannel():
             for one, other in zip(first.factors, second.factors, strict=True):
                 assert_same(one, other)
 
 
 @settings(deadline=None, max_examples=150, derandomize=True)
-@given(channels)
+@given(any_channels)
 def test_round_trip_bit_for_bit(channel):
     text = json.dumps(channel_to_json(channel), allow_nan=False)
     again = channel_from_json(json.loads(text))
@@ -256,9 +385,10 @@ def test_round_trip_bit_for_bit(channel):
     assert again.epsilon == channel.epsilon
 
 
-@pytest.mark.parametrize("channel", CHANNELS.values(), ids=CHANNELS.keys())
+@pytest.mark.parametrize("channel", EVERY_CHANNEL.values(), ids=EVERY_CHANNEL.keys())
 def test_same_draws_after_a_round_trip(channel):
     again = channel_from_json(json.loads(json.dumps(channel_to_json(channel))))
+    assert_same(again, channel)
     codes = np.arange(500) % channel.size
     np.testing.assert_array_equal(
         again.randomize(codes, np.random.default_rng(1)),
@@ -276,11 +406,13 @@ def test_same_draws_after_a_round_trip(channel):
         ({"kind": "product"}, "lacks 'factors'"),
         ({"kind": "product", "factors": []}, "at least one channel"),
         ({"kind": "product", "factors": [{"kind": "dense"}]}, "lacks 'matrix'"),
+        ({"kind": "dense", "matrix": [[0.5, 0.5]], "reference": [2]}, "the reference must be one"),
+        ({"kind": "dense", "matrix": [[0.5, 0.5]], "reference": "a"}, "no channel's description"),
         ({"kind": "product", "factors": 3}, "no channel's description"),
         ({"kind": "dense", "matrix": [[0.5, 0.4], [0, 1]]}, r"row 0 sums to 0\.9"),
         ({"kind": "dense", "matrix": [[0.5, 0.5], [1]]}, "no channel's description"),
         ({"kind": "dense", "matrix": [["a", "b"], ["c", "d"]]}, "no channel's .*'a'"),
-        ({"kind": "dense", "matrix": None}, "must be square|no channel's description"),
+        ({"kind": "dense", "matrix": None}, "a column a report|no channel's description"),
         (
             {"kind": "keep-or-replace", "diagonal_weight": "half", "replacement": [0.5]},
             "no channel's description .*'half'",

@@ -10,17 +10,20 @@ from tests.channels.channel_cases import (
     COIN,
     GAPS,
     THREE,
+    WIDE,
+    WIDE_COIN,
     distributions,
     exact_matrix,
     exact_parity,
     fit_p_value,
     product_channels,
+    rectangular_products,
 )
 
-from deniable.channels import KeepOrReplace, ProductChannel
+from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError, DataError
 from deniable.records.domain import Attribute, Domain
-from deniable.sampling import SystemSource
+from deniable.sampling import KeyedDraws, SystemSource
 
 
 def test_by_hand():
@@ -44,7 +47,7 @@ def test_cells_are_numbered_as_the_domain_numbers_them():
 
 
 @settings(deadline=None, max_examples=80, derandomize=True)
-@given(data=st.data(), channel=product_channels)
+@given(data=st.data(), channel=product_channels | rectangular_products)
 def test_everything_linear_is_the_kronecker_product(data, channel):
     matrix = np.ones((1, 1))
     for factor in channel.factors:
@@ -52,7 +55,8 @@ def test_everything_linear_is_the_kronecker_product(data, channel):
     np.testing.assert_allclose(channel.matrix(), matrix, atol=1e-15)
     x = data.draw(distributions(channel.size))
     np.testing.assert_allclose(channel.reported(x), x @ matrix, atol=1e-14)
-    np.testing.assert_allclose(channel.expected(x), matrix @ x, atol=1e-14)
+    values = np.arange(float(channel.reports))
+    np.testing.assert_allclose(channel.expected(values), matrix @ values, atol=1e-12)
     exact = exact_parity(exact_matrix(channel))
     # The product of the factors' parities is that of the matrix, zero columns and all.
     finite = [factor.parity for factor in channel.factors]
@@ -94,6 +98,30 @@ def test_margins_are_estimated_through_their_factors_alone(factors):
             )
 
 
+def test_each_attribute_is_tuned_by_its_margin():
+    # The margins of a table are estimated as by their own channels at the same margins.
+    channel = ProductChannel((COIN, WIDE, WIDE_COIN))
+    assert (channel.shape, channel.report_shape) == ((2, 3, 2), (2, 5, 3))
+    table = np.arange(1.0, 13).reshape(2, 3, 2) / 78
+    tuned = channel.of_least_variance(table.ravel())
+    assert tuned.factors[0] is COIN
+    for position, others in ((1, (0, 2)), (2, (0, 1))):
+        factor = channel.factors[position]
+        alone = factor.of_least_variance(table.sum(axis=others))
+        np.testing.assert_array_equal(
+            tuned.factors[position].solve(np.eye(factor.size)), alone.solve(np.eye(factor.size))
+        )
+    assert tuned.of_least_variance(table.ravel()).factors[0] is COIN
+
+
+def test_counts_of_other_reports_are_drawn_along_each_axis():
+    channel = ProductChannel((WIDE, WIDE_COIN))
+    true = np.array([0, 0, 0, 90_000, 0, 0])
+    reports = channel.randomize_counts(true, np.random.default_rng(8))
+    assert reports.shape == (15,)
+    assert fit_p_value(reports, channel.matrix()[3]) > 1e-6
+
+
 @pytest.mark.parametrize("seeded", [True, False], ids=["seeded", "system"])
 def test_columns_are_randomized_independently(seeded):
     # The joint distribution of the columns' reports against the row of the matrix; 1e-6.
@@ -130,6 +158,15 @@ def test_what_cannot_be():
         ProductChannel((COIN, COIN)).randomize_columns(
             [np.array([0]), np.array([2])], np.random.default_rng(1)
         )
+    P = np.zeros((1, 4096))
+    P[:, 0] = 1
+    many_reports = ProductChannel((DenseChannel(P),) * 6)
+    for draw in (
+        lambda: many_reports.randomize(np.array([0]), np.random.default_rng(1)),
+        lambda: many_reports.report(np.array([0]), KeyedDraws(bytes(32), b"plan"), ["a"]),
+    ):
+        with pytest.raises(ChannelError, match=r"4\.72e\+21 joint cells are too many"):
+            draw()
     huge = ProductChannel((KeepOrReplace.uniform(2**16, 0.5),) * 4)
     with pytest.raises(ChannelError, match=r"1\.84e\+19 joint cells are too many"):
         huge.randomize(np.array([0]), np.random.default_rng(1))

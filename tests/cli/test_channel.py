@@ -27,6 +27,7 @@ CHANNEL = DenseChannel(np.array([[0.8, 0.1, 0.1], [0.15, 0.7, 0.15], [0.1, 0.1, 
 KEYS = [
     "convention",
     "categories",
+    "reports",
     "epsilon",
     "parity",
     "beta",
@@ -43,6 +44,7 @@ KEYS = [
     "smallest_factor",
     "records",
     "target",
+    "inverse",
     "confidence",
     "estimate",
     "standard_error",
@@ -111,7 +113,8 @@ def test_privacy(answer):
     assert bounds[0.1]["smallest_posterior"] == pytest.approx(0.1 / 7.3, rel=1e-14)
     assert found["condition_number"] == pytest.approx(np.linalg.cond(CHANNEL.entries))
     assert found["singular"] is False
-    for key in KEYS[8:]:
+    assert found["reports"] == found["categories"]
+    for key in KEYS[9:]:
         assert found[key] is None
 
 
@@ -161,6 +164,7 @@ def test_the_estimate_in_fractions(answer):
     found = answer("--counts", "counts.csv")
     assert found["records"] == 1000
     assert (found["target"], found["confidence"]) == ("population", 0.95)
+    assert found["inverse"] is None  # a square matrix has one only
     np.testing.assert_allclose(found["estimate"], [float(x) for x in estimate], atol=1e-14)
     expected = [[float(x) for x in row] for row in covariance]
     np.testing.assert_allclose(found["covariance"], expected, rtol=1e-12, atol=1e-16)
@@ -260,6 +264,118 @@ def test_one_category(tmp_path, capsys):
     path.write_text(",only\nonly,1\n", encoding="utf-8")
     assert main(["channel", str(path)]) == 0
     assert "m.csv: 1 category\n" in capsys.readouterr().out
+
+
+# -- reports of their own --------------------------------------------------------------------------
+
+# Rows (4, 2, 1, 1), (1, 4, 2, 1), (1, 1, 2, 4) of eighths: columns of ratio 4, 4, 2, 4.
+WIDE = "true category / report,w,x,y,z\na,.5,.25,.125,.125\nb,1/8,1/2,1/4,1/8\nc,1/8,1/8,1/4,1/2\n"
+ROWS = [[F(4), F(2), F(1), F(1)], [F(1), F(4), F(2), F(1)], [F(1), F(1), F(2), F(4)]]
+REPORTS = "report,count\nw,40\nx,30\ny,20\nz,30\n"
+FEW = "report,low,high\na,.5,.5\nb,.25,.75\nc,.125,.875\n"
+
+
+@pytest.fixture
+def wide(files):
+    (files / "matrix.csv").write_text(WIDE, encoding="utf-8")
+    (files / "counts.csv").write_text(REPORTS, encoding="utf-8")
+    (files / "prior.csv").write_text(
+        "category,probability\na,1/2\nb,1/4\nc,1/4\n", encoding="utf-8"
+    )
+    return files
+
+
+def test_privacy_and_posteriors_of_reports_of_their_own(wide, answer):
+    found = answer("--prior", "prior.csv", "--breach", "0.3", "0.5")
+    assert list(found) == KEYS
+    assert found["categories"] == ["a", "b", "c"]
+    assert found["reports"] == ["w", "x", "y", "z"]
+    assert (found["parity"], found["beta"]) == (4, 4)
+    assert found["epsilon"] == pytest.approx(math.log(4), rel=1e-15)
+    # Joint with the reports, in 32nds: a (8, 4, 2, 2), b (1, 4, 2, 1), c (1, 1, 2, 4).
+    assert found["reported"] == [10 / 32, 9 / 32, 6 / 32, 7 / 32]
+    joint = np.array([[8, 4, 2, 2], [1, 4, 2, 1], [1, 1, 2, 4]])
+    np.testing.assert_allclose(found["posterior"], (joint / joint.sum(axis=0)).T, rtol=1e-14)
+    # c after z: 4/7 for 1/4. b or c after w: 1/10 for 1/4.
+    assert found["largest_factor"] == {
+        "ratio": pytest.approx(16 / 7),
+        "category": "c",
+        "report": "z",
+    }
+    assert found["smallest_factor"]["ratio"] == pytest.approx(0.4)
+    assert found["smallest_factor"]["report"] == "w"
+    # Reports are no categories: there is nothing to leave as it is.
+    assert found["invariant"] is found["largest_change"] is None
+    assert found["breach"]["witness"]["report"] in found["reports"]
+    worst = found["breach"]["worst_under_prior"]
+    assert (worst["members"], worst["report"]) == (["c"], "z")
+    assert worst["posterior"] == pytest.approx(4 / 7)
+
+
+def test_the_estimate_from_reports_of_their_own(wide, answer):
+    found = answer("--counts", "counts.csv")
+    channel = DenseChannel(np.array(ROWS, dtype=float) / 8)
+    counts = [40, 30, 20, 30]
+    assert (found["records"], found["inverse"]) == (120, "least")
+    assert sum(found["estimate"]) == pytest.approx(1)
+    np.testing.assert_allclose(found["estimate"], channel.estimate(counts), rtol=1e-12)
+    np.testing.assert_allclose(
+        found["standard_error"], np.sqrt(np.diag(found["covariance"])), rtol=1e-10
+    )
+    low, high = np.array(found["interval_low"]), np.array(found["interval_high"])
+    assert (low < found["estimate"]).all()
+    assert (high > found["estimate"]).all()
+    np.testing.assert_allclose(high - low, 3.92 * np.array(found["standard_error"]), rtol=0.1)
+    # The score of the likelihood vanishes at its maximum, which is within: all slopes are alike.
+    likely = np.array(found["maximum_likelihood"])
+    assert likely.sum() == pytest.approx(1)
+    assert likely.min() > 0
+    slopes = channel.matrix() @ (counts / channel.reported(likely))
+    np.testing.assert_allclose(slopes, 120, rtol=1e-3)
+    # Reports in the proportions of (1/2, 1/4, 1/4) are estimated as these, by any left inverse.
+    (wide / "counts.csv").write_text("category,count\nw,10\nx,9\ny,6\nz,7\n", encoding="utf-8")
+    exact = answer("--counts", "counts.csv")
+    for key in ("estimate", "maximum_likelihood"):
+        np.testing.assert_allclose(exact[key], [0.5, 0.25, 0.25], atol=2e-3)
+    np.testing.assert_allclose(exact["estimate"], [0.5, 0.25, 0.25], atol=1e-13)
+
+
+def test_reports_of_their_own_as_text(wide, capsys):
+    assert main(["channel", "matrix.csv", "--prior", "prior.csv", "--counts", "counts.csv"]) == 0
+    text = capsys.readouterr().out
+    assert "matrix.csv: 3 categories, 4 reports\n" in text
+    assert re.search(r"\n  z +0.21875 +0.285714 +0.142857 +0.571429\n", text)
+    assert "more reports than categories" in text
+    assert "Estimates are unbiased:" not in text
+    assert "invariant" not in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_fewer_reports_than_categories_have_privacy_but_no_estimate(files, capsys):
+    (files / "matrix.csv").write_text(FEW, encoding="utf-8")
+    (files / "counts.csv").write_text("report,count\nlow,3\nhigh,9\n", encoding="utf-8")
+    (files / "prior.csv").write_text(
+        "category,probability\na,1/3\nb,1/3\nc,1/3\n", encoding="utf-8"
+    )
+    assert main(["channel", "matrix.csv", "--prior", "prior.csv", "--json"]) == 0
+    found = strict(capsys.readouterr().out)
+    assert (found["parity"], found["singular"]) == (4, True)
+    assert found["condition_number"] == "Infinity"
+    np.testing.assert_allclose(found["posterior"][1], [4 / 17, 6 / 17, 7 / 17], rtol=1e-14)
+    for form in ([], ["--json"]):
+        assert main(["channel", "matrix.csv", "--counts", "counts.csv", *form]) == 1
+        out, err = capsys.readouterr()
+        assert err == (
+            "deniable: error: matrix.csv: 2 reports cannot tell 3 categories apart, so counts.csv "
+            "allows no estimate; give at least as many reports as categories\n"
+        )
+        assert "1.38629" in out
+
+
+def test_counts_of_categories_are_no_counts_of_reports(wide, capsys):
+    (wide / "counts.csv").write_text("category,count\na,10\nb,9\nc,6\n", encoding="utf-8")
+    assert main(["channel", "matrix.csv", "--counts", "counts.csv"]) == 1
+    assert "'a', 'b', 'c' among the rows, but not in" in capsys.readouterr().err
 
 
 # -- errors ----------------------------------------------------------------------------------------

@@ -287,7 +287,7 @@ def test_measures_of_a_fit_at_known_proportions() -> None:
     channel = KeepOrReplace.uniform(4, 0.5)
     fit = fit_of(margins_of([0.5, 0.5]), 1000, channel, INDEPENDENT)
     assert fit.effective_records(INDEPENDENT) == pytest.approx(250)
-    assert score_statistic(1000 * fit.reported, fit) == pytest.approx(0, abs=1e-20)
+    assert score_statistic(1000 * fit.reported, fit, channel) == pytest.approx(0, abs=1e-20)
 
 
 def test_variances_of_margins_are_those_of_many_fits() -> None:

@@ -345,7 +345,7 @@ CODES = np.array([0, 1, 1])
         (
             lambda: weighted_estimate(THREE, WeightedCounts.of_records(CODES, [1, 1, 1], 2)),
             ChannelError,
-            "weights over 2 categories do not fit a channel over 3",
+            "weights over 2 reports do not fit a channel with 3",
         ),
         (
             lambda: WeightedCounts(np.ones((1, 2)), np.ones((2, 2)), np.ones(1)),

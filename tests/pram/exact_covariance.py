@@ -8,13 +8,13 @@ import numpy.typing as npt
 from scipy import special
 
 from deniable.arrays import Counts, Floats
-from deniable.channels.base import distribution
 from deniable.channels.invariant import (
     INVARIANCE_TOLERANCE,
     conditional_covariance,
     invariance_gap,
     sampling_covariance,
 )
+from deniable.channels.maps import distribution
 from deniable.pram import Method
 
 

@@ -14,7 +14,6 @@ from deniable.channels.files import write_channel
 from deniable.channels.invariant import INVARIANCE_TOLERANCE, invariance_gap
 from deniable.errors import DataError, DeniableError
 from deniable.pram.matrices import (
-    channel_of_epsilon,
     channel_of_retention,
     matrix_from_file,
     pram_matrix,
@@ -43,7 +42,7 @@ def exact_rows(channel: Any) -> list[list[Fraction]]:
 @settings(max_examples=200, deadline=None)
 @given(SIZES, st.floats(1e-6, 30))
 def test_an_epsilon_is_met_and_not_exceeded(size: int, epsilon: float) -> None:
-    channel = channel_of_epsilon(size, epsilon)
+    channel = KeepOrReplace.of_epsilon(size, epsilon)
     assert channel.epsilon <= epsilon
     # Where hardly anything is replaced, one step of a float moves epsilon by some 1e-3.
     assert channel.epsilon == pytest.approx(epsilon, rel=1e-9 if epsilon < 15 else 5e-3)
@@ -54,7 +53,7 @@ def test_an_epsilon_is_met_and_not_exceeded(size: int, epsilon: float) -> None:
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, 31.0, math.inf, math.nan])
 def test_an_epsilon_that_is_none_is_refused(epsilon: float) -> None:
     with pytest.raises(DeniableError, match="must be above 0 and at most 30"):
-        channel_of_epsilon(4, epsilon)
+        KeepOrReplace.of_epsilon(4, epsilon)
 
 
 # -- retention -------------------------------------------------------------------------------------

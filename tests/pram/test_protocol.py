@@ -58,6 +58,15 @@ def test_the_matrix_of_every_stratum_is_returned_not_the_last_alone() -> None:
     np.testing.assert_array_equal(result.matrices[("Male",)][block], male.matrix())
 
 
+def test_reports_that_are_no_categories_are_refused_before_any_draw() -> None:
+    wide = DenseChannel(np.full((6, 7), 1 / 7))
+    rng = np.random.default_rng(1)
+    before = rng.bit_generator.state
+    with pytest.raises(DeniableError, match="colour x smokes has 7 reports for 6 cells"):
+        by_sex(shift(6, 1), wide).randomize(records(DOMAIN, 50), rng)
+    assert rng.bit_generator.state == before
+
+
 def test_the_matrices_that_are_returned_are_those_that_were_drawn_from() -> None:
     rows = np.array([[0.7, 0.2, 0.1], [0.0, 0.5, 0.5], [0.3, 0.0, 0.7]])
     domain = Domain((COLOUR, SEX))

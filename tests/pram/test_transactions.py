@@ -81,6 +81,13 @@ def test_the_given_records_stay_as_they_are() -> None:
             ChannelError,
             "item '1': its channel has 3 categories",
         ),
+        (
+            lambda: Transactions.of(
+                ProductChannel((COIN, DenseChannel(np.full((2, 3), 1 / 3)))), REPORTS[:, :2]
+            ),
+            ChannelError,
+            "item '1': its channel has 2 categories and 3 reports",
+        ),
         (lambda: Transactions.of(COINS, REPORTS).positions([0, 4]), DataError, "no item 4; items"),
         (lambda: Transactions.of(COINS, REPORTS).positions([-1]), DataError, "no item -1"),
         (lambda: Transactions.of(COINS, REPORTS).positions(["tea"]), DataError, "no item 'tea'"),

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
-from tests.channels.channel_cases import CHANNELS, channels, exact_matrix, exact_parity
+from tests.channels.channel_cases import EVERY_CHANNEL, any_channels, exact_matrix, exact_parity
 
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import DeniableError
@@ -39,7 +39,7 @@ def exact_posterior(channel, prior, members, report):
 # -- parity and the bound (3.5) --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("channel", CHANNELS.values(), ids=CHANNELS.keys())
+@pytest.mark.parametrize("channel", EVERY_CHANNEL.values(), ids=EVERY_CHANNEL.keys())
 def test_amplification_and_factor_are_the_parity(channel):
     exact = exact_parity(exact_matrix(channel))
     expected = math.inf if exact is None else float(exact)
@@ -101,7 +101,7 @@ def test_at_equality_there_is_no_breach_and_above_it_there_is():
 
 
 @SEEDED
-@given(channels, RHO, RHO, st.data())
+@given(any_channels, RHO, RHO, st.data())
 def test_a_guarantee_holds_or_a_witness_breaks_it(channel, rho_1, rho_2, data):
     assume(rho_1 < rho_2)
     if guarantees_no_breach(channel, rho_1, rho_2):
@@ -169,7 +169,7 @@ def test_bounds_refuse_what_is_no_probability_or_parity(rho, eta):
 
 
 @SEEDED
-@given(channels, st.data())
+@given(any_channels, st.data())
 def test_posteriors_of_sets_stay_within_the_bounds_which_two_point_priors_attain(channel, data):
     size = channel.size
     weights = data.draw(st.lists(st.integers(0, 99), min_size=size, max_size=size).filter(any))
@@ -178,7 +178,7 @@ def test_posteriors_of_sets_stay_within_the_bounds_which_two_point_priors_attain
     mass = sum(prior[u] for u in members)
     rows = exact_matrix(channel)
     eta = exact_parity(rows)
-    for report in range(size):
+    for report in range(channel.reports):
         if not any(prior[u] * rows[u][report] for u in range(size)):
             continue
         posterior = exact_posterior(channel, prior, members, report)
@@ -240,7 +240,7 @@ def test_a_factor_is_guaranteed_at_the_parity_and_not_below():
 
 
 @SEEDED
-@given(channels)
+@given(any_channels)
 def test_the_guaranteed_factor_is_guaranteed(channel):
     if math.isfinite(channel.parity):
         assert guarantees_factor(channel, channel.parity)
@@ -248,7 +248,9 @@ def test_the_guaranteed_factor_is_guaranteed(channel):
 
 
 @SEEDED
-@given(channels, st.fractions(1, 40, max_denominator=20), st.sampled_from(["largest", "smallest"]))
+@given(
+    any_channels, st.fractions(1, 40, max_denominator=20), st.sampled_from(["largest", "smallest"])
+)
 def test_below_the_parity_a_prior_breaches(channel, beta, side):
     parity = exact_parity(exact_matrix(channel))
     found = breaching_prior(channel, beta, side)
@@ -290,7 +292,7 @@ def test_approaching_priors_of_an_infinite_parity():
 
 
 @SEEDED
-@given(channels)
+@given(any_channels)
 def test_ratios_rise_to_the_parity_and_never_pass_it(channel):
     assume(channel.size > 1)
     parity = exact_parity(exact_matrix(channel))
@@ -319,6 +321,23 @@ def test_one_category_has_nothing_to_learn():
     assert breaching_prior(one, 1) is None
     with pytest.raises(DeniableError, match="one category"):
         approaching_prior(one, 0.5)
+
+
+def test_witnesses_of_other_reports_by_hand():
+    # Columns (4, 1)/8, (2, 3)/8, (2, 4)/8: the parity is 4, of report 0. From 1/5 to 1/2 exactly.
+    wide = DenseChannel(np.array([[4, 2, 2], [1, 3, 4]]) / 8)
+    assert guarantees_no_breach(wide, F(1, 5), F(1, 2))
+    found = witness(wide, F(1, 5), F(2, 5))
+    assert (found.report, found.members) == (0, (0,))
+    assert found.posterior > F(2, 5)
+    # Fewer reports than categories: columns (4, 2, 1)/8 and (4, 6, 7)/8 have 4, of report 0.
+    few = DenseChannel(np.array([[4, 4], [2, 6], [1, 7]]) / 8)
+    found = approaching_prior(few, F(9, 10))
+    assert (found.category, found.report) == (0, 0)
+    assert found.ratio == 4 / (F(9, 10) + F(1, 20) * (2 + 4))
+    # One report tells nothing.
+    assert guarantees_factor(DenseChannel(np.ones((3, 1))), 1)
+    assert witness(DenseChannel(np.ones((3, 1))), 0.1, 0.11) is None
 
 
 def test_a_constant_channel_tells_nothing():

@@ -163,6 +163,49 @@ def test_rare_reports_are_pooled() -> None:
     assert np.mean(np.array(values) < 0.05) < 0.12
 
 
+WIDE = np.array([[0.5, 0.3, 0.15, 0.05, 0.0], [0.1, 0.4, 0.2, 0.2, 0.1]])
+
+
+@pytest.mark.parametrize("matrix", [WIDE, WIDE.T / WIDE.sum(axis=0)[:, None]])
+def test_samplers_with_other_reports_than_categories(matrix) -> None:
+    test = audit_sampler(sampler_of(matrix, 5), matrix, 20_000)
+    possible = np.count_nonzero(matrix, axis=1)
+    assert test.degrees_of_freedom == (possible - 1).sum()
+    assert test.draws == 20_000 * len(matrix)
+    assert test.p_value > 1e-4  # fails by chance once in 10,000 seeds
+    assert test.impossible == 0
+    moved = np.roll(matrix, 1, axis=1)
+    assert audit_sampler(sampler_of(moved, 5), matrix, 20_000).p_value < 1e-10
+
+
+def test_rare_reports_beyond_the_categories_are_caught() -> None:
+    # Reports 2 to 301 are expected 3 times a row; all go to report 301.
+    matrix = np.full((2, 302), 0.001)
+    matrix[:, :2] = 0.35
+
+    def randomize(codes: np.ndarray) -> np.ndarray:
+        drawn = sampler_of(matrix, 6)(codes)
+        return np.where(drawn > 1, 301, drawn)
+
+    assert audit_sampler(randomize, matrix, 3000).rare_p_value < 1e-10
+    assert audit_sampler(sampler_of(matrix, 6), matrix, 3000).rare_p_value > 1e-4
+
+
+@pytest.mark.parametrize("report", [-1, 5])
+def test_a_report_that_the_matrix_has_not_is_named(report: int) -> None:
+    with pytest.raises(DeniableError, match=rf"the report {report}, but its matrix has 0 \.\. 4"):
+        audit_sampler(lambda codes: np.full_like(codes, report), WIDE, 10)
+
+
+def test_epsilon_of_other_reports_than_categories() -> None:
+    # Columns (3, 1), (1, 2), (2, 3): 3. And with the reports as the categories: rows of sum 12.
+    assert exact_epsilon(weights([3, 1, 2], [1, 2, 3])) == log_rounded_up(Fraction(3))
+    few = weights([9, 3], [4, 8], [6, 6])
+    assert exact_epsilon(few) == log_rounded_up(Fraction(8, 3))
+    assert exact_epsilon(few, [[0, 2], [1]]) == log_rounded_up(Fraction(2))
+    assert column_epsilon(np.array(few, float) / 12) == pytest.approx(np.log(8 / 3), rel=1e-14)
+
+
 # -- all that can happen to a few records ----------------------------------------------------------
 
 
@@ -188,6 +231,21 @@ def test_reports_by_hand() -> None:
     # One record of each category, through (3/4, 1/4) and (1/2, 1/2).
     law = reports_given((1, 1), np.array([[0.75, 0.25], [0.5, 0.5]]))
     assert law == {(2, 0): 0.375, (1, 1): 0.75 * 0.5 + 0.25 * 0.5, (0, 2): 0.125}
+
+
+def test_reports_of_other_kinds_by_hand() -> None:
+    # One record of each of two categories, three reports: (1, 1, 2)/4 and (2, 2, 0)/4.
+    law = reports_given((1, 1), np.array([[0.25, 0.25, 0.5], [0.5, 0.5, 0]]))
+    expected = {(2, 0, 0): 2, (0, 2, 0): 2, (1, 1, 0): 4, (1, 0, 1): 4, (0, 1, 1): 4}
+    assert {table: p * 16 for table, p in law.items() if p} == expected
+    # Three categories, two reports.
+    law = reports_given((1, 0, 2), np.array([[0.25, 0.75], [1, 0], [0.5, 0.5]]))
+    assert {table: p * 16 for table, p in law.items()} == {
+        (3, 0): 1,
+        (2, 1): 5,
+        (1, 2): 7,
+        (0, 3): 3,
+    }
 
 
 def test_moments_are_those_of_the_binomial() -> None:

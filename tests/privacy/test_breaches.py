@@ -6,7 +6,14 @@ from itertools import combinations
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
-from tests.channels.channel_cases import channels, dense_channels, distributions, exact_matrix
+from tests.channels.channel_cases import (
+    CIRCLE,
+    any_channels,
+    dense_channels,
+    distributions,
+    exact_matrix,
+    rectangular_channels,
+)
 
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError
@@ -30,7 +37,7 @@ def exact_posterior(channel, prior, members):
     """Pr(Q | report) in fractions, None for a report that cannot occur."""
     rows = exact_matrix(channel)
     answers = []
-    for report in range(channel.size):
+    for report in range(channel.reports):
         joint = [F(p) * row[report] for p, row in zip(prior, rows, strict=True)]
         inside = sum((joint[u] for u in members), F())
         answers.append(inside / sum(joint) if sum(joint) else None)
@@ -43,7 +50,7 @@ def all_sets(size):
 
 
 @st.composite
-def channels_with_priors(draw, kinds=channels):
+def channels_with_priors(draw, kinds=any_channels):
     channel = draw(kinds)
     weights = draw(
         st.lists(st.integers(0, 9), min_size=channel.size, max_size=channel.size).filter(any)
@@ -65,6 +72,32 @@ def test_posterior_by_hand():
 def test_reports_that_cannot_occur_have_no_posterior():
     found = posterior_of_set(THREE, [1, 0, 0], [0])
     np.testing.assert_array_equal(found, [1, 1, np.nan])
+
+
+def test_more_reports_than_categories_by_hand():
+    # Rows (1, 1, 0, 0, 0)/2, (0, 1, 1, 0, 0)/2, (0, 0, 1, 1, 2)/4; prior 1/4, 1/4, 1/2.
+    # Joint with the reports, in eighths: (1, 1, 0, 0, 0), (0, 1, 1, 0, 0), (0, 0, 1, 1, 2).
+    prior = [F(1, 4), F(1, 4), F(1, 2)]
+    np.testing.assert_array_equal(posterior_of_set(CIRCLE, prior, [1]), [0, 0.5, 0.5, 0, 0])
+    np.testing.assert_array_equal(posterior_of_set(CIRCLE, prior, [0, 2]), [1, 0.5, 0.5, 1, 1])
+    assert breach(CIRCLE, prior, [2], F(3, 5), F(9, 10)).upward == (3, 4)
+    assert breach(CIRCLE, prior, [1, 2], F(1, 4), F(1, 2)).downward == (0,)
+    found = extreme_factors(CIRCLE, prior)
+    assert (found.largest, found.largest_members, found.largest_report) == (4, (0,), 0)
+    assert found.smallest == 0
+    worst = worst_upward(CIRCLE, prior, F(1, 3))
+    assert (worst.members, worst.report, worst.posterior) == ((0,), 0, 1)
+
+
+def test_fewer_reports_than_categories_by_hand():
+    # Report 1 has the probabilities 1/2, 3/4, 7/8; under an even prior 4, 6 and 7 seventeenths.
+    few = DenseChannel(np.array([[0.5, 0.5], [0.25, 0.75], [0.125, 0.875]]))
+    even = [F(1, 3)] * 3
+    np.testing.assert_allclose(posterior_of_set(few, even, [2]), [1 / 7, 7 / 17], rtol=1e-15)
+    assert breach(few, even, [2], F(2, 5), F(41, 100)).upward == (1,)
+    worst = worst_upward(few, even, F(1, 2))
+    assert (worst.members, worst.report) == ((0,), 0)  # 4 sevenths
+    assert worst.posterior == pytest.approx(4 / 7, rel=1e-15)
 
 
 @SEEDED
@@ -173,7 +206,7 @@ def exact_worst(channel, prior, rho, upward):
 
 
 @settings(deadline=None, max_examples=60, derandomize=True)
-@given(channels_with_priors(dense_channels(5) | st.just(THREE)), RHO)
+@given(channels_with_priors(dense_channels(5) | rectangular_channels(4) | st.just(THREE)), RHO)
 def test_the_worst_sets_are_those_of_all_sets(case, rho):
     channel, prior = case
     for upward, function in ((True, worst_upward), (False, worst_downward)):
@@ -190,7 +223,7 @@ def test_the_worst_sets_are_those_of_all_sets(case, rho):
 
 
 @settings(deadline=None, max_examples=60, derandomize=True)
-@given(channels_with_priors(dense_channels(4)), RHO, RHO)
+@given(channels_with_priors(dense_channels(4) | rectangular_channels(4)), RHO, RHO)
 def test_a_breach_is_permitted_if_some_set_has_one(case, rho_1, rho_2):
     assume(rho_1 < rho_2)
     channel, prior = case
@@ -293,7 +326,7 @@ def test_a_set_of_probability_zero_is_left_out_of_the_extremes():
 
 
 @settings(deadline=None, max_examples=60, derandomize=True)
-@given(channels_with_priors(dense_channels(5)))
+@given(channels_with_priors(dense_channels(5) | rectangular_channels(4)))
 def test_single_categories_have_the_extreme_factors(case):
     channel, prior = case
     found = extreme_factors(channel, prior)

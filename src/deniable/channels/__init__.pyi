@@ -1,8 +1,11 @@
+from .asked import (
+    closest_within as closest_within,
+    refuse_epsilon as refuse_epsilon,
+)
 from .base import (
     Channel as Channel,
+    Inverse as Inverse,
     Target as Target,
-    distribution as distribution,
-    refuse_no_records as refuse_no_records,
     roots_of_variances as roots_of_variances,
 )
 from .dense import DenseChannel as DenseChannel
@@ -28,6 +31,10 @@ from .files import (
     read_prior as read_prior,
     write_channel as write_channel,
 )
+from .grid_noises import (
+    laplace_channel as laplace_channel,
+    staircase_channel as staircase_channel,
+)
 from .invariant import (
     INVARIANCE_TOLERANCE as INVARIANCE_TOLERANCE,
     conditional_covariance as conditional_covariance,
@@ -35,7 +42,6 @@ from .invariant import (
     disclosed_proportions as disclosed_proportions,
     invariance_gap as invariance_gap,
     lazy_resampling_with_epsilon as lazy_resampling_with_epsilon,
-    refuse_epsilon as refuse_epsilon,
     resampling as resampling,
     sampling_covariance as sampling_covariance,
     two_step as two_step,
@@ -43,4 +49,24 @@ from .invariant import (
     whole_counts as whole_counts,
 )
 from .keep_or_replace import KeepOrReplace as KeepOrReplace
+from .maps import (
+    distribution as distribution,
+    refuse_no_records as refuse_no_records,
+)
 from .product import ProductChannel as ProductChannel
+from .protocols import (
+    HadamardResponse as HadamardResponse,
+    LocalHashing as LocalHashing,
+    ProjectiveGeometry as ProjectiveGeometry,
+    ProtocolCandidate as ProtocolCandidate,
+    ProtocolChoice as ProtocolChoice,
+    PureProtocol as PureProtocol,
+    SubsetSelection as SubsetSelection,
+    TwoLevelChannel as TwoLevelChannel,
+    UnaryEncoding as UnaryEncoding,
+    best_protocol as best_protocol,
+)
+from .square_wave import (
+    SquareWave as SquareWave,
+    window_half_width as window_half_width,
+)

@@ -1,17 +1,16 @@
 """What every channel can do, from a handful of linear maps that each kind supplies."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Codes, Counts, Flags, Floats
-from deniable.channels.exact import ROW_SUM_TOLERANCE, log_rounded_up, rounded_up
-from deniable.errors import ChannelError, SingularChannelError
-from deniable.sampling import Chance, KeyedColumn, KeyedDraws, Numbers, RandomSource
+from deniable.arrays import Flags, Floats
+from deniable.channels.exact import log_rounded_up, rounded_up
+from deniable.channels.maps import LARGEST_DENSE, Maps, distribution, refuse_no_records
+from deniable.errors import ChannelError
 
 Target = Literal["file", "population"]
 """What an estimate is an estimate of.
@@ -20,121 +19,69 @@ Target = Literal["file", "population"]
 ``population``: the proportions that the records were drawn from; sampling is random too.
 """
 
-LARGEST_DENSE = 4096
+Inverse = Literal["least", "own"]
+"""Which left inverse D, P D = I, an estimate is made by; a square channel has one only.
+
+``own``: the one that the kind states. Fixed beforehand, it is unbiased whatever the records.
+``least``: that of least variance at the estimated distribution, D = L^-1 P' (P L^-1 P')^-1 with L
+the diagonal matrix of P' pi. For known proportions it attains the bound of Cramer and Rao; for
+estimated ones nearly so, with a bias of a smaller order than the standard error.
+
+How often an estimate give or take 1.96 standard errors covers, in 20,000 tables (6,000 of 2,000
+reports) through four matrices from 3 by 5 to 5 by 10: "least" .941 to .943 of the time of 50
+reports by subset selection at epsilon 1, .905 to .940 through matrices of random entries, .875 for
+a proportion of .02; of 200 reports .936 to .953, of 2,000 .944 to .953. "Own" has .914 to .953,
+.886 for that proportion, then .936 to .953 and .948 to .953. The bias is at most .04, .03 and .02
+standard errors. With fewer than some 200 reports take `deniable.estimation.confidence_intervals`,
+or "own".
+"""
+
+NEARLY_NONE = 1e-9
+"""What stands for a proportion of 0, so that a report that tells of it alone has a weight."""
+LARGEST_TUNED = 2**18
+"""Entries of a matrix up to which the left inverse of least variance is computed."""
 
 
-class Channel(ABC):
-    """A row-stochastic matrix, P[u, v] = Pr(report v | true u).
-
-    Vectors may have leading batch axes: the last axis is that of the categories.
+class Channel(Maps):
+    """A channel: privacy, posteriors, estimates and their errors from its linear maps.
 
     A kind of channel supplies draws, five linear maps (`reported`, `expected`, `solve`,
     `solve_transposed`, `second_moments`), its matrix, exact columns and exact parity; all else
     follows, unless a kind has a closed form and says so by a method of the same name.
     """
 
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """Number of categories."""
+    def of_least_variance(self, proportions: npt.ArrayLike) -> "Channel":
+        """Return this channel with the left inverse of least variance at true proportions.
 
-    @property
-    @abstractmethod
-    def singular(self) -> bool:
-        """Whether nothing, or too little to be told from rounding, can be estimated through it."""
-
-    @abstractmethod
-    def randomize(self, codes: Codes, source: RandomSource) -> Codes:
-        """Report each record's category through the channel.
-
-        Codes are integers in 0 .. size - 1, and the reports of the same type and shape. The source
-        is a `numpy.random.Generator` or a `SystemSource`.
+        Itself if it is square, which leaves no choice, or singular, or if its matrix has more than
+        2 ** 18 entries: its kind's own inverse then stays. A product has one for each attribute,
+        by their margins. The proportions are those of `covariance`, all positive.
         """
+        return self
 
-    @abstractmethod
-    def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
-        """Report each record's category as its key and its number have it, whatever runs this.
+    def _fitted(self, frequencies: Floats, records: Floats, inverse: Inverse) -> "Channel":
+        """Return the channel to estimate one table with: for "least" at its own first estimate.
 
-        Exactly with the probabilities of the matrix, as `randomize`. Releases are drawn so.
-
-        Parameters
-        ----------
-        codes : one true category a record of the column, shape (records,)
-        column : what the reports of these records are drawn from
+        The estimate is taken where it is a distribution, with one record more, of any category, so
+        that every report can occur.
         """
+        _refuse_unknown("inverse", inverse, get_args(Inverse))
+        if inverse == "own" or self.square:
+            return self
+        first = np.maximum(self.solve_transposed(frequencies), 0.0)
+        evened = first * float(records) + first.sum() / self.size
+        return self.of_least_variance(evened / evened.sum())
 
-    def report(
-        self,
-        codes: Codes,
-        chance: Chance,
-        names: Sequence[str],
-        records: Numbers | None = None,
-    ) -> Codes:
-        """Report each record's category, by a key or from a source.
+    def fitted_to(self, reported_counts: npt.ArrayLike, inverse: Inverse = "least") -> "Channel":
+        """Return this channel with, as its own, the inverse that one table is estimated by.
 
-        Names are the attributes'; records, by default the first, are numbers in the whole file.
+        The counts are those of `estimate`, of shape (reports,).
         """
-        if not isinstance(chance, KeyedDraws):
-            return self.randomize(codes, chance)
-        numbers = len(codes) if records is None else records
-        return self.randomize_keyed(codes, chance.column(names, numbers))
-
-    @abstractmethod
-    def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
-        """Draw the counts of reports from true counts, as if every record had been randomized.
-
-        Counts are non-negative integers of shape (..., size), each table of a batch is drawn on
-        its own, and the reports are int64 of the same shape and totals.
-        """
-
-    @abstractmethod
-    def reported(self, proportions: npt.ArrayLike) -> Floats:
-        """Return P' x, the distribution of reports when x is that of the true categories."""
-
-    @abstractmethod
-    def expected(self, values: npt.ArrayLike) -> Floats:
-        """Return P x, the expectation of x(report) for each true category."""
-
-    # The maps that follow need an inverse, and arrays of floats that fit; they check neither.
-
-    @abstractmethod
-    def solve_transposed(self, reported: Floats) -> Floats:
-        """Return the x with P' x = reported."""
-
-    @abstractmethod
-    def solve(self, weights: Floats) -> Floats:
-        """Return the g with P g = weights: g(report) is unbiased for weights(true category)."""
-
-    @abstractmethod
-    def second_moments(self, reported: Floats) -> Floats:
-        """Return for each category u the sum over v of reported[v] * inverse(P)[v, u] ** 2."""
-
-    def third_moments(self, reported: Floats) -> Floats:
-        """Return for each category u the sum over v of reported[v] * inverse(P)[v, u] ** 3."""
-        return np.asarray(reported @ (self.solve(np.eye(self.size)) ** 3).T)
-
-    def own_moments(self, power: int) -> Floats:
-        """Return for each category u the sum over v of P[u, v] * inverse(P)[v, u] ** power."""
-        scores = self.solve(np.eye(self.size))
-        return np.asarray((self.matrix() * scores**power).sum(axis=1))
-
-    @property
-    @abstractmethod
-    def exact_parity(self) -> Fraction | None:
-        """The parity as a fraction, None if infinite."""
-
-    @abstractmethod
-    def exact_column(self, report: int) -> list[Fraction]:
-        """Return Pr(report | true category) for each true category, as it is drawn."""
-
-    @abstractmethod
-    def _fill_matrix(self) -> Floats:
-        """Return the matrix, whatever its size."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of categories of each attribute, (size,) unless they are randomized apart."""
-        return (self.size,)
+        self.refuse_singular()
+        frequencies, records = self.frequencies(reported_counts)
+        if frequencies.ndim != 1:
+            raise ChannelError("fitted_to takes one table of counts, not a batch")
+        return self._fitted(frequencies, records, inverse)
 
     @property
     def simple_factors(self) -> tuple["Channel", ...]:
@@ -190,20 +137,13 @@ class Channel(ABC):
         unknown = np.full_like(joint, np.nan)
         return np.asarray(np.divide(joint, total, out=unknown, where=total > 0))
 
-    def matrix(self) -> Floats:
-        """Return P as a dense array; refuse more than 4,096 rows by a `ChannelError`."""
-        if self.size > LARGEST_DENSE:
-            raise ChannelError(
-                f"a dense matrix of {self.size:,} categories is not formed (limit "
-                f"{LARGEST_DENSE:,}); use the channel's own methods, or its factors"
-            )
-        return self._fill_matrix()
-
-    def estimate(self, reported_counts: npt.ArrayLike) -> Floats:
+    def estimate(self, reported_counts: npt.ArrayLike, inverse: Inverse = "least") -> Floats:
         """Return the unbiased estimate of the true proportions ([multirr], (2)).
 
-        It sums to 1 but may leave [0, 1]: projections onto the simplex have their own names, in
-        `deniable.estimation.simplex`. The counts are non-negative numbers of shape (..., size).
+        Nearly unbiased by the inverse of least variance, if there is a choice; see `Inverse`. It
+        sums to 1, except by the own inverses of protocols that say otherwise, but may leave
+        [0, 1]: projections onto the simplex have their own names, in `deniable.estimation.simplex`.
+        The counts are non-negative numbers of shape (..., reports).
 
         Raises
         ------
@@ -213,26 +153,57 @@ class Channel(ABC):
             If the counts do not fit the channel, are negative, not finite, or all zero.
         """
         self.refuse_singular()
-        return self.solve_transposed(self.frequencies(reported_counts)[0])
+        frequencies, records = self.frequencies(reported_counts)
+        if self.square or frequencies.ndim == 1:
+            return self._fitted(frequencies, records, inverse).solve_transposed(frequencies)
+        return self._table_by_table(
+            self.size,
+            frequencies,
+            records,
+            lambda f, n: self._fitted(f, n, inverse).solve_transposed(f),
+        )
+
+    def _table_by_table(
+        self,
+        width: int,
+        frequencies: Floats,
+        records: Floats,
+        answer: Callable[[Floats, Floats], Floats],
+    ) -> Floats:
+        """Return as many answers of each table of a batch, which have inverses of their own."""
+        tables, totals = frequencies.reshape(-1, self.reports), records.reshape(-1)
+        answers = [answer(f, totals[table]) for table, f in enumerate(tables)]
+        return np.array(answers).reshape(*frequencies.shape[:-1], width)
 
     def covariance(
-        self, proportions: npt.ArrayLike, records: int, target: Target = "population"
+        self,
+        proportions: npt.ArrayLike,
+        records: int,
+        target: Target = "population",
+        inverse: Inverse = "least",
     ) -> Floats:
         """Return the true covariance matrix of the estimate, for known true proportions.
+
+        With D for the left inverse; a square channel's is P^-1. For "least" it is that of these
+        proportions, towards which the estimated one's tends as records grow.
 
         Parameters
         ----------
         proportions : shape (size,), non-negative, sum 1
+            For "least" one of 0 counts as 1e-9, that all reports tell something.
         records : >= 1
         target : "population" or "file"
-            ``population``: P'^-1 (diag(lambda) - lambda lambda') P^-1 / n ([pram], (1.3)).
-            ``file``: P'^-1 diag(lambda) P^-1 / n - diag(pi) / n, the part that randomization adds.
+            ``population``: D' (diag(lambda) - lambda lambda') D / n ([pram], (1.3)).
+            ``file``: D' diag(lambda) D / n - diag(pi) / n, the part that randomization adds.
+        inverse : "least" or "own"
         """
         self.refuse_singular()
-        _refuse_unknown(target)
+        _refuse_unknown("target", target, get_args(Target))
+        _refuse_unknown("inverse", inverse, get_args(Inverse))
         refuse_no_records(records)
         truth = distribution(self._fitting(proportions, "the proportions"))
-        spread = self._spread(self.reported(truth), self.functional_weights())
+        channel = self if inverse == "own" else self.of_least_variance(_positive(truth))
+        spread = _spread(channel, self.reported(truth), self.functional_weights())
         own = np.outer(truth, truth) if target == "population" else np.diag(truth)
         return (spread - own) / records
 
@@ -241,12 +212,13 @@ class Channel(ABC):
         reported_counts: npt.ArrayLike,
         target: Target = "population",
         functionals: npt.ArrayLike | None = None,
+        inverse: Inverse = "least",
     ) -> Floats:
-        """Return the unbiased estimate of the covariance of the estimate.
+        """Return the estimate of the covariance of the estimate, unbiased for a fixed inverse.
 
         Parameters
         ----------
-        reported_counts : shape (size,), of at least 2 records for the target "population"
+        reported_counts : shape (reports,), of at least 2 records for the target "population"
         functionals : shape (functionals, size), optional
             Weights w of linear functionals w . pi: their covariance is returned instead, without
             any matrix of the channel's size.
@@ -256,8 +228,9 @@ class Channel(ABC):
         if frequencies.ndim != 1:
             raise ChannelError("estimated_covariance takes one table of counts, not a batch")
         weights = self.functional_weights(functionals)
-        spread = self._spread(frequencies, weights)
-        estimate = self.solve_transposed(frequencies)
+        channel = self._fitted(frequencies, records, inverse)
+        spread = _spread(channel, frequencies, weights)
+        estimate = channel.solve_transposed(frequencies)
         if target == "file":
             return (spread - (weights * estimate) @ weights.T) / float(records)
         values = weights @ estimate
@@ -268,6 +241,7 @@ class Channel(ABC):
         reported_counts: npt.ArrayLike,
         target: Target = "population",
         functionals: npt.ArrayLike | None = None,
+        inverse: Inverse = "least",
     ) -> Floats:
         """Return the standard error of each estimated proportion.
 
@@ -276,29 +250,22 @@ class Channel(ABC):
 
         Parameters
         ----------
-        reported_counts : shape (..., size), of at least 2 records for the target "population"
+        reported_counts : shape (..., reports), of at least 2 records for the target "population"
         functionals : shape (functionals, size), optional
             Weights w of linear functionals w . pi, whose standard errors are returned instead.
         """
         self.refuse_singular()
         frequencies, records = self._sample(reported_counts, target)
-        estimate = self.solve_transposed(frequencies)
-        if functionals is None:
-            values, squares = estimate, estimate
-            moments = self.second_moments(frequencies)
-        else:
-            weights = self.functional_weights(functionals)
-            values, squares = estimate @ weights.T, estimate @ (weights**2).T
-            moments = frequencies @ (self.solve(weights) ** 2).T
-        if target == "file":
-            variance = (moments - squares) / records
-        else:
-            variance = (moments - values**2) / (records - 1)
-        return roots_of_variances(variance, 1e-12 * np.abs(moments) / records)
-
-    def _spread(self, frequencies: Floats, weights: Floats) -> Floats:
-        solved = self.solve(weights)
-        return np.asarray((solved * frequencies) @ solved.T)
+        weights = None if functionals is None else self.functional_weights(functionals)
+        if self.square or frequencies.ndim == 1:
+            channel = self._fitted(frequencies, records, inverse)
+            return _errors_of(channel, frequencies, records, target, weights)
+        return self._table_by_table(
+            self.size if weights is None else len(weights),
+            frequencies,
+            records,
+            lambda f, n: _errors_of(self._fitted(f, n, inverse), f, n, target, weights),
+        )
 
     def functional_weights(self, functionals: npt.ArrayLike | None = None) -> Floats:
         """Return the weights of linear functionals, a row each, once they fit the channel.
@@ -322,7 +289,7 @@ class Channel(ABC):
         return weights
 
     def _sample(self, counts: npt.ArrayLike, target: Target) -> tuple[Floats, Floats]:
-        _refuse_unknown(target)
+        _refuse_unknown("target", target, get_args(Target))
         frequencies, records = self.frequencies(counts)
         if target == "population" and np.any(records < 2):
             raise ChannelError(
@@ -331,68 +298,40 @@ class Channel(ABC):
             )
         return frequencies, records
 
-    def refuse_singular(self) -> None:
-        """Raise `SingularChannelError` if nothing can be estimated through the channel."""
-        if self.singular:
-            raise SingularChannelError(
-                f"the channel over {self.size} categories is singular: it reports (nearly) the "
-                "same whatever is true, so nothing can be estimated; change its probabilities"
-            )
 
-    def frequencies(self, counts: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Return counts as shares of their sums, and the sums; refuse what are no counts."""
-        values = self._fitting(counts, "counts")
-        if not np.all(np.isfinite(values)) or np.any(values < 0):
-            raise ChannelError("counts must be finite and not negative")
-        totals = values.sum(axis=-1, keepdims=True)
-        if np.any(totals == 0):
-            raise ChannelError("counts are all zero: there is nothing to estimate from")
-        return values / totals, totals if values.ndim > 1 else totals[0]
-
-    def _whole_counts(self, counts: npt.ArrayLike) -> Counts:
-        values = np.asarray(counts)
-        self._refuse_misfit(values, "counts")
-        kind = values.dtype.kind
-        if kind not in "iuf" or (kind == "f" and np.any(values != np.floor(values))):
-            raise ChannelError("counts to randomize must be whole numbers")
-        if values.size and values.min() < 0:
-            raise ChannelError(f"counts must not be negative; there is {values.min()}")
-        if kind != "i" and values.size and values.max() >= 2.0**63:
-            raise ChannelError(f"counts must be below 2**63; there is {values.max()}")
-        return values.astype(np.int64, copy=False)
-
-    def _fitting(self, values: npt.ArrayLike, what: str) -> Floats:
-        """Return values as floats; refuse those that are not one a category on the last axis."""
-        found = np.asarray(values, dtype=float)
-        self._refuse_misfit(found, what)
-        return found
-
-    def _refuse_misfit(self, values: np.ndarray, what: str) -> None:
-        if values.ndim == 0 or values.shape[-1] != self.size:
-            raise ChannelError(
-                f"{what} of shape {values.shape} do not fit a channel over {self.size} categories; "
-                "the last axis must have one entry a category"
-            )
+def _errors_of(
+    channel: Channel, frequencies: Floats, records: Floats, target: Target, weights: Floats | None
+) -> Floats:
+    """Return standard errors by the channel's own inverse; see `standard_errors`."""
+    estimate = channel.solve_transposed(frequencies)
+    if weights is None:
+        values, squares = estimate, estimate
+        moments = channel.second_moments(frequencies)
+    else:
+        values, squares = estimate @ weights.T, estimate @ (weights**2).T
+        moments = frequencies @ (channel.solve(weights) ** 2).T
+    if target == "file":
+        variance = (moments - squares) / records
+    else:
+        variance = (moments - values**2) / (records - 1)
+    return roots_of_variances(variance, 1e-12 * np.abs(moments) / records)
 
 
-def _refuse_unknown(target: str) -> None:
-    if target not in get_args(Target):
-        raise ChannelError(f"unknown target {target!r}; use {' or '.join(get_args(Target))}")
+def _spread(channel: Channel, frequencies: Floats, weights: Floats) -> Floats:
+    solved = channel.solve(weights)
+    return np.asarray((solved * frequencies) @ solved.T)
 
 
-def distribution(values: npt.ArrayLike, what: str = "the proportions") -> Floats:
-    """Return proportions as floats; refuse what is not one distribution."""
-    pi = np.asarray(values, dtype=float)
-    adds_up = abs(pi.sum() - 1) <= ROW_SUM_TOLERANCE  # not so if one is NaN
-    if pi.ndim != 1 or np.any(pi < 0) or not adds_up:
-        raise ChannelError(f"{what} must be one distribution: not negative, sum 1")
-    return pi
+def _refuse_unknown(what: str, given: str, known: tuple[str, ...]) -> None:
+    if given not in known:
+        raise ChannelError(f"unknown {what} {given!r}; use {' or '.join(known)}")
 
 
-def refuse_no_records(records: int) -> None:
-    """Raise `ChannelError` unless there is at least one record."""
-    if records < 1:
-        raise ChannelError(f"records must be at least 1, not {records}")
+def _positive(truth: Floats) -> Floats:
+    """Return proportions that are all positive: where one is 0, nearly the same ones."""
+    if truth.all():
+        return truth
+    return np.asarray((truth + NEARLY_NONE) / (truth + NEARLY_NONE).sum())
 
 
 def roots_of_variances(variance: Floats, rounding: Floats | float) -> Floats:

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Flags, Floats
-from deniable.channels.base import LARGEST_DENSE, Channel
+from deniable.channels.base import LARGEST_TUNED, Channel
 from deniable.channels.exact import ROW_SUM_TOLERANCE, exact_sum, largest_column_ratio
+from deniable.channels.maps import LARGEST_DENSE, distribution
 from deniable.errors import ChannelError
 from deniable.records import refuse_foreign_codes
 from deniable.sampling import Categories, KeyedColumn, Outcomes, RandomSource, multinomial
@@ -22,7 +23,7 @@ twice the rows."""
 
 @dataclass(frozen=True, eq=False)
 class DenseChannel(Channel):
-    """A channel with the matrix given, shape (size, size): P[u, v] = Pr(report v | true u).
+    """A channel with the matrix given, shape (size, reports): P[u, v] = Pr(report v | true u).
 
     Epsilon-differentially private for one report with epsilon = max over columns of
     ln(largest / smallest entry), from [multirr], (4); infinite where an entry is zero and another
@@ -31,11 +32,20 @@ class DenseChannel(Channel):
     Rows that sum to 1 only within rounding are taken in their exact proportions: these are drawn,
     and epsilon is that of these.
 
+    With more reports than categories its own left inverse is that of least variance where the true
+    proportions are `reference`, by default all alike; see `Inverse`.
+
+    Parameters
+    ----------
+    entries : array, shape (size, reports)
+    reference : array, shape (size,), optional
+        A distribution under which every report that some category gives has a chance.
+
     Raises
     ------
     ChannelError
-        If the matrix is not square, has an entry that is negative or not finite, a row that does
-        not sum to 1 within 1e-9, or over 4,096 rows.
+        If the matrix is empty, has an entry that is negative or not finite, a row that does not sum
+        to 1 within 1e-9, or over 4,096 ** 2 entries; or if the reference does not fit it.
 
     Examples
     --------
@@ -47,16 +57,21 @@ class DenseChannel(Channel):
     """
 
     entries: Floats
+    reference: Floats | None = None
     _rows: dict[int, Categories] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         P = np.array(self.entries, dtype=float)
-        if P.ndim != 2 or P.shape[0] != P.shape[1] or not P.size:
-            raise ChannelError(f"a channel's matrix must be square, not of shape {P.shape}")
-        if P.shape[0] > LARGEST_DENSE:
+        if P.ndim != 2 or not P.size:
             raise ChannelError(
-                f"a dense matrix of {P.shape[0]:,} rows is over the limit of {LARGEST_DENSE:,}; "
-                "use a keep-or-replace or a product channel"
+                f"a channel's matrix must have a row a category and a column a report, not the "
+                f"shape {P.shape}"
+            )
+        if P.size > LARGEST_DENSE**2:
+            raise ChannelError(
+                f"a dense matrix of {P.shape[0]:,} by {P.shape[1]:,} is over the limit of "
+                f"{LARGEST_DENSE:,} by {LARGEST_DENSE:,}; use a channel of another kind, or a "
+                "product"
             )
         if not np.all(np.isfinite(P)):
             raise ChannelError("a channel's probabilities must be finite numbers")
@@ -69,19 +84,33 @@ class DenseChannel(Channel):
             raise ChannelError(f"row {wrong[0]} sums to {sums[wrong[0]]:.9g}, not to 1")
         P.setflags(write=False)
         object.__setattr__(self, "entries", P)
+        if self.reference is not None:
+            reference = distribution(
+                self._fitting(self.reference, "the reference"), "the reference"
+            )
+            if np.any((reference @ P == 0) & P.any(axis=0)):
+                raise ChannelError(
+                    "under the reference a report has no chance that some category gives; give "
+                    "that category a positive probability"
+                )
+            object.__setattr__(self, "reference", reference)
 
     @property
     def size(self) -> int:
         return int(self.entries.shape[0])
 
+    @property
+    def reports(self) -> int:
+        return int(self.entries.shape[1])
+
     @cached_property
     def singular(self) -> bool:
-        """Whether the condition number is beyond 1e12."""
-        return bool(np.linalg.cond(self.entries) > LARGEST_CONDITION)
+        """Whether there are fewer reports than categories, or the condition is beyond 1e12."""
+        return self.reports < self.size or bool(np.linalg.cond(self.entries) > LARGEST_CONDITION)
 
     @cached_property
     def _inverse(self) -> Floats:
-        inverse = np.linalg.inv(self.entries)
+        inverse = np.linalg.inv(self.entries) if self.square else self._left_inverse()
         if self.size > LARGEST_REFINED:
             return np.asarray(inverse)
         # One step of Newton's iteration in extended precision, towards the inverse of the matrix
@@ -91,13 +120,30 @@ class DenseChannel(Channel):
         refined = inverse + inverse @ (np.eye(self.size) - rows @ inverse)
         return np.asarray(refined, dtype=float)
 
+    def _left_inverse(self) -> Floats:
+        """Return D = L^-1 P' (P L^-1 P')^-1, with L the distribution of reports at the reference.
+
+        By orthogonal factors of L^-1/2 P', whose condition is not squared.
+        """
+        even = np.full(self.size, 1 / self.size)
+        roots = np.sqrt(self.reported(even if self.reference is None else self.reference))
+        scale = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
+        Q, R = np.linalg.qr(scale[:, None] * self.entries.T)
+        return np.asarray(scale[:, None] * np.linalg.solve(R, Q.T).T)
+
+    def of_least_variance(self, proportions: npt.ArrayLike) -> Channel:
+        if self.square or self.singular or self.entries.size > LARGEST_TUNED:
+            return self
+        return DenseChannel(self.entries, np.asarray(proportions, dtype=float))
+
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
         """Report each record's category by inverse sampling; see `Channel.randomize`."""
         true = np.asarray(codes)
         refuse_foreign_codes(true, self.size, "the codes to randomize")
-        reports = np.empty(true.size, dtype=true.dtype)
-        # Codes are below 4,096; NumPy sorts 16-bit numbers by radix, ten times as fast.
-        by_category = np.argsort(true.astype(np.uint16), axis=None, kind="stable")
+        reports = np.empty(true.size, dtype=self._report_type(true))
+        # NumPy sorts 16-bit numbers by radix, ten times as fast.
+        narrow = true.astype(np.uint16) if self.size <= 2**16 else true
+        by_category = np.argsort(narrow, axis=None, kind="stable")
         ends = np.cumsum(np.bincount(true.reshape(-1), minlength=self.size))
         for category, records in enumerate(np.split(by_category, ends[:-1])):
             if records.size:
@@ -107,7 +153,7 @@ class DenseChannel(Channel):
     def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
         true = np.asarray(codes)
         refuse_foreign_codes(true, self.size, "the codes to randomize")
-        return Outcomes(self.entries, self._row).draw(column, true).astype(true.dtype)
+        return Outcomes(self.entries, self._row).draw(column, true).astype(self._report_type(true))
 
     def _row(self, category: int) -> Categories:
         if category not in self._rows:
@@ -117,7 +163,7 @@ class DenseChannel(Channel):
     def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
         """Draw counts of reports, one multinomial a row; see `Channel.randomize_counts`."""
         true = self._whole_counts(counts)
-        reports = np.zeros_like(true)
+        reports = np.zeros((*true.shape[:-1], self.reports), dtype=np.int64)
         for category, row in enumerate(self.entries):
             if np.any(true[..., category]):
                 reports += multinomial(generator, true[..., category], row)
@@ -127,7 +173,7 @@ class DenseChannel(Channel):
         return np.asarray(self._fitting(proportions, "proportions") @ self.entries)
 
     def expected(self, values: npt.ArrayLike) -> Floats:
-        return np.asarray(self._fitting(values, "values") @ self.entries.T)
+        return np.asarray(self._fitting_reports(values, "values") @ self.entries.T)
 
     def solve_transposed(self, reported: Floats) -> Floats:
         return np.asarray(reported @ self._inverse)
@@ -163,6 +209,8 @@ class DenseChannel(Channel):
     def without_unreported(self) -> tuple[Channel, Flags]:
         """Return the rows and columns of categories whose columns are not all zero."""
         reported = np.asarray(self.entries.any(axis=0))
+        if not self.square:
+            return super().without_unreported()
         if reported.all():
             return self, reported
         return DenseChannel(self.entries[np.ix_(reported, reported)]), reported

@@ -1,40 +1,75 @@
 """Channels as JSON values of a release, and as the small CSV files that people write by hand.
 
 A matrix file has the categories as its header and as its first column, a row for each true
-category; the cell where the two meet is free. Priors have the columns ``category,probability``,
-counts ``category,count``. Rows are matched by name, so their order is free; that of the matrix
-file's header is the order of the categories. Numbers are decimals with a point, or fractions such
-as 1/3. Every fault is one message that names file, row, column, value and remedy.
+category; the cell where the two meet is free. Rows are matched by name, so their order is free;
+that of the matrix file's header is the order of the categories. If that first cell has the word
+"report", the columns may have names of their own, and be more or fewer than the rows: categories
+then have the order of the rows. Priors have the columns ``category,probability``, counts
+``category,count`` or ``report,count``, rows matched by name. Numbers are decimals with a point, or
+fractions such as 1/3. Every fault is one message that names file, row, column, value and remedy.
 """
 
 import csv
-import io
 import math
+import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any
 
 import numpy as np
 
 from deniable.arrays import Counts, Floats
-from deniable.channels.base import LARGEST_DENSE, Channel
+from deniable.channels.base import Channel
+from deniable.channels.cells import (
+    column_of,
+    numbers_of,
+    one_number,
+    refuse_bad_columns,
+    refuse_other_sums,
+    remedy_for_sum,
+    rows_in_order,
+    rows_of,
+    whole_number,
+)
 from deniable.channels.dense import DenseChannel
 from deniable.channels.exact import ROW_SUM_TOLERANCE
 from deniable.channels.keep_or_replace import KeepOrReplace
+from deniable.channels.maps import LARGEST_DENSE
 from deniable.channels.product import ProductChannel
+from deniable.channels.protocols import (
+    HadamardResponse,
+    LocalHashing,
+    ProjectiveGeometry,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from deniable.channels.square_wave import SquareWave
 from deniable.errors import ChannelError, DataError, DeniableError
 from deniable.files import written_whole
 
-DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
-FRACTION = re.compile(r"[+-]?\d{1,300}/\d{1,300}", re.ASCII)
-LONGEST_SHOWN = 40
-MOST_SHOWN = 5
-LARGEST_COUNT = 2**53
-CORNER = "true category"
-Value = TypeVar("Value", int, float)
+CORNER, CORNER_OF_REPORTS = "true category", "true category / report"
+OTHER_NAMES = '; if the columns are reports of their own, write "report" in the first cell'
+OF_REPORTS = re.compile(r"\breports?\b", re.IGNORECASE)
+"""What the first cell has where columns are reports of their own."""
+TWO_LEVEL: dict[str, Callable[[Any], Any]] = {"categories": operator.index, "probability": float}
+PRIME = TWO_LEVEL | {"prime": operator.index}
+PROTOCOLS: dict[str, tuple[type[Channel], dict[str, Callable[[Any], Any]]]] = {
+    "subset-selection": (SubsetSelection, TWO_LEVEL | {"subset_size": operator.index}),
+    "hadamard-response": (HadamardResponse, TWO_LEVEL),
+    "projective-geometry": (ProjectiveGeometry, PRIME),
+    "local-hashing": (LocalHashing, PRIME),
+    "unary-encoding": (
+        UnaryEncoding,
+        {"categories": operator.index, "own": float, "others": float},
+    ),
+    "square-wave": (
+        SquareWave,
+        {"cells": operator.index, "half_width": operator.index, "inside": float},
+    ),
+}
+"""Kinds that are described by their parameters, each with what it must be."""
 
 
 def channel_to_json(channel: Channel) -> dict[str, Any]:
@@ -46,9 +81,15 @@ def channel_to_json(channel: Channel) -> dict[str, Any]:
             "replacement": channel.replacement.tolist(),
         }
     if isinstance(channel, DenseChannel):
-        return {"kind": "dense", "matrix": channel.entries.tolist()}
+        described = {"kind": "dense", "matrix": channel.entries.tolist()}
+        if channel.reference is not None:
+            described["reference"] = channel.reference.tolist()
+        return described
     if isinstance(channel, ProductChannel):
         return {"kind": "product", "factors": [channel_to_json(f) for f in channel.factors]}
+    for kind, (protocol, parameters) in PROTOCOLS.items():
+        if isinstance(channel, protocol):
+            return {"kind": kind} | {name: getattr(channel, name) for name in parameters}
     raise ChannelError(f"a {type(channel).__name__} has no JSON form")
 
 
@@ -63,11 +104,17 @@ def channel_from_json(value: Mapping[str, Any]) -> Channel:
             case "keep-or-replace":
                 return KeepOrReplace(value["diagonal_weight"], np.array(value["replacement"]))
             case "dense":
-                return DenseChannel(np.array(value["matrix"]))
+                reference = value.get("reference")
+                return DenseChannel(
+                    np.array(value["matrix"]), None if reference is None else np.array(reference)
+                )
             case "product":
                 return ProductChannel(tuple(map(channel_from_json, value["factors"])))
+            case kind if kind in PROTOCOLS:
+                protocol, parameters = PROTOCOLS[kind]
+                return protocol(**{name: form(value[name]) for name, form in parameters.items()})
             case kind:
-                allowed = "keep-or-replace, dense, product"
+                allowed = ", ".join(["keep-or-replace, dense, product", *PROTOCOLS])
                 raise ChannelError(f"unknown kind of channel {kind!r}; there are {allowed}")
     except KeyError as error:
         raise ChannelError(f"a channel's description lacks {error}; write it again") from None
@@ -79,78 +126,105 @@ def channel_from_json(value: Mapping[str, Any]) -> Channel:
 
 @dataclass(frozen=True, eq=False)
 class NamedChannel:
-    """A channel with the names of its categories, in the order of its codes."""
+    """A channel with the names of its categories and reports, in the order of their codes.
+
+    Reports are named as the categories, if no names are given.
+    """
 
     categories: tuple[str, ...]
     channel: DenseChannel
+    reports: tuple[str, ...] = ()
 
-
-@dataclass(frozen=True)
-class _Row:
-    """A line of a file; `name` is the category that it is about."""
-
-    file: Path
-    line: int
-    cells: list[str]
-    name: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.file}: row {_shown(self.name)} (line {self.line})"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reports", self.reports or self.categories)
 
 
 def read_channel(path: Path | str) -> NamedChannel:
     """Read a matrix file: a row for each true category, a column for each report.
 
-    Rows that sum to 1 within 1e-9 are taken in their exact proportions. Raises `DataError` if the
-    file cannot be read; is not square; has rows and columns with different categories, or one of
-    them twice; has a value that is missing, no number or negative; or a row that does not sum to 1.
+    Rows that sum to 1 within 1e-9 are taken in their exact proportions. Where the header begins
+    with a cell that has the word "report", columns have names of their own, if these are not the
+    rows' too, and there may be more or fewer of them than rows. Raises `DataError` if the
+    file cannot be read; has rows and columns with different categories without that word; has a
+    category or a report twice, a value that is missing, no number or negative, or a row that does
+    not sum to 1.
     """
     file = Path(path)
-    header, *rows = _rows(file)
-    categories = header.cells[1:]
-    _refuse_bad_columns(file, header, rows)
-    in_order = _in_order(header, rows, 0, categories, "the columns")
-    values = [
-        [_number(row, *named) for named in zip(categories, row.cells[1:], strict=True)]
-        for row in in_order
-    ]
-    matrix = np.array(values)
-    _refuse_other_sums(in_order, matrix)
-    return NamedChannel(tuple(categories), DenseChannel(matrix))
+    header, *rows = rows_of(file)
+    columns = header.cells[1:]
+    refuse_bad_columns(file, header, rows)
+    categories = columns
+    if OF_REPORTS.search(header.cells[0]):
+        own = [row.cells[0] for row in rows]
+        categories = columns if set(own) == set(columns) else own
+        if not 0 < len(own) <= LARGEST_DENSE:
+            raise DataError(
+                f"{file}: {len(own):,} rows; give one for each category, up to {LARGEST_DENSE:,}"
+            )
+    in_order = rows_in_order(header, rows, 0, categories, "the columns", OTHER_NAMES)
+    matrix = np.array([numbers_of(row, columns) for row in in_order])
+    refuse_other_sums(in_order, matrix)
+    return NamedChannel(tuple(categories), DenseChannel(matrix), tuple(columns))
 
 
-def write_channel(path: Path | str, channel: Channel, categories: Sequence[str]) -> None:
+def write_channel(
+    path: Path | str,
+    channel: Channel,
+    categories: Sequence[str],
+    reports: Sequence[str] | None = None,
+) -> None:
     """Write a matrix file, each number in the shortest form that gives the same float again.
 
     Parameters
     ----------
     path : Path or str
-    channel : Channel, of at most 4,096 categories
+    channel : Channel, of at most 4,096 categories and as many reports
     categories : sequence of str
         In the order of their codes.
+    reports : sequence of str, optional
+        In the order of their codes; by default those of a square channel are the categories, those
+        of another are numbered from 1.
 
     Raises
     ------
     DataError
-        If there is not one category for each row, or one could not be read again: it is empty,
-        there twice, or has white space around it.
+        If there is not one category for each row and one report for each column, or a name could
+        not be read again: it is empty, there twice, or has white space around it.
     ChannelError
-        If the channel has more categories.
+        If the channel has more categories or reports.
     """
     names = list(categories)
-    if len(names) != channel.size:
-        raise DataError(f"{path}: {len(names)} categories for a channel over {channel.size}")
-    for position, name in enumerate(names):
-        if not name or name != name.strip() or name in names[:position]:
-            raise DataError(
-                f"{path}: the category {name!r} is empty, has white space around it, or is there "
-                "twice; rename it"
-            )
+    if reports is not None:
+        columns = list(reports)
+    else:
+        columns = names if channel.square else [str(v + 1) for v in range(channel.reports)]
+    _refuse_bad_names(path, names, channel.size, "category", "categories")
+    if columns != names:
+        _refuse_bad_names(path, columns, channel.reports, "report", "reports")
     matrix = channel.matrix().tolist()
     with written_whole(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as to:
         writer = csv.writer(to, lineterminator="\n")
-        writer.writerow([CORNER, *names])
+        writer.writerow([CORNER if columns == names else CORNER_OF_REPORTS, *columns])
         writer.writerows([name, *map(repr, row)] for name, row in zip(names, matrix, strict=True))
+
+
+def _refuse_bad_names(path: Path | str, names: list[str], wanted: int, one: str, many: str) -> None:
+    if wanted > LARGEST_DENSE:
+        raise ChannelError(
+            f"a matrix file may have {LARGEST_DENSE:,} {many}, the channel has {wanted:,}; use the "
+            "channel's own methods, or its factors"
+        )
+    if len(names) != wanted:
+        what = "over" if one == "category" else "with"
+        raise DataError(f"{path}: {len(names)} {many} for a channel {what} {wanted}")
+    seen = set()
+    for name in names:
+        if not name or name != name.strip() or name in seen:
+            raise DataError(
+                f"{path}: the {one} {name!r} is empty, has white space around it, or is there "
+                "twice; rename it"
+            )
+        seen.add(name)
 
 
 def read_prior(path: Path | str, categories: Sequence[str]) -> Floats:
@@ -161,190 +235,25 @@ def read_prior(path: Path | str, categories: Sequence[str]) -> Floats:
     1e-9.
     """
     file = Path(path)
-    values = np.array(_column(file, "probability", categories, _number))
+    values = np.array(column_of(file, "probability", categories, one_number))
     total = math.fsum(values)
     if abs(total - 1) > ROW_SUM_TOLERANCE:
         raise DataError(
             f"{file}: the column 'probability' sums to {total:.10g}, not to 1; "
-            f"{_remedy_for_sum(total)}"
+            f"{remedy_for_sum(total)}"
         )
     return values
 
 
 def read_counts(path: Path | str, categories: Sequence[str]) -> Counts:
-    """Read numbers of reports of the categories, in their order, from ``category,count``.
+    """Read numbers of reports, in the order of their names, from ``category,count``.
 
-    Raises `DataError` as `read_prior`, if a count is no whole number, and if all are 0.
+    The first of these columns may be called ``report`` instead: of a channel that has reports of
+    its own, their names are those to give. Raises `DataError` as `read_prior`, if a count is no
+    whole number, and if all are 0.
     """
     file = Path(path)
-    values = _column(file, "count", categories, _whole_number)
+    values = column_of(file, "count", categories, whole_number, "report")
     if not any(values):
         raise DataError(f"{file}: the column 'count' is all 0; give the counts of the reports")
     return np.array(values, dtype=np.int64)
-
-
-def _rows(file: Path) -> list[_Row]:
-    """Return the lines that are not empty, cells without the white space around them."""
-    try:
-        text = file.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise DataError(f"{file}: {error.strerror or error}; check the path") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{file}: no UTF-8 text; save the file as CSV in UTF-8") from None
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    rows = []
-    try:
-        for cells in reader:
-            if any(stripped := [cell.strip() for cell in cells]):
-                rows.append(_Row(file, reader.line_num, stripped))
-    except csv.Error as error:
-        raise DataError(f"{file}: line {reader.line_num} is no CSV: {error}; correct it") from None
-    if not rows:
-        raise DataError(f"{file}: the file is empty; give a header, then a row for each category")
-    first = rows[0].cells
-    if len(first) == 1 and (other := re.search(r"[;\t|]", first[0])):
-        raise DataError(
-            f"{file}: line {rows[0].line} is separated by {other.group()!r}; separate cells by "
-            "commas, and write decimals with a point"
-        )
-    return rows
-
-
-def _refuse_bad_columns(file: Path, header: _Row, rows: list[_Row]) -> None:
-    categories = header.cells[1:]
-    if rows and all(len(row.cells) == len(header.cells) + 1 for row in rows):
-        raise DataError(
-            f"{file}: the header (line {header.line}) has {len(header.cells)} cells, the rows have "
-            "one more; give the header a first cell, which may be empty"
-        )
-    if not categories:
-        raise DataError(
-            f"{file}: the header (line {header.line}) names no categories; list them after its "
-            "first cell"
-        )
-    if len(categories) > LARGEST_DENSE:
-        raise DataError(
-            f"{file}: {len(categories):,} categories; a matrix file may have {LARGEST_DENSE:,}"
-        )
-    for position, category in enumerate(categories):
-        if not category:
-            raise DataError(
-                f"{file}: column {position + 2} of the header (line {header.line}) has no "
-                "category; name it, or remove the column"
-            )
-        if category in categories[:position]:
-            raise DataError(f"{file}: the header has {_shown(category)} twice; keep one column")
-
-
-def _in_order(
-    header: _Row, rows: Sequence[_Row], at: int, categories: Sequence[str], where: str
-) -> list[_Row]:
-    """Return the rows in the order of the categories, which cell number `at` names."""
-    found: dict[str, _Row] = {}
-    for row in rows:
-        if len(row.cells) != len(header.cells):
-            raise DataError(
-                f"{row.file}: line {row.line} has {len(row.cells)} cells, the header has "
-                f"{len(header.cells)}; give as many, and write decimals with a point"
-            )
-        name = row.cells[at]
-        if not name:
-            raise DataError(f"{row.file}: line {row.line} names no category; give it one")
-        if name in found:
-            raise DataError(
-                f"{row.file}: the category {_shown(name)} has two rows, in lines "
-                f"{found[name].line} and {row.line}; keep one"
-            )
-        found[name] = replace(row, name=name)
-    known = set(categories)
-    if unknown := [name for name in found if name not in known]:
-        raise DataError(
-            f"{header.file}: {_listed(unknown)} among the rows, but not in {where}; "
-            f"there are {_listed(categories)}"
-        )
-    if missing := [category for category in categories if category not in found]:
-        raise DataError(f"{header.file}: no row for {_listed(missing)}; add it")
-    return [found[category] for category in categories]
-
-
-def _refuse_other_sums(rows: Sequence[_Row], matrix: Floats) -> None:
-    sums = [math.fsum(row) for row in matrix]
-    wrong = [number for number, total in enumerate(sums) if abs(total - 1) > ROW_SUM_TOLERANCE]
-    if not wrong:
-        return
-    remedy = _remedy_for_sum(sums[wrong[0]])
-    if np.all(np.abs(matrix.sum(axis=0) - 1) <= ROW_SUM_TOLERANCE):
-        remedy = (
-            "the columns do: this looks column-stochastic, with a column for each true category; "
-            "transpose it"
-        )
-    raise DataError(f"{rows[wrong[0]]} sums to {sums[wrong[0]]:.10g}, not to 1; {remedy}")
-
-
-def _remedy_for_sum(total: float) -> str:
-    if abs(total - 100) < 0.5:
-        return "these look like percentages: divide them by 100"
-    if abs(total - 1) < 0.01:
-        return "give more digits, or fractions such as 1/3"
-    return "give probabilities that sum to 1"
-
-
-def _column(
-    file: Path, name: str, categories: Sequence[str], parse: Callable[[_Row, str, str], Value]
-) -> list[Value]:
-    """Return the values of one column, in the order of the categories."""
-    header, *rows = _rows(file)
-    for wanted in ("category", name):
-        if header.cells.count(wanted) != 1:
-            problem = "twice" if wanted in header.cells else "not there"
-            raise DataError(
-                f"{file}: the column {wanted!r} is {problem} in line {header.line}; begin the file "
-                f"with the header category,{name}"
-            )
-    at, value_at = header.cells.index("category"), header.cells.index(name)
-    in_order = _in_order(header, rows, at, categories, "the channel's matrix")
-    return [parse(row, name, row.cells[value_at]) for row in in_order]
-
-
-def _number(row: _Row, column: str, text: str) -> float:
-    """Return a number that is not negative."""
-    if DECIMAL.fullmatch(text):
-        value = float(text)
-    elif FRACTION.fullmatch(text) and int(text.partition("/")[2]):
-        value = float(Fraction(text))
-    else:
-        _refuse(row, column, text, *_fault(text))
-    if value < 0:
-        _refuse(row, column, text, "which is negative", "probabilities are at least 0")
-    return value
-
-
-def _whole_number(row: _Row, column: str, text: str) -> int:
-    value = Fraction(text) if DECIMAL.fullmatch(text) else Fraction(-1)
-    if not 0 <= value <= LARGEST_COUNT or value.denominator != 1:
-        remedy = "give a whole number without separators, 0 for what nobody reported"
-        _refuse(row, column, text, "which is no number of records", remedy)
-    return int(value)
-
-
-def _fault(text: str) -> tuple[str, str]:
-    """Return what is wrong with a text that is no number, and the remedy."""
-    if not text:
-        return "which is no number", "write 0 for what cannot happen"
-    percentage = text.removesuffix("%").strip()
-    if text.endswith("%") and DECIMAL.fullmatch(percentage):
-        return "a percentage", f"write {float(Fraction(percentage) / 100)!r}"
-    return "which is no number", "write a decimal such as 0.25, or a fraction such as 1/3"
-
-
-def _refuse(row: _Row, column: str, text: str, problem: str, remedy: str) -> NoReturn:
-    raise DataError(f"{row}, column {_shown(column)} has {_shown(text)}, {problem}; {remedy}")
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "...")
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(_shown(name) for name in names[:MOST_SHOWN])
-    return shown + (f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else "")

@@ -18,11 +18,11 @@ import scipy
 
 from deniable.arrays import Counts, Floats, Positions
 from deniable.channels import Channel, DenseChannel, KeepOrReplace
-from deniable.channels.base import distribution, refuse_no_records
+from deniable.channels.asked import refuse_epsilon
+from deniable.channels.maps import distribution, refuse_no_records
 from deniable.errors import ChannelError
 
 INVARIANCE_TOLERANCE = 1e-9
-LARGEST_EPSILON = 30.0  # exp(30) is 10^13: beyond, nothing would ever be replaced
 LARGEST_FIRST_EPSILON = 700.0  # of the first of two steps; beyond, exp(-epsilon) is no float
 
 
@@ -251,11 +251,3 @@ def whole_counts(counts: npt.ArrayLike) -> Counts:
     if not values.sum():
         raise ChannelError("the true counts are all zero: there is no file")
     return values.astype(np.int64)
-
-
-def refuse_epsilon(epsilon: float) -> None:
-    """Raise `ChannelError` unless an epsilon is above 0 and at most 30."""
-    if not 0 < epsilon <= LARGEST_EPSILON:
-        raise ChannelError(
-            f"epsilon is {epsilon}; it must be above 0 and at most {LARGEST_EPSILON:g}"
-        )

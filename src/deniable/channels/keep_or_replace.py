@@ -1,5 +1,6 @@
 """Keep-or-replace channels, P = a I + 1 b': every quantity has a closed form."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -8,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Floats
+from deniable.channels.asked import closest_within, refuse_epsilon
 from deniable.channels.base import Channel
 from deniable.channels.exact import ROW_SUM_TOLERANCE, exact_ratio
+from deniable.channels.maps import SINGULAR_WEIGHT
 from deniable.errors import ChannelError
 from deniable.records import refuse_foreign_codes
 from deniable.sampling import (
@@ -22,7 +25,6 @@ from deniable.sampling import (
     whole_weights,
 )
 
-SINGULAR_WEIGHT = 1e-12
 CHUNK_RECORDS = 1 << 16  # draws and codes of a chunk stay in the processor's cache
 
 
@@ -93,6 +95,32 @@ class KeepOrReplace(Channel):
         if not 0 <= keep <= 1:
             raise ChannelError(f"the probability to keep is {keep}; it must be in [0, 1]")
         return cls(keep, np.full(size, (1 - keep) / size))
+
+    @classmethod
+    def of_epsilon(cls, size: int, epsilon: float) -> "KeepOrReplace":
+        """Return generalized randomized response of an epsilon: every other category is as likely.
+
+        P[u, u] = exp(epsilon) / (exp(epsilon) + size - 1), the largest diagonal that any matrix of
+        this epsilon can have throughout ([pram], (3.6)). The exact epsilon is at most `epsilon`,
+        which is above 0 and at most 30, and short of it by rounding alone. One category is reported
+        as it is.
+
+        Raises
+        ------
+        ChannelError
+            If there is no category, or epsilon is not in (0, 30].
+        """
+        if size < 1:
+            raise ChannelError(f"a matrix needs at least one category, not {size}")
+        refuse_epsilon(epsilon)
+        if size == 1:
+            return cls(1.0, np.zeros(1))
+        odds = math.expm1(epsilon)
+
+        def parity(keep: float) -> Fraction:
+            return 1 + size * Fraction(keep) / (1 - Fraction(keep))
+
+        return cls.uniform(size, closest_within(epsilon, odds / (odds + size), parity))
 
     @classmethod
     def from_entries(cls, size: int, diagonal: float, elsewhere: float) -> "KeepOrReplace":

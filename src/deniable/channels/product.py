@@ -25,7 +25,8 @@ class ProductChannel(Channel):
     """The Kronecker product of channels, one an attribute, never formed as one matrix.
 
     Cells are numbered as `Domain.ravel` numbers them: the last attribute runs fastest. Draws and
-    inverses go along one axis of the table at a time.
+    inverses go along one axis of the table at a time; where attributes have other reports than
+    categories, tables of reports have the axes of `report_shape`.
 
     The parity of the product is the product of the parities, its epsilon their sum: independent
     reports of one record compose exactly (the worst pair of records is worst on every attribute).
@@ -50,6 +51,10 @@ class ProductChannel(Channel):
         return tuple(factor.size for factor in self.factors)
 
     @property
+    def report_shape(self) -> tuple[int, ...]:
+        return tuple(factor.reports for factor in self.factors)
+
+    @property
     def simple_factors(self) -> tuple[Channel, ...]:
         """The factors, and the factors of those that are products."""
         return tuple(inner for factor in self.factors for inner in factor.simple_factors)
@@ -57,6 +62,10 @@ class ProductChannel(Channel):
     @property
     def size(self) -> int:
         return math.prod(self.shape)
+
+    @property
+    def reports(self) -> int:
+        return math.prod(self.report_shape)
 
     @property
     def singular(self) -> bool:
@@ -80,28 +89,30 @@ class ProductChannel(Channel):
 
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
         """Randomize records kept as codes of joint cells; see `Channel.randomize`."""
-        joint = np.asarray(codes)
-        refuse_foreign_codes(joint, self.size, "the codes to randomize")
-        if self.size > LARGEST_RAVELLED_DOMAIN:
-            raise ChannelError(
-                f"{self.size:.3g} joint cells are too many for 64-bit codes; "
-                "randomize the attributes with randomize_columns"
-            )
-        columns = np.unravel_index(joint, self.shape)
-        reports = self.randomize_columns(columns, source)
-        return np.ravel_multi_index(reports, self.shape).astype(joint.dtype)
+        joint = self._joint_codes(codes)
+        reports = self.randomize_columns(np.unravel_index(joint, self.shape), source)
+        return np.ravel_multi_index(reports, self.report_shape).astype(self._report_type(joint))
 
     def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
         """Randomize records kept as codes of joint cells, each attribute by words of its own."""
-        joint = np.asarray(codes)
-        refuse_foreign_codes(joint, self.size, "the codes to randomize")
+        joint = self._joint_codes(codes)
         reports = tuple(
             factor.randomize_keyed(own, column.factor(position))
             for position, (factor, own) in enumerate(
                 zip(self.factors, np.unravel_index(joint, self.shape), strict=True)
             )
         )
-        return np.ravel_multi_index(reports, self.shape).astype(joint.dtype)
+        return np.ravel_multi_index(reports, self.report_shape).astype(self._report_type(joint))
+
+    def _joint_codes(self, codes: Codes) -> Codes:
+        joint = np.asarray(codes)
+        refuse_foreign_codes(joint, self.size, "the codes to randomize")
+        if max(self.size, self.reports) > LARGEST_RAVELLED_DOMAIN:
+            raise ChannelError(
+                f"{max(self.size, self.reports):.3g} joint cells are too many for 64-bit codes; "
+                "randomize the attributes with randomize_columns"
+            )
+        return joint
 
     def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
         """Draw counts of reports, axis by axis; see `Channel.randomize_counts`.
@@ -112,47 +123,68 @@ class ProductChannel(Channel):
         return self._along_axes(
             lambda factor, values: factor.randomize_counts(values, generator),
             self._whole_counts(counts),
+            self.shape,
         )
 
     def reported(self, proportions: npt.ArrayLike) -> Floats:
         x = self._fitting(proportions, "proportions")
-        return self._along_axes(lambda factor, values: factor.reported(values), x)
+        return self._along_axes(lambda factor, values: factor.reported(values), x, self.shape)
 
     def expected(self, values: npt.ArrayLike) -> Floats:
-        x = self._fitting(values, "values")
-        return self._along_axes(lambda factor, part: factor.expected(part), x)
+        x = self._fitting_reports(values, "values")
+        return self._along_axes(lambda factor, part: factor.expected(part), x, self.report_shape)
 
     def solve_transposed(self, reported: Floats) -> Floats:
-        return self._along_axes(lambda factor, values: factor.solve_transposed(values), reported)
+        return self._of_reports(lambda factor, values: factor.solve_transposed(values), reported)
 
     def solve(self, weights: Floats) -> Floats:
-        return self._along_axes(lambda factor, values: factor.solve(values), weights)
+        return self._along_axes(lambda factor, values: factor.solve(values), weights, self.shape)
 
     def second_moments(self, reported: Floats) -> Floats:
         # Powers of a product's entries are products of powers.
-        return self._along_axes(lambda factor, values: factor.second_moments(values), reported)
+        return self._of_reports(lambda factor, values: factor.second_moments(values), reported)
 
     def third_moments(self, reported: Floats) -> Floats:
-        return self._along_axes(lambda factor, values: factor.third_moments(values), reported)
+        return self._of_reports(lambda factor, values: factor.third_moments(values), reported)
 
     def own_moments(self, power: int) -> Floats:
         return reduce(_kron, (factor.own_moments(power) for factor in self.factors))
+
+    def _of_reports(self, step: Callable[[Channel, Floats], Floats], reported: Floats) -> Floats:
+        return self._along_axes(step, reported, self.report_shape)
 
     def _along_axes(
         self,
         step: Callable[[Channel, npt.NDArray[Number]], npt.NDArray[Number]],
         values: npt.NDArray[Number],
+        shape: tuple[int, ...],
     ) -> npt.NDArray[Number]:
-        table = values.reshape(*values.shape[:-1], *self.shape)
+        """Apply a map of each factor along its axis of tables of this shape."""
+        table = values.reshape(*values.shape[:-1], *shape)
         for position, factor in enumerate(self.factors):
             axis = position - len(self.factors)
             moved = np.ascontiguousarray(np.moveaxis(table, axis, -1))
             table = np.moveaxis(step(factor, moved), -1, axis)
-        return np.ascontiguousarray(table).reshape(values.shape)
+        lead = values.shape[:-1]
+        return np.ascontiguousarray(table).reshape(*lead, math.prod(table.shape[len(lead) :]))
+
+    def of_least_variance(self, proportions: npt.ArrayLike) -> Channel:
+        if self.square:
+            return self
+        table = self._fitting(proportions, "the proportions").reshape(self.shape)
+        axes = range(len(self.factors))
+        return ProductChannel(
+            tuple(
+                factor.of_least_variance(table.sum(axis=tuple(a for a in axes if a != position)))
+                for position, factor in enumerate(self.factors)
+            )
+        )
 
     def exact_column(self, report: int) -> list[Fraction]:
         joint = [Fraction(1)]
-        for factor, part in zip(self.factors, np.unravel_index(report, self.shape), strict=True):
+        for factor, part in zip(
+            self.factors, np.unravel_index(report, self.report_shape), strict=True
+        ):
             own = factor.exact_column(int(part))
             joint = [left * right for left in joint for right in own]
         return joint

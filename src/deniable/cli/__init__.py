@@ -41,9 +41,10 @@ errors and intervals, and the maximum-likelihood distribution.
 """
 CHANNEL_EXAMPLES = """\
 files:
-  MATRIX.csv   categories as header and as first column, a row for each true category
+  MATRIX.csv   categories as header and as first column, a row for each true category; with the
+               word "report" in the first cell, the header names reports of their own
   PRIOR.csv    columns category,probability
-  COUNTS.csv   columns category,count: how often each category was reported
+  COUNTS.csv   columns category,count (or report,count): how often each was reported
 
 examples:
   deniable channel matrix.csv

@@ -35,6 +35,7 @@ def privacy(named: NamedChannel) -> Answers:
     return {
         "convention": CONVENTION,
         "categories": list(named.categories),
+        "reports": list(named.reports),
         "epsilon": channel.epsilon,
         "parity": parity,
         "beta": parity,  # [pram], Theorem 3.2: the parity is the smallest factor that is guaranteed
@@ -46,14 +47,16 @@ def privacy(named: NamedChannel) -> Answers:
             }
             for prior in PRIORS
         ],
-        "condition_number": float(np.linalg.cond(channel.entries)),
+        "condition_number": (
+            float(np.linalg.cond(channel.entries)) if channel.size <= channel.reports else math.inf
+        ),
         "singular": channel.singular,
     }
 
 
 def breach_answer(named: NamedChannel, prior: Floats | None, rho_1: float, rho_2: float) -> Answers:
     """Return whether an upward rho_1-to-rho_2 breach is possible, with one that is."""
-    channel, categories = named.channel, named.categories
+    channel, categories, reports = named.channel, named.categories, named.reports
     found = witness(channel, rho_1, rho_2)
     worst = worst_upward(channel, prior, rho_1) if prior is not None else None
     return {
@@ -65,14 +68,14 @@ def breach_answer(named: NamedChannel, prior: Floats | None, rho_1: float, rho_2
         and {
             "prior": [float(p) for p in found.prior],
             "members": [categories[u] for u in found.members],
-            "report": categories[found.report],
+            "report": reports[found.report],
             "prior_probability": float(found.prior_probability),
             "posterior": float(found.posterior),
         },
         "worst_under_prior": worst
         and {
             "members": [categories[u] for u in worst.members],
-            "report": categories[worst.report],
+            "report": reports[worst.report],
             "prior_probability": worst.prior_probability,
             "posterior": worst.posterior,
             "bound": worst.bound,
@@ -82,15 +85,19 @@ def breach_answer(named: NamedChannel, prior: Floats | None, rho_1: float, rho_2
 
 
 def under_prior(named: NamedChannel, prior: Floats) -> Answers:
-    """Return what reports tell under a prior, and whether the channel leaves it as it is."""
+    """Return what reports tell under a prior, and whether the channel leaves it as it is.
+
+    Nothing is left or changed where reports are no categories: that is None then.
+    """
     channel = named.channel
     reported = channel.reported(prior)
-    change = float(np.abs(reported - prior).max())
+    same = named.reports == named.categories
+    change = float(np.abs(reported - prior).max()) if same else None
     found = extreme_factors(channel, prior)
     return {
         "prior": prior,
         "reported": reported,
-        "invariant": change <= INVARIANCE_TOLERANCE,
+        "invariant": None if change is None else change <= INVARIANCE_TOLERANCE,
         "largest_change": change,
         "posterior": channel.posterior(prior),
         "largest_factor": _factor(named, found, "largest"),
@@ -103,7 +110,7 @@ def _factor(named: NamedChannel, found: Factors, side: str) -> Answers:
     return {
         "ratio": getattr(found, side),
         "category": named.categories[members[0]],
-        "report": named.categories[report],
+        "report": named.reports[report],
     }
 
 
@@ -122,14 +129,16 @@ def estimate(named: NamedChannel, counts: Counts, target: Target, confidence: fl
     channel = named.channel
     intervals = confidence_intervals(channel, counts, confidence=confidence, target=target)
     likely = intervals.estimate
-    # An unbiased estimate that is a distribution fits the reports exactly: none is likelier.
-    if likely.min() < 0:
+    # Where the matrix is square, an unbiased estimate that is a distribution fits the reports
+    # exactly: none is likelier.
+    if likely.min() < 0 or not channel.square:
         from deniable.estimation import maximum_likelihood  # noqa: PLC0415
 
         likely = maximum_likelihood(counts, channel).proportions
     return {
         "records": int(counts.sum()),
         "target": target,
+        "inverse": None if channel.square else "least",  # of a square matrix there is one only
         "confidence": confidence,
         "estimate": intervals.estimate,
         "standard_error": intervals.standard_error,

@@ -19,11 +19,29 @@ from deniable.errors import ChannelError, DeniableError, SingularChannelError
 
 IF_ASKED_FOR = (
     *("breach", "prior", "reported", "invariant", "largest_change", "posterior"),
-    *("largest_factor", "smallest_factor", "records", "target", "confidence", "estimate"),
+    *(
+        "largest_factor",
+        "smallest_factor",
+        "records",
+        "target",
+        "inverse",
+        "confidence",
+        "estimate",
+    ),
     *("standard_error", "covariance", "interval_low", "interval_high", "maximum_likelihood"),
 )
 """Keys that have no value else, in their order."""
 SHOWN_KEYS = ("estimate", "standard_error", "interval_low", "interval_high", "maximum_likelihood")
+UNBIASED = (
+    "  Estimates are unbiased: they and their intervals may leave [0, 1]. Those of maximum",
+    "  likelihood are a distribution.",
+)
+OF_LEAST_VARIANCE = (
+    "  There are more reports than categories. Of all unbiased estimates these are the ones of",
+    "  least variance where the proportions are those estimated, which leaves a bias that is small",
+    "  beside the standard error. They and their intervals may leave [0, 1]; those of maximum",
+    "  likelihood are a distribution.",
+)
 LARGEST_SHOWN = 12  # categories of a matrix as text
 MOST_NAMED = 4  # of a set
 
@@ -41,7 +59,7 @@ def run(options: argparse.Namespace) -> None:
         options.parser.error("argument --breach: RHO_1 must be smaller than RHO_2")
     named = read_channel(options.matrix)
     prior = read_prior(options.prior, named.categories) if options.prior else None
-    counts = read_counts(options.counts, named.categories) if options.counts else None
+    counts = read_counts(options.counts, named.reports) if options.counts else None
     answers = privacy(named) | dict.fromkeys(IF_ASKED_FOR)
     if options.breach:
         answers["breach"] = breach_answer(named, prior, *options.breach)
@@ -52,11 +70,7 @@ def run(options: argparse.Namespace) -> None:
         try:
             answers |= estimate(named, counts, options.target, options.confidence)
         except SingularChannelError:
-            problem = DeniableError(
-                f"{options.matrix}: the matrix is singular (condition number "
-                f"{number(answers['condition_number'])}), so {options.counts} allows no estimate; "
-                "change the probabilities"
-            )
+            problem = DeniableError(f"{options.matrix}: {_no_estimate(options, named, answers)}")
         except ChannelError as error:
             problem = DeniableError(f"{options.counts}: {error}")
     print(to_json(answers) if options.json else "\n".join(_text(options, named, answers)))
@@ -64,10 +78,25 @@ def run(options: argparse.Namespace) -> None:
         raise problem
 
 
+def _no_estimate(options: argparse.Namespace, named: NamedChannel, answers: Answers) -> str:
+    size, reports = len(named.categories), len(named.reports)
+    if reports < size:
+        return (
+            f"{reports} {'report' if reports == 1 else 'reports'} cannot tell {size} categories "
+            f"apart, so {options.counts} allows no estimate; give at least as many reports as "
+            "categories"
+        )
+    return (
+        f"the matrix is singular (condition number {number(answers['condition_number'])}), so "
+        f"{options.counts} allows no estimate; change the probabilities"
+    )
+
+
 def _text(options: argparse.Namespace, named: NamedChannel, answers: Answers) -> list[str]:
-    size = len(named.categories)
+    size, reports = len(named.categories), len(named.reports)
+    own = "" if named.reports == named.categories else f", {reports} report{'s' * (reports > 1)}"
     lines = [
-        f"{options.matrix}: {size} {'category' if size == 1 else 'categories'}",
+        f"{options.matrix}: {size} {'category' if size == 1 else 'categories'}{own}",
         "  a row for each true category, a column for each report; every row sums to 1",
         "",
         *privacy_lines(answers),
@@ -126,16 +155,18 @@ def _set(members: list[str]) -> str:
 
 
 def _prior_lines(named: NamedChannel, answers: Answers) -> list[str]:
-    change, invariant = number(answers["largest_change"]), "yes" if answers["invariant"] else "no"
-    remark = f"no proportion changes by more than {change} in the reports"
-    facts: list[tuple[str, Any, str]] = [("invariant", invariant, remark)]
+    facts: list[tuple[str, Any, str]] = []
+    if answers["invariant"] is not None:
+        change = number(answers["largest_change"])
+        remark = f"no proportion changes by more than {change} in the reports"
+        facts.append(("invariant", "yes" if answers["invariant"] else "no", remark))
     for side in ("largest", "smallest"):
         one = answers[f"{side}_factor"]
         remark = f"{one['category']!r} after the report {one['report']!r}"
         facts.append((f"{side} posterior / prior", one["ratio"], remark))
     header = ("report", "probability", *named.categories)
-    columns = zip(named.categories, answers["reported"], answers["posterior"], strict=True)
-    rows = [(category, float(total), *row.tolist()) for category, total, row in columns]
+    columns = zip(named.reports, answers["reported"], answers["posterior"], strict=True)
+    rows = [(report, float(total), *row.tolist()) for report, total, row in columns]
     return [*listed(facts), "", *matrix_lines("Posterior of each true category", header, rows)]
 
 
@@ -150,8 +181,7 @@ def _estimate_lines(
     return [
         f"Proportions {of}, estimated from {answers['records']:,} reports of {options.counts}",
         *aligned(header, list(zip(named.categories, *columns, strict=True))),
-        "  Estimates are unbiased: they and their intervals may leave [0, 1]. Those of maximum",
-        "  likelihood are a distribution.",
+        *(OF_LEAST_VARIANCE if answers["inverse"] else UNBIASED),
         "",
         *matrix_lines("Covariance of the estimate", ("", *named.categories), list(covariance)),
     ]

@@ -11,10 +11,25 @@ Rao's score statistic of it, chi-squared with as many degrees of freedom as the 
 for open answers. Nothing is inverted, clipped or projected: a chi-squared test of a table that was
 (as in [rrba], 7.3) has another distribution, which that text must simulate.
 
+More reports than cells. Reports then have directions that no true table leads to, whatever its
+cells, and the sum above would test the channel along with the null: it has more degrees of freedom
+and less power. Rao's statistic looks at true tables alone. With s = P (N - n lambda) / lambda the
+score of the cells and J = P diag(lambda)^-1 P' their information in one record,
+
+    X^2 = s' J^-1 s / n,
+
+the part of the reports' deviation that some table leads to. (The score is orthogonal to the fitted
+table and J takes that to the vector of ones, so cells need not be held to the sum 1.) It is
+the sum above if there are as many reports as cells, and has the same degrees of freedom.
+
 The rule of validity (`VALIDITY_RULE`). The limit asks that three things be large: the expected
 reports, the information on the margins that the null leaves free, and the distance of these margins
-from zero. Where the rule fails the result says so, and its p-value is from Monte Carlo tables drawn
-from the fitted null and fitted again.
+from zero. What is asked of expected reports is that no record weighs much: one that reports v moves
+the score by x = P[:, v] / lambda_v, and weighs x' J^-1 x. This is 1 / lambda_v if there are as many
+reports as cells, where n over the largest is the least expected count; with more, many reports say
+nearly the same, and n over the largest is the count that it stands for. Where the rule fails the
+result says so, and its p-value is from Monte Carlo tables drawn from the fitted null and fitted
+again.
 
 If reports came through several keep-or-replace channels that keep with the same probability, as the
 blocks of [rrba] do, pass the sum of the reports and the channel whose replacement is the average
@@ -32,7 +47,7 @@ import scipy
 
 from deniable.arrays import ROUNDING, Counts, Flags, Floats, Positions, at_least
 from deniable.channels import Channel
-from deniable.contingency.likelihood import ModelFit, fit_of, fit_through_channel
+from deniable.contingency.likelihood import ModelFit, fit_of, fit_through_channel, portions
 from deniable.contingency.log_linear import LogLinearModel
 from deniable.errors import DeniableError
 
@@ -40,7 +55,8 @@ LEAST_EXPECTED = 5.0
 LEAST_RECORDS = 30.0
 LEAST_DISTANCE = 3.0
 VALIDITY_RULE = (
-    f"each expected count of reports is at least {LEAST_EXPECTED:g}; through the channel, even "
+    f"each expected count of reports is at least {LEAST_EXPECTED:g} (with more reports than cells, "
+    "the count that the heaviest report stands for); through the channel, even "
     f"margins would be known as well as from at least {LEAST_RECORDS:g} open answers; and each "
     f"share of a margin that the null leaves free is fitted at least {LEAST_DISTANCE:g} standard "
     "errors above zero"
@@ -92,8 +108,8 @@ def channel_test(
 
     Parameters
     ----------
-    reports : non-negative counts, shape (..., cells)
-        As they came in; not estimates.
+    reports : non-negative counts, shape (..., reports)
+        As they came in; not estimates. Of a product channel, cells of `Channel.report_shape`.
     channel : Channel over the joint cells, not singular
     model : LogLinearModel
         The null, as `LogLinearModel.independence(shape)`.
@@ -129,9 +145,9 @@ def channel_test(
         raise DeniableError(f"{enough} tables as large are never enough; give at least 1")
     counts = np.asarray(reports, dtype=float)
     fit = fit_through_channel(counts, channel, model)
-    statistic = score_statistic(counts, fit)
+    statistic = score_statistic(counts, fit, channel)
     records = counts.sum(axis=-1)
-    expected = (records[..., None] * fit.reported).min(axis=-1)
+    expected = _least_expected(records, fit, channel)
     # Of even margins: a measure of the channel alone, so that the rule does not pick tables by
     # what they happened to report.
     even = np.full(model.cells, 1 / model.cells)
@@ -152,10 +168,46 @@ def channel_test(
     )
 
 
-def score_statistic(reports: npt.ArrayLike, fit: ModelFit) -> Floats:
+def score_statistic(reports: npt.ArrayLike, fit: ModelFit, channel: Channel) -> Floats:
     """Return X^2, the reports against what the fitted model leads to expect, shape (...)."""
     counts = np.asarray(reports, dtype=float)
-    return chi_squared(counts, counts.sum(axis=-1, keepdims=True) * fit.reported)
+    records = counts.sum(axis=-1, keepdims=True)
+    expected = records * fit.reported
+    if channel.square:
+        return chi_squared(counts, expected)
+    roots = np.sqrt(expected)
+    apart = np.divide(counts - expected, roots, out=np.zeros_like(roots), where=roots > 0)
+    flat = apart.reshape(-1, 1, channel.reports)
+    found = np.empty(len(flat))
+    for those, basis in _told(fit, channel):
+        found[those] = np.sum((flat[those] @ basis) ** 2, axis=(1, 2))
+    return found.reshape(counts.shape[:-1])
+
+
+def _least_expected(records: Floats, fit: ModelFit, channel: Channel) -> Floats:
+    """Return the records over the weight of the heaviest report, shape (...); see the module."""
+    if channel.square:
+        return np.asarray((records[..., None] * fit.reported).min(axis=-1))
+    reported = fit.reported.reshape(-1, channel.reports)
+    found = np.empty(len(reported))
+    for those, basis in _told(fit, channel):
+        weight = np.sum(basis**2, axis=2)  # times the proportion of the report
+        ratios = np.full_like(weight, np.inf)
+        found[those] = np.divide(reported[those], weight, out=ratios, where=weight > 0).min(axis=1)
+    return np.asarray(records * found.reshape(records.shape))
+
+
+def _told(fit: ModelFit, channel: Channel) -> Iterator[tuple[slice, Floats]]:
+    """Yield portions of tables, and orthonormal columns that span L^-1/2 P', L being the reports'.
+
+    These are the directions that true tables can move reports in, in units of standard errors.
+    """
+    across = channel.matrix().T
+    reported = fit.reported.reshape(-1, channel.reports)
+    roots = np.sqrt(reported)
+    scale = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
+    for those in portions(len(reported), across.size):
+        yield those, np.linalg.qr(scale[those, :, None] * across)[0]
 
 
 def chi_squared(counts: Floats, expected: Floats) -> Floats:
@@ -188,10 +240,11 @@ def _monte_carlo_p_values(
     found, drawn = np.empty(statistic.size), np.full(statistic.size, tables)
     as_large = np.zeros(statistic.size, dtype=np.int64)
     limit = tables + 1 if enough is None else enough
-    for chosen, those in rounds(np.arange(statistic.size), tables, limit, as_large):
+    at_once = TABLES_AT_ONCE * channel.size // channel.reports
+    for chosen, those in rounds(np.arange(statistic.size), tables, limit, as_large, at_once):
         number = those.stop - those.start
         sampled = draw_tables(reported[chosen], records[chosen], number, generator)
-        again = score_statistic(sampled, fit_through_channel(sampled, channel, model))
+        again = score_statistic(sampled, fit_through_channel(sampled, channel, model), channel)
         # Equal tables may differ in the last digits of their statistics.
         larger = at_least(again + ROUNDING, statistic[chosen][:, None])
         numbers = as_large[chosen][:, None] + np.cumsum(larger, axis=1)
@@ -207,23 +260,23 @@ def _monte_carlo_p_values(
 def draw_tables(
     proportions: Floats, records: Floats, tables: int, generator: np.random.Generator
 ) -> Counts:
-    """Draw so many tables of each number of records, of shape (number, tables, cells)."""
+    """Draw so many tables of each number of records: (number, tables, cells or reports)."""
     numbers = np.asarray(records).astype(np.int64)[:, None]
     return generator.multinomial(numbers, proportions[:, None, :], (len(numbers), tables))
 
 
 def rounds(
-    tests: Positions, tables: int, limit: int, as_large: Counts
+    tests: Positions, tables: int, limit: int, as_large: Counts, most: int = TABLES_AT_ONCE
 ) -> Iterator[tuple[Positions, slice]]:
     """Yield which tests are to draw which of their tables, until all are drawn or enough are.
 
     A test has enough once `limit` of its tables have a statistic at least as large as its own:
     `as_large` counts them by test, and who draws adds to it. The first round draws twice the limit,
-    each later one as many as were drawn before; so many at once that memory suffices.
+    each later one as many as were drawn before; of several tests at once, `most` of them at most.
     """
     done, step = 0, min(2 * limit, tables)
     while step and tests.size:
-        at_once = max(TABLES_AT_ONCE // step, 1)
+        at_once = max(most // step, 1)
         for start in range(0, tests.size, at_once):
             yield tests[start : start + at_once], slice(done, done + step)
         done += step

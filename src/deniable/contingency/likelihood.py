@@ -5,6 +5,7 @@ pi(theta) log-linear; the likelihood is that of the reports as they are: nothing
 clipped or projected on the way, so the fit keeps the distribution that theory gives it.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ EVENED = 0.05
 """Share of the first guess that is spread evenly, so that no logarithm starts at minus infinity."""
 LONGEST_STEP = 2.0  # largest change of a logarithm of a cell in a step
 RIDGE = 1e-10
+ENTRIES_AT_ONCE = 2**24
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +36,7 @@ class ModelFit:
     ----------
     proportions : array, shape (..., cells)
         True proportions under the model.
-    reported : array, shape (..., cells)
+    reported : array, shape (..., reports)
         Proportions of reports that go with them.
     information : array, shape (..., parameters, parameters)
         Fisher's information of all records, at the fit.
@@ -103,7 +105,7 @@ def _fit_at(
     information = _information(slopes, reported, records.reshape(-1), channel)
     return ModelFit(
         pi,
-        reported.reshape(pi.shape),
+        reported.reshape(*shape, channel.reports),
         information.reshape(*shape, *information.shape[1:]),
         np.full(shape, converged, dtype=bool),
     )
@@ -119,7 +121,8 @@ def fit_through_channel(
 
     Parameters
     ----------
-    reports : non-negative counts, shape (..., cells)
+    reports : non-negative counts, shape (..., reports)
+        Of the channel's reports, which need not be as many as there are cells.
     channel : Channel over the joint cells
 
     Raises
@@ -128,16 +131,16 @@ def fit_through_channel(
         If the channel is singular or does not fit the model, or counts are not counts.
     """
     counts = _counts(reports, channel, model)
-    batch, shape = counts.reshape(-1, model.cells), counts.shape[:-1]
+    batch, shape = counts.reshape(-1, channel.reports), counts.shape[:-1]
     theta, converged = _scored(batch, channel, model)
-    pi = _softmax(theta @ model.design.T).reshape(counts.shape)
+    pi = _softmax(theta @ model.design.T).reshape(*shape, model.cells)
     return _fit_at(pi, batch.sum(axis=1), channel, model, converged.reshape(shape))
 
 
 def _scored(batch: Floats, channel: Channel, model: LogLinearModel) -> tuple[Floats, Flags]:
     """Return the parameters where scoring ends, and whether it has converged."""
     records = batch.sum(axis=1)
-    rough = euclidean_projection(channel.estimate(batch))
+    rough = euclidean_projection(channel.estimate(batch, "own"))
     even = (1 - EVENED) * rough + EVENED / model.cells
     # Raking loosely: scoring goes on from here.
     theta: Floats = np.asarray(np.log(model.fit(even, tolerance=1e-3)) @ model.design)
@@ -197,9 +200,19 @@ def _slopes(pi: Floats, design: Floats) -> Floats:
 
 
 def _information(slopes: Floats, reported: Floats, records: Floats, channel: Channel) -> Floats:
-    through = channel.reported(slopes)
-    weighted = through * _ratio(records[:, None], reported)[:, None, :]
-    return np.asarray(weighted @ np.swapaxes(through, 1, 2))
+    tables, parameters, _ = slopes.shape
+    found = np.empty((tables, parameters, parameters))
+    for those in portions(tables, parameters * channel.reports):
+        through = channel.reported(slopes[those])
+        weighted = through * _ratio(records[those, None], reported[those])[:, None, :]
+        np.matmul(weighted, np.swapaxes(through, 1, 2), out=found[those])
+    return found
+
+
+def portions(tables: int, entries: int) -> Iterator[slice]:
+    """Yield which tables to take together, if each takes so many entries of memory."""
+    at_once = max(ENTRIES_AT_ONCE // max(entries, 1), 1)
+    return (slice(start, start + at_once) for start in range(0, tables, at_once))
 
 
 def _ratio(counts: Floats, reported: Floats) -> Floats:

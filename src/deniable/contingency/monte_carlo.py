@@ -114,9 +114,13 @@ class RandomizedRelease:
         return self.channel.epsilon
 
     def estimated(self, reports: npt.ArrayLike) -> Floats:
-        """Return the estimated true counts from counts of reports ([rrba], (4))."""
+        """Return the estimated true counts from counts of reports ([rrba], (4)).
+
+        From shape (..., reports) to (..., cells). By the channel's own left inverse: fixed
+        beforehand, it makes of every table of reports the same, whatever the other tables are.
+        """
         counts = np.asarray(reports)
-        return np.asarray(self.channel.estimate(counts) * counts.sum(axis=-1, keepdims=True))
+        return np.asarray(self.channel.estimate(counts, "own") * counts.sum(axis=-1, keepdims=True))
 
     def release(self, tables: npt.ArrayLike, generator: np.random.Generator) -> Floats:
         """Return the estimated counts of randomized tables."""

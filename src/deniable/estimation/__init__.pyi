@@ -7,6 +7,15 @@ from .error_bounds import (
     root_b as root_b,
     smallest_propagation as smallest_propagation,
 )
+from .grids import (
+    Bootstrapped as Bootstrapped,
+    bootstrap_intervals as bootstrap_intervals,
+    grid_estimate as grid_estimate,
+    grid_means as grid_means,
+    grid_quantiles as grid_quantiles,
+    smooth as smooth,
+    wasserstein_distances as wasserstein_distances,
+)
 from .intervals import (
     CONFIDENCE as CONFIDENCE,
     Z_95 as Z_95,

@@ -14,20 +14,21 @@ FIRST_REACH = 4.0
 
 @numba.njit(cache=True)  # pragma: no cover - compiled
 def climb(  # type: ignore[no-untyped-def]
-    observed, records, sizes, forth, back, tolerance, most
+    observed, records, sizes, reports, forth, back, tolerance, most
 ):
     """Return where the likelihood of one table is highest, the EM steps, and the gap."""
-    start = np.full(observed.size, 1.0 / observed.size)
-    first, height, gap = _step(start, observed, records, sizes, forth, back)
+    cells = np.prod(sizes)
+    start = np.full(cells, 1.0 / cells)
+    first, height, gap = _step(start, observed, records, sizes, reports, forth, back)
     steps, reach = 1, FIRST_REACH
     while gap > tolerance and steps < most and gap < np.inf:
-        second, middle, gap = _step(first, observed, records, sizes, forth, back)
+        second, middle, gap = _step(first, observed, records, sizes, reports, forth, back)
         steps += 1
         if gap <= tolerance or steps >= most:
             return first, steps, gap
         length = _length(start, first, second, reach)
         jump = _jump(start, first, second, length)
-        after, height, lacking = _step(jump, observed, records, sizes, forth, back)
+        after, height, lacking = _step(jump, observed, records, sizes, reports, forth, back)
         steps += 1
         if height >= middle - ROUNDING * abs(middle):
             if length == reach:
@@ -38,15 +39,17 @@ def climb(  # type: ignore[no-untyped-def]
             return first, steps, gap
         reach = max(FIRST_REACH, length / 2)
         start = second
-        first, height, gap = _step(start, observed, records, sizes, forth, back)
+        first, height, gap = _step(start, observed, records, sizes, reports, forth, back)
         steps += 1
     return start, steps, gap
 
 
 @numba.njit(cache=True)  # pragma: no cover - compiled
-def _step(point, observed, records, sizes, forth, back):  # type: ignore[no-untyped-def]
+def _step(  # type: ignore[no-untyped-def]
+    point, observed, records, sizes, reports, forth, back
+):
     """Return one EM step from a point, the point's mean log-likelihood, and its gap."""
-    ratio = _through(point, sizes, forth)
+    ratio = _through(point, sizes, reports, forth)
     height = 0.0
     for v in range(observed.size):
         if observed[v] == 0:
@@ -56,31 +59,53 @@ def _step(point, observed, records, sizes, forth, back):  # type: ignore[no-unty
             ratio[v] = observed[v] / ratio[v]
         else:
             return point, -np.inf, np.inf
-    gradient = _through(ratio, sizes, back)
+    gradient = _through(ratio, reports, sizes, back)
     moved = point * gradient
     gap = records * max(gradient.max() - 1.0, 0.0)
     return moved / moved.sum(), height, gap
 
 
 @numba.njit(cache=True)  # pragma: no cover - compiled
-def _through(values, sizes, entries):  # type: ignore[no-untyped-def]
-    """Return x' (M1 x M2 x ...), axis by axis.
+def _through(values, rows, columns, entries):  # type: ignore[no-untyped-def]
+    """Return x' (M1 x M2 x ...), axis by axis, for matrices of so many rows and columns.
 
     Each step multiplies along the first axis and puts it last: after all of them the axes are in
     their order again.
     """
     begin = 0
-    for k in sizes:
-        rest = values.size // k
-        moved = np.zeros(values.size)
-        for v in range(k):
-            for r in range(rest):
-                value = values[v * rest + r]
-                for w in range(k):
-                    moved[r * k + w] += value * entries[begin + v * k + w]
-        values = moved
-        begin += k * k
+    for factor in range(rows.size):
+        j, k = rows[factor], columns[factor]
+        own = entries[begin : begin + j * k]
+        square = j == k
+        values = _through_square(values, k, own) if square else _through_other(values, j, k, own)
+        begin += j * k
     return values
+
+
+@numba.njit(cache=True)  # pragma: no cover - compiled
+def _through_square(values, k, entries):  # type: ignore[no-untyped-def]
+    """Return what `_through_other` does: told that j is k, the compiled loop is a third faster."""
+    rest = values.size // k
+    moved = np.zeros(values.size)
+    for v in range(k):
+        for r in range(rest):
+            value = values[v * rest + r]
+            for w in range(k):
+                moved[r * k + w] += value * entries[v * k + w]
+    return moved
+
+
+@numba.njit(cache=True)  # pragma: no cover - compiled
+def _through_other(values, j, k, entries):  # type: ignore[no-untyped-def]
+    """Return the product along the first axis, which is put last, with a matrix of j by k."""
+    rest = values.size // j
+    moved = np.zeros(rest * k)
+    for v in range(j):
+        for r in range(rest):
+            value = values[v * rest + r]
+            for w in range(k):
+                moved[r * k + w] += value * entries[v * k + w]
+    return moved
 
 
 @numba.njit(cache=True)  # pragma: no cover - compiled

@@ -24,7 +24,7 @@ import numpy.typing as npt
 import scipy
 
 from deniable.channels import Channel, distribution, refuse_no_records
-from deniable.errors import DeniableError
+from deniable.errors import ChannelError, DeniableError
 
 LARGEST_CELLS = 10**200  # beyond, percentiles and squares leave the floats
 LARGEST_EXPONENT = 700.0  # exp of more is no float
@@ -178,7 +178,8 @@ def propagation_factor(channel: Channel) -> float:
     P' = a I + b 1' has the eigenvalue 1 once and a otherwise: 1 / |a|. That is then no bound but
     the truth: errors of reports sum to 0 and are multiplied by exactly 1 / a. Eigenvalues of a
     product are products of eigenvalues, and so are the factors. All other channels are solved. The
-    factor is in [1, inf], infinite for a singular channel.
+    factor is in [1, inf], infinite for a singular channel. A matrix that is not square has no
+    eigenvalues: `ChannelError`.
 
     Examples
     --------
@@ -194,6 +195,11 @@ def propagation_factor(channel: Channel) -> float:
         smallest = float(eigenvalues.min())
         return float(eigenvalues.max()) / smallest if smallest else math.inf
 
+    if not channel.square:
+        raise ChannelError(
+            f"a channel over {channel.size} categories with {channel.reports} reports has no "
+            "eigenvalues, and so no propagation factor; compare covariances (Channel.covariance)"
+        )
     return math.inf if channel.singular else math.prod(map(of_one, channel.simple_factors))
 
 

@@ -11,7 +11,8 @@ within z standard errors of the estimate, with the error that goes with f,
     (estimate - f)^2 <= z^2 V(f) / n.
 
 V(f) is the plug-in, moved by what its error is expected to be if f is true: the regression of a
-report's squared score g^2 on its score g (the entries of P^-1 w, with w the functional's weights),
+report's squared score g^2 on its score g (the entries of P^-1 w, with w the functional's weights;
+with more reports than categories a left inverse stands for P^-1 everywhere),
 
     V(f) = mean(g^2) + (f - estimate) Cov(g^2, g) / Var(g) - f^2                   (population).
 
@@ -26,6 +27,14 @@ If a score takes two values, as through a keep-or-replace channel, the regressio
 randomization the interval is Wilson's, with it Wilson's of the reports' proportion, carried over.
 In general it is a first-order correction. The projected estimate alone, without the plug-in, would
 not do: through a badly conditioned channel it need not have led to anything like the reports.
+
+With more reports than categories the left inverse is by default that of least variance at the first
+estimate; the intervals take it as given, though it varies with the reports. Measured at 95 %
+through Hadamard response and subset selection of 4 to 8 categories (3,000 to 5,000 tables a case,
+error .004): from 100 records score intervals cover each proportion, of population and file, .934
+and more of the time. At 30 records, nine in ten of them in one category, and epsilon 3 they fall
+short: that category's proportion in the population is covered .925 of the time and more, in the
+file .911; at epsilon 1 the same holds as from 100 records.
 """
 
 from dataclasses import dataclass, replace
@@ -37,7 +46,7 @@ import numpy.typing as npt
 import scipy
 
 from deniable.arrays import Flags, Floats
-from deniable.channels import Channel, Target
+from deniable.channels import Channel, Inverse, Target
 from deniable.errors import DeniableError
 from deniable.estimation.error_bounds import root_b
 from deniable.estimation.simplex import euclidean_projection
@@ -64,7 +73,7 @@ class Intervals:
     estimate, low, high, standard_error : arrays of one shape, (..., proportions or functionals)
         The standard error is the root of the unbiased plug-in, whatever the method; NaN where that
         is below zero.
-    confidence, method, simultaneous, target
+    confidence, method, simultaneous, target, inverse
         What was asked for; see `confidence_intervals`.
     """
 
@@ -76,6 +85,7 @@ class Intervals:
     method: Method
     simultaneous: Simultaneous
     target: Target
+    inverse: Inverse = "least"
 
     def cover(self, truth: npt.ArrayLike) -> Flags:
         """Return which intervals hold the truth, give or take 1e-12; NaN limits hold nothing."""
@@ -101,13 +111,14 @@ def confidence_intervals(
     simultaneous: Simultaneous = "none",
     target: Target = "population",
     functionals: npt.ArrayLike | None = None,
+    inverse: Inverse = "least",
 ) -> Intervals:
     """Return confidence intervals for all proportions, or for linear functionals of them.
 
     Parameters
     ----------
-    reported_counts : shape (..., size)
-        Leading axes are tables of their own.
+    reported_counts : shape (..., reports)
+        Leading axes are tables of their own. The intervals are of shape (..., size).
     confidence : float, in (0, 1)
     method : "score" or "wald"
         ``score`` covers as stated also where few reports tell of a category, and always exists.
@@ -118,6 +129,8 @@ def confidence_intervals(
     target : "population" or "file"
     functionals : shape (functionals, size), optional
         Weights w of linear functionals w . pi.
+    inverse : "least" or "own"
+        Of a channel with more reports than categories; see `deniable.channels.Inverse`.
 
     Raises
     ------
@@ -138,21 +151,51 @@ def confidence_intervals(
     np.float64(0.4153)
     """
     refuse_bad_confidence(confidence)
-    asked = {"method": (method, Method), "simultaneous": (simultaneous, Simultaneous)}
+    _refuse_unknown(method, simultaneous, inverse)
+    weights = None if functionals is None else channel.functional_weights(functionals)
+    width = channel.size if weights is None else len(weights)
+    squared = _critical_square(1 - confidence, simultaneous, width, channel.size)
+    asked = (weights, squared, method, target)
+    counts = np.asarray(reported_counts, dtype=float)
+    if channel.square or inverse == "own":
+        estimate, low, high, errors = _by_own_inverse(channel, counts, *asked)
+    else:
+        channel.frequencies(counts)  # refuses what are no tables of counts
+        tables = counts.reshape(-1, channel.reports)
+        each = [_by_own_inverse(channel.fitted_to(table), table, *asked) for table in tables]
+        stacked = np.reshape(each, (*counts.shape[:-1], 4, width))
+        estimate, low, high, errors = np.moveaxis(stacked, -2, 0)
+    return Intervals(estimate, low, high, errors, confidence, method, simultaneous, target, inverse)
+
+
+def _refuse_unknown(method: str, simultaneous: str, inverse: str) -> None:
+    asked = {
+        "method": (method, Method),
+        "simultaneous": (simultaneous, Simultaneous),
+        "inverse": (inverse, Inverse),
+    }
     for what, (value, known) in asked.items():
         if value not in get_args(known):
             raise DeniableError(f"{what} is {value!r}; use {', '.join(get_args(known))}")
-    weights = None if functionals is None else channel.functional_weights(functionals)
-    errors = channel.standard_errors(reported_counts, target, weights)
-    proportions = channel.estimate(reported_counts)
+
+
+def _by_own_inverse(
+    channel: Channel,
+    counts: Floats,
+    weights: Floats | None,
+    squared: float,
+    method: Method,
+    target: Target,
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return estimates, lower and upper limits, and standard errors by the own inverse."""
+    errors = channel.standard_errors(counts, target, weights, "own")
+    proportions = channel.estimate(counts, "own")
     estimate = proportions if weights is None else np.asarray(proportions @ weights.T)
-    squared = _critical_square(1 - confidence, simultaneous, estimate.shape[-1], channel.size)
     if method == "wald":
         low, high = estimate - sqrt(squared) * errors, estimate + sqrt(squared) * errors
     else:
-        counts = np.asarray(reported_counts, dtype=float)
         low, high = _score_limits(channel, counts, weights, squared, file=target == "file")
-    return Intervals(estimate, low, high, errors, confidence, method, simultaneous, target)
+    return estimate, low, high, errors
 
 
 def _score_limits(

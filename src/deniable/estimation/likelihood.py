@@ -25,7 +25,7 @@ from deniable.estimation.simplex import clip_and_rescale, estimated_or_uniform
 
 TOLERANCE = 1e-6  # nats
 MOST_STEPS = 100_000
-MOST_CELLS_OF_NEWTON = 512  # its steps grow with the cube
+MOST_CELLS_OF_NEWTON = 512  # as many reports: its steps grow with cells^2 times reports
 MOST_NEWTON_STEPS = 50
 ROUNDING = 1e-14  # of a log-likelihood, relative
 LEAST_LENGTH = 2.0**-20
@@ -61,11 +61,12 @@ def maximum_likelihood(
     """Return the distribution that makes the reported counts most likely.
 
     Closed form for keep-or-replace channels; of others with at most 512 categories by Newton's
-    method, of larger ones, and should that not arrive, by expectation-maximization.
+    method, of larger ones, and should that not arrive, by expectation-maximization. With other
+    reports than categories the limit is on categories^2 times reports, which is at most 512^3.
 
     Parameters
     ----------
-    reported_counts : shape (..., categories)
+    reported_counts : shape (..., reports)
     tolerance : float, > 0
         Steps end when the log-likelihood is provably within so many nats of its maximum.
     iterations : int
@@ -86,12 +87,12 @@ def maximum_likelihood(
     by_em = partial(
         expectation_maximization, channel=channel, tolerance=tolerance, iterations=iterations
     )
-    if channel.size > MOST_CELLS_OF_NEWTON:
+    if channel.size**2 * channel.reports > MOST_CELLS_OF_NEWTON**3:
         return by_em(reported_counts)
     tables = np.asarray(reported_counts, dtype=float)
     frequencies = channel.frequencies(tables)[0]
     matrix = channel.matrix()
-    proportions = np.empty_like(frequencies)
+    proportions = np.empty((*tables.shape[:-1], channel.size))
     gap, most = 0.0, 0
     for at in np.ndindex(tables.shape[:-1]):
         observed, total = frequencies[at], tables[at].sum()
@@ -241,9 +242,10 @@ def expectation_maximization(
 
     Parameters
     ----------
-    reported_counts : shape (..., categories)
+    reported_counts : shape (..., reports)
     channel : Channel
-        Of a product each factor may have up to 4,096 categories.
+        Of a product each factor may have up to 4,096 categories, as many reports, or as large a
+        matrix.
     tolerance : float, > 0
     iterations : int, >= 1
         Where to stop, as in `maximum_likelihood`.
@@ -256,15 +258,17 @@ def expectation_maximization(
     from deniable.estimation.compiled import climb  # noqa: PLC0415 - numba is slow to import
 
     counts = np.asarray(reported_counts, dtype=float)
-    frequencies = channel.frequencies(counts)[0].reshape(-1, channel.size)
-    totals = counts.reshape(-1, channel.size).sum(axis=-1)
+    frequencies = channel.frequencies(counts)[0].reshape(-1, channel.reports)
+    totals = counts.reshape(-1, channel.reports).sum(axis=-1)
     matrices = [factor.matrix() for factor in channel.simple_factors]
-    sizes = np.array([len(matrix) for matrix in matrices])
+    sizes, reports = np.array([matrix.shape for matrix in matrices]).T.copy()
     forth, back = _end_to_end(matrices), _end_to_end([matrix.T for matrix in matrices])
-    proportions = np.empty_like(frequencies)
+    proportions = np.empty((len(frequencies), channel.size))
     gap, most = 0.0, 0
     for table, (observed, records) in enumerate(zip(frequencies, totals, strict=True)):
-        found, steps, lacking = climb(observed, records, sizes, forth, back, tolerance, iterations)
+        found, steps, lacking = climb(
+            observed, records, sizes, reports, forth, back, tolerance, iterations
+        )
         if not np.isfinite(lacking):
             raise ChannelError("a category was reported that the channel cannot report")
         proportions[table] = found
@@ -276,7 +280,7 @@ def expectation_maximization(
             RuntimeWarning,
             stacklevel=2,
         )
-    return Likelihood(proportions.reshape(counts.shape), most, gap)
+    return Likelihood(proportions.reshape(*counts.shape[:-1], channel.size), most, gap)
 
 
 def _end_to_end(matrices: Sequence[Floats]) -> Floats:

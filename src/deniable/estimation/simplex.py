@@ -96,7 +96,7 @@ def estimated_or_uniform(
 ) -> Floats:
     """Return an estimate; uniform, with a warning, where the channel is singular.
 
-    `estimate` takes counts of shape (..., cells) to proportions, through a channel that is not
+    `estimate` takes counts of shape (..., reports) to proportions, through a channel that is not
     singular.
     """
     if not channel.singular:
@@ -107,7 +107,7 @@ def estimated_or_uniform(
         stacklevel=3,
     )
     factors = channel.simple_factors
-    table = reports.reshape(-1, *(factor.size for factor in factors))
+    table = reports.reshape(-1, *(factor.reports for factor in factors))
     erased = tuple(i for i, factor in enumerate(factors, 1) if factor.singular)
     known = tuple(factor for factor in factors if not factor.singular)
     shape = [1 if factor.singular else factor.size for factor in factors]
@@ -116,7 +116,8 @@ def estimated_or_uniform(
         margin = table.sum(axis=erased).reshape(len(table), -1)
         found = estimate(margin, ProductChannel(known)).reshape(len(table), *shape)
     cells = np.prod([factors[i - 1].size for i in erased])
-    return np.broadcast_to(found / cells, table.shape).reshape(reports.shape)
+    every = (len(table), *(factor.size for factor in factors))
+    return np.broadcast_to(found / cells, every).reshape(*reports.shape[:-1], channel.size)
 
 
 def _finite(values: npt.ArrayLike) -> Floats:

@@ -39,6 +39,10 @@ class Reduced:
     and is singular for that reason alone. Such a category's true frequency is zero; the others are
     estimated through the matrix without it: `channel` is over the categories that are `possible`,
     a flag for each of shape (categories,).
+
+    An invariant matrix is square. Of others all categories are possible, and there may be other
+    reports than categories; these are estimated by the channel's own left inverse, fixed
+    beforehand, through which estimates and variances are unbiased.
     """
 
     channel: Channel
@@ -52,7 +56,9 @@ class Reduced:
         return cls(channel, np.ones(channel.size, dtype=bool))
 
     def solve(self, weights: Floats) -> Floats:
-        """Return g with E g(report) = weights(true category), shape (functionals, categories)."""
+        """Return g with E g(report) = weights(true category), shape (functionals, reports)."""
+        if self.possible.all():
+            return self.channel.solve(weights)
         solved = np.zeros(weights.shape)
         solved[..., self.possible] = self.channel.solve(weights[..., self.possible])
         return solved
@@ -63,16 +69,19 @@ class Reduced:
         Through a singular matrix many are equally likely: NaN.
         """
         self.refuse_impossible(counts)
+        shape = (*counts.shape[:-1], self.possible.size)
         if self.channel.singular:
-            return Likelihood(np.full(counts.shape, np.nan), 0, np.nan)
+            return Likelihood(np.full(shape, np.nan), 0, np.nan)
+        if self.possible.all():
+            return maximum_likelihood(counts, self.channel, tolerance=tolerance)
         found = maximum_likelihood(counts[..., self.possible], self.channel, tolerance=tolerance)
-        proportions = np.zeros(counts.shape)
+        proportions = np.zeros(shape)
         proportions[..., self.possible] = found.proportions
         return Likelihood(proportions, found.iterations, found.gap)
 
     def refuse_impossible(self, counts: Counts) -> None:
         """Raise `ChannelError` if there are reports that nobody can have given."""
-        if np.any(counts[..., ~self.possible]):
+        if not self.possible.all() and np.any(counts[..., ~self.possible]):
             raise ChannelError(
                 "there are reports of a category that the matrix never reports; it is the matrix "
                 "of another file, or the file of another matrix"
@@ -131,8 +140,8 @@ def unbiased_part(reduced: Reduced, counts: Counts, indicators: Floats) -> Part:
 
     Parameters
     ----------
-    counts : shape (..., categories)
-        Of reports; every table of a batch has the same sum.
+    counts : shape (..., reports)
+        Every table of a batch has the same sum.
     indicators : zeros and ones, shape (proportions, categories)
         Which categories each proportion is the sum of.
     """
@@ -162,7 +171,7 @@ def unbiased_pair_part(
 
     Parameters
     ----------
-    counts : shape (categories of the first block, categories of the second)
+    counts : shape (reports of the first block, reports of the second)
         Of pairs of reports.
     indicators : zeros and ones, shapes (proportions, categories) of either block
         Returned are the proportions of the pairs, the second block's running fastest.
@@ -185,7 +194,14 @@ def own_share_part(channel: Channel, counts: Counts, indicators: Floats) -> Part
     For a channel that is invariant for the records' true frequencies. The variance is (2.4) of
     [pram] with the shares of reports in place of T/n, whose expectation given T they are: never
     below zero, and without the inverse of the matrix.
+
+    Raises `ChannelError` if the channel has other reports than categories: these have no shares.
     """
+    if not channel.square:
+        raise ChannelError(
+            f"a channel over {channel.size} categories with {channel.reports} reports: reports are "
+            "no categories, so their shares estimate nothing; use the inverse (unbiased_part)"
+        )
     counts = np.asarray(counts)
     records = _records(counts)
     frequencies = counts / records

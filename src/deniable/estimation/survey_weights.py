@@ -1,9 +1,10 @@
 """Survey weights and randomized reports: weighted estimates and their variances ([pram], (2.7)).
 
 [pram] names the weighted estimate and leaves its variance to the literature. Here: each record i
-has a weight w_i and reports z_i. Its *score* g_i, row z_i of P^-1, is unbiased for the indicator of
-its true category, whatever the design did. Known totals give sum w_i g_i / N (Horvitz and
-Thompson); otherwise the sum of the weights stands for N (Hajek's ratio).
+has a weight w_i and reports z_i. Its *score* g_i, row z_i of P^-1 (of a left inverse, with more
+reports than categories), is unbiased for the indicator of its true category, whatever the design
+did. Known totals give sum w_i g_i / N (Horvitz and Thompson); otherwise the sum of the weights
+stands for N (Hajek's ratio).
 
 **Population.** With draws made with replacement, each primary sampling unit c of a stratum h has a
 total y_c = sum of w_i (g_i - estimate) / N over its records, and
@@ -19,10 +20,12 @@ replacement V is too large by about the share of the units that were drawn.
 g_i has the mean e_t, and E(g_i g_i') - e_t e_t' is estimated without bias by g_i g_i' - diag(g_i),
 since e_t e_t' = diag(e_t) = E diag(g_i). Hence V = sum w_i^2 (g_i g_i' - diag(g_i)) / N^2.
 
-All of it needs the records only by sums of w and of w^2 over reported categories.
+All of it needs the records only by sums of w and of w^2 over reports.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +33,8 @@ import scipy
 from scipy import sparse
 
 from deniable.arrays import Codes, Floats
-from deniable.channels import Channel, Target, roots_of_variances
-from deniable.errors import ChannelError, DataError, DeniableError
+from deniable.channels import Channel, Inverse, Target, roots_of_variances
+from deniable.errors import ChannelError, DataError, DeniableError, refuse_unknown
 from deniable.estimation.intervals import Intervals, refuse_bad_confidence
 from deniable.records import refuse_foreign_codes
 
@@ -44,7 +47,7 @@ class WeightedCounts:
 
     Parameters
     ----------
-    weights, squares : shape (..., strata, categories)
+    weights, squares : shape (..., strata, reports)
         Sums of the weights, and of the squared weights.
     records : shape (..., strata)
         Numbers of records.
@@ -64,7 +67,7 @@ class WeightedCounts:
         if self.weights.shape != self.squares.shape or self.weights.ndim < 2:
             raise DataError(
                 f"sums of weights of shape {self.weights.shape} and of squares of shape "
-                f"{self.squares.shape}; give both as (..., strata, categories)"
+                f"{self.squares.shape}; give both as (..., strata, reports)"
             )
         if self.records.shape != self.weights.shape[:-1]:
             raise DataError(
@@ -81,7 +84,7 @@ class WeightedCounts:
         Parameters
         ----------
         codes : integers in 0 .. size - 1, shape (records,)
-            Reported categories, of which there are `size`.
+            Reports, of which there are `size` different ones: a channel's `reports`.
         weights : shape (records,), finite and not negative
         strata : shape (records,), any labels, optional
         """
@@ -97,21 +100,51 @@ class WeightedCounts:
 
 
 def weighted_estimate(
-    channel: Channel, counts: WeightedCounts, *, total: float | None = None
+    channel: Channel,
+    counts: WeightedCounts,
+    *,
+    total: float | None = None,
+    inverse: Inverse = "least",
 ) -> Floats:
     """Return the weighted estimate of the true proportions, shape (..., categories).
 
     `total` is the known size of the population (Horvitz and Thompson: unbiased, need not sum to 1);
-    by default the sum of the weights stands for it (Hajek: sums to 1).
+    by default the sum of the weights stands for it (Hajek: sums to 1). For the inverse see
+    `weighted_intervals`.
     """
-    channel.refuse_singular()
-    if counts.weights.shape[-1] != channel.size:
-        raise ChannelError(
-            f"weights over {counts.weights.shape[-1]} categories do not fit a channel over "
-            f"{channel.size}; count with the size of the channel"
-        )
+    _refuse_misfit(channel, counts, inverse)
     sums = counts.weights.sum(axis=-2)
-    return channel.solve_transposed(sums / _denominator(sums, total))
+    shares = sums / _denominator(sums, total)
+    if channel.square or inverse == "own":
+        return channel.solve_transposed(shares)
+    pairs = zip(shares.reshape(-1, channel.reports), _one_by_one(counts), strict=True)
+    found = [_fitted(channel, one).solve_transposed(share) for share, one in pairs]
+    return np.reshape(found, (*shares.shape[:-1], channel.size))
+
+
+def _refuse_misfit(channel: Channel, counts: WeightedCounts, inverse: str) -> None:
+    channel.refuse_singular()
+    refuse_unknown("inverse", inverse, get_args(Inverse))
+    if counts.weights.shape[-1] != channel.reports:
+        raise ChannelError(
+            f"weights over {counts.weights.shape[-1]} reports do not fit a channel with "
+            f"{channel.reports}; count with the number of the channel's reports"
+        )
+
+
+def _one_by_one(counts: WeightedCounts) -> Iterator[WeightedCounts]:
+    """Yield the samples of a batch."""
+    for at in np.ndindex(counts.records.shape[:-1]):
+        yield WeightedCounts(counts.weights[at], counts.squares[at], counts.records[at])
+
+
+def _fitted(channel: Channel, counts: WeightedCounts) -> Channel:
+    """Return the channel with the inverse of least variance at one sample's first estimate.
+
+    The sample counts for as many records as would do with equal weights (Kish, 1965).
+    """
+    sums, squares = counts.weights.sum(axis=0), counts.squares.sum()
+    return channel.fitted_to(sums * (sums.sum() / squares))
 
 
 def weighted_intervals(
@@ -121,6 +154,7 @@ def weighted_intervals(
     confidence: float = 0.95,
     target: Target = "population",
     total: float | None = None,
+    inverse: Inverse = "least",
 ) -> Intervals:
     """Return weighted estimates with their intervals, for records drawn one by one, in batches.
 
@@ -136,9 +170,35 @@ def weighted_intervals(
         ``file`` is the weighted share of the categories among these very records.
     total : float, optional
         As in `weighted_estimate`.
+    inverse : "least" or "own"
+        Of a channel with more reports than categories: its own, or for each sample that of least
+        variance at the sample's own weighted estimate, were weights and categories unrelated.
     """
     refuse_bad_confidence(confidence)
-    estimate = weighted_estimate(channel, counts, total=total)
+    _refuse_misfit(channel, counts, inverse)
+    if channel.square or inverse == "own":
+        own = _by_own_inverse(channel, counts, confidence, target, total)
+        estimate, low, high, errors = own
+    else:
+        _denominator(counts.weights.sum(axis=-2), total)  # refuses samples without weight
+        each = [
+            _by_own_inverse(_fitted(channel, one), one, confidence, target, total)
+            for one in _one_by_one(counts)
+        ]
+        stacked = np.reshape(each, (*counts.records.shape[:-1], 4, channel.size))
+        estimate, low, high, errors = np.moveaxis(stacked, -2, 0)
+    return Intervals(estimate, low, high, errors, confidence, "wald", "none", target, inverse)
+
+
+def _by_own_inverse(
+    channel: Channel,
+    counts: WeightedCounts,
+    confidence: float,
+    target: Target,
+    total: float | None,
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return estimates, limits and standard errors by the channel's own inverse."""
+    estimate = weighted_estimate(channel, counts, total=total, inverse="own")
     denominator = _denominator(counts.weights.sum(axis=-2), total)
     if target == "file":
         squares = counts.squares.sum(axis=-2)
@@ -158,7 +218,8 @@ def weighted_intervals(
         spread = (factor * spread).sum(axis=-2)
         freedom = (counts.records - 1).sum(axis=-1, keepdims=True)
     errors = roots_of_variances(variance, 1e-12 * np.abs(spread)) / denominator
-    return _student(estimate, errors, freedom, confidence, target)
+    reach = _student(freedom, confidence) * errors
+    return estimate, estimate - reach, estimate + reach, errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,12 +232,14 @@ class SurveyEstimate:
     degrees_of_freedom : float
         Primary sampling units less strata; infinite for the file.
     target : "population" or "file"
+    inverse : "least" or "own"
     """
 
     estimate: Floats
     covariance: Floats
     degrees_of_freedom: float
     target: Target
+    inverse: Inverse = "least"
 
     @property
     def standard_error(self) -> Floats:
@@ -187,8 +250,12 @@ class SurveyEstimate:
     def intervals(self, confidence: float = 0.95) -> Intervals:
         """Return the intervals by Student's t."""
         refuse_bad_confidence(confidence)
-        freedom = np.array(self.degrees_of_freedom)
-        return _student(self.estimate, self.standard_error, freedom, confidence, self.target)
+        errors = self.standard_error
+        reach = _student(np.array(self.degrees_of_freedom), confidence) * errors
+        low, high = self.estimate - reach, self.estimate + reach
+        return Intervals(
+            self.estimate, low, high, errors, confidence, "wald", "none", self.target, self.inverse
+        )
 
 
 def survey_estimate(
@@ -201,6 +268,7 @@ def survey_estimate(
     strata: npt.ArrayLike | None = None,
     clusters: npt.ArrayLike | None = None,
     functionals: npt.ArrayLike | None = None,
+    inverse: Inverse = "least",
 ) -> SurveyEstimate:
     """Estimate from the randomized records of a complex survey.
 
@@ -209,8 +277,8 @@ def survey_estimate(
     channel : Channel
         Each record was randomized through it, independently of the others; a unit that was drawn
         twice is two records, randomized twice.
-    codes : integers in 0 .. size - 1, shape (records,)
-        Reported categories.
+    codes : integers in 0 .. reports - 1, shape (records,)
+        Reports.
     weights : shape (records,), finite and not negative
         Inverse expected numbers of draws; without `total`, up to a common factor.
     target : "population" or "file"
@@ -223,6 +291,8 @@ def survey_estimate(
         Randomization is by record: the target "file" does not ask for them.
     functionals : shape (functionals, size), optional
         Weights of linear functionals of the proportions, estimated in their place.
+    inverse : "least" or "own"
+        As in `weighted_intervals`.
 
     Raises
     ------
@@ -233,10 +303,13 @@ def survey_estimate(
     ChannelError, SingularChannelError
         If nothing can be estimated through the channel, or it is too large without functionals.
     """
-    counts = WeightedCounts.of_records(codes, weights, channel.size, strata)
-    proportions = weighted_estimate(channel, counts, total=total)
+    counts = WeightedCounts.of_records(codes, weights, channel.reports, strata)
+    _refuse_misfit(channel, counts, inverse)
     sums = counts.weights.sum(axis=0)
     denominator = float(_denominator(sums, total)[0])
+    if not channel.square and inverse == "least":
+        channel = _fitted(channel, counts)
+    proportions = weighted_estimate(channel, counts, total=total, inverse="own")
     asked = channel.functional_weights(functionals)
     scores = channel.solve(asked)
     estimate = asked @ proportions
@@ -244,7 +317,7 @@ def survey_estimate(
         squares = counts.squares.sum(axis=0)
         own = (asked * channel.solve_transposed(squares)) @ asked.T
         covariance = ((scores * squares) @ scores.T - own) / denominator**2
-        return SurveyEstimate(estimate, covariance, np.inf, target)
+        return SurveyEstimate(estimate, covariance, np.inf, target, inverse)
     residuals = scores if total is not None else scores - estimate[:, None]
     number, stratum = _numbered(strata, len(codes), "strata")
     if clusters is None:
@@ -256,23 +329,20 @@ def survey_estimate(
         units = np.bincount(pairs // known, minlength=number).astype(np.int64)
         factor = _design_factor(units)
         scaled = np.asarray(weights, dtype=float) * np.sqrt(factor[stratum])
-        shape = (int(unit.max()) + 1, channel.size)
+        shape = (int(unit.max()) + 1, channel.reports)
         totals = sparse.csr_matrix((scaled, (unit, np.asarray(codes, dtype=np.int64))), shape=shape)
         inner = residuals @ ((totals.T @ totals) @ residuals.T)
     outer = residuals @ (counts.weights * np.sqrt(factor / units)[:, None]).T
     covariance = (inner - outer @ outer.T) / denominator**2
-    return SurveyEstimate(estimate, covariance, float(units.sum() - number), target)
+    return SurveyEstimate(estimate, covariance, float(units.sum() - number), target, inverse)
 
 
-def _student(
-    estimate: Floats, errors: Floats, freedom: Floats, confidence: float, target: Target
-) -> Intervals:
+def _student(freedom: Floats, confidence: float) -> Floats:
+    """Return how many standard errors an interval reaches, the normal's for infinite freedom."""
     finite = np.where(np.isinf(freedom), 1.0, freedom)
     level = (1 + confidence) / 2
     student = scipy.special.stdtrit(finite, level)
-    multiple = np.where(np.isinf(freedom), scipy.special.ndtri(level), student)
-    low, high = estimate - multiple * errors, estimate + multiple * errors
-    return Intervals(estimate, low, high, errors, confidence, "wald", "none", target)
+    return np.where(np.isinf(freedom), scipy.special.ndtri(level), student)
 
 
 def _denominator(sums: Floats, total: float | None) -> Floats:

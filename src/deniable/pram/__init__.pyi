@@ -7,7 +7,6 @@ from .matrices import (
     LARGEST_BLOCK as LARGEST_BLOCK,
     LARGEST_DESIGNED as LARGEST_DESIGNED,
     Method as Method,
-    channel_of_epsilon as channel_of_epsilon,
     channel_of_retention as channel_of_retention,
     matrix_from_file as matrix_from_file,
     pram_matrix as pram_matrix,

@@ -20,7 +20,6 @@ from deniable.channels import (
     DenseChannel,
     KeepOrReplace,
     read_channel,
-    refuse_epsilon,
     two_step,
     whole_counts,
 )
@@ -42,24 +41,6 @@ LARGEST_BLOCK = 300
 """Cells of a block of attributes: a matrix of 90,000 probabilities a stratum."""
 LARGEST_DESIGNED: dict[LossName, int] = {"changed": 40, "trace": 24, "worst_cell": 24}
 """Cells of a block whose matrix is designed, by loss: `deniable.design` has these limits."""
-
-
-def channel_of_epsilon(size: int, epsilon: float) -> KeepOrReplace:
-    """Return generalized randomized response of an epsilon: every other category is as likely.
-
-    P[u, u] = exp(epsilon) / (exp(epsilon) + size - 1), the largest diagonal that any matrix of
-    this epsilon can have throughout ([pram], (3.6)). The exact epsilon is at most `epsilon`, which
-    is above 0 and at most 30, and short of it by rounding alone. There is at least one category.
-    """
-    _refuse_no_categories(size)
-    refuse_epsilon(epsilon)
-    if size == 1:
-        return KeepOrReplace(1.0, np.zeros(1))
-    odds = math.expm1(epsilon)
-    keep = odds / (odds + size)
-    while (channel := KeepOrReplace.uniform(size, keep)).epsilon > epsilon:
-        keep = math.nextafter(keep, 0.0)
-    return channel
 
 
 def channel_of_retention(size: int, retention: float | npt.ArrayLike) -> Channel:
@@ -119,7 +100,7 @@ def pram_matrix(
 ) -> Channel:
     """Return the channel of a block of attributes, chosen to suit its true frequencies.
 
-    - ``epsilon``: generalized randomized response of that epsilon (`channel_of_epsilon`).
+    - ``epsilon``: generalized randomized response of that epsilon (`KeepOrReplace.of_epsilon`).
     - ``retention``: every category retained with that probability (`channel_of_retention`).
     - ``two_step``: invariant for the proportions, from the matrix of that epsilon or that
       retention, whichever is given, by Bayes' formula (`deniable.channels.invariant.two_step`). Its
@@ -161,7 +142,7 @@ def pram_matrix(
     if retention is not None and epsilon is None:
         first = channel_of_retention(size, retention)
     else:
-        first = channel_of_epsilon(size, float(epsilon or 0.0))
+        first = KeepOrReplace.of_epsilon(size, float(epsilon or 0.0))
     if kind != "two_step" or size == 1:
         return first
     return two_step(first, frequencies)
@@ -202,6 +183,11 @@ def matrix_from_file(path: Path | str, block: Domain) -> DenseChannel:
     naming the file, if it cannot be read, is no such matrix, or has other categories.
     """
     named, cells = read_channel(path), block.cell_labels()
+    if named.reports != named.categories:
+        raise DataError(
+            f"{path}: the matrix has reports of its own, as {named.reports[0]!r}; a file keeps its "
+            "categories: give a column for each of them"
+        )
     if sorted(named.categories) != sorted(cells):
         strange = [name for name in named.categories if name not in cells]
         missing = [name for name in cells if name not in named.categories]

@@ -168,6 +168,8 @@ class StratifiedProtocol:
                 f"the protocol is for {', '.join(self.domain.names)}, but the data have "
                 f"{', '.join(data.domain.names)}; project the data to the protocol's attributes"
             )
+        for protocol in self.protocols.values():
+            protocol.refuse_other_reports()
         parts, matrices = self.parts(data), self.matrices()
         columns = {name: data.column(name).copy() for name in self.domain.names}
         for stratum, rows in parts:

@@ -51,10 +51,10 @@ class Transactions:
             )
         items = zip(self.names, self.columns, self.channel.factors, strict=True)
         for name, column, factor in items:
-            if factor.size != 2:
+            if (factor.size, factor.reports) != (2, 2):
                 raise ChannelError(
-                    f"item {name!r}: its channel has {factor.size} categories; give one over two, "
-                    "absent and present"
+                    f"item {name!r}: its channel has {factor.size} categories and {factor.reports} "
+                    "reports; give one over two, absent and present, that reports these"
                 )
             if column.dtype.kind not in "bui" or np.any((column != 0) & (column != 1)):
                 raise DataError(

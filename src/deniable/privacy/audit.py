@@ -159,16 +159,26 @@ def audit_sampler(
     ----------
     randomize : callable
         Codes in, reported codes out, as the release uses it.
-    matrix : row-stochastic
+    matrix : row-stochastic, shape (categories, reports)
     draws_a_row : int, >= 1
+
+    Raises
+    ------
+    DeniableError
+        If the sampler gives a report that the matrix has no column for.
     """
     P = np.asarray(matrix, dtype=float)
-    size = len(P)
+    size, width = P.shape
     reports = randomize(np.repeat(np.arange(size), draws_a_row)).reshape(size, draws_a_row)
+    if reports.size and not 0 <= reports.min() <= reports.max() < width:
+        raise DeniableError(
+            f"the sampler gives the report {reports.min() if reports.min() < 0 else reports.max()}"
+            f", but its matrix has 0 .. {width - 1}"
+        )
     statistic, freedom, impossible = 0.0, 0, 0
-    rare_observed, rare_expected = np.zeros(size), np.zeros(size)
+    rare_observed, rare_expected = np.zeros(width), np.zeros(width)
     for row, drawn in zip(P, reports, strict=True):
-        observed = np.bincount(drawn, minlength=size).astype(float)
+        observed = np.bincount(drawn, minlength=width).astype(float)
         impossible += int(observed[row == 0].sum())
         expected = draws_a_row * row
         rare = ~at_least(expected, LEAST_EXPECTED) & (row > 0)
@@ -223,7 +233,7 @@ def reports_given(counts: Sequence[int], matrix: Floats) -> Distribution:
 
     The records of each category are spread over reports by that category's row, independently.
     """
-    found: Distribution = {(0,) * len(counts): 1.0}
+    found: Distribution = {(0,) * np.shape(matrix)[1]: 1.0}
     for count, row in zip(counts, matrix, strict=True):
         spread = multinomial(count, row)
         step: Distribution = {}

@@ -244,7 +244,7 @@ def _posterior(channel: Channel, prior: tuple[Fraction, ...], members: tuple[int
     matrix, chosen = channel.matrix(), list(members)
     total = weights @ matrix
     inside = weights[chosen] @ matrix[chosen]
-    unknown = np.full(channel.size, np.nan)
+    unknown = np.full(channel.reports, np.nan)
     return np.asarray(np.divide(inside, total, out=unknown, where=total > 0))
 
 

@@ -15,6 +15,11 @@ from .keyed import (
     new_key as new_key,
 )
 from .keyed_noise import KeyedNoise as KeyedNoise
+from .levels import (
+    Levels as Levels,
+    keyed_events as keyed_events,
+    keyed_integers as keyed_integers,
+)
 from .noise import (
     Noise as Noise,
     SeededNoise as SeededNoise,

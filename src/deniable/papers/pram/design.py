@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Floats
-from deniable.channels import two_step_with_epsilon
+from deniable.channels import KeepOrReplace, two_step_with_epsilon
 from deniable.design import Cost, Requirements, design, violations
 from deniable.design.programs import Estimator, LossName, loss_of
-from deniable.pram import channel_of_epsilon, margins
+from deniable.pram import margins
 from deniable.records import Microdata
 from deniable.study import Given
 
@@ -42,7 +42,7 @@ class Kind:
         """Return what is required for so many categories."""
         kept = None
         if self.floor is not None:
-            kept = self.floor * float(channel_of_epsilon(size, epsilon).matrix()[0, 0])
+            kept = self.floor * float(KeepOrReplace.of_epsilon(size, epsilon).matrix()[0, 0])
         return Requirements(
             epsilon=epsilon, invariant=self.invariant, cost=self.cost, retention=kept
         )
@@ -107,7 +107,7 @@ def _row(kind: Kind, shares: Floats, epsilon: float) -> dict[str, Any]:
     costs = None if kind.cost is None else kind.cost.costs(shares.size)
     loss = loss_of(kind.loss, shares, estimator=kind.estimator, target="file", costs=costs)
     closed = {
-        "generalized_rr": channel_of_epsilon(shares.size, epsilon).matrix(),
+        "generalized_rr": KeepOrReplace.of_epsilon(shares.size, epsilon).matrix(),
         "two_step": two_step_with_epsilon(shares, epsilon).matrix(),
     }
     losses = {

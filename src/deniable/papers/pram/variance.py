@@ -24,7 +24,7 @@ from deniable.channels import (
     sampling_covariance,
     two_step_with_epsilon,
 )
-from deniable.pram import Method, channel_of_epsilon, margins, whole_file_epsilon
+from deniable.pram import Method, margins, whole_file_epsilon
 from deniable.privacy import channel_of_parity
 from deniable.records import Microdata
 from deniable.study import Given
@@ -62,7 +62,7 @@ def variance_inflation(data: Microdata, epsilons: Sequence[float]) -> pd.DataFra
 
 def inflations(shares: Floats, epsilon: float, records: int) -> list[dict[str, Any]]:
     """Return the rows of one attribute and epsilon, from mechanism on; no share is 0."""
-    response = channel_of_epsilon(shares.size, epsilon)
+    response = KeepOrReplace.of_epsilon(shares.size, epsilon)
     parity = _of_given_parity(shares.size, epsilon)
     two_step = two_step_with_epsilon(shares, epsilon)
     lazy = lazy_resampling_with_epsilon(shares, epsilon)

@@ -1,0 +1,57 @@
+"""Probabilities for an epsilon that is asked for: met as closely as floats can, never exceeded."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from deniable.channels.exact import log_rounded_up
+from deniable.errors import ChannelError
+
+LARGEST_EPSILON = 30.0  # exp(30) is 10^13: beyond, nothing would ever be replaced
+
+
+def refuse_epsilon(epsilon: float) -> None:
+    """Raise `ChannelError` unless an epsilon is above 0 and at most 30."""
+    if not 0 < epsilon <= LARGEST_EPSILON:
+        raise ChannelError(
+            f"epsilon is {epsilon}; it must be above 0 and at most {LARGEST_EPSILON:g}"
+        )
+
+
+def closest_within(
+    epsilon: float, first: float, parity: Callable[[float], Fraction], growing: bool = True
+) -> float:
+    """Return the probability whose exact epsilon is the largest of those not above `epsilon`.
+
+    Parameters
+    ----------
+    epsilon : float, in (0, 30]
+    first : float
+        About the probability, to within some rounding: the search goes on from it, float by float.
+    parity : function
+        The exact parity of a probability; below 1 where a report tells the less likely truth.
+    growing : bool
+        Whether the parity grows with the probability, or falls.
+
+    Raises
+    ------
+    ChannelError
+        If epsilon is not in (0, 30], or so small that floats are too coarse for it.
+    """
+    refuse_epsilon(epsilon)
+
+    def within(probability: float) -> bool:
+        ratio = parity(probability)
+        return ratio <= 1 or log_rounded_up(ratio) <= epsilon
+
+    less, more = (0.0, 1.0) if growing else (1.0, 0.0)
+    found = min(first, math.nextafter(1.0, 0.0))  # at 1 what is replaced never is: no parity
+    while not within(found):
+        found = math.nextafter(found, less)
+    while 0 < (larger := math.nextafter(found, more)) < 1 and within(larger):
+        found = larger
+    if parity(found) <= 1:
+        raise ChannelError(
+            f"epsilon is {epsilon:g}, which is too small for floats to meet; ask for more"
+        )
+    return found

@@ -1,0 +1,119 @@
+"""Noises that are added to numbers on a public grid, as channels: Laplace's, and the staircase.
+
+Both have the period k - 1, the largest distance of two of the k cells: so far from the true cell a
+report is exp(epsilon) times less likely, whatever it is before. What would be reported beyond the
+grid of the reports is reported as its end, which is no loss of privacy.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from deniable.arrays import Floats
+from deniable.channels.asked import refuse_epsilon
+from deniable.channels.dense import DenseChannel
+from deniable.channels.maps import refuse_other_than_whole
+
+CLOSER = 2.0**-50  # the first of the steps, relative, by which rounding is made up for
+
+
+def laplace_channel(cells: int, epsilon: float, beyond: int = 0) -> DenseChannel:
+    """Return the channel that adds discrete Laplace (two-sided geometric) noise to a cell's number.
+
+    The noise i has a probability in proportion to exp(-epsilon |i| / (cells - 1)).
+
+    SOURCE: Ghosh, Roughgarden, Sundararajan (2009), "Universally utility-maximizing privacy
+    mechanisms", the (truncated) geometric mechanism.
+
+    Parameters
+    ----------
+    cells : int, >= 2
+        k, in order.
+    epsilon : float, in (0, 30]
+        Not exceeded by the exact one, that of the matrix that is drawn.
+    beyond : int, >= 0
+        By how many cells the grid of the reports goes on at either end: there are k + 2 beyond.
+
+    Raises
+    ------
+    ChannelError
+        If a parameter is none of these.
+
+    Examples
+    --------
+    >>> laplace_channel(3, 2 * np.log(2)).matrix().round(4)
+    array([[0.6667, 0.1667, 0.1667],
+           [0.3333, 0.3333, 0.3333],
+           [0.1667, 0.1667, 0.6667]])
+    """
+    _refuse_bad_grid(cells, epsilon, beyond)
+    return _within(
+        epsilon, cells, beyond, lambda e: np.exp(-e * np.arange(cells - 1) / (cells - 1))
+    )
+
+
+def staircase_channel(cells: int, epsilon: float, beyond: int = 0) -> DenseChannel:
+    """Return the channel that adds staircase noise to a cell's number.
+
+    All noises below r are alike, all from r to r + k - 2 less likely by exp(epsilon), and so on,
+    with the r, at most k - 1, of the least mean of absolute noise.
+
+    SOURCE: Geng, Viswanath (2014), "The optimal mechanism in differential privacy".
+
+    Parameters, and what is raised, are those of `laplace_channel`.
+    """
+    _refuse_bad_grid(cells, epsilon, beyond)
+    first = _first_step(cells - 1, epsilon)
+    return _within(
+        epsilon,
+        cells,
+        beyond,
+        lambda e: np.where(np.arange(cells - 1) < first, 1.0, math.exp(-e)),
+    )
+
+
+def _first_step(period: int, epsilon: float) -> int:
+    """Return the length of the staircase's first step, 1, ..., period, by the mean of each."""
+    less = math.exp(-epsilon)
+    r = np.arange(1, period + 1)
+    mass = r + (period - r) * less  # of noises 0, ..., period - 1
+    mean = less * period * (period - 1) / 2 + (1 - less) * r * (r - 1) / 2
+    # Over all periods: sums of less^j and of j less^j.
+    absolute = mean / (1 - less) + period * mass * less / (1 - less) ** 2
+    return int(r[(absolute / (2 * mass / (1 - less) - 1)).argmin()])
+
+
+def _refuse_bad_grid(cells: int, epsilon: float, beyond: int) -> None:
+    refuse_epsilon(epsilon)
+    for name, value, least in (("cells", cells, 2), ("beyond", beyond, 0)):
+        refuse_other_than_whole(name, value, least)
+
+
+def _within(
+    epsilon: float, cells: int, beyond: int, first_period: Callable[[float], Floats]
+) -> DenseChannel:
+    """Return the channel of weights by epsilon, with as much less of it as rounding takes."""
+    aimed_at, step = epsilon, CLOSER
+    while True:
+        channel = DenseChannel(_added(first_period(aimed_at), aimed_at, cells, beyond))
+        if channel.epsilon <= epsilon:
+            return channel
+        aimed_at, step = aimed_at * (1 - step), 2 * step
+
+
+def _added(first_period: Floats, epsilon: float, cells: int, beyond: int) -> Floats:
+    """Return the matrix of added noise, from weights of the noises 0, ..., k - 2.
+
+    The weight of k - 1 more is that divided by exp(epsilon). The ends take all that is beyond.
+    """
+    whole, part = np.divmod(np.arange(cells + beyond), cells - 1)
+    weights = np.exp(-epsilon * whole) * first_period[part]
+    further = first_period.sum() / math.expm1(epsilon)  # all of the periods after one
+    left_of_period = np.cumsum(first_period[::-1])[::-1]
+    tails = np.exp(-epsilon * whole) * (left_of_period[part] + further)
+    cell, report = np.ogrid[:cells, -beyond : cells + beyond]
+    matrix = weights[np.abs(report - cell)]
+    matrix[:, 0] = tails[np.arange(cells) + beyond]
+    matrix[:, -1] = matrix[::-1, 0]
+    return np.asarray(matrix / (2 * tails[0] - weights[0]))

@@ -1,0 +1,250 @@
+"""What a kind of channel supplies: draws, a few linear maps, exact columns; and its shapes."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.arrays import Codes, Counts, Floats
+from deniable.channels.exact import ROW_SUM_TOLERANCE
+from deniable.errors import ChannelError, SingularChannelError
+from deniable.sampling import Chance, KeyedColumn, KeyedDraws, Numbers, RandomSource
+
+SINGULAR_WEIGHT = 1e-12
+LARGEST_DENSE = 4096
+
+
+class Maps(ABC):
+    """A row-stochastic matrix, P[u, v] = Pr(report v | true u), of shape (size, reports).
+
+    There may be as many reports as categories, and then they mean the same, or more, or fewer.
+    Vectors may have leading batch axes: the last axis is that of the categories, or of the reports.
+    """
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Number of categories, r."""
+
+    @property
+    def reports(self) -> int:
+        """Number of reports, m: that of the categories, if a kind does not say otherwise."""
+        return self.size
+
+    @property
+    @abstractmethod
+    def singular(self) -> bool:
+        """Whether nothing, or too little to be told from rounding, can be estimated through it."""
+
+    @abstractmethod
+    def randomize(self, codes: Codes, source: RandomSource) -> Codes:
+        """Report each record's category through the channel.
+
+        Codes are integers in 0 .. size - 1, and the reports, in 0 .. reports - 1, of the same shape
+        and of the same type, or of a larger one if that cannot hold them. The source is a
+        `numpy.random.Generator` or a `SystemSource`.
+        """
+
+    @abstractmethod
+    def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
+        """Report each record's category as its key and its number have it, whatever runs this.
+
+        Exactly with the probabilities of the matrix, as `randomize`. Releases are drawn so.
+
+        Parameters
+        ----------
+        codes : one true category a record of the column, shape (records,)
+        column : what the reports of these records are drawn from
+        """
+
+    def report(
+        self,
+        codes: Codes,
+        chance: Chance,
+        names: Sequence[str],
+        records: Numbers | None = None,
+    ) -> Codes:
+        """Report each record's category, by a key or from a source.
+
+        Names are the attributes'; records, by default the first, are numbers in the whole file.
+        """
+        if not isinstance(chance, KeyedDraws):
+            return self.randomize(codes, chance)
+        numbers = len(codes) if records is None else records
+        return self.randomize_keyed(codes, chance.column(names, numbers))
+
+    @abstractmethod
+    def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
+        """Draw the counts of reports from true counts, as if every record had been randomized.
+
+        Counts are non-negative integers of shape (..., size), each table of a batch is drawn on
+        its own, and the reports are int64 of shape (..., reports) and of the same totals.
+        """
+
+    @abstractmethod
+    def reported(self, proportions: npt.ArrayLike) -> Floats:
+        """Return P' x, the distribution of reports when x is that of the true categories.
+
+        From shape (..., size) to (..., reports), the maps that follow likewise.
+        """
+
+    @abstractmethod
+    def expected(self, values: npt.ArrayLike) -> Floats:
+        """Return P x, the expectation of x(report) for each true category."""
+
+    # The maps that follow need an inverse, and arrays of floats that fit; they check neither. D is
+    # the kind's own left inverse, of shape (reports, size), with P D = I.
+
+    @abstractmethod
+    def solve_transposed(self, reported: Floats) -> Floats:
+        """Return D' reported: the x with P' x = reported, if there is one."""
+
+    @abstractmethod
+    def solve(self, weights: Floats) -> Floats:
+        """Return D weights, a g with P g = weights: g(report) is unbiased for weights(true)."""
+
+    @abstractmethod
+    def second_moments(self, reported: Floats) -> Floats:
+        """Return for each category u the sum over v of reported[v] * D[v, u] ** 2."""
+
+    def third_moments(self, reported: Floats) -> Floats:
+        """Return for each category u the sum over v of reported[v] * D[v, u] ** 3."""
+        return np.asarray(reported @ (self.solve(np.eye(self.size)) ** 3).T)
+
+    def own_moments(self, power: int) -> Floats:
+        """Return for each category u the sum over v of P[u, v] * D[v, u] ** power."""
+        scores = self.solve(np.eye(self.size))
+        return np.asarray((self.matrix() * scores**power).sum(axis=1))
+
+    @property
+    @abstractmethod
+    def exact_parity(self) -> Fraction | None:
+        """The parity as a fraction, None if infinite."""
+
+    @abstractmethod
+    def exact_column(self, report: int) -> list[Fraction]:
+        """Return Pr(report | true category) for each true category, as it is drawn."""
+
+    @abstractmethod
+    def _fill_matrix(self) -> Floats:
+        """Return the matrix, whatever its size."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of categories of each attribute, (size,) unless they are randomized apart."""
+        return (self.size,)
+
+    @property
+    def report_shape(self) -> tuple[int, ...]:
+        """Number of reports of each attribute, (reports,) unless they are randomized apart."""
+        return (self.reports,)
+
+    @property
+    def square(self) -> bool:
+        """Whether each attribute has as many reports as categories."""
+        return self.shape == self.report_shape
+
+    def matrix(self) -> Floats:
+        """Return P as a dense array of shape (size, reports); refuse more than 4,096 ** 2 entries.
+
+        Raises `ChannelError` then.
+        """
+        if self.size * self.reports > LARGEST_DENSE**2:
+            raise ChannelError(
+                f"a dense matrix of {self.size:,} categories by {self.reports:,} reports is not "
+                f"formed (limit {LARGEST_DENSE:,} by {LARGEST_DENSE:,}); use the channel's own "
+                "methods, or its factors"
+            )
+        return self._fill_matrix()
+
+    def refuse_singular(self) -> None:
+        """Raise `SingularChannelError` if nothing can be estimated through the channel."""
+        if self.singular:
+            if self.reports < self.size:
+                raise SingularChannelError(
+                    f"the channel over {self.size} categories is singular: {self.reports} reports "
+                    "cannot tell that many apart, so nothing can be estimated; give at least as "
+                    "many reports as categories"
+                )
+            raise SingularChannelError(
+                f"the channel over {self.size} categories is singular: its reports tell some of "
+                "them (nearly) not apart, so nothing can be estimated; change its probabilities"
+            )
+
+    def frequencies(self, counts: npt.ArrayLike) -> tuple[Floats, Floats]:
+        """Return counts as shares of their sums, and the sums; refuse what are no counts."""
+        values = self._fitting_reports(counts, "counts")
+        if not np.all(np.isfinite(values)) or np.any(values < 0):
+            raise ChannelError("counts must be finite and not negative")
+        totals = values.sum(axis=-1, keepdims=True)
+        if np.any(totals == 0):
+            raise ChannelError("counts are all zero: there is nothing to estimate from")
+        return values / totals, totals if values.ndim > 1 else totals[0]
+
+    def _whole_counts(self, counts: npt.ArrayLike) -> Counts:
+        values = np.asarray(counts)
+        self._refuse_misfit(values, "counts")
+        kind = values.dtype.kind
+        if kind not in "iuf" or (kind == "f" and np.any(values != np.floor(values))):
+            raise ChannelError("counts to randomize must be whole numbers")
+        if values.size and values.min() < 0:
+            raise ChannelError(f"counts must not be negative; there is {values.min()}")
+        if kind != "i" and values.size and values.max() >= 2.0**63:
+            raise ChannelError(f"counts must be below 2**63; there is {values.max()}")
+        return values.astype(np.int64, copy=False)
+
+    def _fitting(self, values: npt.ArrayLike, what: str) -> Floats:
+        """Return values as floats; refuse those that are not one a category on the last axis."""
+        found = np.asarray(values, dtype=float)
+        self._refuse_misfit(found, what)
+        return found
+
+    def _fitting_reports(self, values: npt.ArrayLike, what: str) -> Floats:
+        """Return values as floats; refuse those that are not one a report on the last axis."""
+        if self.reports == self.size:
+            return self._fitting(values, what)
+        found = np.asarray(values, dtype=float)
+        if found.ndim == 0 or found.shape[-1] != self.reports:
+            raise ChannelError(
+                f"{what} of shape {found.shape} do not fit a channel with {self.reports} reports; "
+                "the last axis must have one entry a report"
+            )
+        return found
+
+    def _refuse_misfit(self, values: np.ndarray, what: str) -> None:
+        if values.ndim == 0 or values.shape[-1] != self.size:
+            raise ChannelError(
+                f"{what} of shape {values.shape} do not fit a channel over {self.size} categories; "
+                "the last axis must have one entry a category"
+            )
+
+    def _report_type(self, codes: Codes) -> np.dtype:
+        """Return the type of reports of such codes: theirs, if it holds every report."""
+        last = self.reports - 1
+        if self.square or last <= np.iinfo(codes.dtype).max:
+            return codes.dtype
+        # Of the same sign, as no integer holds all of both int64 and uint64.
+        return np.min_scalar_type(last if codes.dtype.kind == "u" else -last - 1)
+
+
+def distribution(values: npt.ArrayLike, what: str = "the proportions") -> Floats:
+    """Return proportions as floats; refuse what is not one distribution."""
+    pi = np.asarray(values, dtype=float)
+    adds_up = abs(pi.sum() - 1) <= ROW_SUM_TOLERANCE  # not so if one is NaN
+    if pi.ndim != 1 or np.any(pi < 0) or not adds_up:
+        raise ChannelError(f"{what} must be one distribution: not negative, sum 1")
+    return pi
+
+
+def refuse_no_records(records: int) -> None:
+    """Raise `ChannelError` unless there is at least one record."""
+    if records < 1:
+        raise ChannelError(f"records must be at least 1, not {records}")
+
+
+def refuse_other_than_whole(name: str, value: object, least: int) -> None:
+    """Raise `ChannelError` unless a parameter is a whole number, and at least so large."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ChannelError(f"{name} is {value!r}; give a whole number, at least {least}")

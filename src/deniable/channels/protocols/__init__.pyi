@@ -1,0 +1,15 @@
+from .choosing import (
+    ProtocolCandidate as ProtocolCandidate,
+    ProtocolChoice as ProtocolChoice,
+    best_protocol as best_protocol,
+)
+from .hadamard import HadamardResponse as HadamardResponse
+from .local_hashing import LocalHashing as LocalHashing
+from .projective_geometry import ProjectiveGeometry as ProjectiveGeometry
+from .pure import PureProtocol as PureProtocol
+from .subset_selection import SubsetSelection as SubsetSelection
+from .two_level import (
+    TwoLevelChannel as TwoLevelChannel,
+    probability_of_epsilon as probability_of_epsilon,
+)
+from .unary_encoding import UnaryEncoding as UnaryEncoding

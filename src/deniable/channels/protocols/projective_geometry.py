@@ -1,0 +1,277 @@
+"""Projective geometry response: nearly the best for many categories, at any epsilon."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy
+
+from deniable.arrays import Codes, Counts, Flags, Floats, Positions
+from deniable.channels.asked import refuse_epsilon
+from deniable.channels.protocols.primes import primes_up_to, refuse_other_than_prime
+from deniable.channels.protocols.pure import LARGEST_TALLY, refuse_few_categories
+from deniable.channels.protocols.two_level import TwoLevelChannel, probability_of_epsilon
+from deniable.errors import ChannelError
+
+LARGEST_TRANSFORM = 2**25
+"""Cells of the largest Fourier transform: half a gigabyte."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectiveGeometry(TwoLevelChannel):
+    """Categories and reports are points of a projective space; orthogonal ones go together.
+
+    The points of PG(t - 1, q) are the vectors of t numbers modulo a prime q, but for 0, a vector
+    and its multiples being one point: m = (q ** t - 1) / (q - 1), with the least t that gives no
+    fewer points than categories. Category u is point number u, and S_u has the points v with
+    u . v = 0: c = (q ** (t - 1) - 1) / (q - 1), l = (q ** (t - 2) - 1) / (q - 1). With q about
+    exp(epsilon) + 1, n times the variance of a rare category tends to
+    4 exp(epsilon) / (exp(epsilon) - 1) ** 2, the least of any channel, as categories grow.
+
+    Points are numbered by the multiple whose first number that is not 0 is 1: in the order of these
+    read as numbers to base q. So 0 .. 01 is point 0, and the points of a smaller space come first.
+
+    SOURCE: Feldman, Nelson, Nguyen and Talwar 2022, [projective_geometry], section 3; sums over
+    all sets by a recursion of ours (`membership_sums`).
+
+    Parameters
+    ----------
+    categories : int, at least 2
+    prime : int
+        q, a prime, with at most 2 ** 27 points.
+    probability : float, in [0, 1]
+        That the report supports the true category.
+
+    Raises
+    ------
+    ChannelError
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> channel = ProjectiveGeometry.of_epsilon(12, 1.0)
+    >>> channel.prime, channel.reports, channel.members, channel.shared
+    (3, 13, 4, 1)
+    """
+
+    categories: int
+    prime: int
+    probability: float
+
+    def __post_init__(self) -> None:
+        refuse_few_categories(self.size, "projective geometry response")
+        refuse_other_than_prime(self.prime)
+        self.refuse_large_tally()
+        self._check_probability()
+
+    @classmethod
+    def of_epsilon(
+        cls, size: int, epsilon: float, prime: int | None = None
+    ) -> "ProjectiveGeometry":
+        """Return the channel of an epsilon in (0, 30], which its exact one does not exceed.
+
+        The prime is the given one, or by default that whose own estimate of a category as frequent
+        as all others has the least variance, of those with no more than 2 ** 25 cells to transform.
+        """
+        refuse_few_categories(size, "projective geometry response")
+        refuse_epsilon(epsilon)
+        if prime is None:
+            if size >= LARGEST_TRANSFORM:
+                raise ChannelError(
+                    f"{size:,} categories are too many for a transform (limit "
+                    f"{LARGEST_TRANSFORM:,}); give a prime, and count by other means"
+                )
+            prime = min(_primes_to_try(size, epsilon), key=lambda q: _variance(size, q, epsilon))
+        t = dimension(size, prime)
+        probability = probability_of_epsilon(epsilon, points(t, prime), points(t - 1, prime))
+        return cls(size, prime, probability)
+
+    @property
+    def dimension(self) -> int:
+        """Return t, the length of the vectors."""
+        return dimension(self.size, self.prime)
+
+    @property
+    def reports(self) -> int:
+        return points(self.dimension, self.prime)
+
+    @property
+    def members(self) -> int:
+        return points(self.dimension - 1, self.prime)
+
+    @property
+    def shared(self) -> int:
+        return points(self.dimension - 2, self.prime)
+
+    # -- drawing -----------------------------------------------------------------------------------
+
+    def place(self, categories: Counts, indexes: Counts) -> Counts:
+        """Return report number j: its numbers but one in the order of j, the pivot solved for.
+
+        The pivot stands where the category's vector has its last number that is not 0. Member j has
+        the numbers of point j of the smaller space at the other places. Number j - c, of t - 1
+        digits to base q, has them there too, with 1 for the first digit that is not 0, and this
+        digit is u . v; but if all of them stand after the pivot, the pivot is the first and is 1.
+        """
+        q, powers, starts = self.prime, self._powers, self._starts
+        vectors, pivots, digits, inverses = self._solved
+        pivot, own = pivots[categories], indexes < self.members
+        rest = indexes - self.members
+        first = np.where(
+            own,
+            np.searchsorted(starts, indexes, side="right"),
+            np.searchsorted(powers, rest, side="right"),
+        )
+        first -= 1  # the place of the first digit; -1 if there is none
+        leading = np.where(own, 1, rest // powers[np.maximum(first, 0)])
+        shift = np.where(own, powers[first] - starts[first], (1 - leading) * powers[first])
+        after = ~own & (first < pivot)
+        free = np.where(own, indexes, rest) + np.where(after, 0, shift)
+        product = np.where(after, digits[categories], np.where(own, 0, leading))
+        high, low = np.divmod(free, powers[pivot])
+        reports = high * powers[pivot + 1] + low
+        product -= self._inner_products(reports, vectors[categories])
+        reports += product * inverses[categories] % q * powers[pivot]
+        top = np.where(first >= pivot, first + 1, np.where(own, first, pivot))
+        return np.asarray(reports - powers[top] + starts[top])
+
+    def _inner_products(self, left: Counts, right: Counts) -> Counts:
+        """Return the sums of products, not yet modulo q, of vectors read as numbers to base q."""
+        q, total = self.prime, np.zeros_like(left)
+        for _ in range(self.dimension):
+            left_above, right_above = left // q, right // q
+            total += (left - left_above * q) * (right - right_above * q)
+            left, right = left_above, right_above
+        return total
+
+    @cached_property
+    def _powers(self) -> Counts:
+        return self.prime ** np.arange(self.dimension + 1, dtype=np.int64)
+
+    @cached_property
+    def _starts(self) -> Counts:
+        """The first points whose vectors begin with 1 at each place, counted from the last."""
+        return np.array([points(t, self.prime) for t in range(self.dimension + 1)])
+
+    @cached_property
+    def _solved(self) -> tuple[Counts, Counts, Counts, Counts]:
+        """Of each category: its vector, the place of its pivot, the digit there, and 1 / digit."""
+        vectors = self._vectors(np.arange(self.size))
+        pivots, digits = np.zeros_like(vectors), vectors % self.prime
+        for place in range(1, self.dimension):
+            none = digits == 0
+            pivots[none] = place
+            digits[none] = vectors[none] // self._powers[place] % self.prime
+        distinct, which = np.unique(digits, return_inverse=True)
+        inverses = [pow(digit, -1, self.prime) for digit in distinct.tolist()]
+        return vectors, pivots, digits, np.array(inverses)[which]
+
+    def _vectors(self, codes: Codes) -> Counts:
+        """Return the vectors of points, as numbers to base q."""
+        first = np.searchsorted(self._starts, codes, side="right") - 1
+        return np.asarray(codes - self._starts[first] + self._powers[first])
+
+    def supported_by(self, reports: Codes, category: int) -> Flags:
+        vectors = self._vectors(np.asarray(reports).astype(np.int64))
+        own = np.full_like(vectors, self._vectors(np.array(category)))
+        return np.asarray(self._inner_products(vectors, own) % self.prime == 0)
+
+    # -- sums over sets ----------------------------------------------------------------------------
+
+    def membership_sums(self, values: Floats) -> Floats:
+        """Return the sums of values over each S_u, by a Fourier transform of a q-th of the space.
+
+        Points are (0, x'), those of the smaller space, and (1, x) for any vector x of t - 1
+        numbers. Let G be the transform of f(1, x) over x, G(y) = sum over x of f(1, x) w^(x . y)
+        with w = exp(-2 pi i / q). The sums over the hyperplanes of points (0, y') and (1, y) are
+
+            N(0, y') = N'(y') + (1 / q) sum over a of G(a y'),
+            N(1, y) = N'(y) + (1 / q) sum over a of w^a G(a y),
+
+        with N' of the smaller space, in the same way, N'(0) being the sum of all f(0, x').
+        """
+        rows = np.reshape(values, (-1, self.reports))
+        sums = [self._sums(row, self.dimension, self.size) for row in rows]
+        return np.reshape(sums, (*np.shape(values)[:-1], self.size))
+
+    def point_sums(self, weights: Floats) -> Floats:
+        # Being orthogonal is mutual: the sums over the points that are categories.
+        values = np.zeros((math.prod(np.shape(weights)[:-1]), self.reports))
+        values[:, : self.size] = np.reshape(weights, (-1, self.size))
+        sums = [self._sums(row, self.dimension, self.reports) for row in values]
+        return np.reshape(sums, (*np.shape(weights)[:-1], self.reports))
+
+    def _sums(self, values: Floats, t: int, wanted: int) -> Floats:
+        """Return the sums over the hyperplanes of the first points of PG(t - 1, q)."""
+        if t == 1:
+            return np.zeros(1)
+        q, smaller, below = self.prime, points(t - 1, self.prime), self.prime ** (t - 2)
+        inner = self._sums(values[:smaller], t - 1, smaller)
+        grid = values[smaller:].reshape((q,) * (t - 1))
+        spectrum = np.asarray(scipy.fft.fftn(grid)).reshape(-1)
+        origin = spectrum[0].real
+        through = np.bincount(self._points[1 : q * below], spectrum.real[1:], minlength=smaller)
+        lines = -(-(wanted - smaller) // below)  # of the first number of y
+        found = np.full(lines * below, origin / q)
+        for a in range(1, q // 2 + 1):
+            turn = np.exp(-2j * np.pi * a / q) * (2 if 2 * a < q else 1) / q
+            part = spectrum[self._multiples(a, t - 1, lines)]
+            found += turn.real * part.real - turn.imag * part.imag  # with that of -a, its conjugate
+        found[1:] += inner[self._points[1 : found.size]]
+        found[0] += values[:smaller].sum()
+        return np.concatenate([inner + (through + origin) / q, found[: wanted - smaller]])
+
+    def _multiples(self, factor: int, length: int, lines: int) -> Positions:
+        """Return factor times each vector whose first number is < lines, as numbers to base q."""
+        digits = np.arange(self.prime) * factor % self.prime
+        found = digits[:lines]
+        for _ in range(length - 1):
+            found = (found[:, None] * self.prime + digits).reshape(-1)
+        return found
+
+    @cached_property
+    def _points(self) -> Positions:
+        """The point on which each vector of t - 1 numbers lies; the first one lies on none."""
+        q, t = self.prime, self.dimension
+        found = np.zeros(q ** (t - 1), dtype=np.int32)
+        for length in range(t - 1):
+            block, start = q**length, points(length, q)
+            for digit in range(1, q):
+                inverse = pow(digit, -1, q)
+                multiples = self._multiples(inverse, length, q) if length else 0
+                found[digit * block : (digit + 1) * block] = start + multiples
+        return found
+
+
+def points(dimension: int, prime: int) -> int:
+    """Return how many points PG(dimension - 1, prime) has, (q ** t - 1) / (q - 1)."""
+    return int((prime**dimension - 1) // (prime - 1))
+
+
+def dimension(size: int, prime: int) -> int:
+    """Return the least length of vectors for so many points; at least 2, for 2 categories."""
+    return next(t for t in range(2, 64) if points(t, prime) >= size)
+
+
+def _primes_to_try(size: int, epsilon: float) -> list[int]:
+    """Return the primes about the best one whose transforms are small enough."""
+    # A prime from size - 1 on needs no third number; the next one is below twice that.
+    largest = min(4 * math.exp(epsilon) + 8, 2 * size)
+    return [
+        q
+        for q in primes_up_to(int(largest)).tolist()
+        if q ** (dimension(size, q) - 1) <= LARGEST_TRANSFORM
+        and points(dimension(size, q), q) <= LARGEST_TALLY
+    ]
+
+
+def _variance(size: int, prime: int, epsilon: float) -> float:
+    """Return n times the variance of a category as frequent as all others, by the own inverse."""
+    t = dimension(size, prime)
+    reports, members, shared = (points(t - less, prime) for less in range(3))
+    p = members / (members + (reports - members) * math.exp(-epsilon))
+    high, low = p / members, (1 - p) / (reports - members)
+    gain = (members - shared) * (high - low)
+    supported = p - gain * (1 - 1 / size)
+    return supported * (1 - supported) / gain**2

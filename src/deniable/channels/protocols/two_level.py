@@ -1,0 +1,197 @@
+"""Two-level channels: the reports of a set are reported alike, and so are all others."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.arrays import Codes, Counts, Floats
+from deniable.channels.asked import closest_within
+from deniable.channels.exact import exact_ratio
+from deniable.channels.protocols.pure import CHUNK_RECORDS, PureProtocol
+from deniable.errors import ChannelError
+from deniable.records import refuse_foreign_codes
+from deniable.sampling import KeyedColumn, Levels, RandomSource, multinomial
+
+
+class TwoLevelChannel(PureProtocol):
+    """A channel by a block design: P[u, v] is high for v in S_u, and low for any other report.
+
+    Each S_u has c of the m reports, any two of them share l. All that is held is one float, the
+    probability p that a report is in S_u; the matrix that is drawn from has exactly
+
+        high = p / c,    low = (1 - p) / (m - c),    parity = high / low, or low / high.
+
+    Anybody of another category reports in S_u with probability q = l high + (c - l) low. The parity
+    says what one report tells: exp(epsilon), of any two categories and any report.
+
+    A kind supplies m, c and l, sums over sets, and which report is number j for category u: below
+    c the members of S_u, from c on the others.
+    """
+
+    probability: float
+
+    @property
+    @abstractmethod
+    def members(self) -> int:
+        """Return c, the number of reports in the set of a category."""
+
+    @property
+    @abstractmethod
+    def shared(self) -> int:
+        """Return l, the number of reports that the sets of any two categories share."""
+
+    @abstractmethod
+    def place(self, categories: Counts, indexes: Counts) -> Counts:
+        """Return report number j of category u, for each pair: j < c are the members of S_u.
+
+        Both of one shape, of 64 bits, in 0 .. size - 1 and 0 .. reports - 1. For one category the
+        indexes and the reports are a permutation of each other.
+        """
+
+    def _check_probability(self) -> None:
+        """Hold the probability as a float; refuse one that is none."""
+        probability = float(self.probability)
+        if not 0 <= probability <= 1:
+            raise ChannelError(
+                f"the probability of a report in the set of the true category is {probability}; "
+                "it must be in [0, 1]"
+            )
+        object.__setattr__(self, "probability", probability)
+
+    @property
+    def high(self) -> Fraction:
+        """Pr(a report in S_u | u), as it is drawn."""
+        return Fraction(self.probability) / self.members
+
+    @property
+    def low(self) -> Fraction:
+        """Pr(a report not in S_u | u), as it is drawn."""
+        return (1 - Fraction(self.probability)) / (self.reports - self.members)
+
+    @property
+    def support_of_own(self) -> float:
+        return self.probability
+
+    @cached_property
+    def support_of_others(self) -> float:
+        return float(self.shared * self.high + (self.members - self.shared) * self.low)
+
+    @cached_property
+    def gain(self) -> float:
+        return float((self.members - self.shared) * (self.high - self.low))
+
+    @property
+    def exact_parity(self) -> Fraction | None:
+        """The parity as a fraction: some report is in one of two sets and not in the other."""
+        return exact_ratio(max(self.high, self.low), min(self.high, self.low))
+
+    def exact_column(self, report: int) -> list[Fraction]:
+        code = np.array([report])
+        return [
+            self.high if self.supported_by(code, category)[0] else self.low
+            for category in range(self.size)
+        ]
+
+    def _fill_matrix(self) -> Floats:
+        codes, matrix = np.arange(self.reports), np.full((self.size, self.reports), float(self.low))
+        for category, row in enumerate(matrix):
+            row[self.supported_by(codes, category)] = float(self.high)
+        return matrix
+
+    def reported(self, proportions: npt.ArrayLike) -> Floats:
+        """Return the distribution of reports, low + (high - low) sums over their categories."""
+        x = self._fitting(proportions, "proportions")
+        raised = float(self.high - self.low) * self.point_sums(x)
+        return np.asarray(raised + float(self.low) * x.sum(axis=-1, keepdims=True))
+
+    def expected(self, values: npt.ArrayLike) -> Floats:
+        """Return the expectation of values(report) for each true category."""
+        x = self._fitting_reports(values, "values")
+        raised = float(self.high - self.low) * self.membership_sums(x)
+        return np.asarray(raised + float(self.low) * x.sum(axis=-1, keepdims=True))
+
+    @cached_property
+    def _levels(self) -> Levels:
+        return Levels(self.probability, self.members, self.reports - self.members)
+
+    def randomize(self, codes: Codes, source: RandomSource) -> Codes:
+        """Report each record's category; see `Channel.randomize`. Probabilities are exact."""
+        return self._placed(np.asarray(codes), lambda part: self._levels.draw(source, _len(part)))
+
+    def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
+        """Report each record's category by its key: `deniable.sampling.levels` has the layout.
+
+        The index that is drawn there is turned into a report by `place`.
+        """
+        return self._placed(
+            np.asarray(codes), lambda part: self._levels.draw_keyed(column.chosen(part))
+        )
+
+    def _placed(self, true: Codes, indexes: Callable[[slice], Counts]) -> Codes:
+        refuse_foreign_codes(true, self.size, "the codes to randomize")
+        reports = np.empty(true.size, dtype=self._report_type(true))
+        flat = true.reshape(-1)
+        for start in range(0, flat.size, CHUNK_RECORDS):
+            part = slice(start, min(start + CHUNK_RECORDS, flat.size))
+            reports[part] = self.place(flat[part].astype(np.int64), indexes(part))
+        return reports.reshape(true.shape)
+
+    def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
+        """Draw counts of reports; see `Channel.randomize_counts`.
+
+        Record by record, or, if there are more records than entries of the matrix, by a binomial
+        and two multinomials for each category.
+        """
+        self.refuse_large_tally()
+        true = self._whole_counts(counts)
+        tables = true.reshape(-1, self.size)
+        if tables.sum() < tables.size * self.reports:
+            reports = self._counts_by_record(tables, generator)
+        else:
+            reports = self._counts_by_category(tables, generator)
+        return reports.reshape(*true.shape[:-1], self.reports)
+
+    def _counts_by_record(self, tables: Counts, generator: np.random.Generator) -> Counts:
+        cells = len(tables) * self.reports
+        reports, ends = np.zeros(cells, dtype=np.int64), np.cumsum(tables)
+        step = max(CHUNK_RECORDS, cells // 4)
+        for start in range(0, int(ends[-1]) if ends.size else 0, step):
+            records = np.arange(start, min(start + step, int(ends[-1])))
+            table, category = np.divmod(np.searchsorted(ends, records, side="right"), self.size)
+            drawn = self.randomize(category, generator)
+            reports += np.bincount(table * self.reports + drawn, minlength=cells)
+        return reports
+
+    def _counts_by_category(self, tables: Counts, generator: np.random.Generator) -> Counts:
+        reports = np.zeros((len(tables), self.reports), dtype=np.int64)
+        for category in range(self.size):
+            codes = self.place(np.full(self.reports, category), np.arange(self.reports))
+            hit = generator.binomial(tables[:, category], self.probability)
+            sets = np.split(codes, [self.members])
+            for total, own in zip((hit, tables[:, category] - hit), sets, strict=True):
+                reports[:, own] += multinomial(generator, total, np.full(own.size, 1 / own.size))
+        return reports
+
+
+def _len(part: slice) -> int:
+    return int(part.stop - part.start)
+
+
+def probability_of_epsilon(epsilon: float, reports: int, members: int) -> float:
+    """Return the p of a two-level channel of an epsilon: the largest whose own does not exceed it.
+
+    p = c exp(epsilon) / (c exp(epsilon) + m - c) before rounding, with m reports, c of them in a
+    set. Raises `ChannelError` if epsilon is not in (0, 30], or too small to be met.
+    """
+    others = reports - members
+
+    def parity(probability: float) -> Fraction:
+        exact = Fraction(probability)
+        return exact * others / (members * (1 - exact))
+
+    odds = others / members
+    return closest_within(epsilon, float(1 / (1 + odds * np.exp(-epsilon))), parity)

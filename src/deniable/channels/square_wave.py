@@ -1,0 +1,262 @@
+"""The square wave: numbers on a public grid, reported within a window more often than outside."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.arrays import Codes, Counts, Floats
+from deniable.channels.asked import refuse_epsilon
+from deniable.channels.base import LARGEST_TUNED, Channel
+from deniable.channels.dense import DenseChannel
+from deniable.channels.exact import exact_ratio
+from deniable.channels.maps import refuse_other_than_whole
+from deniable.channels.protocols import probability_of_epsilon
+from deniable.errors import ChannelError
+from deniable.records import refuse_foreign_codes
+from deniable.sampling import (
+    Categories,
+    KeyedColumn,
+    Outcomes,
+    RandomSource,
+    events,
+    multinomial,
+)
+
+SMALL_EPSILON = 1e-4  # below, the series of the rule for the width; the error is below 1e-8
+
+
+@dataclass(frozen=True)
+class SquareWave(Channel):
+    """Report a cell within b of the true one, with the probability `inside`, else any other cell.
+
+    The categories are the k cells of a grid in order. The grid of the reports goes on for b cells
+    at either end, so there are k + 2b: cell u is reported as v = u, ..., u + 2b, its window, with
+    the probability inside / (2b + 1) each, and as each of the k - 1 others with
+    (1 - inside) / (k - 1). With b = 0 this is generalized randomized response.
+
+    SOURCE: Li, Wang, Lopuhaa-Zwakenberg, Skoric, Li (2020), "Estimating numerical distributions
+    under local differential privacy", section 5, in the discrete form (cells, then randomization).
+
+    The channel is epsilon-differentially private for one report with epsilon = the logarithm of the
+    ratio of these two probabilities: the first report is in the window of the first cell only. It
+    is that of `inside` as the very float, in rational numbers.
+
+    Its own left inverse is that of least variance where all cells are alike. It is computed from
+    the matrix, so that grids of more than some 4,096 cells only draw and report.
+
+    Parameters
+    ----------
+    cells : int, >= 2
+    half_width : int, >= 0
+        b, in cells.
+    inside : float
+        At most 1, and not below (2b + 1) / (k + 2b), which tells nothing.
+
+    Raises
+    ------
+    ChannelError
+        If a parameter is none of these.
+
+    Examples
+    --------
+    >>> channel = SquareWave(3, 1, inside=0.75)
+    >>> channel.matrix()[0]
+    array([0.25 , 0.25 , 0.25 , 0.125, 0.125])
+    >>> channel.parity
+    2.0
+    """
+
+    cells: int
+    half_width: int
+    inside: float
+
+    def __post_init__(self) -> None:
+        for name, value, least in (("cells", self.cells, 2), ("half_width", self.half_width, 0)):
+            refuse_other_than_whole(name, value, least)
+            object.__setattr__(self, name, int(value))
+        inside = float(self.inside)
+        even = Fraction(self.window, self.reports)
+        if not (math.isfinite(inside) and even <= Fraction(inside) <= 1):
+            raise ChannelError(
+                f"the probability of the window is {inside:.9g}; with {self.cells} cells and the "
+                f"half width {self.half_width} it must be in [{even}, 1]"
+            )
+        object.__setattr__(self, "inside", inside)
+
+    @classmethod
+    def of_epsilon(cls, cells: int, epsilon: float, half_width: int | None = None) -> "SquareWave":
+        """Return the channel whose exact epsilon is the largest not above the one asked for.
+
+        Parameters
+        ----------
+        cells : int, >= 2
+        epsilon : float, in (0, 30]
+        half_width : int, >= 0, optional
+            By default that of `window_half_width`.
+
+        Raises
+        ------
+        ChannelError
+            If a parameter is none of these, or floats do not reach so small an epsilon.
+        """
+        refuse_epsilon(epsilon)
+        b = window_half_width(cells, epsilon) if half_width is None else half_width
+        probe = cls(cells, b, 1.0)  # refuses cells and widths that are none
+        return cls(cells, b, probability_of_epsilon(epsilon, probe.reports, probe.window))
+
+    @property
+    def size(self) -> int:
+        return self.cells
+
+    @property
+    def reports(self) -> int:
+        return self.cells + 2 * self.half_width
+
+    @property
+    def window(self) -> int:
+        """Number of reports in the window of a cell, 2b + 1."""
+        return 2 * self.half_width + 1
+
+    @cached_property
+    def singular(self) -> bool:
+        """Whether the matrix has a condition beyond 1e12."""
+        return self._dense.singular
+
+    def randomize(self, codes: Codes, source: RandomSource) -> Codes:
+        true = np.asarray(codes)
+        refuse_foreign_codes(true, self.cells, "the codes to randomize")
+        flat = true.reshape(-1).astype(np.int64)
+        outcomes = np.empty(flat.size, dtype=np.int64)
+        within = events(source, self.inside, flat.size)
+        number = int(within.sum())
+        outcomes[within] = source.integers(0, self.window, number)
+        outcomes[~within] = source.integers(self.window, self.reports, flat.size - number)
+        return self._placed(flat, outcomes).astype(self._report_type(true)).reshape(true.shape)
+
+    def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
+        true = np.asarray(codes)
+        refuse_foreign_codes(true, self.cells, "the codes to randomize")
+        outcomes = self._outcomes.draw(column).astype(np.int64)
+        return self._placed(true.astype(np.int64), outcomes).astype(self._report_type(true))
+
+    def _placed(self, true: Codes, outcomes: Codes) -> Codes:
+        """Return the reports that outcomes stand for: first the window's, then the others in order.
+
+        So one distribution of outcomes serves all cells.
+        """
+        others = outcomes - self.window
+        beyond = others + self.window * (others >= true)
+        return np.where(others < 0, true + outcomes, beyond)
+
+    @cached_property
+    def _outcomes(self) -> Outcomes:
+        high, low = self.exact_entries
+        exact = [high] * self.window + [low] * (self.cells - 1)
+        return Outcomes(np.array([exact], dtype=float), lambda _: Categories.of(exact))
+
+    def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
+        """Draw counts of reports; see `Channel.randomize_counts`.
+
+        Some records report any cell alike, the others within their windows.
+        """
+        true = self._whole_counts(counts)
+        anywhere = generator.binomial(true, min(self._low * self.reports, 1.0))
+        reports = multinomial(generator, anywhere.sum(axis=-1), np.ones(self.reports))
+        near = true - anywhere
+        for cell in np.flatnonzero(near.reshape(-1, self.cells).any(axis=0)).tolist():
+            drawn = multinomial(generator, near[..., cell], np.ones(self.window))
+            reports[..., cell : cell + self.window] += drawn
+        return reports
+
+    @property
+    def exact_entries(self) -> tuple[Fraction, Fraction]:
+        """Return the probabilities of a report within and outside of the window."""
+        inside = Fraction(self.inside)
+        return inside / self.window, (1 - inside) / (self.cells - 1)
+
+    @cached_property
+    def _low(self) -> float:
+        return float(self.exact_entries[1])
+
+    @cached_property
+    def _above(self) -> float:
+        """How much likelier a report is within the window."""
+        high, low = self.exact_entries
+        return float(high - low)
+
+    def reported(self, proportions: npt.ArrayLike) -> Floats:
+        x = self._fitting(proportions, "proportions")
+        sums = _sums_from_zero(x)
+        ends = np.arange(1, self.reports + 1)
+        first, last = np.maximum(ends - self.window, 0), np.minimum(ends, self.cells)
+        near = sums[..., last] - sums[..., first]
+        return np.asarray(self._above * near + self._low * sums[..., -1:])
+
+    def expected(self, values: npt.ArrayLike) -> Floats:
+        sums = _sums_from_zero(self._fitting_reports(values, "values"))
+        near = sums[..., self.window :] - sums[..., : -self.window]
+        return np.asarray(self._above * near + self._low * sums[..., -1:])
+
+    @cached_property
+    def _dense(self) -> DenseChannel:
+        return DenseChannel(self.matrix())
+
+    def of_least_variance(self, proportions: npt.ArrayLike) -> Channel:
+        if self.square or self.cells * self.reports > LARGEST_TUNED:
+            return self
+        return self._dense.of_least_variance(proportions)
+
+    def solve_transposed(self, reported: Floats) -> Floats:
+        return self._dense.solve_transposed(reported)
+
+    def solve(self, weights: Floats) -> Floats:
+        return self._dense.solve(weights)
+
+    def second_moments(self, reported: Floats) -> Floats:
+        return self._dense.second_moments(reported)
+
+    @property
+    def exact_parity(self) -> Fraction | None:
+        return exact_ratio(*self.exact_entries)
+
+    def exact_column(self, report: int) -> list[Fraction]:
+        high, low = self.exact_entries
+        return [high if 0 <= report - u < self.window else low for u in range(self.cells)]
+
+    def _fill_matrix(self) -> Floats:
+        high, low = map(float, self.exact_entries)
+        steps = np.subtract.outer(-np.arange(self.cells), -np.arange(self.reports))
+        return np.where((steps >= 0) & (steps < self.window), high, low)
+
+
+def window_half_width(cells: int, epsilon: float) -> int:
+    """Return the b of most mutual information, for numbers of which nothing is known beforehand.
+
+    That of the continuous mechanism, as a share of the range,
+    (epsilon e - e + 1) / (2 e (e - 1 - epsilon)) with e = exp(epsilon), in whole cells, rounded
+    down. Half the range where epsilon is next to 0, nothing where it is large.
+
+    SOURCE: Li et al. (2020), section 5, where a bound on the mutual information is maximized.
+
+    Examples
+    --------
+    >>> window_half_width(64, 1.0)
+    16
+    """
+    refuse_epsilon(epsilon)
+    if epsilon < SMALL_EPSILON:
+        share = 0.5 - epsilon / 3
+    else:
+        share = (epsilon + math.expm1(-epsilon)) / (2 * (math.expm1(epsilon) - epsilon))
+    return math.floor(share * cells)
+
+
+def _sums_from_zero(values: Floats) -> Floats:
+    """Return cumulative sums along the last axis, with a 0 before the first."""
+    sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+    np.cumsum(values, axis=-1, out=sums[..., 1:])
+    return sums

@@ -1,0 +1,128 @@
+"""Exact draws of an index that is uniform within each of two ranges, by a source or by keys.
+
+**Layout of keyed draws, version 1.** Record r of a column is in the first range if a uniform number
+is below the probability: its word of 16 bits, and where that is the first 16 bits of the
+probability too, the continuations 0, 2, 4, ... as further digits. Its place in a range of n indexes
+is the whole part of n times another uniform number: its word of 64 bits, and where that leaves the
+whole part open, the continuations 1, 3, 5, ... as further digits (`deniable.sampling.keyed` has
+words and continuations). No probability is rounded, and no float is looked at.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.arrays import Counts, Flags, Positions
+from deniable.sampling.exact import events
+from deniable.sampling.keyed import NARROW, WIDE, KeyedColumn
+from deniable.sampling.sources import RandomSource
+
+Wide = npt.NDArray[np.uint64]
+HALF = np.uint64(32)
+LOW_HALF = np.uint64(2**32 - 1)
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A range of `first` indexes, hit with a probability in [0, 1], then one of `second`.
+
+    Indexes are 0 .. first - 1 in the first and first .. first + second - 1 in the second range.
+    Within a range all are alike; a range that can be hit has at least one. Together they have less
+    than 2 ** 63.
+    """
+
+    probability: float | Fraction
+    first: int
+    second: int
+
+    def draw(self, source: RandomSource, size: int) -> Counts:
+        """Return `size` independent indexes."""
+        hit = events(source, self.probability, size)
+        if self.first == self.second:
+            return source.integers(0, self.first, size) + self.first * ~hit
+        indexes = np.empty(size, dtype=np.int64)
+        number = int(np.count_nonzero(hit))
+        total = self.first + self.second
+        if number:
+            indexes[hit] = source.integers(0, self.first, number)
+        if number < size:
+            indexes[~hit] = source.integers(self.first, total, size - number)
+        return indexes
+
+    def draw_keyed(self, column: KeyedColumn) -> Counts:
+        """Return the index of each record."""
+        hit = keyed_events(column, self.probability)
+        if self.first == self.second:
+            return keyed_integers(column, self.first) + self.first * ~hit
+        lengths = np.where(hit, np.uint64(self.first), np.uint64(self.second))
+        return keyed_integers(column, lengths) + self.first * ~hit
+
+
+def keyed_events(column: KeyedColumn, probability: float | Fraction) -> Flags:
+    """Return whether each record's number is below a probability in [0, 1], exactly."""
+    scaled = Fraction(probability) * 2**NARROW
+    whole = math.floor(scaled)
+    words = column.words()
+    happened = np.asarray(words < whole)
+    if rest := scaled - whole:
+        for record in np.flatnonzero(words == whole):
+            happened[record] = _is_below(column, np.array([record]), rest)
+    return happened
+
+
+def _is_below(column: KeyedColumn, record: Positions, rest: Fraction) -> bool:
+    """Take further bits of a record's number, the even continuations, until they decide."""
+    attempt = 0
+    while True:
+        word, scaled = _continued(column, record, attempt), rest * 2**128
+        whole = math.floor(scaled)
+        if word != whole:
+            return word < whole
+        rest, attempt = scaled - whole, attempt + 2
+
+
+def keyed_integers(column: KeyedColumn, lengths: int | Wide) -> Counts:
+    """Return a number uniform in 0 .. length - 1 for each record, exactly; lengths below 2**63."""
+    words = column.words(WIDE).astype(np.uint64, copy=False)
+    if isinstance(lengths, int) and lengths.bit_count() == 1:
+        bits = lengths.bit_length() - 1
+        return (words >> np.uint64(WIDE - bits) if bits else words * np.uint64(0)).view(np.int64)
+    long = np.asarray(lengths, dtype=np.uint64)
+    drawn = _high_word(words, long).view(np.int64)
+    # Open is whether the digits to come carry over: words * length mod 2**64 is too near 2**64.
+    for record in np.flatnonzero(words * long > -long):
+        length = int(long if long.ndim == 0 else long[record])
+        drawn[record] = _whole_part(column, np.array([record]), int(words[record]), length)
+    return drawn
+
+
+def _high_word(words: Wide, lengths: Wide) -> Wide:
+    """Return words * lengths >> 64, by halves."""
+    high, low = words >> HALF, words & LOW_HALF
+    long_low = lengths & LOW_HALF
+    first, second = high * long_low, (low * long_low) >> HALF
+    long_high = lengths >> HALF
+    if not long_high.any():
+        return np.asarray((first + second) >> HALF)
+    cross = low * long_high
+    middle = second + (first & LOW_HALF) + (cross & LOW_HALF)
+    return np.asarray(
+        high * long_high + (first >> HALF) + (cross >> HALF) + (middle >> HALF), dtype=np.uint64
+    )
+
+
+def _whole_part(column: KeyedColumn, record: Positions, word: int, length: int) -> int:
+    """Take further bits of a record's number, the odd continuations, until they decide."""
+    bits, attempt = WIDE, 1
+    while (word * length) >> bits != ((word + 1) * length - 1) >> bits:
+        word = (word << 128) | _continued(column, record, attempt)
+        bits, attempt = bits + 128, attempt + 2
+    return (word * length) >> bits
+
+
+def _continued(column: KeyedColumn, record: Positions, attempt: int) -> int:
+    high, low = (int(half) for half in column.continued(record, attempt)[0])
+    return (high << 64) | low

@@ -1,0 +1,163 @@
+"""An epsilon that is asked for is met, and not exceeded, in fractions."""
+
+import math
+from decimal import Context, Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from tests.channels.channel_cases import exact_parity
+from tests.channels.protocols.protocol_cases import exact_matrix
+
+from deniable.channels import (
+    Channel,
+    HadamardResponse,
+    KeepOrReplace,
+    LocalHashing,
+    ProjectiveGeometry,
+    SubsetSelection,
+    UnaryEncoding,
+    best_protocol,
+)
+from deniable.errors import ChannelError
+
+PRECISE = Context(prec=60)
+KINDS = {
+    "subsets": SubsetSelection.of_epsilon,
+    "Hadamard": HadamardResponse.of_epsilon,
+    "projective": ProjectiveGeometry.of_epsilon,
+    "hashing": LocalHashing.of_epsilon,
+    "unary": UnaryEncoding.of_epsilon,
+    "generalized": KeepOrReplace.of_epsilon,
+}
+
+
+def exceeds(ratio: Fraction, epsilon: float) -> bool:
+    quotient = PRECISE.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    return PRECISE.ln(quotient) > Decimal(epsilon)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(size=st.integers(2, 62), epsilon=st.floats(1e-5, 30))
+def test_an_epsilon_is_met_and_not_exceeded(kind, size, epsilon):
+    channel = KINDS[kind](size, epsilon)
+    parity = channel.exact_parity
+    assert not exceeds(parity, epsilon)
+    assert channel.epsilon <= epsilon
+    # Where hardly anything else is reported, one step of a float moves epsilon by some 1e-3.
+    assert channel.epsilon == pytest.approx(epsilon, rel=1e-9 if epsilon < 12 else 5e-3)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, math.log(3), 2.5, 8.0])
+def test_the_next_float_would_exceed_it(epsilon):
+    channel = HadamardResponse.of_epsilon(9, epsilon)
+    larger = HadamardResponse(9, math.nextafter(channel.probability, 1.0))
+    assert channel.epsilon <= epsilon < larger.epsilon
+
+
+@pytest.mark.parametrize("kind", ["subsets", "Hadamard", "projective", "hashing", "unary"])
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+def test_the_matrix_by_the_definition_does_not_exceed_it(kind, epsilon):
+    assert not exceeds(exact_parity(exact_matrix(KINDS[kind](4, epsilon))), epsilon)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, 31.0, math.inf, math.nan])
+def test_no_epsilon_is_refused(kind, epsilon):
+    with pytest.raises(ChannelError, match="must be above 0 and at most 30"):
+        KINDS[kind](4, epsilon)
+
+
+def test_an_epsilon_below_what_floats_tell_is_refused():
+    with pytest.raises(ChannelError, match="too small for floats"):
+        HadamardResponse.of_epsilon(4, 1e-18)
+
+
+# -- variances -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0])
+def test_projective_geometry_is_near_the_limit(epsilon):
+    limit = 4 * math.exp(epsilon) / math.expm1(epsilon) ** 2
+    found = float(ProjectiveGeometry.of_epsilon(100_000, epsilon).own_variance())
+    assert 0.999 * limit < found < 1.1 * limit
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("size", [4, 10, 25])
+def test_subsets_are_of_the_best_size(size, epsilon):
+    variances = [
+        float(SubsetSelection.of_epsilon(size, epsilon, d).own_variance(1 / size))
+        for d in range(1, size)
+    ]
+    chosen = SubsetSelection.of_epsilon(size, epsilon)
+    assert float(chosen.own_variance(1 / size)) == pytest.approx(min(variances), rel=1e-12)
+    assert abs(chosen.subset_size - size / (math.exp(epsilon) + 1)) < 1.5
+
+
+def test_textbook_variances_of_rare_categories():
+    e = math.exp(1.0)
+    assert HadamardResponse.of_epsilon(1000, 1.0).own_variance() == pytest.approx(
+        ((e + 1) / (e - 1)) ** 2, rel=1e-12
+    )
+    for channel in (UnaryEncoding.of_epsilon(30, 1.0), LocalHashing.of_epsilon(100, 1.0)):
+        limit = 4 * e / (e - 1) ** 2
+        assert limit * (1 - 1e-12) <= float(channel.own_variance()) < 1.03 * limit
+
+
+# -- the choice ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("size", "epsilon", "fast", "name"),
+    [
+        (1, 1.0, False, "generalized randomized response"),
+        (2, 1.0, False, "generalized randomized response"),
+        (8, 1.0, False, "subset selection"),
+        (8, 3.0, False, "generalized randomized response"),
+        (100_000, 0.5, False, "projective geometry response"),
+        (100_000, 0.5, True, "Hadamard response"),
+        (100_000, 4.0, False, "projective geometry response"),
+        (100_000, 12.0, False, "generalized randomized response"),
+    ],
+)
+def test_the_protocol_fits_the_size_and_epsilon(size, epsilon, fast, name):
+    choice = best_protocol(size, epsilon, fast=fast)
+    assert choice.chosen.name == name
+    assert choice.channel.epsilon <= epsilon
+    assert name in choice.reason
+    assert {c.name for c in choice.candidates if c.name in choice.reason} == {
+        c.name for c in choice.candidates
+    }
+
+
+@pytest.mark.parametrize("size", [2, 5, 12, 30])
+def test_the_variances_compared_are_those_of_the_estimates(size):
+    weights = np.arange(1.0, size + 1)
+    for pi in (np.full(size, 1 / size), weights / weights.sum()):
+        for candidate in best_protocol(size, 1.0, pi).candidates:
+            channel: Channel = candidate.channel
+            if size * channel.reports <= 2**16:
+                own = np.trace(channel.covariance(pi, 1, inverse="own")) / size
+                assert candidate.variance == pytest.approx(own, rel=1e-9)
+
+
+def test_subset_selection_beats_generalized_by_what_is_known():
+    for size, gain in ((8, 0.15), (10, 0.29)):
+        variances = {c.name: c.variance for c in best_protocol(size, 1.0).candidates}
+        ratio = variances["subset selection"] / variances["generalized randomized response"]
+        assert 1 - ratio == pytest.approx(gain, abs=0.05)
+
+
+def test_work_is_bounded():
+    assert best_protocol(1000, 1.0, largest_work=10).chosen.name.startswith("generalized")
+    assert "steps" in best_protocol(1000, 1.0, largest_work=10).reason
+
+
+def test_bad_proportions_are_refused():
+    with pytest.raises(ChannelError, match="4 proportions for 5"):
+        best_protocol(5, 1.0, np.full(4, 0.25))
+    with pytest.raises(ChannelError, match="at least one category"):
+        best_protocol(0, 1.0)

@@ -1,0 +1,235 @@
+"""EM on a grid against other ways to the same maximum, its smoothing, its bootstrap intervals."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy
+from hypothesis import given, settings, strategies as st
+
+from deniable.channels import DenseChannel, SquareWave, laplace_channel
+from deniable.errors import ChannelError, DeniableError
+from deniable.estimation import (
+    bootstrap_intervals,
+    grid_estimate,
+    grid_means,
+    grid_quantiles,
+    smooth,
+    wasserstein_distances,
+)
+
+SEEDED = settings(deadline=None, max_examples=60, derandomize=True)
+ALARM = 1e-6
+THREE = DenseChannel(
+    np.array([[0.5, 0.25, 0.25, 0.0], [0.125, 0.5, 0.125, 0.25], [0, 0.25, 0.25, 0.5]])
+)
+
+
+def directly(matrix: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Maximize sum of n_v ln (P' x)_v over distributions by sequential quadratic programming."""
+    shares = counts / counts.sum()
+    found = scipy.optimize.minimize(
+        lambda x: -float(shares @ np.log(np.maximum(x @ matrix, 1e-300))),
+        np.full(len(matrix), 1 / len(matrix)),
+        jac=lambda x: -matrix @ (shares / np.maximum(x @ matrix, 1e-300)),
+        bounds=[(0, 1)] * len(matrix),
+        constraints={"type": "eq", "fun": lambda x: x.sum() - 1, "jac": np.ones_like},
+        method="SLSQP",
+        options={"ftol": 1e-15, "maxiter": 1000},
+    )
+    assert found.success
+    return np.asarray(found.x)
+
+
+@pytest.mark.parametrize(
+    ("channel", "counts"),
+    [
+        (THREE, [40, 30, 20, 30]),
+        (THREE, [90, 30, 20, 0]),  # a maximum on the border
+        (SquareWave(4, 1, 0.75), [10, 20, 40, 45, 30, 12]),
+        (SquareWave(4, 0, 0.625), [5, 40, 10, 60]),
+        (laplace_channel(5, 4.0, 2), [3, 9, 20, 40, 25, 12, 8, 4, 2]),
+    ],
+)
+def test_em_that_goes_on_is_maximum_likelihood(channel, counts):
+    numbers = np.array(counts, dtype=float)
+    found = grid_estimate(numbers, channel, smoothed=False, rise=1e-12, iterations=200_000)
+    best = directly(channel.matrix(), numbers)
+    np.testing.assert_allclose(found, best, atol=2e-4)
+    height = numbers @ np.log(found @ channel.matrix())
+    assert height >= numbers @ np.log(best @ channel.matrix()) - 1e-6
+
+
+def steps(
+    matrix: list[list[Fraction]] | list[list[float]], counts: list[int], number: int, smoothed: bool
+):
+    """EM from the uniform distribution, step by step, in fractions or in floats."""
+    size, total = len(matrix), sum(counts)
+    x = [Fraction(1, size)] * size
+    for _ in range(number):
+        reported = [sum(x[u] * matrix[u][v] for u in range(size)) for v in range(len(counts))]
+        x = [
+            x[u] * sum(matrix[u][v] * n / reported[v] for v, n in enumerate(counts)) / total
+            for u in range(size)
+        ]
+        if smoothed:
+            at = [max(u - 1, 0) for u in range(size)], [min(u + 1, size - 1) for u in range(size)]
+            x = [(x[a] + 2 * x[u] + x[b]) / 4 for u, (a, b) in enumerate(zip(*at, strict=True))]
+    return [float(each) for each in x]
+
+
+@pytest.mark.parametrize("smoothed", [True, False])
+@pytest.mark.parametrize("number", [1, 2, 5])
+@pytest.mark.filterwarnings("ignore:EM of")
+def test_steps_are_the_definition(smoothed, number):
+    matrix = [[Fraction(float(p)) for p in row] for row in THREE.entries]
+    counts = [40, 30, 20, 30]
+    found = grid_estimate(counts, THREE, smoothed=smoothed, rise=1e-300, iterations=number)
+    np.testing.assert_allclose(found, steps(matrix, counts, number, smoothed), rtol=1e-13)
+
+
+@pytest.mark.parametrize("smoothed", [True, False])
+def test_steps_end_where_the_log_likelihood_changes_by_less(smoothed):
+    counts, rise = np.array([40, 30, 20, 30]), 1e-2
+    found = grid_estimate(counts, THREE, smoothed=smoothed, rise=rise)
+    matrix = THREE.entries.tolist()  # in floats: fractions of many steps grow without end
+    heights = [
+        counts @ np.log(steps(matrix, counts.tolist(), number, smoothed) @ THREE.entries)
+        for number in range(1, 40)
+    ]
+    last = next(i for i in range(1, 39) if abs(heights[i] - heights[i - 1]) < rise)
+    np.testing.assert_allclose(
+        found, steps(matrix, counts.tolist(), last + 1, smoothed), rtol=1e-12
+    )
+
+
+def test_tables_of_a_batch_are_estimated_each_on_its_own():
+    wave = SquareWave.of_epsilon(8, 2.0)
+    tables = np.random.default_rng(3).integers(0, 90, (2, 3, wave.reports))
+    together = grid_estimate(tables, wave)
+    assert together.shape == (2, 3, 8)
+    for at in np.ndindex(2, 3):
+        np.testing.assert_allclose(together[at], grid_estimate(tables[at], wave), rtol=1e-10)
+    np.testing.assert_allclose(together.sum(axis=-1), 1, rtol=1e-12)
+
+
+@SEEDED
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=12))
+def test_smoothing_keeps_sums_and_the_uniform_distribution(values):
+    x = np.array(values)
+    found = smooth(x)
+    np.testing.assert_allclose(found.sum(), x.sum(), rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(smooth(np.full_like(x, 0.5)), 0.5)
+    assert np.abs(np.diff(found)).max() <= np.abs(np.diff(x)).max() + 1e-15
+
+
+def test_smoothing_is_a_quarter_to_either_side():
+    assert smooth(np.array([0.0, 0.0, 8.0, 0.0, 4.0])).tolist() == [0, 2, 4, 3, 3]
+
+
+def test_the_most_steps_are_said_to_have_ended_it():
+    with pytest.warns(RuntimeWarning, match="EM of 1 tables stopped after 3 steps"):
+        grid_estimate([40, 30, 20, 30], THREE, rise=1e-300, iterations=3)
+
+
+def test_what_cannot_have_been_reported_is_refused():
+    channel = DenseChannel(np.array([[0.5, 0.5, 0.0], [0.25, 0.75, 0.0]]))
+    with pytest.raises(ChannelError, match="cannot report"):
+        grid_estimate([1, 1, 1], channel)
+    assert np.isfinite(grid_estimate([1, 1, 0], channel)).all()
+
+
+# -- what is asked of a distribution ---------------------------------------------------------------
+
+
+def test_means_quantiles_and_distances_by_hand():
+    edges = np.array([0.0, 1.0, 3.0, 4.0])
+    x, y = np.array([0.5, 0.25, 0.25]), np.array([0.25, 0.25, 0.5])
+    assert grid_means(np.stack([x, y]), edges).tolist() == [1.625, 2.375]
+    found = grid_quantiles(np.stack([x, y]), edges, [0.0, 0.25, 0.5, 0.625, 1.0])
+    assert found.tolist() == [[0, 0.5, 1, 2, 4], [0, 1, 3, 3.25, 4]]
+    # A quarter moves from .5 to 2, and from there to 3.5.
+    assert wasserstein_distances(x, y, edges) == pytest.approx(0.75)
+    gap = np.array([0.5, 0.0, 0.5])
+    assert grid_quantiles(gap, edges, [0.5, 0.75]).tolist() == [1.0, 3.5]
+    with pytest.raises(DeniableError, match="shares"):
+        grid_quantiles(x, edges, [1.5])
+
+
+@SEEDED
+@given(
+    st.lists(st.integers(0, 20), min_size=4, max_size=4).filter(any),
+    st.lists(st.integers(0, 20), min_size=4, max_size=4).filter(any),
+)
+def test_distances_are_those_of_scipy(first, second):
+    edges = np.array([0.0, 1.0, 3.0, 4.0, 9.0])
+    middles = (edges[1:] + edges[:-1]) / 2
+    x, y = np.array(first) / sum(first), np.array(second) / sum(second)
+    expected = scipy.stats.wasserstein_distance(middles, middles, x, y)
+    assert wasserstein_distances(x, y, edges) == pytest.approx(expected, abs=1e-12)
+
+
+# -- intervals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("smoothed", [True, False])
+def test_intervals_are_percentiles_of_resampled_estimates(smoothed):
+    # With the identity for a channel and no smoothing, the mean's are those of a resampled mean.
+    counts, edges = np.array([30, 50, 20]), np.arange(4.0)
+    found = bootstrap_intervals(
+        counts,
+        DenseChannel(np.eye(3)),
+        lambda x: grid_means(x, edges)[..., None],
+        np.random.default_rng(4),
+        resamples=4000,
+        confidence=0.9,
+        smoothed=smoothed,
+    )
+    if smoothed:
+        assert found.low < found.estimates < found.high
+        return
+    values = np.repeat([0.5, 1.5, 2.5], counts)
+    assert found.estimates == pytest.approx(values.mean())
+    spread = values.std() / np.sqrt(values.size)
+    # The 5 % point of 4,000 errs by some .0335 of the spread; steps of the mean are .14 of it.
+    expected = values.mean() + np.array([-1.645, 1.645]) * spread
+    np.testing.assert_allclose([found.low[0], found.high[0]], expected, atol=0.3 * spread)
+
+
+def test_intervals_cover_a_mean_as_often_as_stated():
+    # Four cells, no smoothing, the maximum inside: the mean is as good as unbiased.
+    channel, truth = SquareWave.of_epsilon(4, 3.0), np.array([0.2, 0.4, 0.3, 0.1])
+    edges, generator = np.linspace(0, 1, 5), np.random.default_rng(12)
+    right = grid_means(truth, edges)
+    held = 0
+    runs = 300
+    for _ in range(runs):
+        reports = channel.randomize_counts(generator.multinomial(2000, truth), generator)
+        found = bootstrap_intervals(
+            reports,
+            channel,
+            lambda x: grid_means(x, edges)[..., None],
+            generator,
+            resamples=100,
+            smoothed=False,
+            rise=1e-6,
+        )
+        held += int(found.low[0] <= right <= found.high[0])
+    # Of 100 resamples the limits lie a little inside: .94 is expected.
+    assert scipy.stats.binomtest(held, runs, 0.94).pvalue > ALARM
+    assert held / runs > 0.88
+
+
+@pytest.mark.parametrize(
+    ("given_up", "message"),
+    [
+        ({"resamples": 5}, "resamples is 5"),
+        ({"confidence": 1.0}, "confidence is 1"),
+        ({"counts": [1.5, 2, 3, 4]}, "whole counts"),
+        ({"counts": [[1, 2, 3, 4]]}, "one table"),
+    ],
+)
+def test_what_cannot_be_resampled_is_refused(given_up, message):
+    counts = given_up.pop("counts", [40, 30, 20, 30])
+    with pytest.raises(DeniableError, match=message):
+        bootstrap_intervals(counts, THREE, lambda x: x, np.random.default_rng(1), **given_up)
