@@ -13,6 +13,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "command-line.md"
 KEYS = [
     "convention",
     "categories",
+    "reports",
     "epsilon",
     "parity",
     "beta",
@@ -20,6 +21,7 @@ KEYS = [
     "condition_number",
     "singular",
     "proportions",
+    "number_of_reports",
     "matrix",
     "objective",
     "estimator",
@@ -81,12 +83,42 @@ def test_matrix_and_properties_are_written(folder, capsys):
     assert properties["optimality"] == "global"
 
 
+def test_other_reports_than_categories_are_written(folder, capsys):
+    text = """
+    counts: {white: 278, black: 31, asian: 10, native: 3, other: 3}
+    loss: trace
+    reports: any
+    requirements: {epsilon: 0.5}
+    """
+    (folder / "race.yaml").write_text(text, encoding="utf-8")
+    assert main(["design", "race.yaml"]) == 0
+    shown = capsys.readouterr().out
+    assert "optimality       global" in shown
+    assert "changed records" not in shown
+    assert (folder / "race-matrix.csv").read_text("utf-8").startswith("true category / report,")
+    found = read_channel(folder / "race-matrix.csv")
+    properties = json.loads((folder / "race-properties.json").read_text("utf-8"))
+    assert properties["number_of_reports"] == found.channel.reports > 5
+    assert properties["reports"] == list(found.reports)
+    assert properties["matrix"] == found.channel.entries.tolist()
+    assert properties["changed"] is properties["retention"] is None
+    # A report's name has the categories that are likely behind it.
+    for name, column in zip(found.reports, found.channel.entries.T, strict=True):
+        high = [found.categories[u] for u in np.flatnonzero(column > column.min() * 1.1)]
+        assert name.split("|") == high
+        assert name in shown
+    pi = np.array([278, 31, 10, 3, 3]) / 325
+    spread = np.diagonal(found.channel.covariance(pi, 325))
+    assert properties["standard_error"] == pytest.approx(np.sqrt(spread).tolist(), rel=1e-9)
+    assert properties["loss"] == pytest.approx(325 * spread.sum(), rel=1e-9)
+
+
 def test_the_channel_command_says_the_same_of_the_written_matrix(folder, capsys):
     assert main(["design", "smoking.yaml", "--json"]) == 0
     designed = json.loads(capsys.readouterr().out)
     assert main(["channel", "smoking-matrix.csv", "--json"]) == 0
     asked = json.loads(capsys.readouterr().out)
-    for key in KEYS[:8]:
+    for key in KEYS[:9]:
         assert asked[key] == designed[key], key
 
 

@@ -12,10 +12,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable.channels import DenseChannel
+from deniable.channels import DenseChannel, KeepOrReplace
 from deniable.channels.invariant import lazy_resampling_with_epsilon, two_step_with_epsilon
 from deniable.design import Design, Requirements
-from deniable.pram.matrices import channel_of_epsilon
 
 LOSSES = ("trace", "worst_cell", "changed", "distance")
 
@@ -141,7 +140,7 @@ def check(found: Design, pi, asked: Requirements) -> None:
 
 def closed_forms(pi, epsilon: float) -> Iterator[tuple[str, np.ndarray]]:
     """Matrices of that epsilon."""
-    yield "generalized", channel_of_epsilon(len(pi), epsilon).matrix()
+    yield "generalized", KeepOrReplace.of_epsilon(len(pi), epsilon).matrix()
     yield "two-step", two_step_with_epsilon(pi, epsilon).matrix()
     yield "proportions", np.tile(pi, (len(pi), 1))
     if min(pi) > 0:

@@ -17,8 +17,8 @@ from tests.design.design_cases import (
 )
 from tests.slow_variants import all_but_first, slow
 
+from deniable.channels import KeepOrReplace
 from deniable.design import Cost, Requirements, design
-from deniable.pram.matrices import channel_of_epsilon
 
 COST = Cost(power=1)
 LIMIT = 5.0  # seconds of one core; on an idle one the slowest takes some 2
@@ -200,7 +200,7 @@ def test_random_proportions(counts, epsilon, loss, invariant, estimator):
 )
 def test_random_proportions_with_floors(counts, epsilon, loss, share):
     pi = np.array(counts) / sum(counts)
-    floor = share * float(channel_of_epsilon(len(pi), epsilon).matrix()[0, 0])
+    floor = share * float(KeepOrReplace.of_epsilon(len(pi), epsilon).matrix()[0, 0])
     asked = Requirements(epsilon=epsilon, retention=floor, cost=Cost(power=1))
     found = design(pi, asked, loss)
     check(found, pi, asked)
@@ -238,7 +238,7 @@ def test_generalized_randomized_response_is_the_best_where_it_is_known_to_be():
         pi = np.full(size, 1 / size)
         for loss in ("trace", "changed") if size == 2 else ("changed",):
             found = design(pi, Requirements(epsilon=1.5), loss)
-            expected = channel_of_epsilon(size, 1.5).matrix()
+            expected = KeepOrReplace.of_epsilon(size, 1.5).matrix()
             np.testing.assert_allclose(np.sort(found.channel.matrix()), np.sort(expected), 1e-9)
 
 

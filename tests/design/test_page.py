@@ -35,5 +35,6 @@ def test_the_specification_can_be_read(tmp_path):
 def test_every_option_and_loss_is_on_the_page():
     text = PAGE.read_text(encoding="utf-8")
     options = {field.name for kind in (Requirements, Cost) for field in fields(kind)}
-    for name in (*(options - {"categories"}), *get_args(LossName), "global", "local"):
+    others = ("global", "local", "reports", "any", "square")
+    for name in (*(options - {"categories"}), *get_args(LossName), *others):
         assert re.search(rf"`\"?{name}\"?`", text), name

@@ -82,6 +82,12 @@ def test_counts_of_a_file_and_of_the_specification(written, tmp_path):
     assert inline.records == 7
 
 
+@pytest.mark.parametrize("reports", ["any", "square", 5])
+def test_numbers_of_reports(written, reports):
+    text = f"proportions: {{a: 0.5, b: 0.3, c: 0.2}}\nreports: {reports}"
+    assert read_specification(written(text)).reports == reports
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
@@ -90,6 +96,7 @@ def test_counts_of_a_file_and_of_the_specification(written, tmp_path):
         ("a: [", "line 1: expected the node content"),
         ("proportions: {a: 0.5, b: 0.5}\nlos: trace", "los: unknown option; allowed here: categor"),
         ("proportions: {a: 0.5, b: 0.5}\nrequirements: {eps: 1}", "requirements.eps: unknown opt"),
+        ("proportions: {a: 0.5, b: 0.5}\nreports: many", "reports: 'many'; allowed:"),
         ("proportions: {a: 0.5, b: 0.5}\nloss: variance", "loss: 'variance'; allowed: trace"),
         ("proportions: {a: 0.5, b: 0.5}\nrecords: 0", "records: 0; allowed: at least 1"),
         ("proportions: {a: 0.5, b: 0.5}\nrecords: 1.5", "records: 1.5; allowed: a whole number"),

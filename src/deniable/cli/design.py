@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.channels import NamedChannel, sampling_covariance, write_channel
+from deniable.channels import DenseChannel, NamedChannel, sampling_covariance, write_channel
 from deniable.cli.answers import INVARIANCE_TOLERANCE, Answers, listed, number, privacy, to_json
 from deniable.cli.channel import matrix_lines, privacy_lines
 from deniable.files import write_text
@@ -35,12 +35,14 @@ def run(options: argparse.Namespace) -> None:
         specification.loss,
         estimator=specification.estimator,
         target=specification.target,
+        reports=specification.reports,
     )
-    named = NamedChannel(tuple(specification.categories), found.channel)
+    names = tuple(specification.categories)
+    named = NamedChannel(names, found.channel, found.report_names)
     properties = _properties(specification, found, named)
     stem = options.specification.stem
     matrix = options.matrix or options.output / f"{stem}-matrix.csv"
-    write_channel(matrix, named.channel, named.categories)
+    write_channel(matrix, named.channel, named.categories, named.reports)
     written = [matrix]
     if not options.matrix:
         written.append(options.output / f"{stem}-properties.json")
@@ -54,12 +56,14 @@ def run(options: argparse.Namespace) -> None:
 def _properties(specification: "Specification", found: "Design", named: NamedChannel) -> Answers:
     channel, proportions = named.channel, specification.proportions
     matrix = channel.matrix()
-    change = float(np.abs(channel.reported(proportions) - proportions).max())
+    square = channel.square  # only then is a report of a category, or another
+    invariant = square and _change(channel, proportions) <= INVARIANCE_TOLERANCE
     covariance = _covariance(specification, found)
     errors = None if covariance is None else np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
     return {
         **privacy(named),
         "proportions": proportions,
+        "number_of_reports": channel.reports,
         "matrix": matrix,
         "objective": found.loss_name,
         "estimator": found.estimator,
@@ -68,14 +72,18 @@ def _properties(specification: "Specification", found: "Design", named: NamedCha
         "lower_bound": found.lower_bound,
         "optimality": found.optimality,
         "violations": dict(found.violations),
-        "changed": float(proportions @ (1 - np.diagonal(matrix))),
-        "retention": np.diagonal(matrix),
-        "invariant": change <= INVARIANCE_TOLERANCE,
+        "changed": float(proportions @ (1 - np.diagonal(matrix))) if square else None,
+        "retention": np.diagonal(matrix) if square else None,
+        "invariant": invariant,
         "records": specification.records,
         "covariance": covariance,
         "standard_error": errors,
         "notes": found.notes,
     }
+
+
+def _change(channel: DenseChannel, proportions: Floats) -> float:
+    return float(np.abs(channel.reported(proportions) - proportions).max())
 
 
 def _covariance(specification: "Specification", found: "Design") -> Floats | None:
@@ -105,24 +113,38 @@ def _text(named: NamedChannel, properties: Answers) -> list[str]:
         ("lower bound", properties["lower_bound"], "no channel that meets them has less"),
         ("optimality", properties["optimality"], ""),
         ("worst violation", "none" if worst <= ROUNDING else worst, "of a requirement"),
-        ("changed records", f"{100 * properties['changed']:.4g} %", "expected"),
-        ("invariant", "yes" if properties["invariant"] else "no", ""),
     ]
-    rows = list(zip(named.categories, *properties["matrix"].T.tolist(), strict=True))
+    if named.channel.square:
+        facts += [
+            ("changed records", f"{100 * properties['changed']:.4g} %", "expected"),
+            ("invariant", "yes" if properties["invariant"] else "no", ""),
+        ]
+    else:
+        facts.append(("reports", properties["number_of_reports"], "more than categories"))
     errors = properties["standard_error"]
     if errors is not None:
         sampling = "with" if properties["target"] == "population" else "without"
         remark = f"largest of all categories, {properties['records']} records, {sampling} sampling"
         facts.append(("standard error", float(max(errors)), remark))
     return [
-        f"Designed channel over {number(len(rows))} categories",
+        f"Designed channel over {number(len(named.categories))} categories",
         *listed(facts),
         *(f"  note: {note}" for note in properties["notes"]),
         "",
-        *matrix_lines("Matrix: a row for each true category", ("", *named.categories), rows),
+        *_matrix(named, properties["matrix"]),
         "",
         *privacy_lines(properties),
     ]
+
+
+def _matrix(named: NamedChannel, matrix: Floats) -> list[str]:
+    """Return the matrix, that of other reports than categories transposed: these are many."""
+    if named.channel.square:
+        rows = list(zip(named.categories, *matrix.T.tolist(), strict=True))
+        return matrix_lines("Matrix: a row for each true category", ("", *named.reports), rows)
+    rows = list(zip(named.reports, *matrix.tolist(), strict=True))
+    title = "Matrix: a row for each report, named by the categories that are likely behind it"
+    return matrix_lines(title, ("", *named.categories), rows)
 
 
 def _meaning(properties: Answers) -> str:

@@ -1,4 +1,8 @@
-"""The one entry: the channel of least loss that meets what is asked of it."""
+"""The one entry: the channel of least loss that meets what is asked of it.
+
+It has as many reports as categories unless others are asked for: a file that is changed keeps its
+categories, and retention, invariance, transitions and costs speak of a report as of a category.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,8 +15,9 @@ import numpy.typing as npt
 from deniable.arrays import Floats
 from deniable.channels import DenseChannel, Target
 from deniable.design.conflicts import InfeasibleError, refuse_conflicts, refuse_unestimable
-from deniable.design.exactness import Exact, exact_matrix
+from deniable.design.exactness import Exact, exact_matrix, exact_reports
 from deniable.design.programs import (
+    LARGEST_ENUMERATED,
     Estimator,
     InverseVariance,
     LinearPrograms,
@@ -23,9 +28,10 @@ from deniable.design.programs import (
     loss_of,
     polytope,
 )
+from deniable.design.rectangular import Reports, least_with_reports, report_names
 from deniable.design.search import Found, least_concave, least_variance
 from deniable.design.starts import feasible_forms
-from deniable.errors import DeniableError, refuse_unknown
+from deniable.errors import ConfigError, DeniableError, refuse_unknown
 
 LARGEST_LINEAR = 40
 LARGEST_SEARCHED = 24
@@ -42,11 +48,13 @@ class Design:
     Attributes
     ----------
     channel
-        Its exact epsilon is at most what was asked for.
+        Its exact epsilon is at most what was asked for. With other reports than categories its own
+        left inverse is that of least variance at the proportions of the design.
     loss : float
         Of one record: n times the variance, or a share or cost of a record.
     lower_bound : float or None
-        No channel that meets the requirements has a smaller loss; None if no bound is known.
+        No channel that meets the requirements has a smaller loss, whatever its number of reports;
+        None if no bound is known.
     optimality : "global" or "local"
         Global if the loss is within 1e-6 of the lower bound, relative.
     violations : mapping
@@ -56,6 +64,8 @@ class Design:
         What was minimised; see `design`.
     notes : tuple of str
         What a user should know of the matrix, in sentences.
+    report_names : tuple of str
+        Those of the categories; of other reports the categories that are likely behind each, "a|c".
     """
 
     channel: DenseChannel
@@ -67,6 +77,7 @@ class Design:
     estimator: Estimator
     target: Target
     notes: tuple[str, ...] = ()
+    report_names: tuple[str, ...] = ()
 
 
 def design(
@@ -76,6 +87,7 @@ def design(
     *,
     estimator: Estimator | None = None,
     target: Target | None = None,
+    reports: Reports = "square",
     seed: int = 0,
 ) -> Design:
     """Return the channel of least loss that meets the requirements.
@@ -97,6 +109,13 @@ def design(
         Whether variances include that of sampling (`deniable.channels.base.Target`). By default
         they do for "inverse", as in (1.3), and do not for "reports", as in (2.4). Only the worst
         cell can depend on it.
+    reports : "square", "any" or int
+        - ``square``: one report a category, as a file needs that keeps its categories.
+        - ``any``: any number. For variances by inversion with epsilon alone and at most 16
+          categories: the best of all channels, up to size (size + 1) / 2 reports. The variances are
+          those by the left inverse of least variance at these proportions.
+        - a number, of the categories or more: at most so many; the best that was found, no worse
+          than with fewer, and than the square one.
     seed : int
         Of the search's random starts: the same seed gives the same matrix.
 
@@ -105,9 +124,12 @@ def design(
     InfeasibleError
         If no channel meets the requirements, with those that contradict each other; or if all that
         do are singular, and a variance of the estimate by inversion is to be small.
+    ConfigError
+        If other reports than categories are asked for with a loss, an estimator or a requirement
+        that needs these.
     DeniableError
-        If an argument is out of range, or there are too many categories: over 40, or over 24 for
-        variances.
+        If an argument is out of range, or there are too many categories: over 40, over 24 for
+        variances, over 16 with other reports than categories.
 
     Examples
     --------
@@ -116,10 +138,14 @@ def design(
     ('global', 0.348886)
     >>> found.channel.epsilon <= 1.0
     True
+    >>> found = design([0.4, 0.3, 0.2, 0.1], Requirements(epsilon=0.5), reports="any")
+    >>> found.optimality, found.channel.reports, round(found.loss, 3)
+    ('global', 6, 37.359)
     """
     pi = _distribution(proportions)
     names = _names(requirements.categories, pi.size)
     chosen, meant = _resolved(requirements, loss, estimator, target)
+    _refuse_reports(reports, requirements, loss, chosen, pi.size)
     _refuse_sizes(pi.size, loss)
     wanted = polytope(pi, requirements)
     if LinearPrograms(wanted).corner(np.zeros((pi.size, pi.size))) is None:
@@ -130,11 +156,36 @@ def design(
     function = loss_of(loss, pi, estimator=chosen, target=meant, costs=costs)
     found = _searched(function, pi, requirements, seed)
     exact, value = _best_exact(function, found.candidates, pi, requirements)
-    bound = None if found.bound is None else min(found.bound, value)
+    bound = found.bound
+    if isinstance(function, InverseVariance) and reports not in ("square", pi.size):
+        exact, bound = _with_reports(function, exact, found, requirements, reports)
+        value = function.value(exact.P)
+    bound = None if bound is None else min(bound, value)
     least = bound is not None and value - bound <= GLOBAL * abs(value) + NEGLIGIBLE
     optimality: Literal["global", "local"] = "global" if least else "local"
-    channel, notes = DenseChannel(exact.P), _notes(exact.P, names)
-    return Design(channel, value, bound, optimality, exact.violations, loss, chosen, meant, notes)
+    square = exact.P.shape[1] == pi.size
+    channel, notes = DenseChannel(exact.P, None if square else pi), _notes(exact.P, names)
+    own = report_names(exact.P, requirements.categories or [str(v) for v in range(pi.size)])
+    return Design(
+        channel, value, bound, optimality, exact.violations, loss, chosen, meant, notes, own
+    )
+
+
+def _with_reports(
+    loss: InverseVariance, square: Exact, found: Found, requirements: Requirements, reports: Reports
+) -> tuple[Exact, float | None]:
+    """Return the best channel with other reports than categories, if that is better, and a bound.
+
+    Without a bound on epsilon, which leaves no relaxation, true reports are the best.
+    """
+    if found.relaxation is None or requirements.epsilon is None or reports == "square":
+        return square, found.bound
+    searched = least_with_reports(loss, requirements.epsilon, square.P, found.relaxation, reports)
+    bound = max(searched.bound, found.bound or 0.0)
+    if searched.P is square.P:
+        return square, bound
+    exact = exact_reports(searched.P, loss.proportions, requirements)
+    return (exact if loss.value(exact.P) < loss.value(square.P) else square), bound
 
 
 def _searched(function: Loss, pi: Floats, requirements: Requirements, seed: int) -> Found:
@@ -239,6 +290,41 @@ def _resolved(
             "invariant; require invariance, or use the estimator 'inverse'"
         )
     return chosen, target or ("population" if chosen == "inverse" else "file")
+
+
+def _refuse_reports(
+    reports: Reports, requirements: Requirements, loss: LossName, estimator: Estimator, size: int
+) -> None:
+    """Refuse other reports than categories where something needs these, or there are too many."""
+    whole = isinstance(reports, (int, np.integer)) and not isinstance(reports, bool)
+    if not whole and reports not in ("square", "any"):
+        raise ConfigError(
+            f"reports is {reports!r}; it must be 'square', 'any' or the largest number of reports"
+        )
+    if whole and int(reports) < size:
+        raise ConfigError(
+            f"reports is {reports}; {size} categories need as many reports or more, or nothing can "
+            "be estimated"
+        )
+    if reports in ("square", size):
+        return
+    needing = [name for name in ("retention", "change") if requirements.floors(name, size).any()]
+    needing += ["invariant"] if requirements.invariant else []
+    needing += sorted(set(requirements.zeros(size).values()))
+    needing += ["cost"] if requirements.cost and requirements.cost.at_most is not None else []
+    needing += [f"the loss {loss!r}"] if loss in ("changed", "distance") else []
+    needing += ["the estimator 'reports'"] if estimator == "reports" else []
+    if needing:
+        raise ConfigError(
+            f"reports is {reports!r}, but {' and '.join(needing)} speak of reports as of "
+            "categories; ask for 'square' reports, or leave that out"
+        )
+    if size > LARGEST_ENUMERATED:
+        raise ConfigError(
+            f"reports is {reports!r} with {size} categories; other reports than categories are "
+            f"searched for up to {LARGEST_ENUMERATED}: ask for 'square' reports, or use a protocol "
+            "such as subset selection"
+        )
 
 
 def _refuse_sizes(size: int, loss: LossName) -> None:

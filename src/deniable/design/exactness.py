@@ -80,6 +80,47 @@ def exact_matrix(P: Floats, proportions: Floats, requirements: Requirements) -> 
     return best
 
 
+def exact_reports(P: Floats, proportions: Floats, requirements: Requirements) -> Exact:
+    """Return a channel with any number of reports near a solver's, whose epsilon is exact.
+
+    Nothing but epsilon is required. Each column keeps its shape, its entries on the floor and the
+    ceiling exactly the ratio apart; the amounts of all change as little as makes rows sum to 1.
+
+    Parameters
+    ----------
+    P : array, shape (size, reports)
+        Positive; the sums of rows are 1 to some 1e-9.
+
+    Raises
+    ------
+    DeniableError
+        If no channel near it meets the epsilon.
+    """
+    ratio = math.exp(requirements.epsilon or 0.0)
+    lows = P.min(axis=0)
+    for margin in MARGINS:
+        ceiling = ratio * (1 - margin)
+        shapes = np.minimum(P / lows, ceiling)
+        shapes[shapes >= ceiling * (1 - BINDING[0])] = ceiling
+        shapes[shapes <= 1 + BINDING[0]] = 1.0
+        amounts = lows.copy()
+        for _ in range(3):
+            missing = 1 - shapes @ amounts
+            step, *_ = np.linalg.lstsq(shapes * amounts, missing, rcond=1e-14)
+            amounts *= 1 + step
+        if not np.all(amounts > 0):
+            break
+        made = shapes * amounts
+        made /= made.sum(axis=1, keepdims=True)
+        found = Exact(made, violations(made, proportions, requirements))
+        if found.rank <= (False, SOLVED):
+            return found
+    raise DeniableError(
+        "a channel with other reports than categories was not brought to meet its epsilon; ask for "
+        "a square one"
+    )
+
+
 def _with_smaller_epsilon(
     P: Floats, proportions: Floats, requirements: Requirements
 ) -> Exact | None:

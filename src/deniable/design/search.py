@@ -60,11 +60,13 @@ class Found:
     """What a search came to: the best matrices, best first, and a lower bound of all losses.
 
     The matrices meet the requirements to a solver's tolerance; the best closed form that does is
-    among them. The bound is None if none is known.
+    among them. The bound is None if none is known. The relaxation is that with epsilon alone, None
+    if it was not solved.
     """
 
     candidates: list[Floats]
     bound: float | None
+    relaxation: Relaxation | None = None
 
 
 def least_variance(
@@ -104,7 +106,7 @@ def least_variance(
         bound = max(bound or 0.0, further.bound if further else 0.0)
     if requirements.invariant and proportions.size == 2:
         bound = max(bound or 0.0, _pair_bound(loss, wanted))
-    return Found(best, bound)
+    return Found(best, bound, relaxation)
 
 
 def _pair_bound(loss: InverseVariance, wanted: Polytope) -> float:

@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, ValidationError
@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 from deniable.arrays import Floats
 from deniable.channels import Target, read_counts
 from deniable.design.programs import Cost, Estimator, LossName, Requirements
+from deniable.design.rectangular import Reports
 from deniable.errors import ConfigError, DataError, DeniableError
 from deniable.validation import Strict, fault_lines, message, read_yaml
 
@@ -41,6 +42,7 @@ class Specification:
     records: int | None = None
     estimator: Estimator | None = None
     target: Target | None = None
+    reports: Reports = "square"
 
 
 _Share = Annotated[float, Field(ge=0, le=1)]
@@ -75,6 +77,7 @@ class _SpecificationFile(Strict):
     loss: LossName = "trace"
     estimator: Estimator | None = None
     target: Target | None = None
+    reports: Literal["square", "any"] | Annotated[int, Field(ge=1)] = "square"
     requirements: _RequirementsSection = _RequirementsSection()
 
 
@@ -103,7 +106,14 @@ def read_specification(path: Path | str) -> Specification:
     except DeniableError as error:
         raise _error(file, f"requirements: {error}") from None
     return Specification(
-        names, proportions, requirements, given.loss, records, given.estimator, given.target
+        categories=names,
+        proportions=proportions,
+        requirements=requirements,
+        loss=given.loss,
+        records=records,
+        estimator=given.estimator,
+        target=given.target,
+        reports=given.reports,
     )
 
 

@@ -1,5 +1,15 @@
+from .amounts import (
+    best_amounts as best_amounts,
+    better as better,
+    eliminated as eliminated,
+    epsilon_alone as epsilon_alone,
+    is_channel as is_channel,
+    least_missed as least_missed,
+    optimum as optimum,
+)
 from .branch_and_bound import Concave as Concave
 from .central_path import Relaxation as Relaxation, relax as relax
+from .certificate import certified as certified, gaining as gaining
 from .interior_point import Descent as Descent, Interior as Interior, interior as interior
 from .linear import Constraints as Constraints, LinearPrograms as LinearPrograms
 from .losses import (
@@ -11,6 +21,7 @@ from .losses import (
     inverse as inverse,
     loss_of as loss_of,
 )
+from .relaxation import LARGEST_ENUMERATED as LARGEST_ENUMERATED, Program as Program
 from .requirements import (
     LARGEST_EPSILON as LARGEST_EPSILON,
     Cost as Cost,

@@ -65,19 +65,20 @@ class CentralPath:
     """The iterates: `amounts` theta of the staircases kept, and `slacks` b_j - <A_j, P>.
 
     For the largest cell also the `distances` of each cell's variance below a ceiling, whose duals
-    are the weights w. `weight` is the barrier's.
+    are the weights w. `weight` is the barrier's; codes are rows of `staircases`.
     """
 
     def __init__(
         self,
         program: Program,
+        staircases: Floats,
         codes: Positions,
         reports: Positions,
         amounts: Floats,
         slacks: Floats,
     ) -> None:
         self.program, self.codes, self.reports = program, codes, reports
-        self._staircases = np.where(members(program.size), program.ratio, 1.0)
+        self._staircases = staircases
         self._features = information(self._staircases[codes], program.loss.proportions)
         self._used = self._requirements(codes, reports)
         cells = self._cells_of(self._features @ amounts)
@@ -110,7 +111,16 @@ class CentralPath:
         inequality = program.inequality
         used = (program.left[inequality] * centre).sum(axis=(1, 2))
         slacks = np.maximum(program.right[inequality] - used, 1e-9)
-        return cls(program, codes, reports, amounts, slacks)
+        staircases = np.where(members(program.size), program.ratio, 1.0)
+        return cls(program, staircases, codes, reports, amounts, slacks)
+
+    @classmethod
+    def among(cls, program: Program, columns: Floats) -> "CentralPath":
+        """Return the path to the best amounts of columns, staircases or not, and no others."""
+        lows = columns.min(axis=0)
+        amounts = np.maximum(lows, 1e-3 * lows.mean())
+        own = np.arange(lows.size)
+        return cls(program, (columns / lows).T, own, np.zeros_like(own), amounts, np.zeros(0))
 
     def value(self) -> float:
         """Return the loss of the iterate, which may still miss a requirement by rounding."""
@@ -122,6 +132,10 @@ class CentralPath:
         codes, places = np.unique(self.codes, return_inverse=True)
         amounts = np.bincount(places, self.amounts.primal)
         return np.asarray((self._staircases[codes] * amounts[:, None]).T)
+
+    def every_column(self) -> Floats:
+        """Return a column for each staircase of the iterate, in order."""
+        return np.asarray((self._staircases[self.codes] * self.amounts.primal[:, None]).T)
 
     def approach(self) -> bool:
         """Take Newton steps until one is (nearly) whole; return whether rounding let them."""
@@ -319,7 +333,7 @@ def relax(
         best = max(best, bound)
         value = path.value()
         left = path.weight * path.codes.size / abs(value)
-        if value - best <= SOLVED * abs(value):
+        if abs(value - best) <= SOLVED * abs(value):  # below the bound rows do not sum to 1 yet
             break
         if left <= ROUNDING or (left <= NEARLY and idle >= IDLE_ROUNDS):
             break

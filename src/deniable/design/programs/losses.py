@@ -111,6 +111,9 @@ class InverseVariance(Variance):
     """
 
     def cells(self, P: Floats) -> Floats:
+        if P.shape[0] != P.shape[1]:  # by the left inverse of least variance
+            C = inverse_of_information(P, self.proportions)
+            return np.asarray(np.diagonal(C) - self.own)
         M = inverse(P)
         if M is None:
             return np.full(len(P), np.inf)
@@ -215,6 +218,19 @@ def excesses(cells: Floats, sharpness: float) -> Floats:
         move = (1 - 1 / total) * total**2 / np.sum(sharpness / above**2)
         step = max(step + move, sharpness)
     return np.asarray(gaps + step)
+
+
+def inverse_of_information(P: Floats, proportions: Floats) -> Floats:
+    """Return J^-1, J the sum of p_v p_v' / (pi' p_v) over columns; infinite if it is singular.
+
+    By orthogonal factors of P' with its rows scaled, whose condition is not squared.
+    """
+    shares = proportions @ P
+    _, R = np.linalg.qr((P[:, shares > 0] / np.sqrt(shares[shares > 0])).T)
+    M = inverse(R) if R.shape[0] == R.shape[1] else None
+    if M is None:
+        return np.full((len(P), len(P)), np.inf)
+    return np.asarray(M @ M.T)
 
 
 Loss = Linear | InverseVariance | ReportsVariance
