@@ -292,6 +292,19 @@ def test_the_weight_of_two_coins_by_hand() -> None:
     )
 
 
+def test_reports_split_by_a_coin_tell_what_whole_ones_tell() -> None:
+    whole, parts = channel_of(0.4), np.array([0, 0, 1, 2, 2])
+    coins = np.array([0.3, 0.7, 1.0, 0.6, 0.4])
+    split = DenseChannel(whole.factors[0].matrix()[:, parts] * coins)
+    wide = ProductChannel((split, whole.factors[1]))
+    reports = draws(wide, 4)
+    merged = np.stack([np.eye(3)[parts].T @ table for table in reports.reshape(4, 5, 4)])
+    of_split, of_whole = shrink(reports, wide), shrink(merged.reshape(4, 12), whole)
+    np.testing.assert_allclose(of_split.estimate, of_whole.estimate, atol=1e-12)
+    np.testing.assert_allclose(of_split.weight, of_whole.weight, atol=1e-12)
+    assert np.count_nonzero(of_split.weight) == 3
+
+
 def test_the_likelihood_is_that_of_the_one_matrix() -> None:
     dense = DenseChannel(COINS.matrix())
     of_pair = likelihood_or_uniform(COUNTS, COINS, tolerance=1e-9)

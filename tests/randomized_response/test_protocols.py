@@ -168,6 +168,21 @@ def some_data(records: int) -> Microdata:
     )
 
 
+def test_reports_that_are_no_categories_are_records_of_reports():
+    domain = domain_of(2, 3)
+    wide = DenseChannel(np.array([[0.5, 0.25, 0.25], [0.25, 0.25, 0.5]]))
+    protocol = Protocol(domain, (("a0",), ("a1",)), (wide, KeepOrReplace.uniform(3, 0.5)))
+    assert protocol.epsilon == pytest.approx(np.log(2) + np.log(4), rel=1e-12)
+    data = Microdata(domain, (np.zeros(40_000, int), np.zeros(40_000, int)))
+    reports = protocol.randomize(data, np.random.default_rng(1))
+    assert reports.domain == protocol.report_domain
+    assert [each.size for each in reports.domain] == [3, 3]
+    shares = np.bincount(reports.columns[0], minlength=3) / 40_000
+    np.testing.assert_allclose(shares, [0.5, 0.25, 0.25], atol=0.0125)  # 5 standard errors
+    with pytest.raises(DeniableError, match="cluster a0 has 3 reports for 2 cells"):
+        protocol.refuse_other_reports()
+
+
 @pytest.mark.parametrize("mechanism", CLUSTER_MECHANISMS)
 def test_randomize_is_one_draw_through_each_clusters_channel(mechanism):
     protocol = rr_clusters(DOMAIN, CLUSTERS, 0.4, "keep", mechanism)

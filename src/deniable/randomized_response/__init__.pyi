@@ -42,6 +42,11 @@ from .dependence import (
     shrink as shrink,
     shrunk_joint as shrunk_joint,
 )
+from .epsilons import (
+    SpendsEpsilon as SpendsEpsilon,
+    epsilons as epsilons,
+    keep_probability as keep_probability,
+)
 from .protocols import (
     FEWEST_RECORDS_A_CELL as FEWEST_RECORDS_A_CELL,
     Protocol as Protocol,
@@ -60,6 +65,11 @@ from .readings import (
     PairEstimator as PairEstimator,
     Projection as Projection,
     Reading as Reading,
+)
+from .reports import (
+    as_reports as as_reports,
+    report_labels as report_labels,
+    reports_categories as reports_categories,
 )
 from .secure_sum import (
     NOTHING as NOTHING,

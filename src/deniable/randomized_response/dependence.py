@@ -11,16 +11,16 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import prod
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from deniable.arrays import Floats, at_least
-from deniable.channels import ProductChannel
+from deniable.channels import Channel, ProductChannel
 from deniable.errors import DeniableError
-from deniable.estimation import unbiased_or_uniform
+from deniable.estimation import estimated_or_uniform
 from deniable.records import Domain, Microdata
 
 Pair = tuple[str, str]
@@ -159,7 +159,9 @@ class Shrunk:
 def shrink(counts: npt.ArrayLike, channel: ProductChannel) -> Shrunk:
     """Pull the unbiased joint of two attributes towards the product of its own margins.
 
-    Counts are flat tables of the pair, shape (..., cells), the second attribute running fastest.
+    Counts are flat tables of pairs of reports, shape (..., reports), those of the second attribute
+    running fastest. Through more reports than categories joints are those of the channel's own left
+    inverse, whose variance is known.
     The weight is positive-part James-Stein, max(0, 1 - V / D): D is the squared distance between
     unbiased joint and product, V what randomization adds to its expectation
     (`variance_of_dependence`). As D - V is unbiased for the squared distance d between true joint
@@ -171,11 +173,15 @@ def shrink(counts: npt.ArrayLike, channel: ProductChannel) -> Shrunk:
     uniform, with a warning.
     """
     values = np.asarray(counts, dtype=float)
-    joint = unbiased_or_uniform(values, channel)
+    joint = estimated_or_uniform(values, channel, _by_own_inverse)
     table = joint.reshape(*joint.shape[:-1], *channel.shape)
     noise = np.inf if channel.singular else variance_of_dependence(values, channel)
     found = shrunk_joint(table, noise)
     return Shrunk(found.estimate.reshape(joint.shape), found.weight)
+
+
+def _by_own_inverse(counts: npt.NDArray[Any], channel: Channel) -> Floats:
+    return channel.estimate(counts, "own")
 
 
 def shrunk_joint(joint: Floats, noise: npt.ArrayLike) -> Shrunk:
@@ -195,10 +201,11 @@ def variance_of_dependence(counts: npt.ArrayLike, channel: ProductChannel) -> Fl
     """Estimate the total variance, >= 0, that randomization adds to joint minus product of margins.
 
     Summed over cells, for the target "file": the true records are given. Let a(v) be the row of the
-    inverse for report v of the first attribute, of expectation the indicator e_x of the true x, and
-    b(w) that of the second. Unbiased joint minus product of its margins t, u is the mean over
-    records of (a(v) - t)(b(w) - u)'. Given a record's true (x, y) its two reports are independent,
-    so the terms have total variance
+    inverse for report v of the first attribute (of its own left inverse, with more reports than
+    categories), of expectation the indicator e_x of the true x, and b(w) that of the second.
+    Unbiased joint minus product of its margins t, u is the mean over records of
+    (a(v) - t)(b(w) - u)'. Given a record's true (x, y) its two reports are independent, so the
+    terms have total variance
 
         E|a(v) - t|^2 E|b(w) - u|^2 - |e_x - t|^2 |e_y - u|^2.
 
@@ -207,15 +214,15 @@ def variance_of_dependence(counts: npt.ArrayLike, channel: ProductChannel) -> Fl
     ones errs by a share of order 1 / records.
     """
     values = np.asarray(counts, dtype=float)
-    joint = channel.estimate(values)
+    joint = _by_own_inverse(values, channel)
     records = values.sum(axis=-1)
     table = joint.reshape(*joint.shape[:-1], *channel.shape)
-    reports = values.reshape(table.shape) / records[..., None, None]
+    reports = values.reshape(*joint.shape[:-1], *channel.report_shape) / records[..., None, None]
     margins = table.sum(axis=-1), table.sum(axis=-2)
     of_reports, of_truth = reports, table
     for axis, factor, margin in zip((-1, -2), channel.factors, margins, strict=True):
         indicators = np.eye(factor.size)
-        scores = factor.estimate(indicators)
+        scores = _by_own_inverse(np.eye(factor.reports), factor)
         of_reports = of_reports * np.expand_dims(_squared_distances(scores, margin), axis)
         of_truth = of_truth * np.expand_dims(_squared_distances(indicators, margin), axis)
     total = of_reports.sum(axis=(-2, -1)) - of_truth.sum(axis=(-2, -1))

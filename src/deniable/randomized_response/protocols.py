@@ -7,6 +7,7 @@ a channel of its own. RR-Independent has clusters of one attribute, RR-Joint has
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,8 @@ from deniable.randomized_response.readings import (
     ClusterMechanism,
     Reading,
 )
-from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
+from deniable.randomized_response.reports import as_reports, reports_categories
+from deniable.records import Attribute, Domain, Microdata, attributes_to_json, domain_from_json
 from deniable.sampling import Chance, Numbers
 
 LARGEST_JOINT_CELLS = 1000  # as many as the audit takes cell by cell
@@ -149,6 +151,11 @@ class Protocol:
         """Exact epsilon of one whole record, rounded up."""
         return ProductChannel(self.channels).epsilon
 
+    def epsilon_by_changed_attribute(self) -> dict[str, float]:
+        """Return the exact epsilon of a change in one attribute, rounded up, for each of them."""
+        sent = list(zip(self.clusters, self.channels, strict=True))
+        return {name: composed_epsilon(self.domain, sent, name) for name in self.domain.names}
+
     def channel_of(self, cluster: Sequence[str]) -> Channel:
         """Return the channel of a cluster."""
         return self.channels[self.clusters.index(tuple(cluster))]
@@ -158,15 +165,45 @@ class Protocol:
     ) -> Microdata:
         """Randomize every record ([multirr], Protocols 1 and 2, randomization part).
 
+        The reports are over `report_domain`: the attributes, if all reports are categories.
+
         By a key, the records are those numbered so in the whole file; by default the first ones.
         """
         reported: dict[str, Codes] = {}
         for cluster, channel in zip(self.clusters, self.channels, strict=True):
             part = data.project(cluster)
             reports = channel.report(part.domain.ravel(part.columns), chance, cluster, records)
-            reported.update(zip(cluster, part.domain.unravel(reports), strict=True))
-        columns = tuple(reported[name] for name in data.domain.names)
-        return Microdata(data.domain, columns, data.marks)
+            domain = self.reported_as(cluster)
+            reported.update(zip(domain.names, domain.unravel(reports), strict=True))
+        ordered = data.domain if all(map(reports_categories, self.channels)) else self.report_domain
+        columns = tuple(reported[name] for name in ordered.names)
+        return Microdata(ordered, columns, data.marks)
+
+    def reported_as(self, cluster: Sequence[str]) -> Domain:
+        """Return of what a cluster's reports are: its attributes, or what `as_reports` says."""
+        return as_reports(self.domain.project(cluster), self.channel_of(cluster))
+
+    @cached_property
+    def report_domain(self) -> Domain:
+        """Of what a randomized file is, each cluster where its first attribute is."""
+        own = {name: cluster for cluster in self.clusters for name in cluster}
+        of_cluster = {cluster: self.reported_as(cluster) for cluster in self.clusters}
+        found: dict[str, Attribute] = {}
+        for name in self.domain.names:
+            reports = of_cluster[own[name]]
+            named = (reports[name],) if name in reports.names else reports
+            found |= {each.name: each for each in named}
+        return Domain(tuple(found.values()))
+
+    def refuse_other_reports(self) -> None:
+        """Raise `DeniableError` if a channel has other reports than categories."""
+        for cluster, channel in zip(self.clusters, self.channels, strict=True):
+            if not channel.square:
+                raise DeniableError(
+                    f"the channel of the cluster {' x '.join(cluster)} has {channel.reports} "
+                    f"reports for {channel.size} cells, so that its reports are no records of "
+                    "these attributes; give a square channel"
+                )
 
     def reported_counts(self, reports: Microdata) -> list[Counts]:
         """Return for each cluster the counts of its cells, flat."""

@@ -58,6 +58,7 @@ from .comparisons import (
 )
 from .engine import (
     RESULT_COLUMNS as RESULT_COLUMNS,
+    SPENT as SPENT,
     Simulator as Simulator,
     SummaryName as SummaryName,
     Verdict as Verdict,

@@ -31,12 +31,15 @@ RESULT_COLUMNS = (
     *("published", "regenerated", "ci_low", "ci_high", "replicates"),
     *("data_source", "verdict"),
 )
+SPENT = ("p", "attribute_epsilon", "record_epsilon")
+"""What a row's mechanism spends: p, and the exact epsilons of a change in one attribute, in all."""
 
 
 class Simulator(Protocol):
     """Simulates the cells of a study. One run of a cell may have several outputs.
 
     A method ``wanted`` may decide from the runs of a cell, (cell, values), how many it is to have.
+    A method ``spends`` may say of a cell and an output what its mechanism spends: `SPENT`.
     """
 
     def outputs(self, cell: Cell) -> Sequence[Output]:
@@ -172,7 +175,7 @@ def compare(
 
     Results have the key columns, and regenerated, ci_low, ci_high, replicates, data_source; printed
     numbers are as `deniable.study.read_published` returns them, and may have some of the keys. The
-    result has the keys first, then `RESULT_COLUMNS`.
+    result has the keys first, then `RESULT_COLUMNS`, then what is `SPENT`.
     """
     if published is None:
         table = results.assign(published=np.nan, half_unit=0.0)
@@ -189,16 +192,22 @@ def compare(
         )
         for row in table.to_dict("records")
     ]
-    return table[[*keys, *RESULT_COLUMNS]]
+    return table[[*keys, *RESULT_COLUMNS, *_spent(table, keys)]]
+
+
+def _spent(table: pd.DataFrame, keys: Sequence[str]) -> list[str]:
+    """Return the columns besides the keys that say what is spent; none if the table does not."""
+    spent = SPENT if {*SPENT[1:]} & {*table} else ()
+    return [name for name in spent if name in table and name not in keys]
 
 
 def plotted(results: pd.DataFrame, keys: Sequence[str], summary: str) -> pd.DataFrame:
     """Return results that no printed number stands beside: keys, summary, interval, origin.
 
-    What else names a cell comes last, where it says anything.
+    What is `SPENT` follows. What else names a cell comes last, where it says anything.
     """
     named = results.rename(columns={"regenerated": summary})
-    first = [*keys, summary, "ci_low", "ci_high", "replicates", "data_source"]
+    first = [*keys, summary, "ci_low", "ci_high", "replicates", "data_source", *_spent(named, keys)]
     others = [name for name in named if name not in first and named[name].notna().any()]
     return named[[*first, *others]]
 
@@ -217,9 +226,11 @@ def simulate_chunk(
 ) -> pd.DataFrame:
     """Simulate one chunk of a study's cells and summarise each output, a row each.
 
-    Columns are the cell's, what names the output, then regenerated, ci_low, ci_high, replicates.
+    Columns are the cell's, what names the output, then regenerated, ci_low, ci_high, replicates,
+    and what is `SPENT`, where the simulator says so.
     """
     rows = []
+    spends = getattr(simulator, "spends", None)
     for cell in chunk_of(cells_of_grids(grids), chunk, chunks):
         values = replicate(simulator, root_seed, study, cell, replicates=replicates, block=block)
         names: list[Output] = list(simulator.outputs(cell))
@@ -231,7 +242,8 @@ def simulate_chunk(
             found = [SUMMARIES[summary](column) for column in values.T]
         for output, each in zip(names, found, strict=True):
             numbers = {"regenerated": each.value, "ci_low": each.low, "ci_high": each.high}
-            rows.append({**cell, **output, **numbers, "replicates": each.replicates})
+            spent = spends(cell, output) if spends else {}
+            rows.append({**cell, **output, **numbers, "replicates": each.replicates, **spent})
     return pd.DataFrame(rows)
 
 

@@ -53,8 +53,7 @@ def test_outputs_are_those_of_the_slow_way(study: DependenceAssessment, method: 
     named = study.outputs(cell)[2]
     assert named.items() >= {"measure": "adjusted_rand", "t_v": 6, "t_d": 0.3}.items()
     protocol = assessment_protocol(method, study.data.domain, cell["p"], cell["matrix"])
-    assert named["epsilon"] == protocol.epsilon
-    assert named["epsilon_claimed"] <= named["epsilon"]
+    assert named["epsilon_claimed"] <= protocol.epsilon
     protocol = assessment_protocol(method, domain, cell["p"], cell["matrix"])
     reports = protocol.drawn_reports(study.data, np.random.default_rng(7), runs)
     tables = protocol.tables(reports)

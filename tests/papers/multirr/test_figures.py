@@ -19,6 +19,7 @@ from deniable.display.style import save
 from deniable.papers.catalog import FIGURES
 from deniable.papers.multirr.error_analysis import figure_1 as figure_1_table
 from deniable.papers.multirr.figures.tables import printed_against_regenerated
+from deniable.papers.multirr.names import AT_EPSILON
 
 
 def results(**changes: object) -> pd.DataFrame:
@@ -206,6 +207,15 @@ def of_sweep(
     return [numbers(names, cells, "median_relative_error")]
 
 
+def of_epsilon() -> Tables:
+    cells = [
+        (attributes, method, epsilon, "clip", 0.1, 50, 0.1)
+        for attributes, methods in (("all", list(AT_EPSILON)[:-2]), ("few", list(AT_EPSILON)))
+        for method, epsilon in itertools.product(methods, (0.5, 1.0, 2.0, 4.0))
+    ]
+    return [numbers("attributes method epsilon projection sigma t_v t_d", cells, "median")]
+
+
 FULL: dict[str, Callable[[], Tables]] = {
     "multirr_table1": of_table,
     "multirr_table2": of_table,
@@ -216,6 +226,7 @@ FULL: dict[str, Callable[[], Tables]] = {
     "multirr_pairs": of_pairs,
     "multirr_assessment": of_assessment,
     "multirr_sweep": of_sweep,
+    "multirr_epsilon": of_epsilon,
 }
 NEW = [figure for figure in FULL if not figure.startswith("multirr_table")]
 OF_DATA = [figure for figure in NEW if figure != "multirr_fig1"]

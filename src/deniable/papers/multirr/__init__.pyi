@@ -3,6 +3,7 @@ from .settings import (
     AdjustedQueryStudy as AdjustedQueryStudy,
     AssessmentStudy as AssessmentStudy,
     ClusterQueryStudy as ClusterQueryStudy,
+    EpsilonQueryStudy as EpsilonQueryStudy,
     ExploredQueryStudy as ExploredQueryStudy,
     PairQueryStudy as PairQueryStudy,
     SecureSumTrials as SecureSumTrials,

@@ -38,6 +38,9 @@ STUDIES = {
         ".queries.adjusted:AdjustedQueries", ("coverages", "projections", "ordinal", "more")
     ),
     "multirr_pairs": Study(".queries.pairs:PairQueries", ("coverages", "estimators")),
+    "multirr_epsilon": Study(
+        ".queries.stated:StatedQueries", ("coverages", "projections", "ordinal", "few")
+    ),
     "multirr_assessment": Study(
         ".dependence_assessment:DependenceAssessment", ("ordinal", "t_v", "t_d"), summary="mean"
     ),
@@ -120,6 +123,11 @@ TABLES = (
         "multirr_pairs",
         "Joint distributions of pairs from RR-Independent data",
         ("matrix", "p", "estimator", "sigma", "measure"),
+    ),
+    StudyTable(
+        "multirr_epsilon",
+        "The methods at stated exact epsilons of a record",
+        ("attributes", "epsilon", "projection", "sigma", "method", "t_v", "t_d"),
     ),
     StudyTable(
         "multirr_assessment",
@@ -290,15 +298,12 @@ ANALYSES = (
     ),
 )
 FIGURES = (
-    Figure(
-        "multirr_fig1",
-        ".figures.analyses:figure_1",
-        "Figure 1: the factor √B of simultaneous errors over the number of categories",
-    ),
-    Figure(
-        "multirr_fig2",
-        ".figures.analyses:figure_2",
-        "Figure 2: absolute and relative errors of count queries over their coverage",
+    *(
+        Figure(f"multirr_fig{number}", f".figures.analyses:figure_{number}", shows)
+        for number, shows in (
+            (1, "Figure 1: the factor √B of simultaneous errors over the number of categories"),
+            (2, "Figure 2: absolute and relative errors of count queries over their coverage"),
+        )
     ),
     Figure(
         "multirr_fig3",
@@ -327,6 +332,11 @@ FIGURES = (
         ".figures.analyses:pairs",
         "Errors of estimated pairs over p, and which estimator wins where",
         tables=("multirr_pairs", "multirr_fig3"),
+    ),
+    Figure(
+        "multirr_epsilon",
+        ".by_epsilon:drawn",
+        "Relative errors of the methods over the exact epsilon of a whole record",
     ),
     Figure(
         "multirr_assessment",
@@ -359,24 +369,21 @@ SECTIONS = (
         )
         for name, (_, title) in PRINTED_TABLES.items()
     ),
-    _section(
-        "readings", "Other readings and projections", "Other readings", "agreement", "verdicts"
-    ),
+    _section("readings", "Other readings and projections", "Readings", "agreement", "verdicts"),
     _section("clusters", "Clusters of attributes", "Clusters", of="verdicts"),
     claims_section("multirr", "papers.multirr.verdicts:in_words"),
-    _section(
-        "bounds", "Error bounds, and what randomization does to errors", "Error bounds", "accuracy"
-    ),
-    _section(
-        "adjustment",
-        "RR-Adjustment: weighting reports to estimated margins",
-        "RR-Adjustment",
-        "example1",
+    *(
+        _section(*each)
+        for each in (
+            ("bounds", "Error bounds, and what randomization does to errors", "Bounds", "accuracy"),
+            ("adjustment", "RR-Adjustment: weighting reports", "RR-Adjustment", "example1"),
+        )
     ),
     _section(
         "assessment", "Dependences without a trusted party", "Without a trusted party", "secure_sum"
     ),
     _section("pairs", "Beyond [multirr]: pairs from RR-Independent data", "Beyond [multirr]"),
+    _section("epsilon", "Beyond [multirr]: at a stated epsilon", "By epsilon", of="by_epsilon"),
     _section("sweep", "Beyond [multirr]: thresholds, p and the number of records", "A sweep"),
 )
 

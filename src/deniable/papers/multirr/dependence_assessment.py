@@ -20,6 +20,7 @@ import scipy
 
 from deniable.arrays import Floats, at_least
 from deniable.randomized_response import (
+    AssessmentProtocol,
     Clusters,
     Measure,
     Pair,
@@ -27,6 +28,7 @@ from deniable.randomized_response import (
     assessment_protocol,
     cluster_attributes,
     dependence_of_tables,
+    epsilons,
     pair_measures,
 )
 from deniable.records import Microdata
@@ -60,15 +62,23 @@ class DependenceAssessment:
         return self._measured({pair: self.data.counts(pair) for pair in self.measures})
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what a run yields, with a record's epsilon: exact, and as the text takes it."""
-        protocol = assessment_protocol(cell["method"], self.data.domain, cell["p"], cell["matrix"])
+        """Return what a run yields, with a record's epsilon as the text takes it."""
+        protocol = self.protocol(cell)
         exact = protocol.epsilon
         claimed = protocol.waived_epsilon if isinstance(protocol, PairReports) else exact
-        risk = {"epsilon": exact, "epsilon_claimed": claimed}
+        risk = {"epsilon_claimed": claimed}
         return [{"measure": "spearman", "t_v": None, "t_d": None} | risk] + [
             {"measure": "adjusted_rand", "t_v": t_v, "t_d": t_d} | risk
             for t_v, t_d in product(self.t_v, self.t_d)
         ]
+
+    def protocol(self, cell: Cell) -> AssessmentProtocol:
+        """Return the protocol of a cell: its method, at its p and matrix."""
+        return assessment_protocol(cell["method"], self.data.domain, cell["p"], cell["matrix"])
+
+    def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
+        """Return what assessing spends."""
+        return epsilons(self.protocol(cell))
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs of runs, shape (replicates, outputs); cells: method, matrix, p."""
@@ -82,7 +92,7 @@ class DependenceAssessment:
 
     def assessed(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the assessed dependences of each run, shape (replicates, pairs)."""
-        protocol = assessment_protocol(cell["method"], self.data.domain, cell["p"], cell["matrix"])
+        protocol = self.protocol(cell)
         tables = protocol.tables(protocol.drawn_reports(self.data, generator, replicates))
         return self._measured(tables)
 

@@ -20,6 +20,7 @@ from deniable.randomized_response import (
     clusters_table,
     dependences,
     dependences_from_tables,
+    epsilons,
     pair_measures,
     risk_table,
     waiver_table,
@@ -48,8 +49,9 @@ def secure_assessments(data: Microdata, root_seed: int, parties: int) -> pd.Data
 
     The study draws the counts that a secure sum would deliver; here few parties run the protocol
     itself, and what is assessed from its aggregates is held against plain counts of the same pairs:
-    a row a method, ``largest_difference`` of a dependence, and ``clusters`` at T_v = 100 and T_d =
-    .1 beside ``clusters_direct``.
+    a row a method, with the epsilons that it spends (no finite one bounds a secure sum),
+    ``largest_difference`` of a dependence, and ``clusters`` at T_v = 100 and T_d = .1 beside
+    ``clusters_direct``.
     """
     generator = generator_for(root_seed, {"study": "secure_assessment"})
     chosen = generator.choice(len(data), parties, replace=False)
@@ -78,7 +80,7 @@ def _assessed(
     clusters = _clusters_in_words(protocol.domain, found)
     clusters_direct = _clusters_in_words(protocol.domain, expected)
     sent = [each.traffic.share_messages + each.traffic.broadcasts for each in counted.values()]
-    return {
+    return epsilons(protocol) | {
         "parties": len(next(iter(pairs.values()))),
         "pairs": len(pairs),
         "messages": sum(sent),

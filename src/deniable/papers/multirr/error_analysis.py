@@ -24,7 +24,9 @@ from deniable.randomized_response import (
     absolute_correlation,
     claimed_epsilon,
     cramers_v,
+    epsilons,
     rr_channel,
+    rr_independent,
 )
 from deniable.records import Domain, Microdata
 from deniable.study import Given, values_of
@@ -85,16 +87,19 @@ def propagation_table(domain: Domain, probabilities: Sequence[float]) -> pd.Data
     which ``propagation_factor`` is the product (infinite for a singular matrix),
     ``diagonal_weight`` (a of P = a I + 1 b') missing, and ``propagation_factor_joint`` that of one
     matrix over all cells at the same epsilon (6.3.2); for an attribute it is the same again.
+    ``attribute_epsilon`` and ``record_epsilon`` are exact, the former the attribute's own.
     """
     rows: list[dict[str, Any]] = []
     for reading, p in product(get_args(Reading), probabilities):
         channels = [rr_channel(size, p, reading) for size in domain.shape]
+        spent = epsilons(rr_independent(domain, p, reading))
         which = {"reading": reading, "p": p}
         for attribute, channel in zip(domain, channels, strict=True):
             factor = propagation_factor(channel)
             rows.append(
                 {"attribute": attribute.name, "cells": attribute.size}
                 | which
+                | (spent | {"attribute_epsilon": channel.epsilon})
                 | {"diagonal_weight": channel.diagonal_weight, "propagation_factor": factor}
                 | {"propagation_factor_joint": factor}
             )
@@ -102,6 +107,7 @@ def propagation_table(domain: Domain, probabilities: Sequence[float]) -> pd.Data
         rows.append(
             {"attribute": "all", "cells": domain.size}
             | which
+            | spent
             | {"propagation_factor": propagation_factor(ProductChannel(tuple(channels)))}
             | {"propagation_factor_joint": smallest_propagation(domain.size, epsilon)}
         )
@@ -113,7 +119,8 @@ def expected_dependence_order(data: Microdata, probabilities: Sequence[float]) -
 
     The dependence of every pair in its true table T is held against that in the expected table of
     reports, P_a' T P_b: what section 4.1 would see in infinitely many copies of the records. Codes
-    are the scores of correlation and covariance. By ``measure``, ``reading`` and ``p``:
+    are the scores of correlation and covariance. By ``measure``, ``reading`` and ``p``, beside what
+    RR-Independent spends there (``attribute_epsilon``, ``record_epsilon``):
     ``rank_correlation`` (Spearman's), ``order_kept`` (share of the pairs of ``pairs`` in the same
     order), ``strongest_kept``, ``largest_true``, ``largest_reported``.
     """
@@ -123,7 +130,9 @@ def expected_dependence_order(data: Microdata, probabilities: Sequence[float]) -
     true = [data.counts(pair) for pair in pairs]
     cells = product(MEASURES.items(), DEPENDENCE_READINGS, probabilities)
     return pd.DataFrame(
-        {"measure": name, "reading": reading, "p": p, "pairs": len(pairs)}
+        {"measure": name, "reading": reading, "p": p}
+        | epsilons(rr_independent(data.domain, p, reading))
+        | {"pairs": len(pairs)}
         | _agreement(
             [measure(table) for table in true],
             [_reported_dependence(measure, table, p, reading) for table in true],

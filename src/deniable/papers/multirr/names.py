@@ -6,6 +6,16 @@ METHODS = {
     "rr_independent_adjustment": "RR-Independent + Adjustment",
     "rr_clusters_adjustment": "RR-Clusters + Adjustment",
 }
+AT_EPSILON = {  # where each stands once at an epsilon
+    "rr_independent": "RR-Independent",
+    "rr_independent_adjustment": "RR-Independent + Adjustment",
+    "rr_clusters_kronecker": "RR-Clusters, kronecker",
+    "rr_clusters_kronecker_adjustment": "RR-Clusters, kronecker + Adjustment",
+    "rr_clusters_joint": "RR-Clusters, joint",
+    "rr_clusters_joint_adjustment": "RR-Clusters, joint + Adjustment",
+    "rr_joint": "RR-Joint",
+    "uniform": "no data: all cells alike",
+}
 ESTIMATORS = {
     "randomized": "Randomized: product of raw margins",
     "randomized_joint": "Randomized: raw joint distribution",

@@ -11,7 +11,7 @@ from deniable.randomized_response import (
     Projection,
     Reading,
 )
-from deniable.study import Coverage, Probability, Share, StudySettings, Values
+from deniable.study import Coverage, Epsilon, Probability, Share, StudySettings, Values
 from deniable.validation import Strict
 
 # A cluster is audited cell by cell in exact arithmetic, which bounds its size.
@@ -61,6 +61,20 @@ class AdjustedQueryGrid(Strict):
     t_d: Values[Share]
     p: Values[Probability]
     best: Annotated[list[Literal["paper", "ours", "both"]], Field(min_length=1, max_length=1)]
+
+
+class EpsilonQueryGrid(Strict):
+    """Protocols at the exact epsilon of a whole record: every combination of the values.
+
+    Only under the reading ``keep`` of the matrix does every epsilon have one p.
+    """
+
+    attributes: Values[Literal["all", "few"]]
+    matrix: Values[Literal["keep"]]
+    mechanism: Values[ClusterMechanism]
+    t_v: Values[StudiedCells]
+    t_d: Values[Share]
+    epsilon: Values[Epsilon]
 
 
 class AssessmentGrid(Strict):
@@ -113,6 +127,15 @@ class AdjustedQueryStudy(StudySettings[AdjustedQueryGrid]):
     projections: Values[Projection]
     ordinal: list[str] = Field(default_factory=list)
     more: list[MoreRuns] = Field(default_factory=list)
+
+
+class EpsilonQueryStudy(StudySettings[EpsilonQueryGrid]):
+    """A study of the methods at stated epsilons; `few` are attributes that RR-Joint can take."""
+
+    coverages: Values[Coverage]
+    projections: Values[Projection]
+    few: Annotated[list[str], Field(min_length=2)]
+    ordinal: list[str] = Field(default_factory=list)
 
 
 class AssessmentStudy(StudySettings[AssessmentGrid]):

@@ -13,10 +13,11 @@ from deniable.display import Tables, by, groups_of, rows_of
 from deniable.estimation import Z_95
 from deniable.papers.multirr.catalog import CLUSTER_QUERY_KEYS, PRINTED_RUNS, VARIATION
 from deniable.papers.multirr.names import METHODS
-from deniable.study import Given, agreement, widening
+from deniable.study import SPENT, Given, agreement, widening
 
 TREND_COLUMNS = (
-    *("dataset", "mechanism", "p", "t_v", "clusterings", "printed_low", "printed_high"),
+    *("dataset", "mechanism", "p", "t_v", *SPENT[1:], "clusterings"),
+    *("printed_low", "printed_high"),
     *("statistic", "degrees_of_freedom", "p_value", "p_value_without_worst"),
 )
 READING = (*CLUSTER_QUERY_KEYS[:4], VARIATION)
@@ -51,7 +52,10 @@ def joint_fit(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def misfit(results: pd.DataFrame) -> pd.DataFrame:
-    """Say how far a reading misses printed numbers: geometric mean ratios, by p and T_v."""
+    """Say how far a reading misses printed numbers: geometric mean ratios, by p and T_v.
+
+    Of what is spent at several T_d, it is the most.
+    """
     printed = results.dropna(subset=["published"])
     logs = np.log(printed["regenerated"] / printed["published"])
     keys = [*READING, "p", "t_v"]
@@ -65,9 +69,9 @@ def misfit(results: pd.DataFrame) -> pd.DataFrame:
         "ci_low": found["mean"] - reach,
         "ci_high": found["mean"] + reach,
     }
-    return (
-        found[["cells"]].assign(**{name: np.exp(end) for name, end in ends.items()}).reset_index()
-    )
+    spent = printed.reindex(columns=[*keys, *SPENT[1:]]).groupby(keys).max()
+    counted = spent.join(found[["cells"]])
+    return counted.assign(**{name: np.exp(end) for name, end in ends.items()}).reset_index()
 
 
 def _errors(scale: Callable[[Any], Any], printed: pd.DataFrame) -> "pd.Series[float]":
@@ -104,7 +108,10 @@ def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFra
     rows: list[dict[str, Any]] = []
     for which, table in groups_of(printed, "dataset", "mechanism"):
         tests: list[dict[str, Any]] = [
-            which | {"p": p, "t_v": t_v, "clusterings": 1} | _one_median(cells)
+            which
+            | {"p": p, "t_v": t_v, "clusterings": 1}
+            | {name: cells[name].max() for name in SPENT[1:] if name in cells}
+            | _one_median(cells)
             for (p, t_v), cells in table.groupby(["p", "t_v"])
             if clusterings[t_v] == 1  # otherwise the cells are different experiments
         ]

@@ -12,21 +12,14 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import combinations, product
 from operator import mul
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from deniable.arrays import Codes, Flags, Floats
 from deniable.estimation import random_queries, relative_errors
 from deniable.papers.multirr.queries.shared import PROJECTIONS, OfTrueRecords, margin_over
-from deniable.randomized_response import (
-    Adjustment,
-    Protocol,
-    adjust,
-    rr_clusters,
-    rr_independent,
-    weighted_pairs,
-)
+from deniable.randomized_response import Adjustment, Protocol, adjust, weighted_pairs
 from deniable.records import Microdata
 from deniable.study import Cell, How
 
@@ -40,7 +33,7 @@ its target that is left, and the sum of the targets that no record could meet.""
 
 
 @dataclass(frozen=True, eq=False)
-class _Reports:
+class Reports:
     """Randomized records of a run, and the estimated distribution of each cluster, as a table."""
 
     protocol: Protocol
@@ -91,6 +84,7 @@ class AdjustedQueries(OfTrueRecords):
     coverages: tuple[float, ...]
     projections: tuple[str, ...]
     ordinal: tuple[str, ...] = ()
+    methods: ClassVar[tuple[str, ...]] = METHODS
     more: tuple[Mapping[str, Any], ...] = ()  # cells of a mechanism and p with more replicates
 
     def wanted(self, cell: Cell, values: Floats) -> int:
@@ -109,7 +103,7 @@ class AdjustedQueries(OfTrueRecords):
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return what a run yields: errors of the queries, and the work of the adjustments."""
-        errors = product((ERROR,), self.projections, self.coverages, METHODS)
+        errors = product((ERROR,), self.projections, self.coverages, self.methods)
         work = product(self.projections, METHODS[2:], WORK)
         found = [*errors, *((measure, of, None, method) for of, method, measure in work)]
         return [dict(zip(NAMES, (*each, None), strict=True)) for each in found]
@@ -127,28 +121,31 @@ class AdjustedQueries(OfTrueRecords):
             found.append((name, how, (start + method, start + base)))
         return found
 
+    def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
+        """Return the p of a cell and what the method of an output spends there."""
+        alone = output["method"].startswith("rr_independent")
+        return (self.independent(cell) if alone else self.clustered(cell)).spends
+
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs, pairs).
 
-        A cell has matrix, mechanism, t_v, t_d, p.
+        A cell has matrix, mechanism, t_v, t_d, and p or a record's epsilon.
         """
-        domain, p, matrix = self.data.domain, cell["p"], cell["matrix"]
-        alone = rr_independent(domain, p, matrix)
-        grouped = rr_clusters(domain, self.clusters(cell), p, matrix, cell["mechanism"])
+        alone, grouped = self.independent(cell).protocol, self.clustered(cell).protocol
         first = [alone.randomize(self.data, generator) for _ in range(replicates)]
         # Attribute by attribute, both protocols are one and the same randomization.
         same = cell["mechanism"] == "kronecker"
         second = first if same else [grouped.randomize(self.data, generator) for _ in first]
         queries = self._ask(generator, replicates)
-        shape = (len(self.coverages), len(METHODS), len(self.pairs))
+        shape = (len(self.coverages), len(self.methods), len(self.pairs))
         errors = np.empty((replicates, len(self.projections), *shape))
         work = np.empty((replicates, len(self.projections), 2, len(WORK)))
         for number, projection in enumerate(self.projections):
             joints = _estimate(alone, first, projection), _estimate(grouped, second, projection)
             for run in range(replicates):
                 reports = (
-                    _Reports(alone, first[run], joints[0][run]),
-                    _Reports(grouped, second[run], joints[1][run]),
+                    Reports(alone, first[run], joints[0][run]),
+                    Reports(grouped, second[run], joints[1][run]),
                 )
                 work[run, number] = [each.work for each in reports]
                 for nth, pair in enumerate(self.pairs):
@@ -168,10 +165,14 @@ class AdjustedQueries(OfTrueRecords):
             for size in sizes
         ]
 
-    def _errors(self, reports: Sequence[_Reports], pair: tuple[str, str], queries: Flags) -> Floats:
-        """Return the relative errors of one run and pair, shape (coverages, methods)."""
+    def _tables(self, reports: Sequence[Reports], pair: tuple[str, str]) -> list[Floats]:
+        """Return the pair's joint distribution by each method."""
         tables = [each.independent_pair(pair) for each in reports]
-        tables += [each.adjusted_pairs[pair] for each in reports]
+        return tables + [each.adjusted_pairs[pair] for each in reports]
+
+    def _errors(self, reports: Sequence[Reports], pair: tuple[str, str], queries: Flags) -> Floats:
+        """Return the relative errors of one run and pair, shape (coverages, methods)."""
+        tables = self._tables(reports, pair)
         true = self.counts(pair).reshape(-1).astype(float)
         asked = queries.astype(float)
         answers = asked @ np.stack([table.reshape(-1) for table in tables], axis=1)

@@ -27,7 +27,7 @@ from deniable.papers.multirr.queries.shared import (
     margin_over,
     of_random_attributes,
 )
-from deniable.randomized_response import Clusters, Protocol, rr_clusters
+from deniable.randomized_response import Clusters, Protocol
 from deniable.records import Microdata
 from deniable.study import Cell
 
@@ -45,8 +45,11 @@ class ClusterQueries(OfTrueRecords):
 
     def protocol(self, cell: Cell) -> Protocol:
         """Return the protocol of a cell: its clusters and their channels."""
-        clusters = self.clusters(cell)
-        return rr_clusters(self.data.domain, clusters, cell["p"], cell["matrix"], cell["mechanism"])
+        return self.clustered(cell).protocol
+
+    def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
+        """Return the p of a cell and what is spent there."""
+        return self.clustered(cell).spends
 
     def outputs(self, cell: Cell) -> Sequence[Mapping[str, Any]]:
         """Return the one output of a run: the relative error of its query."""
@@ -172,12 +175,15 @@ class ThresholdSweep:
         }
 
     def outputs(self, cell: Cell) -> Sequence[Mapping[str, Any]]:
-        """Return thresholds, how many clusters they form, and the exact epsilon of a record."""
+        """Return thresholds, and how many clusters they form."""
         return [
             {"t_v": t_v, "t_d": t_d, "clusters": len(protocol.clusters)}
-            | {"epsilon": protocol.epsilon}
             for (t_v, t_d), protocol in self.protocols(cell).items()
         ]
+
+    def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
+        """Return the p of a cell and what is spent there at the thresholds of an output."""
+        return self.queries_on(cell["records"]).spends({**cell, **output}, output)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the relative error of each run's query, shape (replicates, thresholds).

@@ -62,6 +62,10 @@ class PairQueries(OfTrueRecords):
             for estimator, sigma, measure in product(self.estimators, self.coverages, MEASURES)
         ]
 
+    def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
+        """Return the p of a cell and what RR-Independent spends there on all attributes."""
+        return self.independent(cell).spends
+
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the errors of each run, absolute ones in records, shape (replicates, outputs).
 

@@ -1,21 +1,34 @@
 """What simulators of count queries share: the true records, projections, random attributes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
+from deniable.errors import DeniableError
 from deniable.estimation import (
     clip_and_rescale,
     euclidean_projection,
     likelihood_or_uniform,
     unbiased_or_uniform,
 )
-from deniable.randomized_response import Clusters, cluster_attributes, dependences
-from deniable.records import Microdata
+from deniable.randomized_response import (
+    ClusterMechanism,
+    Clusters,
+    Protocol,
+    Reading,
+    cluster_attributes,
+    dependences,
+    epsilons,
+    keep_probability,
+    rr_clusters,
+)
+from deniable.records import Domain, Microdata
 from deniable.study import Cell
 
 LIKELIHOOD_TOLERANCE = 0.1  # nats: far below what data could tell apart, or these runs
@@ -46,6 +59,56 @@ class OfTrueRecords:
     def clusters(self, cell: Cell) -> Clusters:
         """Return the clusters that the T_v and T_d of a cell form."""
         return cluster_attributes(self.data.domain, self.dependences, cell["t_v"], cell["t_d"])
+
+    def independent(self, cell: Cell) -> "Stated":
+        """Return RR-Independent at the matrix and the p, or the epsilon, of a cell."""
+        return self._stated(cell, tuple(combinations(self.data.domain.names, 1)), "kronecker")
+
+    def clustered(self, cell: Cell) -> "Stated":
+        """Return RR-Clusters at the matrix and the p, or the epsilon, of a cell."""
+        return self._stated(cell, self.clusters(cell), cell["mechanism"])
+
+    def _stated(self, cell: Cell, clusters: Clusters, mechanism: ClusterMechanism) -> "Stated":
+        asked = cell.get("p"), cell.get("epsilon")
+        return stated(self.data.domain, clusters, cell["matrix"], mechanism, *asked)
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A protocol, and what tables have beside its p: see `deniable.randomized_response.epsilons`.
+
+    ``spends`` has p, too, which follows where an epsilon is asked for.
+    """
+
+    protocol: Protocol
+    spends: Mapping[str, float]
+
+
+@cache
+def stated(
+    domain: Domain,
+    clusters: Clusters,
+    matrix: Reading,
+    mechanism: ClusterMechanism,
+    p: float | None = None,
+    epsilon: float | None = None,
+) -> Stated:
+    """Return RR-Clusters at a p, or at an exact epsilon of a record, which is never exceeded.
+
+    One p holds for all attributes, whatever is asked for, as in [multirr].
+    """
+
+    def at(p: float) -> Protocol:
+        return rr_clusters(domain, clusters, p, matrix, mechanism)
+
+    if p is None:
+        if epsilon is None or matrix != "keep":
+            raise DeniableError(
+                f"a cell has p {p}, epsilon {epsilon} and the matrix {matrix}; give it a p, or an "
+                "epsilon with the matrix keep, whose epsilon grows with p"
+            )
+        p = keep_probability(epsilon, at)
+    return Stated(at(p), {"p": p} | epsilons(at(p)))
 
 
 def margin_over(names: Sequence[str], cluster: Sequence[str], joint: Floats) -> Floats:

@@ -1,0 +1,61 @@
+"""What the reports of a channel with more reports than categories are called in a file."""
+
+from collections.abc import Sequence
+
+from deniable.channels import Channel, PureProtocol, SubsetSelection
+from deniable.records import Attribute, Domain
+
+BETWEEN = " | "
+LONGEST_LABEL = 60
+OF_ALL = "any"
+
+
+def reports_categories(channel: Channel) -> bool:
+    """Return whether the reports of a channel are the categories themselves.
+
+    Not those of protocols, be there as many of them: only subsets of one category are categories.
+
+    Examples
+    --------
+    >>> channels = SubsetSelection(3, 1, 0.5), SubsetSelection(3, 2, 0.7)
+    >>> [(each.square, reports_categories(each)) for each in channels]
+    [(True, True), (True, False)]
+    """
+    if isinstance(channel, SubsetSelection):
+        return channel.subset_size == 1
+    return channel.square and not isinstance(channel, PureProtocol)
+
+
+def as_reports(part: Domain, channel: Channel) -> Domain:
+    """Return of what the reports of some attributes are.
+
+    Of these attributes, if the reports are their categories; else one attribute, named after all
+    of them, with a category for each report (see `report_labels`).
+    """
+    if reports_categories(channel):
+        return part
+    labels = report_labels(channel, part.cell_labels())
+    return Domain((Attribute(" x ".join(part.names), tuple(labels)),))
+
+
+def report_labels(channel: Channel, categories: Sequence[str]) -> list[str]:
+    """Return a name for each report: the categories that give it most often.
+
+    Where such names are not all short and different, the reports are numbered, from 1: what they
+    mean is in the channel's matrix alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from deniable.channels import DenseChannel
+    >>> pairs = DenseChannel(np.array([[0.4, 0.4, 0.2], [0.4, 0.2, 0.4], [0.2, 0.4, 0.4]]))
+    >>> report_labels(pairs, ["red", "green", "blue"])
+    ['red | green', 'red | blue', 'green | blue']
+    """
+    labels = []
+    for column in channel.matrix().T:
+        likeliest = [categories[u] for u in (column == column.max()).nonzero()[0]]
+        labels.append(OF_ALL if len(likeliest) == len(categories) else BETWEEN.join(likeliest))
+    if len(set(labels)) == len(labels) and max(map(len, labels)) <= LONGEST_LABEL:
+        return labels
+    return [str(number) for number in range(1, channel.reports + 1)]

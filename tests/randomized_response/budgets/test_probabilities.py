@@ -1,0 +1,108 @@
+"""The p that an epsilon asks for: never exceeded, nearly reached."""
+
+import math
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings, strategies as st
+from tests.randomized_response.budgets.test_splitting import (
+    domain_of,
+    exact_logarithm,
+    ratio_of,
+)
+
+from deniable.errors import DeniableError
+from deniable.randomized_response import rr_clusters, rr_independent, rr_joint
+from deniable.randomized_response.budgets import p_of_epsilon, protocol_of_epsilon
+from deniable.randomized_response.readings import CLUSTER_MECHANISMS, READINGS
+
+ADULT = (9, 16, 7, 15, 6, 5, 2, 2)
+SEEDED = settings(deadline=None, max_examples=40, derandomize=True)
+
+
+@SEEDED
+@given(
+    epsilon=st.floats(0.05, 12),
+    sizes=st.lists(st.integers(1, 12), min_size=1, max_size=5).filter(lambda s: max(s) > 1),
+    reading=st.sampled_from(READINGS),
+    mechanism=st.sampled_from(CLUSTER_MECHANISMS),
+    data=st.data(),
+)
+def test_p_gives_an_epsilon_that_is_not_exceeded_and_nearly_reached(
+    epsilon, sizes, reading, mechanism, data
+):
+    domain = domain_of(*sizes)
+    cut = data.draw(st.integers(0, len(sizes)))
+    clusters = tuple(part for part in (domain.names[:cut], domain.names[cut:]) if part)
+    assume(math.prod(sizes[:cut]) <= 60 and math.prod(sizes[cut:]) <= 60)
+    try:
+        p = p_of_epsilon(domain, epsilon, reading, clusters, mechanism)
+    except DeniableError:
+        # Whatever p, a record then has more: by the formula of 6.3.1 over a fine grid.
+        logits = np.linspace(-12, 12, 4001)
+        turns = [np.log(size if reading == "printed" else size - 1) for size in sizes if size > 1]
+        assert reading != "keep"
+        assert np.abs(logits[:, None] + turns).sum(axis=1).min() >= epsilon * (1 - 1e-9)
+        return
+    protocol = rr_clusters(domain, clusters, p, reading, mechanism)
+    drawn = math.prod(ratio_of(f) for c in protocol.channels for f in c.simple_factors)
+    assert exact_logarithm(drawn) <= Decimal(epsilon)
+    # What is not on the diagonal is some exp(-12), of which floats near 1 have 10 digits.
+    assert exact_logarithm(drawn) >= Decimal(epsilon) * (1 - Decimal("1e-8"))
+    larger = p + 1e-6 * min(p, 1 - p)
+    assert rr_clusters(domain, clusters, larger, reading, mechanism).epsilon > epsilon
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0, 14.0])
+def test_the_three_protocols_of_adult_in_the_range_that_users_work_in(epsilon):
+    domain = domain_of(*ADULT)
+    alone = rr_independent(domain, p_of_epsilon(domain, epsilon, "keep"), "keep")
+    few = domain.project(domain.names[5:])
+    p = p_of_epsilon(few, epsilon, "keep", (few.names,), "joint")
+    joint = rr_joint(few, 10_000, p, "keep")
+    pairs = tuple(domain.names[start : start + 2] for start in range(0, 8, 2))
+    p = p_of_epsilon(domain, epsilon, "keep", pairs, "joint")
+    clusters = rr_clusters(domain, pairs, p, "keep", "joint")
+    for protocol in (alone, joint, clusters):
+        assert epsilon * (1 - 1e-12) < protocol.epsilon <= epsilon
+    for parts in (None, pairs):
+        made = protocol_of_epsilon(domain, epsilon, parts, "least_variance")
+        assert epsilon * (1 - 1e-12) < made.epsilon <= epsilon
+
+
+@pytest.mark.parametrize("epsilon", [23.0, 30.0])
+def test_what_rounds_most_still_keeps_to_its_epsilon(epsilon):
+    domain = domain_of(2, 2, 2)
+    p = p_of_epsilon(domain, epsilon, "keep", (domain.names,), "joint")
+    assert (
+        0.99 * epsilon < rr_clusters(domain, (domain.names,), p, "keep", "joint").epsilon <= epsilon
+    )
+
+
+def test_p_is_that_of_the_paper():
+    # [multirr] 6.3.1 as printed: p = .5 gives 14.41, p = .7 gives 21.19 (see test_protocols).
+    domain = domain_of(*ADULT)
+    for p in (0.3, 0.5, 0.7):
+        epsilon = rr_independent(domain, p, "printed").epsilon
+        assert p_of_epsilon(domain, epsilon, "printed") == pytest.approx(p, rel=1e-12)
+
+
+def test_protocols_of_clusters_hold_one_channel_a_cluster():
+    domain = domain_of(2, 3, 1)
+    protocol = protocol_of_epsilon(domain, 1.2, (("a1", "a0"), ("a2",)))
+    assert [channel.size for channel in protocol.channels] == [6, 1]
+    assert protocol.channels[0].epsilon == pytest.approx(1.2, rel=1e-12)
+
+
+def test_an_epsilon_that_no_p_has_is_refused():
+    domain = domain_of(*ADULT)
+    for reading in ("printed", "diagonal"):
+        with pytest.raises(DeniableError, match="use the reading 'keep'"):
+            p_of_epsilon(domain, 1.0, reading)
+    with pytest.raises(DeniableError, match="gives a record between"):
+        p_of_epsilon(domain, 1e4, "keep")
+    with pytest.raises(DeniableError, match="epsilon is 0"):
+        p_of_epsilon(domain, 0.0, "keep")
+    with pytest.raises(DeniableError, match="two categories"):
+        p_of_epsilon(domain_of(1, 1), 1.0, "keep")
