@@ -36,6 +36,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "kronecker clusters": CLUSTERS
     | {"cluster_mechanism": "kronecker"}
     | {"dependences": {"by": "pairs_joint", "p": 0.4, "respondents": "half"}},
+    "asked": {"mechanism": "rr_epsilon", "epsilon": 2.0, "channel": "subset-selection"}
+    | {"joint": [["b", "d"]]},
     "strata": {
         "mechanism": "pram",
         "matrix": {"kind": "two_step", "epsilon": 2.0},

@@ -70,6 +70,7 @@ from deniable.study.catalog import Given, resolve
 from deniable.study.claims import Claim, Evidence, by_sentence, decide_claims
 from deniable.study.comparisons import Comparison, Outcome
 
+SPENT = {"attribute_epsilon": 2.0, "record_epsilon": 5.0}
 GRID = [(0.1, 0.3, 0.5, 0.7), (0.1, 0.2, 0.3), (50, 100, 300), ("joint", "kronecker")]
 PROBABILITIES = [0.1, 0.7]
 SIGMAS = [0.1, 0.5, 0.9]
@@ -96,7 +97,7 @@ def results(dataset: str, surrogate: bool = False) -> pd.DataFrame:
         row = (0.5 + number // 2 / 1000, value, value - 0.01, value + 0.01, 50)
         rows.append((*key, *row, *(("surrogate",) * 2 if surrogate else ("original", verdict))))
     columns = [*CLUSTER_QUERY_KEYS, "published", "regenerated", "ci_low", "ci_high", "replicates"]
-    return pd.DataFrame(rows, columns=[*columns, "data_source", "verdict"])
+    return pd.DataFrame(rows, columns=[*columns, "data_source", "verdict"]).assign(**SPENT)
 
 
 def simulated(summary: str = "median", **grid: Any) -> pd.DataFrame:
@@ -147,7 +148,16 @@ def studies() -> dict[str, pd.DataFrame]:
                 ("spearman", [None], [None]),
                 ("adjusted_rand", [50, 100], [0.1]),
             )
-        ).assign(epsilon=5.0, epsilon_claimed=np.inf),
+        ).assign(**SPENT, epsilon_claimed=np.inf),
+        "multirr_epsilon": simulated(
+            attributes=["all", "few"],
+            epsilon=[0.5, 4.0],
+            projection=["clip"],
+            sigma=[0.1],
+            method=["rr_independent", "rr_clusters_joint", "rr_joint", "uniform"],
+            t_v=[50],
+            t_d=[0.1],
+        ).assign(p=0.1, **SPENT),
         "multirr_attributes": simulated(
             attributes=[2, 3],
             dataset=["adult"],

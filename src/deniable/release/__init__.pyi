@@ -61,8 +61,10 @@ from .released import (
 from .settings import (
     NETWORK_FILES as NETWORK_FILES,
     AnyRelease as AnyRelease,
+    AskedRelease as AskedRelease,
     AssessedDependences as AssessedDependences,
     CategoricalRelease as CategoricalRelease,
+    ChannelKind as ChannelKind,
     ClustersRelease as ClustersRelease,
     CollectionRelease as CollectionRelease,
     DesignedMatrix as DesignedMatrix,

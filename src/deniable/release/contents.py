@@ -22,6 +22,7 @@ MECHANISMS = {
     "rr_independent": "randomized response, each attribute on its own",
     "rr_clusters": "randomized response, clusters of attributes that depend on each other together",
     "rr_joint": "randomized response, all attributes together",
+    "rr_epsilon": "randomized response at an epsilon that was asked for",
     "pram": "post-randomization (PRAM): the file's owner passed its categories through matrices",
     "idp": "Laplace noise on numbers, or on centroids of clusters of records",
     "numeric_dp": "noisy histograms, and synthetic records drawn from them",
@@ -76,6 +77,7 @@ def readme(release: AnyRelease, said: dict[str, Any], public: Path) -> str:
         f"NOTICE: {said['notice']}." if release.rehearsal else "Drawn once, by a key of its own.",
         *(f"WHAT FAILS, {name}: {why}." for name, why in said["fails"].items()),
         promise,
+        _reports(said),
         "What is public here besides the protected values, by the owner's decision: the number of "
         "records, the parameters, the names and categories of attributes"
         + (", and what release.json names under not_protected" if _unprotected(said) else "")
@@ -107,6 +109,12 @@ def _random_numbers(release: AnyRelease) -> str:
 
 def _unprotected(said: dict[str, Any]) -> bool:
     return "not_protected" in said["privacy"]
+
+
+def _reports(said: dict[str, Any]) -> str:
+    if "reports" not in said:
+        return ""
+    return f"The records are reports: {said['reports']}."
 
 
 def _order(release: AnyRelease) -> str:

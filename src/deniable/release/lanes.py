@@ -133,6 +133,40 @@ LANES: Mapping[str, Lane] = {
         ),
         shown=(SAID, "public/estimates.csv", "public/adjustment.json"),
     ),
+    "asked": Lane(
+        design=Step("release.asked.design:designed", (), (SAID,)),
+        draw=Step("release.asked.design:protected", reads=(SAID,), leaves=PROTECTED),
+        audit=Step("release.asked.check:audited", reads=(SAID,)),
+        estimates=(
+            Step(
+                "release.asked.estimates:written_matrices",
+                reads=(SAID,),
+                leaves=("public/matrices.csv",),
+            ),
+            Step(
+                "release.categorical.pairs:estimated",
+                reads=DRAWN,
+                leaves=("public/estimates.csv", "public/pairs.csv"),
+            ),
+            Step(
+                "release.asked.estimates:synthesized",
+                reads=(*DRAWN, "public/estimates.csv"),
+                leaves=("public/synthetic.parquet", "public/synthetic.csv"),
+            ),
+        ),
+        check=Step(
+            "release.asked.check:checked",
+            reads=(
+                *DRAWN,
+                "public/estimates.csv",
+                "public/pairs.csv",
+                "public/synthetic.parquet",
+            ),
+            leaves=("private/check.csv", "private/synthetic_check.csv"),
+            resources=MINUTES,
+        ),
+        shown=(SAID, "public/estimates.csv"),
+    ),
     "numeric": Lane(
         design=Step("release.numeric.promises:designed", (), (SAID, "private/audit.csv")),
         draw=Step(

@@ -3,7 +3,7 @@
 `deniable.pipeline.config` holds releases to the models.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_args
 
@@ -22,7 +22,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
 NETWORK_FILES = "networks/"
 """What names of data drawn from a network (`deniable.datasets.networks.FILES`) begin with."""
-LaneName = Literal["categorical", "numeric", "collection"]
+LaneName = Literal["categorical", "asked", "numeric", "collection"]
 
 
 OWNERS = frozenset({"population", "consent", "accept"})
@@ -132,6 +132,35 @@ class JointRelease(_RandomizedResponse):
     mechanism: Literal["rr_joint"]
 
 
+Joint = list[Annotated[list[str], Field(min_length=2)]]
+ChannelKind = Literal[
+    "best", "generalized-rr", "subset-selection", "hadamard", "projective-geometry"
+]
+
+
+def _blocks(joint: Joint, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    block_of = {name: tuple(block) for block in joint for name in block}
+    return tuple(dict.fromkeys(block_of.get(name, (name,)) for name in names))
+
+
+class AskedRelease(FileRelease):
+    """Attributes one by one or in blocks, at an exact epsilon of the whole record.
+
+    Probabilities follow from it. There may be more reports than categories.
+    """
+
+    lane: ClassVar[LaneName] = "asked"
+
+    mechanism: Literal["rr_epsilon"]
+    epsilon: Epsilon
+    channel: ChannelKind = "best"
+    joint: Joint = Field(default_factory=list)
+
+    def blocks(self, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """Return which of the attributes go through a channel together, in order of the first."""
+        return _blocks(self.joint, names)
+
+
 class _Matrix(Strict):
     """How the matrices of PRAM are chosen."""
 
@@ -215,7 +244,7 @@ class PramRelease(FileRelease):
     """Attributes one by one or in blocks, within strata, by the owner of the file."""
 
     mechanism: Literal["pram"]
-    joint: list[Annotated[list[str], Field(min_length=2)]] = Field(default_factory=list)
+    joint: Joint = Field(default_factory=list)
     strata: list[str] = Field(default_factory=list)
     matrix: PramMatrix
     synthetic: Synthetic = "adjustment"
@@ -225,9 +254,7 @@ class PramRelease(FileRelease):
 
         `names` are the release's attributes, stratum attributes among them.
         """
-        block_of = {name: tuple(block) for block in self.joint for name in block}
-        free = [name for name in names if name not in self.strata]
-        return tuple(dict.fromkeys(block_of.get(name, (name,)) for name in free))
+        return _blocks(self.joint, [name for name in names if name not in self.strata])
 
     @property
     def matrix_files(self) -> list[str]:
@@ -333,7 +360,7 @@ class CollectionRelease(_Release):
 RandomizedResponseRelease = IndependentRelease | ClustersRelease | JointRelease
 CategoricalRelease = RandomizedResponseRelease | PramRelease
 NumericRelease = IdpRelease | HistogramRelease
-AnyRelease = CategoricalRelease | NumericRelease | CollectionRelease
+AnyRelease = CategoricalRelease | AskedRelease | NumericRelease | CollectionRelease
 Release = Annotated[AnyRelease, Field(discriminator="mechanism")]
 
 

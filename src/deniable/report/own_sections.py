@@ -130,7 +130,11 @@ def releases(all_files: Sequence[ReleaseFiles]) -> Row:
     names = [each.description["release"] for each in all_files]
     return {
         "replicas": any(name.startswith(REPLICA) for name in names),
-        "releases": [_categorical(each) for each in all_files if each.adjustment is not None],
+        "releases": [
+            _categorical(each)
+            for each in all_files
+            if each.adjustment is not None or "asked_epsilon" in each.description["privacy"]
+        ],
         "numeric": [_numeric(each) for each in all_files if "audit" in each.tables],
         "collections": [_collection(each) for each in all_files if "independence" in each.tables],
     }
@@ -159,7 +163,8 @@ def distances(check: pd.DataFrame) -> Row:
         "pairs inside a cluster": pairs & check["one_cluster"],
         "pairs across clusters": pairs & ~check["one_cluster"],
     }
-    columns = ["protected", "synthetic", "adjusted", "pairs"]
+    # Of reports that are no categories there is but what is estimated.
+    columns = [x for x in ("protected", "synthetic", "adjusted", "pairs") if x in check]
     rows = [
         {"kind": kind, "tables": int(which.sum())} | dict(check.loc[which, columns].mean())
         for kind, which in kinds.items()

@@ -206,7 +206,7 @@ def coverage_of_redraws(
     where the matrices are invariant.
     """
     tables = []
-    for block, truth in reports_by_block(protocol, data):
+    for block, truth in reports_by_block(protocol, data, true=True):
         drawn = []
         for each in truth:
             counts = each.channel.randomize_counts(np.tile(each.counts, (redraws, 1)), generator)

@@ -17,6 +17,7 @@ from deniable.files import write_table
 from deniable.pram import StratifiedProtocol, Stratum, label, parts_by_stratum, shares
 from deniable.randomized_response import (
     Protocol,
+    as_reports,
     refuse_too_large,
     rr_clusters,
     rr_independent,
@@ -308,8 +309,10 @@ def matrices_table(protocol: StratifiedProtocol) -> pd.DataFrame:
     """
     tables = []
     for _, about, categories, channel in _named_matrices(protocol):
-        size, entries = len(categories), channel.matrix().reshape(-1)
-        cells = {"true": np.repeat(categories, size), "reported": categories * size}
+        domain = protocol.domain.project(about["block"].split(" x "))
+        reports = as_reports(domain, channel).cell_labels()
+        entries = channel.matrix().reshape(-1)
+        cells = {"true": np.repeat(categories, len(reports)), "reported": reports * len(categories)}
         entry = {"probability": [repr(float(each)) for each in entries]}
         tables.append(pd.DataFrame(about | cells | entry))
     return pd.concat(tables, ignore_index=True)

@@ -33,6 +33,7 @@ from deniable.randomized_response import (
     Unreachable,
     adjust,
     repeat_records,
+    reports_categories,
     synthesize,
 )
 from deniable.records import Domain, Microdata
@@ -72,7 +73,8 @@ def estimate(protocol: StratifiedProtocol, reports: Microdata) -> pd.DataFrame:
     `reports` is the protected file; intervals of 95 % hold each on its own (normal approximation).
 
     A row a category or cell: ``attributes`` and ``categories`` (joined by " x "), ``cluster``,
-    ``stratum`` (empty: the whole file) and its ``records``, ``reported`` (share of reports),
+    ``stratum`` (empty: the whole file) and its ``records``, ``reported`` (share of reports;
+    empty where reports are of other things than the categories),
     ``estimate`` (unbiased: may leave [0, 1]), for the target "file" (these very records) and for
     "population" (what they were drawn from) ``standard_error_*``, ``ci_low_*``, ``ci_high_*``
     (empty where the variance is estimated below zero, or one record would have to tell of a
@@ -99,18 +101,21 @@ def estimate(protocol: StratifiedProtocol, reports: Microdata) -> pd.DataFrame:
 
 
 def reports_by_block(
-    protocol: StratifiedProtocol, data: Microdata
+    protocol: StratifiedProtocol, data: Microdata, *, true: bool = False
 ) -> Iterator[tuple[Block, list[StratumReports]]]:
-    """Yield each block, with the counts of its cells and its channel in each stratum with records.
+    """Yield each block, with counts of its reports and its channel in each stratum with records.
 
-    Stratum attributes, which go through as they are, are a block that is not taken by strata.
+    Of `true` records the counts are those of the block's cells. Stratum attributes, which go
+    through as they are, are a block that is not taken by strata.
     """
     parts = protocol.parts(data)
     for block in protocol.blocks:
-        own, found = data.project(block), []
+        found = []
         for stratum, rows in parts:
+            each = protocol.protocols[stratum]
+            own = data.project(block if true else each.reported_as(block).names)
             part = Microdata(own.domain, tuple(column[rows] for column in own.columns))
-            channel = protocol.protocols[stratum].channel_of(block)
+            channel = each.channel_of(block)
             found.append(_reports(protocol, label(stratum), channel, part))
         yield block, found
     if protocol.strata:
@@ -156,17 +161,24 @@ def _columns(
     strata: Sequence[StratumReports], indicators: Floats, *, invariant: bool
 ) -> dict[str, Any]:
     parts = [each.parts(indicators, invariant=invariant) for each in strata]
-    counts = np.sum([each.counts for each in strata], axis=0)
     unbiased = combined([part for part, _ in parts])
     columns: dict[str, Any] = {
         "records": unbiased.records,
-        "reported": indicators @ (counts / counts.sum()),
+        "reported": _reported(strata, indicators),
         "estimate": unbiased.values,
     }
     columns |= interval_columns(unbiased)
     if own := [part for _, part in parts if part is not None]:
         columns |= interval_columns(combined(own), "reported_")
     return columns
+
+
+def _reported(strata: Sequence[StratumReports], indicators: Floats) -> Floats:
+    """Return shares of reports; NaN where these are of other things than the categories."""
+    if not all(reports_categories(each.channel) for each in strata):
+        return np.full(len(indicators), np.nan)
+    counts = np.sum([each.counts for each in strata], axis=0)
+    return np.asarray(indicators @ (counts / counts.sum()))
 
 
 def _likelihood(

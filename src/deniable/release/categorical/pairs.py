@@ -25,7 +25,7 @@ from deniable.estimation import (
     unbiased_part,
 )
 from deniable.pram import Block, StratifiedProtocol, label
-from deniable.randomized_response import shrunk_joint
+from deniable.randomized_response import reports_categories, shrunk_joint
 from deniable.records import Domain, Microdata
 from deniable.release import CategoricalRelease, marked
 from deniable.release.categorical.estimates import estimate, indicators_of, interval_columns
@@ -49,10 +49,11 @@ def estimated(release: CategoricalRelease, made: Mapping[str, Any]) -> dict[str,
 
 @dataclass(frozen=True, eq=False)
 class _Reports:
-    """The reports of a block in one stratum: the cell of each record, and the block's matrix."""
+    """The reports of a block in one stratum: each record's, of so many, and the block's matrix."""
 
     domain: Domain
     cells: Positions
+    number: int
     reduced: Reduced
 
     def indicators(self, names: Block) -> Floats:
@@ -76,12 +77,12 @@ class _PairOfReports:
 
     @cached_property
     def counts(self) -> Counts:
-        """Of the block's cells, or of the cells of both blocks, shape (first, second)."""
-        width = self.second.domain.size
+        """Of the block's reports, or of the reports of both blocks, shape (first, second)."""
+        width = self.second.number
         if self.first is self.second:
             return np.bincount(self.first.cells, minlength=width)
         joint = self.first.cells * width + self.second.cells
-        return np.bincount(joint, minlength=self.first.domain.size * width).reshape(-1, width)
+        return np.bincount(joint, minlength=self.first.number * width).reshape(-1, width)
 
     @cached_property
     def sides(self) -> tuple[Floats, Floats]:
@@ -100,7 +101,9 @@ class _PairOfReports:
 
     @property
     def reported(self) -> Floats:
-        """The shares of reports, flat."""
+        """The shares of reports, flat; NaN where they are of other things than categories."""
+        if not all(reports_categories(x.reduced.channel) for x in (self.first, self.second)):
+            return np.full(self.part.values.shape, np.nan)
         if self.first is self.second:
             found = self.first.indicators(self.names) @ self.counts
         else:
@@ -189,12 +192,14 @@ def _by_attribute(
     """Return the reports of each attribute's block; a stratum attribute goes through as it is."""
     found: dict[str, _Reports] = {}
     for block in (*protocol.blocks, *((name,) for name in protocol.strata)):
-        own = reports.project(block)
+        domain = protocol.domain.project(block)
         if block[0] in protocol.strata:
-            reduced = Reduced.of(KeepOrReplace(1.0, np.zeros(own.domain.size)), invariant=False)
+            own = reports.project(block)
+            reduced = Reduced.of(KeepOrReplace(1.0, np.zeros(domain.size)), invariant=False)
         else:
-            channel = protocol.protocols[stratum].channel_of(block)
-            reduced = Reduced.of(channel, invariant=protocol.invariant)
+            sent = protocol.protocols[stratum]
+            own = reports.project(sent.reported_as(block).names)
+            reduced = Reduced.of(sent.channel_of(block), invariant=protocol.invariant)
         cells = own.domain.ravel([column[rows] for column in own.columns]).astype(np.intp)
-        found |= dict.fromkeys(block, _Reports(own.domain, cells, reduced))
+        found |= dict.fromkeys(block, _Reports(domain, cells, own.domain.size, reduced))
     return found
