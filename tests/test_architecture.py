@@ -37,7 +37,7 @@ LAYERS = (
         "papers.idp",
         "papers.rrba",
     ),
-    ("papers",),
+    ("papers", "release.asked"),
     ("pipeline",),
     ("report",),
     ("cli", "__main__"),

@@ -54,6 +54,7 @@ def whole_config(config_values: dict[str, Any]) -> Config:
     sweep["studies"]["multirr_sweep"]["grids"][0] |= {"records": [50, 200], "p": [0.3, 0.7]}
     config_values["studies"] |= sweep["studies"]
     config_values["studies"]["multirr_exploration"]["ordinal"] = []  # of records that are made up
+    config_values["studies"]["multirr_epsilon"]["few"] = ["colour", "smokes"]
     return validate(config_values)
 
 

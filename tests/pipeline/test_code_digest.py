@@ -205,8 +205,11 @@ def module_of(place: str) -> str:
     return place.partition(":")[0].replace(".", "/") + ".py"
 
 
-# Analyses that run a study's simulator themselves: the distances behind Tables 4 and 5.
-SIMULATE_TOO = {"papers/rrba/released_tables.py": {"analyse spread_distances"}}
+# What runs a study's simulator itself: the distances behind Tables 4 and 5, the methods by epsilon.
+SIMULATE_TOO = {
+    "papers/rrba/released_tables.py": {"analyse spread_distances"},
+    "papers/multirr/queries/adjusted.py": {"simulate multirr_epsilon"},
+}
 
 
 def readers_of(simulated: set[str]) -> set[str]:

@@ -576,6 +576,7 @@ def test_quick_changes_sizes_and_nothing_else(config_values: dict[str, Any]) -> 
     fewer = {path for path in changed if path.endswith(".grids")}
     fewer_of = {"idp_fig5": {"k", "epsilon"}, "idp_fig6": {"k", "epsilon"}}
     fewer_of |= {"rrba_fig5": {"probability"}, "rrba_fig6": {"probability"}}
+    fewer_of |= {"multirr_epsilon": {"epsilon"}}
     assert fewer == {f"studies.{study}.grids" for study in fewer_of}
     for path in fewer:
         for whole, part in zip(full[path], small[path], strict=True):

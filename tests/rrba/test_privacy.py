@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from decimal import Context, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +14,9 @@ from deniable.rrba.privacy import (
     answer_epsilon,
     claimed_epsilon,
     floor_epsilon,
+    guaranteed_epsilon,
     keep_for_epsilon,
+    keep_for_view,
     keep_of_claim,
     repeated_epsilon,
     variance_inflation,
@@ -157,6 +160,33 @@ def test_p_for_a_wanted_epsilon(cells: int, epsilon: float, floor: float) -> Non
     assert epsilon * (1 - 1e-9) <= floor_epsilon(cells, keep, floor) <= epsilon
 
 
+@settings(deadline=None, derandomize=True)
+@given(
+    st.lists(st.integers(1, 20), min_size=1, max_size=5).filter(lambda sizes: max(sizes) > 1),
+    st.floats(0.01, 10),
+    st.floats(0.01, 1),
+)
+def test_p_for_a_wanted_epsilon_of_a_view(sizes: list[int], epsilon: float, floor: float) -> None:
+    keep = keep_for_view(sizes, epsilon, floor)
+    assert epsilon * (1 - 1e-9) <= guaranteed_epsilon(sizes, keep, floor) <= epsilon
+    p, w = Fraction(keep), Fraction(floor)
+    drawn = math.prod((1 + p * m / ((1 - p) * w) for m in sizes if m > 1), start=Fraction(1))
+    logarithm = Context(prec=60).ln(Decimal(drawn.numerator) / Decimal(drawn.denominator))
+    assert logarithm <= Decimal(epsilon) * (1 + Decimal("1e-25"))
+
+
+def test_what_a_view_guarantees_its_tables_attain() -> None:
+    tables = [np.array([0.25, 0.75]), np.full(4, 0.125), np.ones(1)]
+    tables[1][0] = 0.625
+    keep = keep_for_view([2, 4, 1], 1.0, 0.5)
+    assert view_epsilon(tables, keep) == pytest.approx(1.0, rel=1e-12)
+    # In two rounds of one table both answers count.
+    twice = keep_for_view([4, 4], 1.0)
+    assert repeated_epsilon([np.full(4, 0.25)] * 2, twice) == pytest.approx(1.0, rel=1e-12)
+    assert guaranteed_epsilon([2, 4], 0.5, 0.0) == math.inf
+    assert guaranteed_epsilon([1], 0.5, 0.0) == 0.0
+
+
 def test_variance_inflation_by_hand() -> None:
     # pi = (1/4, 3/4), q uniform, p = 1/2: lambda = (3/8, 5/8), (15/64) / (1/4 * 3/16) = 5.
     assert variance_inflation([0.25, 0.75], [0.5, 0.5], 0.5) == pytest.approx(5.0, abs=1e-12)
@@ -198,3 +228,6 @@ def test_other_nonsense_is_refused() -> None:
         keep_of_claim(0.0)
     with pytest.raises(DeniableError, match="1 cells"):
         keep_for_epsilon(1, 1.0)
+    for sizes in ([], [1, 1], [0, 2]):
+        with pytest.raises(DeniableError, match="give tables of at least 1 cell"):
+            keep_for_view(sizes, 1.0)

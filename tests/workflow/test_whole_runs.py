@@ -34,6 +34,7 @@ APART = {"fit_surrogate", "fit_surrogates", "releases"}
 CONTRACT = [
     *("dataset", "matrix", "mechanism", "projection", "p", "t_d", "t_v"),
     *("published", "regenerated", "ci_low", "ci_high", "replicates", "data_source", "verdict"),
+    *("attribute_epsilon", "record_epsilon"),
 ]
 
 

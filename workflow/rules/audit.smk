@@ -30,7 +30,7 @@ rule audit_privacy:
 
 rule audit_samplers:
     input:
-        releases=plan.released("categorical"),
+        releases=plan.released("categorical", "asked"),
     output:
         report(
             "results/audit/samplers.csv",

@@ -9,7 +9,13 @@ from deniable.pipeline.config import Config, message
 from deniable.pram import LARGEST_BLOCK, LARGEST_DESIGNED, channel_of_retention, matrix_from_file
 from deniable.randomized_response import FEWEST_RECORDS_A_CELL, rr_channel, rr_joint
 from deniable.records import Domain
-from deniable.release import AnyRelease, CollectionRelease, PramRelease, RandomizedResponseRelease
+from deniable.release import (
+    AnyRelease,
+    AskedRelease,
+    CollectionRelease,
+    PramRelease,
+    RandomizedResponseRelease,
+)
 from deniable.rrba import fewest_views
 
 LARGEST_COLLECTION = 50_000
@@ -87,6 +93,8 @@ def _of_analyses(config: Config, adult: Domain, records: int) -> Iterator[str]:
     for study in type(config.studies).model_fields:
         ordinal = getattr(config.study(study), "ordinal", [])  # not every study has dependences
         yield from _unknown(f"studies.{study}.ordinal", ordinal, adult.names)
+    few = config.studies.multirr_epsilon.few
+    yield from _unknown("studies.multirr_epsilon.few", few, adult.names)
     summed = config.analyses.multirr_secure_sum
     path = "analyses.multirr_secure_sum"
     yield from _unknown(f"{path}.pair", summed.pair, adult.names)
@@ -151,6 +159,8 @@ def _of_categories(path: str, release: AnyRelease, domain: Domain, records: int)
         )
     if isinstance(release, CollectionRelease):
         yield from _uncollectable(path, release, own, records)
+    elif isinstance(release, AskedRelease):
+        yield from _unasked(path, release, own)
     elif isinstance(release, PramRelease):
         yield from _misfits(path, release, own, records)
     elif isinstance(release, RandomizedResponseRelease):
@@ -211,21 +221,44 @@ def _uncollectable(
         )
 
 
-def _misfits(path: str, release: PramRelease, domain: Domain, records: int) -> Iterator[str]:
-    """Yield what makes a PRAM release impossible whatever its data are."""
-    wrong = _unknown(f"{path}.strata", release.strata, domain.names)
-    for i, block in enumerate(release.joint):
+def _unasked(path: str, release: AskedRelease, domain: Domain) -> Iterator[str]:
+    """Yield what makes a release at an epsilon impossible whatever its data are."""
+    from deniable.release.asked import protocol_within  # noqa: PLC0415 - few configs have one
+
+    wrong = _misfits_of_blocks(path, release.joint, domain)
+    if not wrong:
+        blocks = release.blocks(domain.names)
+        try:
+            protocol_within(domain, blocks, release.channel, release.epsilon)
+        except DeniableError as error:
+            wrong.append(f"{path}.channel: {release.channel!r}: {error}")
+    yield from wrong
+
+
+def _misfits_of_blocks(
+    path: str, joint: Sequence[Sequence[str]], domain: Domain, strata: Sequence[str] = ()
+) -> list[str]:
+    """Return what is wrong with the attributes that go through a matrix together."""
+    wrong = []
+    for i, block in enumerate(joint):
         wrong += _unknown(f"{path}.joint[{i}]", block, domain.names)
-        earlier = {name: j for j in range(i) for name in release.joint[j]}
+        earlier = {name: j for j in range(i) for name in joint[j]}
         for j, name in enumerate(block):
             at = f"{path}.joint[{i}][{j}]: {name!r}"
-            if name in release.strata:
+            if name in strata:
                 wrong.append(
                     f"{at} is a stratum attribute, released as it is; allowed: in strata or in a "
                     "block, not in both"
                 )
             if name in earlier:
                 wrong.append(f"{at} is in joint[{earlier[name]}] already; allowed: in one block")
+    return wrong
+
+
+def _misfits(path: str, release: PramRelease, domain: Domain, records: int) -> Iterator[str]:
+    """Yield what makes a PRAM release impossible whatever its data are."""
+    wrong = _unknown(f"{path}.strata", release.strata, domain.names)
+    wrong += _misfits_of_blocks(path, release.joint, domain, release.strata)
     if not wrong and set(release.strata) == set(domain.names):
         wrong.append(
             f"{path}.strata: all attributes of the release; allowed: to leave one to be randomized"

@@ -14,6 +14,7 @@ from deniable.papers.multirr import (
     AdjustedQueryStudy,
     AssessmentStudy,
     ClusterQueryStudy,
+    EpsilonQueryStudy,
     ExploredQueryStudy,
     PairQueryStudy,
     SecureSumTrials,
@@ -61,6 +62,7 @@ class StudiesConfig(Strict):
     multirr_fig2: PairQueryStudy
     multirr_fig3: AdjustedQueryStudy
     multirr_pairs: PairQueryStudy
+    multirr_epsilon: EpsilonQueryStudy
     multirr_assessment: AssessmentStudy
     pram_coverage: CoverageStudy
     pram_weights: WeightsStudy

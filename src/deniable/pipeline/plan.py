@@ -202,15 +202,15 @@ class Plan:
         """Return a release's steps."""
         return self.lane(release).steps(self.config.release(release))
 
-    def released(self, lane: str | None = None) -> list[str]:
-        """Return what the releases of a lane, or all, leave that Snakemake may know.
+    def released(self, *lanes: str) -> list[str]:
+        """Return what the releases of some lanes, or all, leave that Snakemake may know.
 
         The folders of rehearsals, and the receipts of others.
         """
         return [
             f"{RELEASES}/{release.name}/{left}"
             for release in self.config.releases
-            if lane in (None, release.lane)
+            if not lanes or release.lane in lanes
             for left in ((PUBLIC, PRIVATE) if release.rehearsal else (RECEIPT,))
         ]
 

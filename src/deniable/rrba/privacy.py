@@ -156,6 +156,63 @@ def keep_for_epsilon(cells: int, epsilon: float, floor: float = 1.0) -> float:
     return keep
 
 
+def keep_for_view(sizes: Sequence[int], epsilon: float, floor: float = 1.0) -> float:
+    """Return the p at which a client's answers to all tables of a view have a stated epsilon.
+
+    Solves sum over tables of ln(1 + p cells / ((1 - p) floor)) = epsilon, rounded so that it is not
+    exceeded in exact arithmetic; see `view_epsilon`. A client that answers about the same tables
+    in several rounds is asked a view of them all, each as often as it is asked: whatever its
+    answers, the guarantee then holds of all rounds together.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        The cells of each table, at least 1; one table at least has 2.
+    epsilon : float, above 0
+        Of all answers.
+    floor : float, in (0, 1]
+        Of each table, see `floor_epsilon`; 1 if tables are uniform.
+
+    Examples
+    --------
+    >>> keep_for_view([4], 1.0) == keep_for_epsilon(4, 1.0)
+    True
+    """
+    cells = [size for size in sizes if size > 1]
+    if not cells or min(sizes) < 1 or not 0 < floor <= 1 or not 0 < epsilon < math.inf:
+        raise DeniableError(
+            f"tables of {', '.join(map(str, sizes)) or 'no'} cells, floor {floor}, epsilon "
+            f"{epsilon}: give tables of at least 1 cell, one of at least 2, a floor in (0, 1] and "
+            "a finite epsilon above 0"
+        )
+
+    def sum_of_epsilons(odds: float) -> float:
+        return sum(math.log1p(odds * size / floor) for size in cells)
+
+    low, high = 0.0, math.expm1(epsilon / len(cells)) * floor / min(cells)
+    while (middle := (low + high) / 2) not in (low, high):
+        low, high = (middle, high) if sum_of_epsilons(middle) <= epsilon else (low, middle)
+    keep = high / (1 + high)
+    while guaranteed_epsilon(sizes, keep, floor) > epsilon:
+        keep = math.nextafter(keep, 0.0)
+    return keep
+
+
+def guaranteed_epsilon(sizes: Sequence[int], keep: float, floor: float) -> float:
+    """Return the epsilon that a floor guarantees for the answers of a view, rounded up once.
+
+    The sum of the `floor_epsilon` of its tables, attained where each touches its floor. Infinite
+    for floor 0, if a table has two cells.
+    """
+    for cells in sizes:
+        floor_epsilon(cells, keep, floor)  # refuses what is none
+    several, p = [cells for cells in sizes if cells > 1], Fraction(keep)
+    if several and floor == 0:
+        return math.inf
+    ratios = (1 + p * cells / ((1 - p) * Fraction(floor)) for cells in several)
+    return log_rounded_up(math.prod(ratios, start=Fraction(1)))
+
+
 def variance_inflation(truth: npt.ArrayLike, table: npt.ArrayLike, keep: float) -> float:
     """Return the trace of the estimate's variance, in units of that of sampling alone.
 

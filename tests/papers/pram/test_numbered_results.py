@@ -34,7 +34,7 @@ def test_every_result_is_listed_once(found: pd.DataFrame) -> None:
 
 
 WRONG: dict[str, tuple[object, str, Callable[..., object]]] = {
-    "(1.2)": (Channel, "estimate", lambda self, counts: np.asarray(counts) / np.sum(counts)),
+    "(1.2)": (Channel, "estimate", lambda self, counts, *_: np.asarray(counts) / np.sum(counts)),
     "(1.3)": (Channel, "covariance", lambda self, pi, n: np.diag(pi) / n),
     "(1.3) plug-in": (Channel, "estimated_covariance", lambda self, counts: np.eye(3)),
     "(2.1)": (pram_results, "two_step", lambda channel, pi: DenseChannel(channel.matrix())),
@@ -47,7 +47,7 @@ WRONG: dict[str, tuple[object, str, Callable[..., object]]] = {
     "(3.5)": (pram_results, "largest_parity", lambda low, high: 50.0),
     "(3.5) necessary": (pram_results, "witness", lambda channel, low, high, direction: None),
     "(3.14) only if": (pram_results, "breaching_prior", lambda channel, beta, side: None),
-    "4": (ProductChannel, "estimate", lambda self, counts: np.asarray(counts) / np.sum(counts)),
+    "4": (ProductChannel, "estimate", lambda self, counts, *_: np.asarray(counts) / np.sum(counts)),
 }
 
 

@@ -162,6 +162,9 @@ def equal_table() -> pd.DataFrame:
         "rrba_uniform": ("local", 1.0),
         "randomized_response": ("local", 1.0),
         "rrba_at_truth": ("oracle", 0.9),
+        "projective_geometry": ("local", 1.2),
+        "hadamard": ("local", 1.3),
+        "unary_encoding": ("local", 1.1),
         "laplace_honest": ("central", 0.1),
     }
     rows = []

@@ -25,8 +25,13 @@ EQUAL_METHODS = {
     "rrba_at_truth": "RRBA, p that the true table allows",
     "rrba_uniform": "table stays uniform",
     "randomized_response": "generalized randomized response",
+    "projective_geometry": "projective geometry",
+    "hadamard": "Hadamard response",
+    "unary_encoding": "unary encoding",
     "laplace_honest": "Laplace, 2 / ε, trusted curator",
 }
+PROTOCOLS = ("projective_geometry", "hadamard", "unary_encoding")
+"""Those of the methods with other reports than cells, at equal epsilon."""
 METRICS = {
     "l2": "l2 distance, records",
     "jensen_shannon": "Jensen-Shannon distance",

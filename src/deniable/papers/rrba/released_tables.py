@@ -38,7 +38,8 @@ from deniable.estimation import (
     l2_distances,
     squared_errors,
 )
-from deniable.papers.rrba.names import EVERY, MAIN_READINGS, dataset_of
+from deniable.papers.rrba.by_protocols import by_protocols
+from deniable.papers.rrba.names import EVERY, MAIN_READINGS, PROTOCOLS, dataset_of
 from deniable.records import Microdata
 from deniable.rrba import (
     POOLED,
@@ -251,11 +252,13 @@ class EqualEpsilon(_Simulation):
     - ``rrba_uniform``: the table stays uniform;
     - ``randomized_response``: generalized randomized response. The same channel as rrba_uniform,
       written and drawn another way;
+    - ``projective_geometry``, ``hadamard``, ``unary_encoding``: protocols with other reports than
+      cells, that know nothing of the table either;
     - ``laplace_honest``: needs a trusted curator.
     """
 
     methods = (
-        *(Method(name, BOTH, "local") for name in (*ADAPTED, "randomized_response")),
+        *(Method(name, BOTH, "local") for name in (*ADAPTED, "randomized_response", *PROTOCOLS)),
         Method("rrba_at_truth", BOTH, "oracle"),
         Method("laplace_honest", BOTH, "central"),
     )
@@ -278,6 +281,9 @@ class EqualEpsilon(_Simulation):
         yield "randomized_response", BOTH, records * channel.estimate(reports)
         yield "rrba_at_truth", BOTH, records * self._at_truth(true, blocks, epsilon, generator)
         yield "laplace_honest", BOTH, laplace(true, 2 / epsilon, generator)
+        # On a stream of their own: the others are as they were before there were protocols.
+        for name, table in by_protocols(true, epsilon, generator.spawn(1)[0]):
+            yield name, BOTH, records * table
 
     def _at_truth(
         self, true: Counts, blocks: Counts, epsilon: float, generator: np.random.Generator

@@ -60,6 +60,9 @@ EQUAL_STYLE: Mapping[str, tuple[str, Literal["-", "--", ":"], str]] = {
     "rrba_at_truth": ("#d55e00", ":", "RRBA, the p that the true table allows"),
     "rrba_uniform": ("#0072b2", "-", "table stays uniform"),
     "randomized_response": (INK, "--", "generalized randomized response"),
+    "projective_geometry": ("#cc79a7", "-", "projective geometry"),
+    "hadamard": ("#cc79a7", ":", "Hadamard response"),
+    "unary_encoding": ("#56b4e9", "--", "unary encoding"),
     "laplace_honest": ("#009e73", "--", "Laplace, 2/ε (trusted curator)"),
 }
 METRICS: Mapping[str, tuple[str, str]] = {

@@ -16,6 +16,7 @@ from deniable.papers.rrba.names import (
     METHODS,
     METRICS,
     PRINTED_TABLES,
+    PROTOCOLS,
     RELEASES,
     RULES,
     SIZES,
@@ -217,6 +218,7 @@ def equal(tables: Tables) -> dict[str, Any]:
                 ("rrba_half_floor", "rrba_uniform"),
                 ("rrba_at_truth", "rrba_uniform"),
                 ("randomized_response", "rrba_uniform"),
+                *((protocol, "rrba_uniform") for protocol in PROTOCOLS),
                 ("rrba_uniform", "laplace_honest"),
             )
         },
