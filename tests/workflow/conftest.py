@@ -53,6 +53,12 @@ FIGURE_3_GRID = {
     "p": [0.7],
     "best": ["both"],
 }
+# Few records: below, the reports of some sample leave no record that could meet the targets.
+EPSILON_GRID = {"attributes": ["all", "few"], "matrix": ["keep"], "mechanism": ["joint"]} | {
+    "t_v": [50],
+    "t_d": [0.1],
+    "epsilon": [21.19],
+}
 ASSESSMENT_GRID = {"matrix": ["keep"], "method": ["attributes", "secure_sum"], "p": [0.7]}
 SWEEP_GRID = PAIR_GRID | {"records": [200, 1200], "mechanism": ["kronecker"]}
 INVARIANT_GRID = {"attribute": ["sex"], "records": [200], "method": ["two_step"], "p": [0.5]}
@@ -91,6 +97,7 @@ TINY: dict[str, Any] = {
         "multirr_fig2": SIZE | {"grids": [PAIR_GRID]},
         "multirr_fig3": SIZE | {"chunks": 2, "grids": [FIGURE_3_GRID]},
         "multirr_pairs": SIZE | {"grids": [PAIR_GRID]},
+        "multirr_epsilon": SIZE | {"grids": [EPSILON_GRID]},
         "multirr_assessment": SIZE | {"grids": [ASSESSMENT_GRID]},
         "multirr_sweep": SIZE | {"chunks": 2, "t_v": [1, 50], "t_d": [0.1], "grids": [SWEEP_GRID]},
         "pram_coverage": SIZE | {"grids": [{"channel": ["warner", "ordinal"], "records": [500]}]},
@@ -146,6 +153,9 @@ TINY: dict[str, Any] = {
         {"name": "answered", "data": "adult", "mechanism": "rrba", "epsilon": 1.0}
         | {"attributes": ["race", "sex", "income"], "answers": "table", "rehearsal": False}
         | {"population": "clients"},
+        {"name": "sought", "data": "adult", "mechanism": "rr_epsilon", "epsilon": 2.0}
+        | {"attributes": ["race", "sex", "income"], "joint": [["race", "sex"]]}
+        | {"channel": "best", "rehearsal": False, "population": "members"},
     ],
 }
 

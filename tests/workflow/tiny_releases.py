@@ -3,5 +3,5 @@
 from deniable.release import RECEIPT
 
 REHEARSALS = ("tried", "blurred", "masked", "asked")
-REAL = ("real", "counted", "answered")  # a lane each
+REAL = ("real", "counted", "answered", "sought")  # a lane each
 RECEIPTS = tuple(f"results/releases/{name}/{RECEIPT}" for name in REAL)
