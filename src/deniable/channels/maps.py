@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -141,7 +142,7 @@ class Maps(ABC):
         """Number of reports of each attribute, (reports,) unless they are randomized apart."""
         return (self.reports,)
 
-    @property
+    @cached_property
     def square(self) -> bool:
         """Whether each attribute has as many reports as categories."""
         return self.shape == self.report_shape
@@ -203,10 +204,10 @@ class Maps(ABC):
 
     def _fitting_reports(self, values: npt.ArrayLike, what: str) -> Floats:
         """Return values as floats; refuse those that are not one a report on the last axis."""
-        if self.reports == self.size:
-            return self._fitting(values, what)
         found = np.asarray(values, dtype=float)
         if found.ndim == 0 or found.shape[-1] != self.reports:
+            if self.reports == self.size:
+                self._refuse_misfit(found, what)
             raise ChannelError(
                 f"{what} of shape {found.shape} do not fit a channel with {self.reports} reports; "
                 "the last axis must have one entry a report"
