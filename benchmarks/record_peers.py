@@ -76,7 +76,8 @@ class Peer:
 def of_multi_freq() -> list[Peer]:
     """Return the mechanisms of multi-freq-ldpy."""
     library, e = "multi-freq-ldpy", np.exp
-    found = [
+    p = 2 * e(0.8) / (2 * e(0.8) + 4)  # 6 / (exp(.8) + 1) is 1.9: subsets of 2
+    return [
         Peer(
             *(library, "generalized", 4, 1.0, 0),
             lambda u: GRR.GRR_Client(u, 4, 1.0),
@@ -98,19 +99,14 @@ def of_multi_freq() -> list[Peer]:
             lambda report: hashed_number(*report, 4, 5),
             (e(1.4) / (e(1.4) + 4), 1 / 5),
         ),
+        Peer(
+            *(library, "subsets", 6, 0.8, 2),
+            lambda u: SS.SS_Client(u, 6, 0.8),
+            lambda reports: SS.SS_Aggregator_MI(reports, 6, 0.8),
+            set_number,
+            (p, (2 - p) / 5),
+        ),
     ]
-    for k, epsilon, d in ((6, 0.5, 2), (8, 1.0, 2)):
-        p = d * e(epsilon) / (d * e(epsilon) + k - d)
-        found.append(
-            Peer(
-                *(library, "subsets", k, epsilon, d),
-                lambda u, k=k, epsilon=epsilon: SS.SS_Client(u, k, epsilon),
-                lambda reports, k=k, epsilon=epsilon: SS.SS_Aggregator_MI(reports, k, epsilon),
-                set_number,
-                (p, (d - p) / (k - 1)),
-            )
-        )
-    return found
 
 
 def of_pure_ldp() -> list[Peer]:

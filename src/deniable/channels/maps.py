@@ -177,10 +177,10 @@ class Maps(ABC):
     def frequencies(self, counts: npt.ArrayLike) -> tuple[Floats, Floats]:
         """Return counts as shares of their sums, and the sums; refuse what are no counts."""
         values = self._fitting_reports(counts, "counts")
-        if not np.all(np.isfinite(values)) or np.any(values < 0):
+        if not np.isfinite(values).all() or (values < 0).any():
             raise ChannelError("counts must be finite and not negative")
         totals = values.sum(axis=-1, keepdims=True)
-        if np.any(totals == 0):
+        if not totals.all():
             raise ChannelError("counts are all zero: there is nothing to estimate from")
         return values / totals, totals if values.ndim > 1 else totals[0]
 
