@@ -234,6 +234,10 @@ FAULTS = {
         """write "report" in the first cell""",
     ),
     "reports without rows": ("report,x,y\n", "0 rows; give one for each category"),
+    "too many rows of reports": (
+        "report,x,y\n" + "".join(f"{u},1,0\n" for u in range(4097)),
+        "4,097 rows; give one for each category, up to 4,096",
+    ),
     "report twice": ("report,x,x\na,1,0\n", "header has 'x' twice"),
     "row of reports twice": (
         "report,x,y,z\na,1,0,0\na,1,0,0\n",

@@ -36,6 +36,7 @@ standard errors. With fewer than some 200 reports take `deniable.estimation.conf
 or "own".
 """
 
+TARGETS, INVERSES = get_args(Target), get_args(Inverse)
 NEARLY_NONE = 1e-9
 """What stands for a proportion of 0, so that a report that tells of it alone has a weight."""
 LARGEST_TUNED = 2**18
@@ -65,7 +66,7 @@ class Channel(Maps):
         The estimate is taken where it is a distribution, with one record more, of any category, so
         that every report can occur.
         """
-        _refuse_unknown("inverse", inverse, get_args(Inverse))
+        _refuse_unknown("inverse", inverse, INVERSES)
         if inverse == "own" or self.square:
             return self
         first = np.maximum(self.solve_transposed(frequencies), 0.0)
@@ -198,11 +199,12 @@ class Channel(Maps):
         inverse : "least" or "own"
         """
         self.refuse_singular()
-        _refuse_unknown("target", target, get_args(Target))
-        _refuse_unknown("inverse", inverse, get_args(Inverse))
+        _refuse_unknown("target", target, TARGETS)
+        _refuse_unknown("inverse", inverse, INVERSES)
         refuse_no_records(records)
         truth = distribution(self._fitting(proportions, "the proportions"))
-        channel = self if inverse == "own" else self.of_least_variance(_positive(truth))
+        fixed = inverse == "own" or self.square
+        channel = self if fixed else self.of_least_variance(_positive(truth))
         spread = _spread(channel, self.reported(truth), self.functional_weights())
         own = np.outer(truth, truth) if target == "population" else np.diag(truth)
         return (spread - own) / records
@@ -289,7 +291,7 @@ class Channel(Maps):
         return weights
 
     def _sample(self, counts: npt.ArrayLike, target: Target) -> tuple[Floats, Floats]:
-        _refuse_unknown("target", target, get_args(Target))
+        _refuse_unknown("target", target, TARGETS)
         frequencies, records = self.frequencies(counts)
         if target == "population" and np.any(records < 2):
             raise ChannelError(

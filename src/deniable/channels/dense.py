@@ -95,11 +95,11 @@ class DenseChannel(Channel):
                 )
             object.__setattr__(self, "reference", reference)
 
-    @property
+    @cached_property
     def size(self) -> int:
         return int(self.entries.shape[0])
 
-    @property
+    @cached_property
     def reports(self) -> int:
         return int(self.entries.shape[1])
 

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -141,7 +142,7 @@ class Maps(ABC):
         """Number of reports of each attribute, (reports,) unless they are randomized apart."""
         return (self.reports,)
 
-    @property
+    @cached_property
     def square(self) -> bool:
         """Whether each attribute has as many reports as categories."""
         return self.shape == self.report_shape
@@ -176,10 +177,10 @@ class Maps(ABC):
     def frequencies(self, counts: npt.ArrayLike) -> tuple[Floats, Floats]:
         """Return counts as shares of their sums, and the sums; refuse what are no counts."""
         values = self._fitting_reports(counts, "counts")
-        if not np.all(np.isfinite(values)) or np.any(values < 0):
+        if not np.isfinite(values).all() or (values < 0).any():
             raise ChannelError("counts must be finite and not negative")
         totals = values.sum(axis=-1, keepdims=True)
-        if np.any(totals == 0):
+        if not totals.all():
             raise ChannelError("counts are all zero: there is nothing to estimate from")
         return values / totals, totals if values.ndim > 1 else totals[0]
 
@@ -203,10 +204,10 @@ class Maps(ABC):
 
     def _fitting_reports(self, values: npt.ArrayLike, what: str) -> Floats:
         """Return values as floats; refuse those that are not one a report on the last axis."""
-        if self.reports == self.size:
-            return self._fitting(values, what)
         found = np.asarray(values, dtype=float)
         if found.ndim == 0 or found.shape[-1] != self.reports:
+            if self.reports == self.size:
+                self._refuse_misfit(found, what)
             raise ChannelError(
                 f"{what} of shape {found.shape} do not fit a channel with {self.reports} reports; "
                 "the last axis must have one entry a report"

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import cached_property, reduce
 from typing import TypeVar
 
 import numpy as np
@@ -46,11 +46,11 @@ class ProductChannel(Channel):
         if not self.factors:
             raise ChannelError("a product needs at least one channel")
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         return tuple(factor.size for factor in self.factors)
 
-    @property
+    @cached_property
     def report_shape(self) -> tuple[int, ...]:
         return tuple(factor.reports for factor in self.factors)
 
@@ -59,15 +59,15 @@ class ProductChannel(Channel):
         """The factors, and the factors of those that are products."""
         return tuple(inner for factor in self.factors for inner in factor.simple_factors)
 
-    @property
+    @cached_property
     def size(self) -> int:
         return math.prod(self.shape)
 
-    @property
+    @cached_property
     def reports(self) -> int:
         return math.prod(self.report_shape)
 
-    @property
+    @cached_property
     def singular(self) -> bool:
         """Whether a factor is singular."""
         return any(factor.singular for factor in self.factors)

@@ -14,21 +14,21 @@ FIRST_REACH = 4.0
 
 @numba.njit(cache=True)  # pragma: no cover - compiled
 def climb(  # type: ignore[no-untyped-def]
-    observed, records, sizes, reports, forth, back, tolerance, most
+    observed, records, shapes, forth, back, tolerance, most
 ):
     """Return where the likelihood of one table is highest, the EM steps, and the gap."""
-    cells = np.prod(sizes)
+    cells = np.prod(shapes[:, 0])
     start = np.full(cells, 1.0 / cells)
-    first, height, gap = _step(start, observed, records, sizes, reports, forth, back)
+    first, height, gap = _step(start, observed, records, shapes, forth, back)
     steps, reach = 1, FIRST_REACH
     while gap > tolerance and steps < most and gap < np.inf:
-        second, middle, gap = _step(first, observed, records, sizes, reports, forth, back)
+        second, middle, gap = _step(first, observed, records, shapes, forth, back)
         steps += 1
         if gap <= tolerance or steps >= most:
             return first, steps, gap
         length = _length(start, first, second, reach)
         jump = _jump(start, first, second, length)
-        after, height, lacking = _step(jump, observed, records, sizes, reports, forth, back)
+        after, height, lacking = _step(jump, observed, records, shapes, forth, back)
         steps += 1
         if height >= middle - ROUNDING * abs(middle):
             if length == reach:
@@ -39,17 +39,15 @@ def climb(  # type: ignore[no-untyped-def]
             return first, steps, gap
         reach = max(FIRST_REACH, length / 2)
         start = second
-        first, height, gap = _step(start, observed, records, sizes, reports, forth, back)
+        first, height, gap = _step(start, observed, records, shapes, forth, back)
         steps += 1
     return start, steps, gap
 
 
 @numba.njit(cache=True)  # pragma: no cover - compiled
-def _step(  # type: ignore[no-untyped-def]
-    point, observed, records, sizes, reports, forth, back
-):
+def _step(point, observed, records, shapes, forth, back):  # type: ignore[no-untyped-def]
     """Return one EM step from a point, the point's mean log-likelihood, and its gap."""
-    ratio = _through(point, sizes, reports, forth)
+    ratio = _through(point, shapes, 0, forth)
     height = 0.0
     for v in range(observed.size):
         if observed[v] == 0:
@@ -59,22 +57,22 @@ def _step(  # type: ignore[no-untyped-def]
             ratio[v] = observed[v] / ratio[v]
         else:
             return point, -np.inf, np.inf
-    gradient = _through(ratio, reports, sizes, back)
+    gradient = _through(ratio, shapes, 1, back)
     moved = point * gradient
     gap = records * max(gradient.max() - 1.0, 0.0)
     return moved / moved.sum(), height, gap
 
 
 @numba.njit(cache=True)  # pragma: no cover - compiled
-def _through(values, rows, columns, entries):  # type: ignore[no-untyped-def]
-    """Return x' (M1 x M2 x ...), axis by axis, for matrices of so many rows and columns.
+def _through(values, shapes, rows, entries):  # type: ignore[no-untyped-def]
+    """Return x' (M1 x M2 x ...), axis by axis; `rows` is where shapes have the matrices' rows.
 
     Each step multiplies along the first axis and puts it last: after all of them the axes are in
     their order again.
     """
     begin = 0
-    for factor in range(rows.size):
-        j, k = rows[factor], columns[factor]
+    for shape in shapes:
+        j, k = shape[rows], shape[1 - rows]
         own = entries[begin : begin + j * k]
         square = j == k
         values = _through_square(values, k, own) if square else _through_other(values, j, k, own)

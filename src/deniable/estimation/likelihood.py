@@ -257,18 +257,15 @@ def expectation_maximization(
     """
     from deniable.estimation.compiled import climb  # noqa: PLC0415 - numba is slow to import
 
-    counts = np.asarray(reported_counts, dtype=float)
-    frequencies = channel.frequencies(counts)[0].reshape(-1, channel.reports)
-    totals = counts.reshape(-1, channel.reports).sum(axis=-1)
+    frequencies, totals = channel.frequencies(reported_counts)
+    tables = frequencies.reshape(-1, frequencies.shape[-1])
     matrices = [factor.matrix() for factor in channel.simple_factors]
-    sizes, reports = np.array([matrix.shape for matrix in matrices]).T.copy()
+    shapes = np.array([matrix.shape for matrix in matrices])
     forth, back = _end_to_end(matrices), _end_to_end([matrix.T for matrix in matrices])
-    proportions = np.empty((len(frequencies), channel.size))
+    proportions = np.empty((len(tables), channel.size))
     gap, most = 0.0, 0
-    for table, (observed, records) in enumerate(zip(frequencies, totals, strict=True)):
-        found, steps, lacking = climb(
-            observed, records, sizes, reports, forth, back, tolerance, iterations
-        )
+    for table, (observed, records) in enumerate(zip(tables, np.ravel(totals), strict=True)):
+        found, steps, lacking = climb(observed, records, shapes, forth, back, tolerance, iterations)
         if not np.isfinite(lacking):
             raise ChannelError("a category was reported that the channel cannot report")
         proportions[table] = found
@@ -280,7 +277,7 @@ def expectation_maximization(
             RuntimeWarning,
             stacklevel=2,
         )
-    return Likelihood(proportions.reshape(*counts.shape[:-1], channel.size), most, gap)
+    return Likelihood(proportions.reshape(*frequencies.shape[:-1], channel.size), most, gap)
 
 
 def _end_to_end(matrices: Sequence[Floats]) -> Floats:

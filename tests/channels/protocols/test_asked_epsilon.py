@@ -1,6 +1,7 @@
 """An epsilon that is asked for is met, and not exceeded, in fractions."""
 
 import math
+from dataclasses import replace
 from decimal import Context, Decimal
 from fractions import Fraction
 
@@ -50,10 +51,12 @@ def test_an_epsilon_is_met_and_not_exceeded(kind, size, epsilon):
     assert channel.epsilon == pytest.approx(epsilon, rel=1e-9 if epsilon < 12 else 5e-3)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, math.log(3), 2.5, 8.0])
-def test_the_next_float_would_exceed_it(epsilon):
-    channel = HadamardResponse.of_epsilon(9, epsilon)
-    larger = HadamardResponse(9, math.nextafter(channel.probability, 1.0))
+@pytest.mark.parametrize("kind", ["subsets", "Hadamard", "projective", "hashing", "unary"])
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, math.log(3), 2.0, 2.5, 8.0, 8.3])
+def test_the_next_float_would_exceed_it(kind, epsilon):
+    channel = KINDS[kind](9, epsilon)
+    name, towards = ("others", 0.0) if kind == "unary" else ("probability", 1.0)
+    larger = replace(channel, **{name: math.nextafter(getattr(channel, name), towards)})
     assert channel.epsilon <= epsilon < larger.epsilon
 
 
@@ -97,6 +100,22 @@ def test_subsets_are_of_the_best_size(size, epsilon):
     assert abs(chosen.subset_size - size / (math.exp(epsilon) + 1)) < 1.5
 
 
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 1.5, 2.0])
+@pytest.mark.parametrize("size", [4, 7, 13])
+def test_primes_are_the_best(size, epsilon):
+    variances = {
+        q: float(ProjectiveGeometry.of_epsilon(size, epsilon, q).own_variance(1 / size))
+        for q in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+    }
+    assert variances[ProjectiveGeometry.of_epsilon(size, epsilon).prime] == min(variances.values())
+
+
+def test_primes_leave_a_transform_that_can_be_made():
+    for epsilon in (6.0, 7.0):
+        channel = ProjectiveGeometry.of_epsilon(1_000_000, epsilon)
+        assert channel.prime ** (channel.dimension - 1) <= 2**25
+
+
 def test_textbook_variances_of_rare_categories():
     e = math.exp(1.0)
     assert HadamardResponse.of_epsilon(1000, 1.0).own_variance() == pytest.approx(
@@ -131,6 +150,13 @@ def test_the_protocol_fits_the_size_and_epsilon(size, epsilon, fast, name):
     assert {c.name for c in choice.candidates if c.name in choice.reason} == {
         c.name for c in choice.candidates
     }
+
+
+@pytest.mark.parametrize(("size", "epsilon"), [(4, 3.0), (12, 3.0), (3, 1.0)])
+def test_lines_are_not_compared(size, epsilon):
+    assert ProjectiveGeometry.of_epsilon(size, epsilon).dimension == 2
+    names = {candidate.name for candidate in best_protocol(size, epsilon).candidates}
+    assert "projective geometry response" not in names
 
 
 @pytest.mark.parametrize("size", [2, 5, 12, 30])

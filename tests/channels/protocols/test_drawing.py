@@ -147,7 +147,7 @@ def test_keyed_reports_are_the_known_ones(name):
 )
 def test_estimates_of_large_channels_have_the_stated_variance(channel, keyed):
     generator = np.random.default_rng(16)
-    records = 60_000
+    records = 70_000  # more than a chunk of 2 ** 16
     codes = np.where(np.arange(records) % 4 == 0, 7, generator.integers(0, channel.size, records))
     column = DRAWS.column(("large",), records)
     reports = (

@@ -184,6 +184,16 @@ def test_supports_are_counted_and_estimated_from(channel):
         channel.supports(np.array([channel.reports]))
 
 
+def test_sums_go_over_more_subsets_than_a_chunk():
+    channel, generator = SubsetSelection(20, 7, 0.5), np.random.default_rng(6)
+    assert channel.reports > 2**16
+    reports, weights = generator.integers(0, channel.reports, 100_000), generator.random(20)
+    tally = np.bincount(reports, minlength=channel.reports).astype(float)
+    supports = channel.supports(reports)
+    np.testing.assert_array_equal(channel.membership_sums(tally), supports)
+    assert channel.point_sums(weights) @ tally == pytest.approx(weights @ supports, rel=1e-12)
+
+
 @TWO_LEVEL
 def test_designs_are_balanced(channel):
     sets = sets_of(channel)[1]
