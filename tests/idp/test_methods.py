@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 from scipy import stats
 
 from deniable.errors import DeniableError
@@ -196,10 +196,17 @@ def test_proposition_1_bounds_the_ratio_of_densities() -> None:
 
 
 def test_budgets() -> None:
-    np.testing.assert_array_equal(split_budget(0.9, 9), np.full(9, 0.9 / 9))
+    np.testing.assert_allclose(split_budget(0.9, 9), np.full(9, 0.1), rtol=1e-15)
     for wrong in (0.0, -1.0, np.inf, np.nan):
         with pytest.raises(DeniableError, match="above 0"):
             split_budget(wrong, 2)
+
+
+@given(st.floats(1e-6, 1e3), st.integers(1, 60))
+@example(1.1, 49)  # 49 times 1.1 / 49 is above 1.1
+def test_shares_never_exceed_the_budget_and_miss_it_by_rounding(epsilon: float, m: int) -> None:
+    total = sum(map(Fraction, split_budget(epsilon, m).tolist()))
+    assert Fraction(epsilon) * (1 - Fraction(1, 2**52)) <= total <= Fraction(epsilon)
 
 
 def test_refusals() -> None:

@@ -1,24 +1,30 @@
 """The p of an exact epsilon, and what is spent there, in fractions worked from the definition."""
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 
+import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import assume, given, settings, strategies as st
+from tests.randomized_response.budgets.test_splitting import domain_of, exact_logarithm, ratio_of
 
 from deniable.errors import DeniableError
 from deniable.randomized_response import (
     Clusters,
     epsilons,
-    keep_probability,
+    p_of_epsilon,
     rr_clusters,
     rr_independent,
+    rr_joint,
 )
-from deniable.records import Attribute, Domain
+from deniable.randomized_response.readings import CLUSTER_MECHANISMS, READINGS
 
+ADULT = (9, 16, 7, 15, 6, 5, 2, 2)
+SEEDED = settings(deadline=None, max_examples=40, derandomize=True)
 SIZES = (9, 16, 7, 2)
-DOMAIN = Domain(tuple(Attribute(f"a{i}", tuple(map(str, range(r)))) for i, r in enumerate(SIZES)))
+DOMAIN = domain_of(*SIZES)
 GROUPED: Clusters = (("a0", "a3"), ("a1",), ("a2",))
 
 
@@ -30,7 +36,7 @@ def log_odds(p: float, size: int) -> float:
 @given(st.floats(0.01, 25))
 def test_what_is_asked_for_is_reached_and_never_exceeded(epsilon: float) -> None:
     build = partial(rr_independent, DOMAIN, reading="keep")
-    p = keep_probability(epsilon, lambda p: build(p=p))
+    p = p_of_epsilon(DOMAIN, epsilon, "keep")
     assert build(p=p).epsilon <= epsilon < build(p=math.nextafter(p, 1)).epsilon
     assert sum(log_odds(p, size) for size in SIZES) == pytest.approx(epsilon, rel=1e-11)
 
@@ -41,14 +47,86 @@ def test_clusters_by_one_matrix_spend_the_same_on_a_record_and_more_on_an_attrib
 ) -> None:
     for mechanism, inside in (("kronecker", [9]), ("joint", [9, 2])):
         build = partial(rr_clusters, DOMAIN, GROUPED, reading="keep", mechanism=mechanism)
-        p = keep_probability(epsilon, lambda p, build=build: build(p=p))
+        p = p_of_epsilon(DOMAIN, epsilon, "keep", GROUPED, mechanism)
         spent = epsilons(build(p=p))
         assert epsilon * (1 - 1e-11) < spent["record_epsilon"] <= epsilon
         largest = max(log_odds(p, 16), sum(log_odds(p, size) for size in inside))
         assert spent["attribute_epsilon"] == pytest.approx(largest, rel=1e-9)
 
 
-@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])
-def test_an_epsilon_that_cannot_be_asked_for_is_refused(epsilon: float) -> None:
-    with pytest.raises(DeniableError, match=f"epsilon is {epsilon}; ask for a number above 0"):
-        keep_probability(epsilon, lambda p: rr_independent(DOMAIN, p, "keep"))
+@SEEDED
+@given(
+    epsilon=st.floats(0.05, 12),
+    sizes=st.lists(st.integers(1, 12), min_size=1, max_size=5).filter(lambda s: max(s) > 1),
+    reading=st.sampled_from(READINGS),
+    mechanism=st.sampled_from(CLUSTER_MECHANISMS),
+    data=st.data(),
+)
+def test_p_gives_an_epsilon_that_is_not_exceeded_and_nearly_reached(
+    epsilon, sizes, reading, mechanism, data
+):
+    domain = domain_of(*sizes)
+    cut = data.draw(st.integers(0, len(sizes)))
+    clusters = tuple(part for part in (domain.names[:cut], domain.names[cut:]) if part)
+    assume(math.prod(sizes[:cut]) <= 60 and math.prod(sizes[cut:]) <= 60)
+    try:
+        p = p_of_epsilon(domain, epsilon, reading, clusters, mechanism)
+    except DeniableError:
+        # Whatever p, a record then has more: by the formula of 6.3.1 over a fine grid.
+        logits = np.linspace(-12, 12, 4001)
+        turns = [np.log(size if reading == "printed" else size - 1) for size in sizes if size > 1]
+        assert reading != "keep"
+        assert np.abs(logits[:, None] + turns).sum(axis=1).min() >= epsilon * (1 - 1e-9)
+        return
+    protocol = rr_clusters(domain, clusters, p, reading, mechanism)
+    drawn = math.prod(ratio_of(f) for c in protocol.channels for f in c.simple_factors)
+    assert exact_logarithm(drawn) <= Decimal(epsilon)
+    # What is not on the diagonal is some exp(-12), of which floats near 1 have 10 digits.
+    assert exact_logarithm(drawn) >= Decimal(epsilon) * (1 - Decimal("1e-8"))
+    larger = p + 1e-6 * min(p, 1 - p)
+    assert rr_clusters(domain, clusters, larger, reading, mechanism).epsilon > epsilon
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0, 14.0])
+def test_the_three_protocols_of_adult_in_the_range_that_users_work_in(epsilon):
+    domain = domain_of(*ADULT)
+    alone = rr_independent(domain, p_of_epsilon(domain, epsilon, "keep"), "keep")
+    few = domain.project(domain.names[5:])
+    p = p_of_epsilon(few, epsilon, "keep", (few.names,), "joint")
+    joint = rr_joint(few, 10_000, p, "keep")
+    pairs = tuple(domain.names[start : start + 2] for start in range(0, 8, 2))
+    p = p_of_epsilon(domain, epsilon, "keep", pairs, "joint")
+    clusters = rr_clusters(domain, pairs, p, "keep", "joint")
+    for protocol in (alone, joint, clusters):
+        assert epsilon * (1 - 1e-12) < protocol.epsilon <= epsilon
+
+
+@pytest.mark.parametrize("epsilon", [23.0, 30.0])
+def test_what_rounds_most_still_keeps_to_its_epsilon(epsilon):
+    domain = domain_of(2, 2, 2)
+    p = p_of_epsilon(domain, epsilon, "keep", (domain.names,), "joint")
+    assert (
+        0.99 * epsilon < rr_clusters(domain, (domain.names,), p, "keep", "joint").epsilon <= epsilon
+    )
+
+
+def test_p_is_that_of_the_paper():
+    # [multirr] 6.3.1 as printed: p = .5 gives 14.41, p = .7 gives 21.19 (see test_protocols).
+    domain = domain_of(*ADULT)
+    for p in (0.3, 0.5, 0.7):
+        epsilon = rr_independent(domain, p, "printed").epsilon
+        assert p_of_epsilon(domain, epsilon, "printed") == pytest.approx(p, rel=1e-12)
+
+
+def test_an_epsilon_that_no_p_has_is_refused():
+    domain = domain_of(*ADULT)
+    for reading in ("printed", "diagonal"):
+        with pytest.raises(DeniableError, match="use the reading 'keep'"):
+            p_of_epsilon(domain, 1.0, reading)
+    with pytest.raises(DeniableError, match="gives a record between"):
+        p_of_epsilon(domain, 1e4, "keep")
+    for epsilon in (0.0, -1.0, math.inf, math.nan):
+        with pytest.raises(DeniableError, match=f"epsilon is {epsilon}; it must be a finite"):
+            p_of_epsilon(domain, epsilon, "keep")
+    with pytest.raises(DeniableError, match="two categories"):
+        p_of_epsilon(domain_of(1, 1), 1.0, "keep")

@@ -1,5 +1,6 @@
 from .asked import (
     closest_within as closest_within,
+    refuse_bad_budget as refuse_bad_budget,
     refuse_epsilon as refuse_epsilon,
 )
 from .base import (
@@ -19,6 +20,7 @@ from .exact import (
     log_rounded_up as log_rounded_up,
     product_of_ratios as product_of_ratios,
     proportion as proportion,
+    rounded_down as rounded_down,
     rounded_up as rounded_up,
     thresholds as thresholds,
 )

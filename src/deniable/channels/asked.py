@@ -5,7 +5,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from deniable.channels.exact import log_rounded_up
-from deniable.errors import ChannelError
+from deniable.errors import ChannelError, DeniableError
 
 LARGEST_EPSILON = 30.0  # exp(30) is 10^13: beyond, nothing would ever be replaced
 
@@ -16,6 +16,12 @@ def refuse_epsilon(epsilon: float) -> None:
         raise ChannelError(
             f"epsilon is {epsilon}; it must be above 0 and at most {LARGEST_EPSILON:g}"
         )
+
+
+def refuse_bad_budget(epsilon: float) -> None:
+    """Raise `DeniableError` unless an epsilon, which may be shared, is a finite number above 0."""
+    if not 0 < epsilon < math.inf:
+        raise DeniableError(f"epsilon is {epsilon}; it must be a finite number above 0")
 
 
 def closest_within(

@@ -89,6 +89,12 @@ def rounded_up(ratio: Fraction | None) -> float:
     return nearest if Fraction(nearest) >= ratio else math.nextafter(nearest, math.inf)
 
 
+def rounded_down(exact: Fraction) -> float:
+    """Return the largest float that is not above `exact`."""
+    nearest = exact.numerator / exact.denominator
+    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, -math.inf)
+
+
 def log_rounded_up(ratio: Fraction | None) -> float:
     """Return a float not below ln(ratio), at most one step above it, for ratio >= 1."""
     if ratio is None:

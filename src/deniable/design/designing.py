@@ -322,8 +322,8 @@ def _refuse_reports(
     if size > LARGEST_ENUMERATED:
         raise ConfigError(
             f"reports is {reports!r} with {size} categories; other reports than categories are "
-            f"searched for up to {LARGEST_ENUMERATED}: ask for 'square' reports, or use a protocol "
-            "such as subset selection"
+            f"searched for up to {LARGEST_ENUMERATED}: ask for 'square' reports, or take what "
+            "deniable.channels.best_protocol chooses for any number of categories"
         )
 
 

@@ -20,6 +20,7 @@ old and its new place. What is delivered is for the audit to say.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -27,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
+from deniable.channels import refuse_bad_budget, rounded_down
 from deniable.errors import DeniableError
 from deniable.idp.microaggregation import Clusters, Edges, Ranking
 from deniable.sampling import Noise
@@ -190,10 +192,12 @@ def masking(
 
 
 def split_budget(epsilon: float, attributes: int) -> Floats:
-    """Return the epsilon of each attribute, epsilon / m ([idp], section 3.1)."""
-    if not (np.isfinite(epsilon) and epsilon > 0):
-        raise DeniableError(f"epsilon is {epsilon}; it must be a finite number above 0")
-    return np.full(attributes, epsilon / attributes)
+    """Return the epsilon of each attribute, epsilon / m ([idp], section 3.1).
+
+    Rounded down, so that the exact sum of the shares is at most `epsilon`.
+    """
+    refuse_bad_budget(epsilon)
+    return np.full(attributes, rounded_down(Fraction(epsilon) / attributes))
 
 
 def _refuse_domain(ranking: Ranking, upper: Floats) -> None:

@@ -12,7 +12,6 @@ Priors that are returned are positive everywhere, as [pram] has them: no intrude
 anything out. All of it is in rational numbers.
 """
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, get_args
@@ -28,6 +27,7 @@ from deniable.channels import (
     as_written,
     exact_ratio,
     proportion,
+    rounded_down,
     thresholds,
 )
 from deniable.errors import DeniableError, refuse_unknown
@@ -81,7 +81,7 @@ def largest_parity(rho_1: Number, rho_2: Number) -> float:
     >>> largest_parity(0.1, 0.5)
     9.0
     """
-    return _rounded_down(_largest_parity(rho_1, rho_2))
+    return rounded_down(_largest_parity(rho_1, rho_2))
 
 
 def guarantees_no_breach(channel: Channel, rho_1: Number, rho_2: Number) -> bool:
@@ -203,7 +203,7 @@ def channel_of_parity(size: int, parity: Number) -> KeepOrReplace:
         raise DeniableError(f"a channel over {size} categories; give at least 1")
     if eta < 1:
         raise DeniableError(f"a parity is at least 1, not {parity}")
-    return KeepOrReplace.uniform(size, _rounded_down((eta - 1) / (eta + size - 1)))
+    return KeepOrReplace.uniform(size, rounded_down((eta - 1) / (eta + size - 1)))
 
 
 # -- beta-factor privacy (Definition 3.4, Theorem 3.2) ---------------------------------------------
@@ -269,11 +269,6 @@ def _factor(beta: Number) -> Fraction:
     if exact < 1:
         raise DeniableError(f"beta is {beta}; a factor is at least 1")
     return exact
-
-
-def _rounded_down(exact: Fraction) -> float:
-    nearest = exact.numerator / exact.denominator
-    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, -math.inf)
 
 
 def _bound_arguments(prior: npt.ArrayLike, parity: npt.ArrayLike) -> tuple[Floats, Floats]:

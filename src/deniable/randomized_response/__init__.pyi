@@ -45,7 +45,7 @@ from .dependence import (
 from .epsilons import (
     SpendsEpsilon as SpendsEpsilon,
     epsilons as epsilons,
-    keep_probability as keep_probability,
+    p_of_epsilon as p_of_epsilon,
 )
 from .protocols import (
     FEWEST_RECORDS_A_CELL as FEWEST_RECORDS_A_CELL,

@@ -1,10 +1,16 @@
-"""What a protocol spends of one person's privacy, and the protocol that spends so much."""
+"""What a protocol spends of one person's privacy, and the p that spends so much."""
 
 import math
-from collections.abc import Callable
 from typing import Protocol
 
+import numpy as np
+
+from deniable.channels import refuse_bad_budget
 from deniable.errors import DeniableError
+from deniable.randomized_response.dependence import Clusters
+from deniable.randomized_response.protocols import rr_clusters
+from deniable.randomized_response.readings import ClusterMechanism, Reading
+from deniable.records import Domain
 
 
 class SpendsEpsilon(Protocol):
@@ -31,40 +37,75 @@ def epsilons(protocol: SpendsEpsilon) -> dict[str, float]:
     return {"attribute_epsilon": max(of_attributes.values()), "record_epsilon": protocol.epsilon}
 
 
-def keep_probability(epsilon: float, protocol: Callable[[float], SpendsEpsilon]) -> float:
-    """Return the largest p at which a protocol spends at most so much for a whole record.
+def p_of_epsilon(
+    domain: Domain,
+    epsilon: float,
+    reading: Reading,
+    clusters: Clusters | None = None,
+    mechanism: ClusterMechanism = "kronecker",
+) -> float:
+    """Return the largest p, one for all attributes, at which a record spends at most so much.
 
-    What is asked for is never exceeded: the exact epsilon of the protocol at the p that is returned
-    is at most `epsilon`, and at the next larger float it is above it.
+    For `rr_independent`, `rr_clusters` (clusters and mechanism given) and `rr_joint` (one cluster,
+    "joint") with the same p and reading. The exact epsilon at this p is at most `epsilon`, and at
+    the next larger float it is above it.
+
+    In the readings "printed" and "diagonal" the epsilon of an attribute is |ln p / (1 - p) + ln c|,
+    c growing with its categories: small p tell as much as large ones, and attributes of different
+    sizes have no p at which all tell nothing. The sum over attributes is convex in ln p / (1 - p)
+    and rises beyond the median of the -ln c; below its value there no p has the epsilon asked for.
 
     Parameters
     ----------
+    domain : Domain
     epsilon : float, above 0
-        Of one whole record.
-    protocol : function of p
-        Its epsilon grows with p in (0, 1), as under the reading ``keep`` of the RR matrix, and
-        under no other: see `deniable.randomized_response.rr_channel`.
+        Of a whole record.
+    reading : "printed", "keep" or "diagonal"
+        As in `rr_channel`.
+    clusters, mechanism : optional
+        As in `rr_clusters`; by default each attribute is a cluster.
 
     Raises
     ------
     DeniableError
-        If epsilon is not above 0 and finite.
+        If no p has the epsilon, or one below 1 that floats tell from 1.
 
     Examples
     --------
-    >>> from functools import partial
     >>> from deniable.randomized_response import rr_independent
-    >>> from deniable.records import Attribute, Domain
+    >>> from deniable.records import Attribute
     >>> two = Domain((Attribute("sex", ("f", "m")), Attribute("owner", ("no", "yes"))))
-    >>> p = keep_probability(2.0, lambda p: rr_independent(two, p, "keep"))
+    >>> p = p_of_epsilon(two, 2.0, "keep")
     >>> round(p, 6)  # (e - 1) / (e + 1): epsilon is 1 for each attribute
     0.462117
     >>> rr_independent(two, p, "keep").epsilon <= 2.0
     True
     """
-    if not 0 < epsilon < math.inf:
-        raise DeniableError(f"epsilon is {epsilon}; ask for a number above 0 that is not infinite")
-    low, high = 0.0, 1.0
+    refuse_bad_budget(epsilon)
+    sizes = [size for size in domain.shape if size > 1]
+    if not sizes:
+        raise DeniableError("no attribute has two categories: no p gives a record an epsilon")
+    parts = tuple((name,) for name in domain.names) if clusters is None else clusters
+
+    def spent(p: float) -> float:
+        return rr_clusters(domain, parts, p, reading, mechanism).epsilon if p > 0 else 0.0
+
+    low, high = _least_p(sizes, reading), 1.0
+    least, largest = spent(low), spent(math.nextafter(1.0, 0.0))
+    if not least < epsilon < largest:
+        raise DeniableError(
+            f"epsilon is {epsilon:g}, but one p for all attributes in the reading {reading!r} "
+            f"gives a record between {least:.4g} and {largest:.4g}; use the reading 'keep', or "
+            "protocol_of_epsilon, which gives each cluster a share"
+        )
     while low < (p := (low + high) / 2) < high:
-        low, high = (p, high) if protocol(p).epsilon <= epsilon else (low, p)
+        low, high = (p, high) if spent(p) <= epsilon else (low, p)
     return low
+
+
+def _least_p(sizes: list[int], reading: Reading) -> float:
+    """Return the p from which on the epsilon of a record does not fall."""
+    if reading == "keep":
+        return 0.0
+    turns = [-math.log(size if reading == "printed" else size - 1) for size in sizes]
+    return 1 / (1 + math.exp(-float(np.median(turns))))

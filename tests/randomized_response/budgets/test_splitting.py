@@ -72,6 +72,22 @@ def test_plans_and_protocols_of_an_epsilon_keep_to_it(epsilon, sizes, how):
         assert epsilon * (1 - 1e-7) <= made.epsilon <= epsilon
 
 
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0, 14.0])
+def test_protocols_of_adult_in_the_range_that_users_work_in(epsilon):
+    domain = domain_of(9, 16, 7, 15, 6, 5, 2, 2)
+    pairs = tuple(domain.names[start : start + 2] for start in range(0, 8, 2))
+    for parts in (None, pairs):
+        made = protocol_of_epsilon(domain, epsilon, parts, "least_variance")
+        assert epsilon * (1 - 1e-12) < made.epsilon <= epsilon
+
+
+def test_protocols_of_clusters_hold_one_channel_a_cluster():
+    domain = domain_of(2, 3, 1)
+    protocol = protocol_of_epsilon(domain, 1.2, (("a1", "a0"), ("a2",)))
+    assert [channel.size for channel in protocol.channels] == [6, 1]
+    assert protocol.channels[0].epsilon == pytest.approx(1.2, rel=1e-12)
+
+
 def test_shares_by_hand():
     assert split_budget(1.5, [2, 9, 1, 4]) == (0.5, 0.5, 0.0, 0.5)
     # ln 2, ln 4, ln 16 are as 1, 2, 4.

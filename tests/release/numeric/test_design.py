@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from scipy import integrate
 from tests.slow_variants import all_but_first, slow
 
-from deniable.channels.exact import rounded_up
+from deniable.channels.exact import rounded_down, rounded_up
 from deniable.errors import DeniableError
 from deniable.files import write_table
 from deniable.idp.audit.report import AS_IT_RUNS, FROZEN
@@ -281,7 +281,7 @@ def test_the_proved_epsilon_is_the_claimed_one_but_for_rounding(
     found = proved_epsilon(release, stated)
     assert found == pytest.approx(epsilon, rel=1e-14)
     # By hand: two counts, or the width, over the scale that the noise is drawn with.
-    share = epsilon / attributes
+    share = rounded_down(Fraction(epsilon) / attributes)
     scales = [2 / share] * attributes if kind == "histograms" else [u / share for u in upper]
     changes = [2.0] * attributes if kind == "histograms" else upper.tolist()
     by_hand = [Fraction(c) / Fraction(s) for c, s in zip(changes, scales, strict=True)]

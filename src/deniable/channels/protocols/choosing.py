@@ -106,7 +106,10 @@ def best_protocol(
     shares = even if proportions is None else distribution(proportions)
     if proportions is not None and shares.size != size:
         raise ChannelError(f"{shares.size} proportions for {size} categories; give one each")
-    candidates = sorted(_candidates(size, epsilon, shares), key=lambda each: each.variance)
+    # Equal to the last bit where two kinds are the same channel in another order.
+    candidates = sorted(
+        _candidates(size, epsilon, shares), key=lambda each: float(f"{each.variance:.12g}")
+    )
     allowed = [
         each
         for each in candidates

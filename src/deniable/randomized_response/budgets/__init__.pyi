@@ -5,6 +5,7 @@ from .estimates import (
     planned_variances as planned_variances,
 )
 from .makers import (
+    protocol_of_epsilon as protocol_of_epsilon,
     sample_attribute as sample_attribute,
     share_pairs as share_pairs,
     split_clusters as split_clusters,
@@ -15,10 +16,6 @@ from .plan import (
     Question as Question,
     QuestionPlan as QuestionPlan,
     Reports as Reports,
-)
-from .probabilities import (
-    p_of_epsilon as p_of_epsilon,
-    protocol_of_epsilon as protocol_of_epsilon,
 )
 from .splitting import (
     ChannelOf as ChannelOf,

@@ -1,4 +1,4 @@
-"""Plans of a stated epsilon: a record split, an attribute sampled, clusters, pairs."""
+"""Protocols and plans of a stated epsilon: records split, attributes sampled, clusters, pairs."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from deniable.channels import KeepOrReplace
+from deniable.channels import KeepOrReplace, refuse_bad_budget
 from deniable.errors import DeniableError
 from deniable.randomized_response.budgets.plan import Group, Question, QuestionPlan
 from deniable.randomized_response.budgets.splitting import (
@@ -15,10 +15,10 @@ from deniable.randomized_response.budgets.splitting import (
     How,
     checked_channel,
     mean_variance,
-    refuse_bad_budget,
     split_budget,
 )
 from deniable.randomized_response.dependence import Clusters
+from deniable.randomized_response.protocols import Protocol
 from deniable.records import Domain
 
 NONUNIFORMITY = 0.03
@@ -75,6 +75,56 @@ def split_clusters(
         for cluster, share in zip(clusters, shares, strict=True)
     )
     return QuestionPlan(domain, (Group(1, tuple(questions)),))
+
+
+def protocol_of_epsilon(
+    domain: Domain,
+    epsilon: float,
+    clusters: Clusters | None = None,
+    how: How = "even",
+    channel_of: ChannelOf = KeepOrReplace.of_epsilon,
+) -> Protocol:
+    """Return RR-Independent, RR-Clusters or RR-Joint of a stated exact epsilon of a record.
+
+    Each cluster has its share of epsilon (see `split_budget`) and goes, as joint cells, through one
+    channel of it. The protocol's exact epsilon is at most the one asked for; by the channels that
+    are taken by default it is short of it by rounding alone.
+
+    Parameters
+    ----------
+    domain : Domain
+    epsilon : float, above 0
+    clusters : tuple of tuples of attribute names, optional
+        By default each attribute by itself, RR-Independent; one of all attributes is RR-Joint.
+    how : "even", "size" or "least_variance"
+        How epsilon is split over the clusters.
+    channel_of : function, optional
+        How a cluster is asked; by default by generalized randomized response.
+
+    Raises
+    ------
+    DeniableError
+        If epsilon cannot be split so (see `split_budget`) or a cluster, which the message names,
+        cannot be asked so.
+
+    Examples
+    --------
+    >>> from deniable.records import Attribute
+    >>> domain = Domain((Attribute("a", ("x", "y")), Attribute("b", ("x", "y", "z"))))
+    >>> protocol = protocol_of_epsilon(domain, 1.0)
+    >>> 1 - 1e-12 < protocol.epsilon <= 1
+    True
+    """
+    parts = tuple((name,) for name in domain.names) if clusters is None else clusters
+    sizes = [domain.project(cluster).size for cluster in parts]
+    shares = split_budget(epsilon, sizes, how, channel_of)
+    channels = []
+    for cluster, size, share in zip(parts, sizes, shares, strict=True):
+        try:
+            channels.append(checked_channel(channel_of, size, share))
+        except DeniableError as error:
+            raise DeniableError(f"{' x '.join(cluster)}: {error}") from None
+    return Protocol(domain, parts, tuple(channels))
 
 
 def sample_attribute(

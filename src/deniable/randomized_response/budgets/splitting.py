@@ -6,7 +6,6 @@ exact arithmetic then has a parity of at most exp(share), and the product of all
 exp(epsilon).
 """
 
-import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Literal, get_args
@@ -15,7 +14,7 @@ import numpy as np
 import scipy
 
 from deniable.arrays import Floats
-from deniable.channels import Channel, KeepOrReplace
+from deniable.channels import Channel, KeepOrReplace, refuse_bad_budget, rounded_down
 from deniable.errors import DeniableError, refuse_unknown
 
 ChannelOf = Callable[[int, float], Channel]
@@ -105,19 +104,8 @@ def split_budget(
     else:
         weights = _of_least_variance(epsilon, several.tolist(), channel_of)
     total = sum(map(Fraction, weights.tolist()), Fraction())
-    shares = (_rounded_down(Fraction(epsilon) * Fraction(w) / total) for w in weights.tolist())
+    shares = (rounded_down(Fraction(epsilon) * Fraction(w) / total) for w in weights.tolist())
     return tuple(next(shares) if size > 1 else 0.0 for size in sizes)
-
-
-def refuse_bad_budget(epsilon: float) -> None:
-    """Raise `DeniableError` unless an epsilon is a finite number above 0."""
-    if not 0 < epsilon < math.inf:
-        raise DeniableError(f"epsilon is {epsilon}; it must be a finite number above 0")
-
-
-def _rounded_down(exact: Fraction) -> float:
-    nearest = float(exact)
-    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)
 
 
 def _of_least_variance(epsilon: float, sizes: list[int], channel_of: ChannelOf) -> Floats:

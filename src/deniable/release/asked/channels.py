@@ -1,9 +1,7 @@
 """The channels of a release that is asked for by its epsilon: a share of it for each block."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-
-import numpy as np
+from functools import partial
 
 from deniable.channels import (
     Channel,
@@ -11,9 +9,11 @@ from deniable.channels import (
     KeepOrReplace,
     ProjectiveGeometry,
     SubsetSelection,
+    best_protocol,
 )
-from deniable.errors import ChannelError, DeniableError
+from deniable.errors import DeniableError
 from deniable.randomized_response import Protocol
+from deniable.randomized_response.budgets import protocol_of_epsilon
 from deniable.records import Domain
 from deniable.release import ChannelKind
 
@@ -29,51 +29,29 @@ MAKERS: Mapping[ChannelKind, Callable[[int, float], Channel]] = {
 
 
 def channel_at(kind: ChannelKind, size: int, epsilon: float) -> Channel:
-    """Return a channel over so many categories whose exact epsilon is at most this one.
+    """Return a channel over so many categories, at least 2, of at most this exact epsilon.
 
-    "best" is that of the least computed variance of an estimated proportion, on average over
-    categories that are equally frequent, of the kinds whose matrix has up to `LARGEST_MATRIX`
-    entries; of two alike the one that is listed first.
+    "best" is the first of `deniable.channels.best_protocol`'s candidates, least variance first,
+    whose matrix has up to `LARGEST_MATRIX` entries; how many steps an estimate takes is not asked.
 
     Raises
     ------
     DeniableError
-        If there is no such channel, its matrix is larger, or its epsilon above what was asked for.
+        If there is no such channel, or its matrix is larger.
     """
-    if size == 1:
-        return KeepOrReplace(1.0, np.zeros(1))
-    kinds = tuple(MAKERS) if kind == "best" else (kind,)
-    found, refusals = [], []
-    for each in kinds:
-        try:
-            channel = MAKERS[each](size, epsilon)
-        except ChannelError as error:
-            refusals.append(str(error))
-            continue
+    if kind == "best":
+        found = [candidate.channel for candidate in best_protocol(size, epsilon).candidates]
+    else:
+        found = [MAKERS[kind](size, epsilon)]
+    for channel in found:
         if channel.size * channel.reports <= LARGEST_MATRIX:
-            found.append(channel)
-        else:
-            refusals.append(
-                f"{each} of {size:,} categories has {channel.reports:,} reports at epsilon "
-                f"{epsilon:.4g}, over {LARGEST_MATRIX:,} entries; choose another channel"
-            )
-    if not found:
-        raise DeniableError(refusals[0])
-    chosen = min(found, key=_mean_variance)
-    if chosen.epsilon > epsilon:
-        raise DeniableError(
-            f"the channel's exact epsilon is {chosen.epsilon!r}, above {epsilon!r}; report this"
-        )
-    return chosen
-
-
-def _mean_variance(channel: Channel) -> float:
-    """Return n times the mean variance of estimates of equally frequent categories, but for 1/k."""
-    if channel.singular:
-        return math.inf
-    even = np.full(channel.size, 1 / channel.size)
-    # Equal to the last bit where two kinds are the same channel in another order.
-    return float(f"{channel.second_moments(channel.reported(even)).mean():.12g}")
+            return channel
+    fewest = min(channel.reports for channel in found)
+    raise DeniableError(
+        f"{kind} of {size:,} categories has {fewest:,} reports at epsilon {epsilon:.4g}, over "
+        f"{LARGEST_MATRIX:,} entries; "
+        + ("make blocks of fewer cells" if kind == "best" else "choose another channel")
+    )
 
 
 def protocol_within(
@@ -85,20 +63,4 @@ def protocol_within(
 
     Raises `DeniableError` as `channel_at`, naming the block; and if no block has two cells.
     """
-    sizes = [domain.project(block).size for block in blocks]
-    spending = sum(size > 1 for size in sizes)
-    if not spending:
-        raise DeniableError("each attribute has one category, so that nothing is to be randomized")
-    share = epsilon / spending
-    while True:
-        channels = []
-        for block, size in zip(blocks, sizes, strict=True):
-            try:
-                channels.append(channel_at(kind, size, share))
-            except DeniableError as error:
-                raise DeniableError(f"{' x '.join(block)}: {error}") from None
-        protocol = Protocol(domain, tuple(blocks), tuple(channels))
-        if protocol.epsilon <= epsilon:
-            return protocol
-        # The shares, or their sum, were rounded up.
-        share = math.nextafter(share, 0.0)
+    return protocol_of_epsilon(domain, epsilon, tuple(blocks), channel_of=partial(channel_at, kind))

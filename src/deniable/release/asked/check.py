@@ -1,23 +1,21 @@
 """Releases at an epsilon that was asked for held to it, and rehearsals beside the truth."""
 
-import math
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from deniable.channels import Channel
 from deniable.pram import StratifiedProtocol, shares
-from deniable.privacy import Finding, cells_by_others, column_epsilon, exact_epsilon
+from deniable.privacy import Finding
 from deniable.randomized_response import Protocol, audit_of_release
 from deniable.records import Microdata
 from deniable.release import AskedRelease, ReleaseKey, marked
 from deniable.release.categorical import (
     check_against_truth,
     coverage_of_redraws,
+    epsilons_of_blocks,
     pair_distances,
 )
 from deniable.sampling import generator_for
@@ -28,21 +26,19 @@ ASKED = "record, as asked for"
 def audit_asked(description: Mapping[str, Any]) -> pd.DataFrame:
     """Audit what a release states of its privacy, from its channel file.
 
-    Exact epsilons are of the probabilities that are drawn, every column as fractions; shipped ones
-    of the dense columns. Both are sums over the blocks. Claims are those of the file, and, of the
-    record, the epsilon that was asked for. Returned are the columns of
+    Epsilons are those of `deniable.release.categorical.epsilons_of_blocks`. Claims are those of the
+    file, and, of the record, the epsilon that was asked for. Returned are the columns of
     `deniable.randomized_response.audit.audit_multirr`; ``matrix`` is the channel asked for.
     """
     protocol, privacy = Protocol.from_json(description), description["privacy"]
-    weights = [_whole_weights(channel) for channel in protocol.channels]
-    whole = _found(protocol, weights, None)
+    found = epsilons_of_blocks(protocol)
     rows = [
-        (ASKED, "all attributes", Finding(float(privacy["asked_epsilon"]), *whole)),
-        ("record", "all attributes", Finding(float(privacy["epsilon"]), *whole)),
+        (ASKED, "all attributes", Finding(float(privacy["asked_epsilon"]), *found[None])),
+        ("record", "all attributes", Finding(float(privacy["epsilon"]), *found[None])),
     ]
     claims = privacy["epsilon_by_changed_attribute"]
     rows += [
-        ("attribute", name, Finding(float(claims[name]), *_found(protocol, weights, name)))
+        ("attribute", name, Finding(float(claims[name]), *found[name]))
         for name in protocol.domain.names
     ]
     return audit_of_release(description["release"], description["parameters"]["channel"], rows)
@@ -52,34 +48,6 @@ def audited(made: Mapping[str, Any]) -> pd.DataFrame:
     """Return the audit of a release by its ``release``, with whose records they are."""
     said = made["release"]
     return audit_asked(said).assign(data_source=said["data_source"])
-
-
-def _found(
-    protocol: Protocol, weights: Sequence[np.ndarray], changed: str | None
-) -> tuple[float, float]:
-    """Return the exact and the shipped epsilon of a changed attribute, or of all (None)."""
-    exact, shipped = 0.0, 0.0
-    each = zip(protocol.clusters, protocol.channels, weights, strict=True)
-    for block, channel, own in each:
-        classes = None
-        if changed is not None:
-            if changed not in block:
-                continue
-            sizes = protocol.domain.project(block).shape
-            classes = cells_by_others(sizes, block.index(changed))
-        exact += exact_epsilon(own, classes)
-        shipped += column_epsilon(channel.matrix(), classes)
-    return exact, shipped
-
-
-def _whole_weights(channel: Channel) -> np.ndarray:
-    """Return the matrix that is drawn from in whole numbers, column by column."""
-    columns = [channel.exact_column(report) for report in range(channel.reports)]
-    distinct: dict[Fraction, int] = dict.fromkeys((p for column in columns for p in column), 0)
-    common = math.lcm(*(p.denominator for p in distinct))
-    for p in distinct:
-        distinct[p] = p.numerator * (common // p.denominator)
-    return np.array([[distinct[p] for p in column] for column in columns], dtype=object).T
 
 
 def checked(

@@ -4,6 +4,7 @@ from .check import (
     audit_release_samplers as audit_release_samplers,
     check_against_truth as check_against_truth,
     coverage_of_redraws as coverage_of_redraws,
+    epsilons_of_blocks as epsilons_of_blocks,
     pair_distances as pair_distances,
 )
 from .design import matrices_table as matrices_table, write_matrices as write_matrices

@@ -24,17 +24,22 @@ from deniable.privacy import (
     cells_by_others,
     column_epsilon,
     exact_epsilon,
+    whole_weights,
 )
-from deniable.randomized_response import audit_of_release, audit_release as audit_multirr_release
+from deniable.randomized_response import (
+    Protocol,
+    audit_of_release,
+    audit_release as audit_multirr_release,
+)
 from deniable.records import Microdata
 from deniable.release import NOTHING, CategoricalRelease, ReleaseKey, key_of_seed, marked
 from deniable.release.categorical.clusters import answering, part_of
 from deniable.release.categorical.estimates import groups, margins, reports_by_block
-from deniable.sampling import generator_for, whole_weights
+from deniable.sampling import generator_for
 
 ROUNDING = 1e-8  # of numbers written with 9 digits
 KEYS = ["attributes", "categories", "stratum"]
-LARGEST_EXACT = 64  # categories of a matrix whose every ratio is taken in whole numbers
+LARGEST_EXACT = 2**14  # different entries of a matrix whose every ratio is taken in whole numbers
 RAREST = 1e-4  # p-value of a sampler's test that passes: a right one misses it once in 10,000
 SAMPLER_COLUMNS = ["release", "cluster", "cells", *(x.name for x in fields(SamplerTest)), "holds"]
 
@@ -43,11 +48,11 @@ def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
     """Audit what a release states of its privacy, from its channel file.
 
     Of randomized response, as `deniable.randomized_response.audit.audit_release`. Of PRAM the
-    claims are those in the file, for the worst stratum; the exact epsilon is that of the matrices
-    as the file spells them, in whole numbers; the shipped one that of the channels that are built
-    of them. A stratum attribute is released as it is: no finite epsilon holds for it, and that of a
-    record is of one whose stratum stays. Where the true records made the matrices the others are
-    given these; a row says that no finite epsilon holds for invariant ones, which disclose shares.
+    claims are those in the file, for the worst stratum; the exact epsilon is that of the
+    probabilities that are drawn, in whole numbers; the shipped one that of the dense matrices. A
+    stratum attribute is released as it is: no finite epsilon holds for it, and that of a record is
+    of one whose stratum stays. Where the true records made the matrices the others are given these;
+    a row says that no finite epsilon holds for invariant ones, which disclose shares.
 
     `description` is what `deniable.release.categorical.design.describe` wrote; returned are the
     columns of `deniable.randomized_response.audit.audit_multirr`. For PRAM ``matrix`` is its kind.
@@ -56,13 +61,13 @@ def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
         return audit_multirr_release(description)
     protocol = StratifiedProtocol.from_json(description)
     privacy = description["privacy"]
-    claims = privacy["epsilon_by_changed_attribute"]
+    claims, found = privacy["epsilon_by_changed_attribute"], _worst(protocol)
     given = "" if privacy["not_counted"] == NOTHING else ", the matrices given"
     rows = [
-        (f"attribute{given}", name, Finding(float(claims[name]), *_worst(protocol, name)))
+        (f"attribute{given}", name, Finding(float(claims[name]), *found[name]))
         for name in protocol.randomized.names
     ]
-    whole = Finding(float(privacy["epsilon"]), *_worst(protocol, None))
+    whole = Finding(float(privacy["epsilon"]), *found[None])
     unit = "record whose stratum stays" if protocol.strata else "record"
     rows.append((f"{unit}{given}", "all attributes", whole))
     for name in protocol.strata:
@@ -80,33 +85,34 @@ def audited(made: Mapping[str, Any]) -> pd.DataFrame:
     return audit_release(said).assign(data_source=said["data_source"])
 
 
-def _worst(protocol: StratifiedProtocol, changed: str | None) -> tuple[float, float]:
-    """Return the exact and the shipped epsilon of the worst stratum.
+def _worst(protocol: StratifiedProtocol) -> dict[str | None, tuple[float, float]]:
+    """Return the exact and the shipped epsilons of the worst stratum, as `epsilons_of_blocks`."""
+    found = [epsilons_of_blocks(own) for own in protocol.protocols.values()]
+    return {
+        changed: (max(each[changed][0] for each in found), max(each[changed][1] for each in found))
+        for changed in found[0]
+    }
 
-    Of a changed attribute, or of all (None), whose epsilons add up over blocks.
+
+def epsilons_of_blocks(protocol: Protocol) -> dict[str | None, tuple[float, float]]:
+    """Return the exact and the shipped epsilon of a changed attribute, and of all (None).
+
+    Exact ones are of the probabilities that are drawn, in whole numbers, shipped ones of the dense
+    matrices. Those of all attributes are sums over the blocks.
     """
-    found = []
-    for own in protocol.protocols.values():
-        exact, shipped = 0.0, 0.0
-        for block, channel in zip(own.clusters, own.channels, strict=True):
-            classes, P = None, channel.matrix()
-            if changed is not None:
-                if changed not in block:
-                    continue
-                sizes = protocol.domain.project(block).shape
-                classes = cells_by_others(sizes, block.index(changed))
-            shipped += column_epsilon(P, classes)
-            exact += _exact(P, classes) if len(P) <= LARGEST_EXACT else column_epsilon(P, classes)
-        found.append((exact, shipped))
-    return max(exact for exact, _ in found), max(shipped for _, shipped in found)
-
-
-def _exact(P: np.ndarray, classes: list[list[int]] | None) -> float:
-    """Return the epsilon of a matrix whose rows are taken in their exact proportions."""
-    rows = [whole_weights(row) for row in P.tolist()]
-    common = math.lcm(*(sum(row) for row in rows))
-    weights = [[weight * (common // sum(row)) for weight in row] for row in rows]
-    return exact_epsilon(np.array(weights, dtype=object), classes)
+    found: dict[str | None, tuple[float, float]] = {None: (0.0, 0.0)}
+    for block, channel in zip(protocol.clusters, protocol.channels, strict=True):
+        sizes, P = protocol.domain.project(block).shape, channel.matrix()
+        weights = whole_weights(channel) if np.unique(P).size <= LARGEST_EXACT else None
+        alone = {None: None} | {
+            name: cells_by_others(sizes, position) for position, name in enumerate(block)
+        }
+        for changed, classes in alone.items():
+            shipped = column_epsilon(P, classes)
+            exact = shipped if weights is None else exact_epsilon(weights, classes)
+            before = found.get(changed, (0.0, 0.0))
+            found[changed] = (before[0] + exact, before[1] + shipped)
+    return found
 
 
 def audit_release_samplers(

@@ -83,6 +83,6 @@ def test_rows_say_what_is_spent_and_no_data_spends_nothing(queries: StatedQuerie
     assert np.log((1 + 3 * p / (1 - p)) * (1 + 2 * p / (1 - p))) == pytest.approx(2)
 
 
-def test_an_epsilon_needs_the_reading_whose_epsilon_grows_with_p(small_data: Microdata) -> None:
-    with pytest.raises(DeniableError, match="matrix printed; give it a p, or an epsilon with"):
-        stated(small_data.domain, (small_data.domain.names,), "printed", "joint", epsilon=1.0)
+def test_a_cell_has_a_p_or_an_epsilon(small_data: Microdata) -> None:
+    with pytest.raises(DeniableError, match="neither a p nor an epsilon"):
+        stated(small_data.domain, (small_data.domain.names,), "printed", "joint")

@@ -25,7 +25,7 @@ from deniable.randomized_response import (
     cluster_attributes,
     dependences,
     epsilons,
-    keep_probability,
+    p_of_epsilon,
     rr_clusters,
 )
 from deniable.records import Domain, Microdata
@@ -102,12 +102,9 @@ def stated(
         return rr_clusters(domain, clusters, p, matrix, mechanism)
 
     if p is None:
-        if epsilon is None or matrix != "keep":
-            raise DeniableError(
-                f"a cell has p {p}, epsilon {epsilon} and the matrix {matrix}; give it a p, or an "
-                "epsilon with the matrix keep, whose epsilon grows with p"
-            )
-        p = keep_probability(epsilon, at)
+        if epsilon is None:
+            raise DeniableError("a cell has neither a p nor an epsilon; give it one of them")
+        p = p_of_epsilon(domain, epsilon, matrix, clusters, mechanism)
     return Stated(at(p), {"p": p} | epsilons(at(p)))
 
 
