@@ -11,6 +11,7 @@ from .amplification import (
     witness as witness,
 )
 from .audit import (
+    FLOAT_TOLERANCE as FLOAT_TOLERANCE,
     Distribution as Distribution,
     Finding as Finding,
     Matrix as Matrix,
@@ -25,6 +26,7 @@ from .audit import (
     multinomial as multinomial,
     reports_given as reports_given,
     tables_of as tables_of,
+    whole_weights as whole_weights,
 )
 from .breaches import (
     Factors as Factors,

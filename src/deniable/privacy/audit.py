@@ -18,6 +18,7 @@ import numpy.typing as npt
 import scipy
 
 from deniable.arrays import Codes, Counts, Floats, at_least
+from deniable.channels import Channel
 from deniable.errors import DeniableError
 
 Matrix = npt.NDArray[np.object_]
@@ -61,6 +62,16 @@ def constant_matrix(size: int, odds: Fraction) -> Matrix:
     weights = np.full((size, size), odds.denominator, dtype=object)
     np.fill_diagonal(weights, odds.numerator)
     return weights
+
+
+def whole_weights(channel: Channel) -> Matrix:
+    """Return the matrix that a channel draws from in whole-number weights, column by column."""
+    columns = [channel.exact_column(report) for report in range(channel.reports)]
+    distinct: dict[Fraction, int] = dict.fromkeys((p for column in columns for p in column), 0)
+    common = math.lcm(*(p.denominator for p in distinct))
+    for p in distinct:
+        distinct[p] = p.numerator * (common // p.denominator)
+    return np.array([[distinct[p] for p in column] for column in columns], dtype=object).T
 
 
 def exact_epsilon(matrix: Matrix, classes: Sequence[Sequence[int]] | None = None) -> float:

@@ -1,17 +1,20 @@
 """Releases at an epsilon that was asked for held to it, and rehearsals beside the truth."""
 
-import math
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from deniable.channels import Channel
 from deniable.pram import StratifiedProtocol, shares
-from deniable.privacy import Finding, cells_by_others, column_epsilon, exact_epsilon
+from deniable.privacy import (
+    Finding,
+    cells_by_others,
+    column_epsilon,
+    exact_epsilon,
+    whole_weights,
+)
 from deniable.randomized_response import Protocol, audit_of_release
 from deniable.records import Microdata
 from deniable.release import AskedRelease, ReleaseKey, marked
@@ -34,7 +37,7 @@ def audit_asked(description: Mapping[str, Any]) -> pd.DataFrame:
     `deniable.randomized_response.audit.audit_multirr`; ``matrix`` is the channel asked for.
     """
     protocol, privacy = Protocol.from_json(description), description["privacy"]
-    weights = [_whole_weights(channel) for channel in protocol.channels]
+    weights = [whole_weights(channel) for channel in protocol.channels]
     whole = _found(protocol, weights, None)
     rows = [
         (ASKED, "all attributes", Finding(float(privacy["asked_epsilon"]), *whole)),
@@ -70,16 +73,6 @@ def _found(
         exact += exact_epsilon(own, classes)
         shipped += column_epsilon(channel.matrix(), classes)
     return exact, shipped
-
-
-def _whole_weights(channel: Channel) -> np.ndarray:
-    """Return the matrix that is drawn from in whole numbers, column by column."""
-    columns = [channel.exact_column(report) for report in range(channel.reports)]
-    distinct: dict[Fraction, int] = dict.fromkeys((p for column in columns for p in column), 0)
-    common = math.lcm(*(p.denominator for p in distinct))
-    for p in distinct:
-        distinct[p] = p.numerator * (common // p.denominator)
-    return np.array([[distinct[p] for p in column] for column in columns], dtype=object).T
 
 
 def checked(
