@@ -70,13 +70,13 @@ def one_audit(
     `deniable.idp.audit.as_table`. `protocols` is as of
     `deniable.papers.protocols.audited_protocols`; the audit itself has each of its cases.
 
-    ``source`` (the paper's key, "protocols", or "release" and its name), ``mechanism``, ``claim``, ``setting``
-    and ``unit`` (what changes, or whose) name a row. ``claimed_epsilon``, ``exact_epsilon`` and
-    ``shipped_epsilon`` are of the worst case (``of``; the last of the matrix that is drawn from,
-    where both are known), infinite where something is known for certain; ``kind``: "exact", "lower
-    bound", or "proved" (an upper one); ``holds`` (of all cases; empty if undecided), ``cases``,
-    ``hold``, ``fail``; ``shown_by``, the table or file under results/ that has each case;
-    ``data_source``.
+    ``source`` (the paper's key, "protocols", or "release" and its name), ``mechanism``, ``claim``,
+    ``setting`` and ``unit`` (what changes, or whose) name a row. ``claimed_epsilon``,
+    ``exact_epsilon`` and ``shipped_epsilon`` are of the worst case (``of``; the last of the matrix
+    that is drawn from, where both are known), infinite where something is known for certain;
+    ``kind``: "exact", "lower bound", or "proved" (an upper one); ``holds`` (of all cases; empty if
+    undecided), ``cases``, ``hold``, ``fail``; ``shown_by``, the table or file under results/ that
+    has each case; ``data_source``.
     """
     parts = [
         _pooled(key, f"tables/{name}.csv", read(tables[name].assign(id=name)), tables[name])
