@@ -27,6 +27,7 @@ from deniable.papers.multirr.example_1 import example_1
 from deniable.papers.multirr.verdicts import agreement_by_reading, threshold_trend
 from deniable.papers.pram import breaches as pram_breaches, variance as pram_variance
 from deniable.papers.pram.numbered_results import numbered_results
+from deniable.papers.protocols import audited_protocols
 from deniable.pram.protocol import StratifiedProtocol
 from deniable.randomized_response.assessment_audit import audit_assessments, risk_table
 from deniable.randomized_response.audit import (
@@ -474,7 +475,9 @@ def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
         ]
     )
     audits = {
-        "privacy": one_audit(tables, [("tried", "rr_clusters", audit_release(described))]),
+        "privacy": one_audit(
+            tables, [("tried", "rr_clusters", audit_release(described))], audited_protocols()
+        ),
         "samplers": audit_release_samplers(described, 1, draws=2000),
     }
     for name, table in tables.items():

@@ -549,7 +549,7 @@ def test_the_page_on_privacy_is_a_view_of_the_one_audit(page: str, contents: Con
     every = "".join(each.split("</details>")[0] for each in part.split("<details>")[1:])
     assert every.count("✗</td>") == audited["fail"].gt(0).sum()
     assert every.count("✓</td>") == (audited["hold"] == audited["cases"]).sum()
-    for source in ("multirr", "pram", "idp", "rrba", "releases"):
+    for source in ("multirr", "pram", "idp", "rrba", "protocols", "releases"):
         assert f'<h3 id="audit-{source}">' in part
 
 

@@ -1,15 +1,16 @@
-"""Bring what every mechanism, paper and release claims of privacy into one audit."""
+"""Bring what every mechanism, paper, protocol and release claims of privacy into one audit."""
 
 from pathlib import Path
 
 import pandas as pd
 
 from deniable.files import write_table
-from deniable.papers import one_audit
+from deniable.papers import audited_protocols, one_audit
 from deniable.release import audited_releases
 
 from job import job
 
 with job(snakemake):
     tables = {Path(file).stem: pd.read_csv(file) for file in snakemake.input.tables}
-    write_table(snakemake.output[0], one_audit(tables, audited_releases(snakemake.input.releases)))
+    releases = audited_releases(snakemake.input.releases)
+    write_table(snakemake.output[0], one_audit(tables, releases, audited_protocols()))

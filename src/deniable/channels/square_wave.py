@@ -38,8 +38,8 @@ class SquareWave(Channel):
     the probability inside / (2b + 1) each, and as each of the k - 1 others with
     (1 - inside) / (k - 1). With b = 0 this is generalized randomized response.
 
-    SOURCE: Li, Wang, Lopuhaa-Zwakenberg, Skoric, Li (2020), "Estimating numerical distributions
-    under local differential privacy", section 5, in the discrete form (cells, then randomization).
+    SOURCE: Li, Wang, Lopuhaä-Zwakenberg, Li and Škorić 2020, [square_wave], in the discrete form
+    (cells, then randomization).
 
     The channel is epsilon-differentially private for one report with epsilon = the logarithm of the
     ratio of these two probabilities: the first report is in the window of the first cell only. It
@@ -240,7 +240,7 @@ def window_half_width(cells: int, epsilon: float) -> int:
     (epsilon e - e + 1) / (2 e (e - 1 - epsilon)) with e = exp(epsilon), in whole cells, rounded
     down. Half the range where epsilon is next to 0, nothing where it is large.
 
-    SOURCE: Li et al. (2020), section 5, where a bound on the mutual information is maximized.
+    SOURCE: [square_wave], where a bound on the mutual information is maximized.
 
     Examples
     --------

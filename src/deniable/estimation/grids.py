@@ -44,9 +44,8 @@ def grid_estimate(
     Steps end when the log-likelihood of all records changes by less than `rise`. That is not where
     it is highest (see `expectation_maximization`), on purpose: what further steps fit is noise.
 
-    SOURCE: Li et al. (2020), "Estimating numerical distributions under local differential
-    privacy", section 5: Algorithm 1, with the thresholds of 1e-3 (EMS) and 1e-3 exp(epsilon) (EM).
-    There each cell at an end is smoothed by (2, 1) / 3, and the whole is rescaled.
+    SOURCE: [square_wave], with the thresholds of 1e-3 (EMS) and 1e-3 exp(epsilon) (EM). There each
+    cell at an end is smoothed by (2, 1) / 3, and the whole is rescaled.
 
     Parameters
     ----------

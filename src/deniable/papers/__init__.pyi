@@ -15,4 +15,5 @@ from .catalog import (
     columns_of as columns_of,
     names_of_tables as names_of_tables,
 )
+from .protocols import audited_protocols as audited_protocols
 from .sections import VERDICTS as VERDICTS

@@ -34,8 +34,10 @@ COLUMNS = (
     *("claimed_epsilon", "exact_epsilon", "shipped_epsilon", "kind", "holds"),
     *("cases", "hold", "fail", "of", "shown_by", "data_source"),
 )
+PROTOCOLS = "protocols"  # the source of their rows
 RELEASE = "release "  # what the source of a release's rows begins with
 STATED = "ε that the release states"
+ASKED = "ε asked for"
 NOT_STATED = "no finite ε, as the release says"
 OF_MATRICES = "ε of the matrices stated (6.3.1, 6.3.2)"
 ONCE = "4.3, as if each attribute were released once"
@@ -57,21 +59,24 @@ the audit, and ``case``, if several rows are evidence on one case."""
 
 
 def one_audit(
-    tables: Tables, releases: Iterable[tuple[str, str, pd.DataFrame]] = ()
+    tables: Tables,
+    releases: Iterable[tuple[str, str, pd.DataFrame]] = (),
+    protocols: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Return the audit of all papers whose tables there are, and of releases.
+    """Return the audit of all papers whose tables there are, of protocols, and of releases.
 
     `releases` are the name, the mechanism and the audited claims of each: of categories and
     collections as of `deniable.randomized_response.audit.audit_table`, of numbers as of
-    `deniable.idp.audit.as_table`.
+    `deniable.idp.audit.as_table`. `protocols` is as of
+    `deniable.papers.protocols.audited_protocols`; the audit itself has each of its cases.
 
-    ``source`` (the paper's key, or "release" and its name), ``mechanism``, ``claim``, ``setting``
-    and ``unit`` (what changes, or whose) name a row. ``claimed_epsilon``, ``exact_epsilon`` and
-    ``shipped_epsilon`` are of the worst case (``of``; the last of the matrix that is drawn from,
-    where both are known), infinite where something is known for certain; ``kind``: "exact", "lower
-    bound", or "proved" (an upper one); ``holds`` (of all cases; empty if undecided), ``cases``,
-    ``hold``, ``fail``; ``shown_by``, the table or file under results/ that has each case;
-    ``data_source``.
+    ``source`` (the paper's key, "protocols", or "release" and its name), ``mechanism``, ``claim``,
+    ``setting`` and ``unit`` (what changes, or whose) name a row. ``claimed_epsilon``,
+    ``exact_epsilon`` and ``shipped_epsilon`` are of the worst case (``of``; the last of the matrix
+    that is drawn from, where both are known), infinite where something is known for certain;
+    ``kind``: "exact", "lower bound", or "proved" (an upper one); ``holds`` (of all cases; empty if
+    undecided), ``cases``, ``hold``, ``fail``; ``shown_by``, the table or file under results/ that
+    has each case; ``data_source``.
     """
     parts = [
         _pooled(key, f"tables/{name}.csv", read(tables[name].assign(id=name)), tables[name])
@@ -80,6 +85,8 @@ def one_audit(
         if len(tables.get(name, ()))
         for read in (resolve(f"papers.audit:{reader}") for reader in readers)
     ]
+    if protocols is not None:
+        parts.append(_pooled(PROTOCOLS, "audit/privacy.csv", _of_protocols(protocols), protocols))
     for name, mechanism, audited in releases:
         if "reading" in audited:
             read, file = _numeric, "private/audit.csv"
@@ -337,6 +344,14 @@ def _of_numbers(table: pd.DataFrame) -> Cases:
         "of": _said(table.assign(attribute=table["attribute"].where(~record, "")), **WORST),
         "case": np.where(record, _said(table, k="{}", domain_factor="{}"), cases),
         "where": ~noted(table, CERTIFICATE),
+    }
+
+
+def _of_protocols(audited: pd.DataFrame) -> Cases:
+    return _taken(audited, *_EPSILONS, "mechanism", "of") | {
+        "claim": ASKED,
+        "setting": _said(audited, epsilon="ε = {:g}", categories="{:,} categories"),
+        "unit": "report of an attribute",
     }
 
 

@@ -106,6 +106,14 @@ PAGES = (
         "Privacy",
         (
             _of_privacy("audit", "Privacy: claimed and exact", "Audit", "privacy"),
+            Section(
+                "protocols",
+                "Protocols that need no curator, at a stated ε",
+                "Protocols",
+                "papers.protocols:protocols",
+                "privacy/protocols",
+                ("privacy",),
+            ),
             _of_privacy(
                 "risk",
                 "“Equal risk”, confronted with all that is spent",

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.display import Row, Tables, by, first_of, groups_of, rows_of
-from deniable.papers.audit import RELEASE
+from deniable.papers.audit import PROTOCOLS, RELEASE
 from deniable.papers.catalog import AUDITED, PAPERS
 from deniable.randomized_response import ASSESSMENTS
 from deniable.study import LEVEL, SIMILAR, resolve
@@ -61,7 +61,7 @@ def counted(tables: Tables, paper: str) -> list[str]:
 
 
 def audit(tables: Tables) -> dict[str, Any]:
-    """Prepare the audit, what fails first: claims of each mechanism by paper, of releases, all."""
+    """Prepare the audit, what fails first: claims by paper, of protocols and of releases."""
     privacy = tables["privacy"]
     source = privacy["source"].where(~privacy["source"].str.startswith(RELEASE), RELEASES)
     by_source = privacy.groupby(source, sort=False)
@@ -77,10 +77,11 @@ def _audited(key: str, part: pd.DataFrame, tables: Tables) -> Row:
         row | {"units": [_worst(of_unit) for _, of_unit in groups_of(own, "unit")]}
         for row, own in groups_of(part, "mechanism", "claim")
     ]
-    headings = {paper.key: paper.heading for paper in PAPERS}
+    headings = {paper.key: f"{paper.heading} [{paper.key}]" for paper in PAPERS}
+    headings |= {PROTOCOLS: "Protocols that need no curator", RELEASES: "Releases of this run"}
     return {
         "key": key,
-        "name": headings.get(key, "Releases of this run"),
+        "name": headings[key],
         "claims": claims,
         "rows": rows_of(part),
         "tables": [name for name in AUDITED.get(key, ()) if name in tables],

@@ -23,7 +23,7 @@ class HadamardResponse(TwoLevelChannel):
 
     Report 0 supports everybody and says nothing; it is drawn as the construction has it.
 
-    SOURCE: Acharya, Sun and Zhang 2019, [hadamard_response], section 4, for high privacy.
+    SOURCE: Acharya, Sun and Zhang 2019, [hadamard_response], for high privacy.
 
     Parameters
     ----------

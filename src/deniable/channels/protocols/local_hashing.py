@@ -32,8 +32,8 @@ class LocalHashing(TwoLevelChannel):
     4 exp(epsilon) / (exp(epsilon) - 1) ** 2. A reference: projective geometry response has this
     variance with fewer reports.
 
-    SOURCE: Wang, Blocki, Li and Jha 2017, [local_hashing], section 4.3 (optimized local hashing),
-    with functions that are independent in pairs for random ones.
+    SOURCE: Wang, Blocki, Li and Jha 2017, [local_hashing] (optimized local hashing), with
+    functions that are independent in pairs for random ones.
 
     Parameters
     ----------

@@ -32,8 +32,8 @@ class ProjectiveGeometry(TwoLevelChannel):
     Points are numbered by the multiple whose first number that is not 0 is 1: in the order of these
     read as numbers to base q. So 0 .. 01 is point 0, and the points of a smaller space come first.
 
-    SOURCE: Feldman, Nelson, Nguyen and Talwar 2022, [projective_geometry], section 3; sums over
-    all sets by a recursion of ours (`membership_sums`).
+    SOURCE: Feldman, Nelson, Nguyen and Talwar 2022, [projective_geometry]; sums over all sets
+    by a recursion of ours (`membership_sums`).
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ class PureProtocol(Channel):
 
         D[v, u] = (1[v in S_u] - q) / (p - q).
 
-    SOURCE: Wang, Blocki, Li and Jha 2017, [local_hashing], Definition 4, (1) and (2).
+    SOURCE: Wang, Blocki, Li and Jha 2017, [local_hashing].
 
     A kind supplies p and q as floats, sums over sets, tests of membership, and what any channel
     must; all vectors may have leading batch axes.
@@ -102,7 +102,7 @@ class PureProtocol(Channel):
         """Return n times the variance of the own estimate of categories of these proportions.
 
         l (1 - l) / (p - q) ** 2 with l = q + (p - q) pi, whatever the proportions of the others;
-        that of a rare category by default. SOURCE: [local_hashing], (2) and (3).
+        that of a rare category by default. SOURCE: [local_hashing].
         """
         self.refuse_singular()
         supported = self.support_of_others + self.gain * np.asarray(proportions, dtype=float)

@@ -29,7 +29,7 @@ class SubsetSelection(TwoLevelChannel):
 
     The report {a_1 < ... < a_d} has the code C(a_1, 1) + ... + C(a_d, d): colexicographic order.
 
-    SOURCE: Ye and Barg 2018, [subset_selection], section III, (6) to (8).
+    SOURCE: Ye and Barg 2018, [subset_selection].
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ class SubsetSelection(TwoLevelChannel):
 def _variance(size: int, subset_size: int, epsilon: float) -> float:
     """Return n times the variance of a category as frequent as all others, by the own inverse.
 
-    SOURCE: [subset_selection], (8), for the file and the sampling of its records together.
+    SOURCE: [subset_selection], for the file and the sampling of its records together.
     """
     d = subset_size
     p = d / (d + (size - d) * math.exp(-epsilon))

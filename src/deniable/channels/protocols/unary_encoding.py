@@ -28,7 +28,7 @@ class UnaryEncoding(PureProtocol):
     With p = 1 / 2 and q = 1 / (exp(epsilon) + 1), n times the variance of a rare category is
     4 exp(epsilon) / (exp(epsilon) - 1) ** 2, whatever the number of categories.
 
-    SOURCE: Wang, Blocki, Li and Jha 2017, [local_hashing], section 4.2.
+    SOURCE: Wang, Blocki, Li and Jha 2017, [local_hashing] (optimized unary encoding).
 
     Parameters
     ----------
