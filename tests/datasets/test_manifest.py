@@ -217,7 +217,7 @@ def test_two_data_sets_that_contradict_each_other(
 
 def test_the_numbers_of_the_project() -> None:
     manifest = load_manifest(ROOT / "resources" / "datasets.yaml")
-    assert list(categorical(manifest)) == ["adult", "adult_numeric"]
+    assert list(categorical(manifest)) == ["adult", "adult_numeric", "adult_age"]
     assert list(numeric(manifest)) == ["census", "wine"]
     census, wine = numeric(manifest).values()
     assert census.names == (

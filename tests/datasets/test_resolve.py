@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.datasets.colours import (
     ENTRY,
@@ -584,6 +585,9 @@ def test_adult(tmp_path: Path) -> None:
     numbers = read_published(numeric, tmp_path / numeric.file)
     # As awk counts them in the published file.
     assert numbers.counts(["age"]).tolist() == [1657, 3913, 8479, 8151, 5853, 3172, 1336]
+    ages = read_published(manifest["adult_age"], tmp_path / numeric.file).counts(["age"])
+    ends = np.cumsum([0, 3, 5, 10, 10, 10, 10])  # where the age groups begin
+    assert np.add.reduceat(ages, ends).tolist() == numbers.counts(["age"]).tolist()
     hours = [145, 832, 3119, 1487, 2180, 15_217, 3090, 3906, 2585]
     assert numbers.counts(["hours-per-week"]).tolist() == hours
     both = ["education", "relationship", "sex", "income"]

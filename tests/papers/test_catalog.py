@@ -13,6 +13,7 @@ import yaml
 from tests.simulations import simulated_whole
 from tests.slow_variants import one_in
 
+from deniable.datasets.manifest import load_manifest
 from deniable.datasets.networks import drawn_from_resources
 from deniable.errors import ConfigError
 from deniable.papers.catalog import (
@@ -87,7 +88,7 @@ def data_of(small_data: Microdata, adult_like: Microdata) -> Callable[[str], Any
 
 
 def plan_of(config: Config) -> Plan:
-    return Plan(config, ROOT, {}, {})
+    return Plan(config, ROOT, load_manifest(ROOT / "resources" / "datasets.yaml"), {})
 
 
 def rows_of(table: StudyTable, config: Config, data: Any) -> list[dict[str, Any]]:

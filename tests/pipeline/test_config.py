@@ -135,6 +135,7 @@ WRONG = [
     ("studies.multirr_fig3.projections", ["em"], "projections[0]: 'em'; allowed: clip, simplex"),
     ("studies.multirr_fig2.estimators", ["x"], "estimators[0]: 'x'; allowed: randomized"),
     ("studies.multirr_pairs.coverages", [0.0], "coverages[0]: 0.0; allowed: above 0"),
+    ("analyses.idp_noises.intervals", 1000, "intervals: 1000; allowed: at most the 100 replicates"),
     ("analyses.multirr_secure_sum.parties", 2, "_secure_sum.parties: 2; allowed: at least 3"),
     ("studies.multirr_assessment.t_v", [], "t_v: []; allowed: a list with at least one entry"),
     ("studies.multirr_attributes.grids[0].attributes", [9], "attributes[0]: 9; allowed: at most 5"),
@@ -370,7 +371,7 @@ def test_a_release_takes_data_of_its_kind(config_values: dict[str, Any]) -> None
 
     assert faults_of(IndependentRelease, "census", None) == [
         "releases[0].data: 'census' is a numeric data set, but rr_independent takes a categorical "
-        "one; allowed: adult, adult_numeric"
+        "one; allowed: adult, adult_numeric, adult_age"
     ]
     assert faults_of(Numbers, "adult", None) == [
         "releases[0].data: 'adult' is a categorical data set, but rr_independent takes a numeric "
@@ -412,7 +413,7 @@ def test_collections_are_held_against_their_data(
     assert line.startswith("releases[0].data: 'networks/alarms' is no data set of the manifest")
     assert faults_of(data="census") == [
         "releases[0].data: 'census' is a numeric data set, but rrba takes a categorical one; "
-        "allowed: adult, adult_numeric"
+        "allowed: adult, adult_numeric, adult_age"
     ]
     assert faults_of(epsilon=1.0) == [
         "releases[0]: both of p and epsilon given; allowed: p, the probability of a true answer, "
@@ -571,6 +572,7 @@ def test_quick_changes_sizes_and_nothing_else(config_values: dict[str, Any]) -> 
     changed = {path for path in small if small[path] != full.get(path)}
     sizes = {"replicates", "chunks", "block", "k", "census_k", "wine_k", "releases", "runs"}
     sizes |= {"subsets", "most_replicates", "epsilons", "fault_trials", "more"}
+    sizes |= {"intervals", "resamples"}
     assert changed
     # Some grids have fewer values, and are else the same.
     fewer = {path for path in changed if path.endswith(".grids")}

@@ -128,6 +128,7 @@ TINY: dict[str, Any] = {
         "idp_audit": {"census_k": [10, 100], "wine_k": [100], "epsilons": [1.0], "releases": 3}
         | {"domain_factors": [1.5]},
         "rrba_epsilon": {"probabilities": [0.5], "floors": [0.1], "rounds": [2]},
+        "idp_noises": {"epsilons": [2.0], "replicates": 2, "intervals": 1, "resamples": 20},
         "idp_attacks": {"k": [10], "epsilons": [1.0], "domain_factor": 1.5, "runs": 20},
     },
     "releases": [

@@ -110,7 +110,7 @@ def test_data_that_arrive_and_leave_again_change_the_verdicts(project: Any, fini
     arguments, variables = told_of_the_mirror(project)
     assert verdicts(project) == {("surrogate", "surrogate")}
     # All of them: census and wine are audited by rules of their own.
-    names = ("adult", "adult_numeric", "census", "wine")
+    names = ("adult", "adult_numeric", "adult_age", "census", "wine")
     data = [f"results/data/{name}.parquet" for name in names]
     targets = ["results/tables/multirr_table1.csv", *data]
     project.made("--cores", "2", *targets, *arguments, **variables)

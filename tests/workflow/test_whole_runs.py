@@ -155,7 +155,7 @@ def test_every_result_says_that_the_data_are_surrogates(finished: Any) -> None:
     assert {"pram_item_sets"} | of_models == set(TABLES) - names
     pram = ("variance", "whole_file", "intruder", "worst_sets")
     names |= {f"multirr_{name}" for name in of_data} | {f"pram_{name}" for name in pram}
-    names |= {"idp_audit", "idp_attacks", "idp_claims"}
+    names |= {"idp_audit", "idp_attacks", "idp_noises", "idp_claims"}
     for name in sorted(names):
         for row in rows(tables / f"{name}.csv"):
             assert row["data_source"] == "surrogate"

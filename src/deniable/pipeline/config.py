@@ -9,7 +9,13 @@ from pydantic import Field, ValidationError, model_validator
 
 from deniable import validation
 from deniable.errors import ConfigError
-from deniable.papers.idp import ForestStudy, IndividualAttacks, IndividualAudit, SseStudy
+from deniable.papers.idp import (
+    ForestStudy,
+    GridNoises,
+    IndividualAttacks,
+    IndividualAudit,
+    SseStudy,
+)
 from deniable.papers.multirr import (
     AdjustedQueryStudy,
     AssessmentStudy,
@@ -122,6 +128,7 @@ class AnalysesConfig(Strict):
     pram_design: PramDesigns
     idp_audit: IndividualAudit
     idp_attacks: IndividualAttacks
+    idp_noises: GridNoises
     rrba_epsilon: RrbaEpsilon
 
 

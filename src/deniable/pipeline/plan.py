@@ -138,8 +138,12 @@ class Plan:
         ]
 
     def analyses(self) -> list[Analysis]:
-        """Return the analyses whose tables are made, in the catalogs' order."""
+        """Return the analyses whose tables are made, in the catalogs' order.
+
+        Of the data of studies, and of other data sets of the same files.
+        """
         lacking, studied = self._lacking, studied_data(self.config)
+        studied |= set(_with_those_of_one_file(studied, self.datasets))
         return [
             analysis
             for analysis in ANALYSES.values()

@@ -2,12 +2,18 @@
 
 import itertools
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from deniable.papers.idp.grid import compared
 from deniable.papers.idp.names import FOREST_TITLES, MASKED, NEAREST, SSE_TITLES
+from deniable.records.categorical import Microdata
+from deniable.records.discretization import Discretization
+from deniable.records.domain import Domain
+from deniable.study.catalog import Given
 from deniable.study.claims import Claim, Evidence, by_sentence, decide_claims
 from deniable.study.comparisons import Comparison, Outcome
 
@@ -241,6 +247,16 @@ def claims_table() -> pd.DataFrame:
     return by_sentence(pd.concat(decided))
 
 
+@cache
+def noises_table() -> pd.DataFrame:
+    """Return the comparison of noises on 200 records in 8 cells."""
+    age = Discretization("age", tuple(float(edge) for edge in range(17, 25)), open_above=True)
+    ages = np.random.default_rng(3).binomial(7, 0.4, 200)
+    data = Microdata(Domain((age.attribute,)), (ages,), {"data_source": "original"})
+    settings = {"epsilons": [0.5, 4.0], "replicates": 6, "intervals": 3, "resamples": 20}
+    return compared(Given(data={"adult_age": data}, settings=settings, seed=1))["idp_noises"]
+
+
 def all_tables() -> dict[str, pd.DataFrame]:
     """Return every table of the sections."""
     return {
@@ -252,6 +268,7 @@ def all_tables() -> dict[str, pd.DataFrame]:
         "idp_audit_clusters": cluster_table(),
         "idp_attacks": attack_table(),
         "idp_protection": protection_table(),
+        "idp_noises": noises_table(),
         "idp_expected_sse": expected_sse_table(),
         "idp_claims": claims_table(),
     }

@@ -42,6 +42,7 @@ from deniable.papers.idp.names import (
     shown,
     shown_epsilons,
 )
+from deniable.papers.idp.noises import noises
 from deniable.papers.idp.sections import (
     forests,
     forests_of,
@@ -58,12 +59,14 @@ PREPARE = {
     "sse": sse,
     "forests": forests,
     "privacy": audit,
+    "noises": noises,
 }
 NEEDS = {
     "overview": ("idp_audit",),
     "sse": ("idp_fig3", "idp_fig4"),
     "forests": ("idp_fig5", "idp_fig6"),
     "privacy": ("idp_audit",),
+    "noises": ("idp_noises",),
 }
 
 

@@ -9,6 +9,7 @@ from .names import (
 )
 from .settings import (
     ForestStudy as ForestStudy,
+    GridNoises as GridNoises,
     IndividualAttacks as IndividualAttacks,
     IndividualAudit as IndividualAudit,
     SseStudy as SseStudy,

@@ -114,6 +114,29 @@ ANALYSES = (
         needs=tuple(f"{name}{end}" for name in DATASETS for end in SPLIT),
     ),
     Analysis(
+        "compare_noises",
+        ".grid:compared",
+        (
+            AnalysisTable(
+                "idp_noises",
+                ".grid:compare_noises",
+                Columns(
+                    ("noise", "epsilon", "estimator"),
+                    "wasserstein",
+                    by_chance=(
+                        *("bias", "rmse", "sd_root_n"),
+                        *("coverage_mean", "coverage_mean_low", "coverage_mean_high"),
+                        *("coverage_median", "coverage_median_low", "coverage_median_high"),
+                    ),
+                ),
+            ),
+        ),
+        "Comparing noises for numbers on a public grid",
+        data=("adult_age",),
+        settings="analyses.idp_noises",
+        resources=MINUTES,
+    ),
+    Analysis(
         "decide_individual_claims",
         ".claims.decided:decide",
         (
@@ -160,6 +183,11 @@ FIGURES = (
         ".figures:attacks",
         "How often an intruder tells a file from its neighbour, over claimed epsilon",
     ),
+    Figure(
+        "idp_noises",
+        ".noises:drawn",
+        "Errors of a distribution and its mean by noises on a public grid, over exact epsilon",
+    ),
 )
 SECTIONS = (
     *(
@@ -187,6 +215,12 @@ SECTIONS = (
         ".audit_section:audit",
         template="idp/privacy",
         needs=("idp_audit", "idp_audit_clusters", "idp_attacks", "idp_protection"),
+    ),
+    Section(
+        "idp_noises",
+        "Beyond [idp]: numbers on a public grid, without a curator",
+        "Numbers without a curator",
+        ".noises:noises",
     ),
     claims_section("idp", "papers.idp.sections:in_words"),
 )

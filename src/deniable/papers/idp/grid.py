@@ -25,6 +25,8 @@ from deniable.estimation import (
     maximum_likelihood,
     wasserstein_distances,
 )
+from deniable.sampling import generator_for
+from deniable.study import Given, mean_summary
 
 RISE = 1e-5  # of EMS, nats: also generalized randomized response, with many steps to go, arrives
 NOISES: dict[str, Callable[[int, float], Channel]] = {
@@ -43,7 +45,7 @@ ESTIMATORS: dict[str, Estimator] = {
     ),
     "maximum likelihood": lambda reports, channel: maximum_likelihood(reports, channel).proportions,
 }
-"""EMS and early-stopped EM are those of Li et al. (2020), who stop EMS at a rise of 1e-3 nats."""
+"""EMS and early-stopped EM are those of [square_wave], who stop EMS at a rise of 1e-3 nats."""
 
 
 def compare_noises(
@@ -79,9 +81,9 @@ def compare_noises(
     Returns
     -------
     DataFrame, a row a noise, epsilon and estimator, with the columns
-        noise, epsilon, estimator, n, replicates;
+        noise, epsilon, estimator, cells, n, replicates;
         exact_epsilon : of the channel, not above the one asked for;
-        wasserstein, wasserstein_error : mean distance to the truth, its standard error;
+        wasserstein, ci_low, ci_high : mean distance to the truth, its 95 % interval (Student's);
         bias, rmse, sd_root_n : of the mean; the last is its standard deviation times the root of n;
         coverage_mean, coverage_median, with _low and _high: how many of the 95 % intervals hold the
         truth, with Clopper and Pearson's limits; intervals: of how many. NaN and 0 but for EMS.
@@ -103,7 +105,8 @@ def compare_noises(
             channel = channel_of(truth.size, epsilon)
             records = generator.multinomial(n, truth, replicates)
             reports = channel.randomize_counts(records, generator)
-            about = {"noise": noise, "epsilon": epsilon, "exact_epsilon": channel.epsilon, "n": n}
+            about = {"noise": noise, "epsilon": epsilon, "exact_epsilon": channel.epsilon}
+            about |= {"cells": truth.size, "n": n}
             covered = _coverage(reports[:intervals], channel, truth, scale, resamples, generator)
             for name, estimator in ESTIMATORS.items():
                 errors = _errors(estimator(reports, channel), truth, scale, n)
@@ -128,13 +131,14 @@ def _population(counts: npt.ArrayLike, edges: npt.ArrayLike) -> tuple[Floats, Fl
 
 
 def _errors(estimates: Floats, truth: Floats, scale: Floats, n: int) -> dict[str, float]:
-    distances = wasserstein_distances(estimates, truth, scale)
+    distance = mean_summary(wasserstein_distances(estimates, truth, scale))
     means = grid_means(estimates, scale)
     off = means - grid_means(truth, scale)
     return {
         "replicates": len(estimates),
-        "wasserstein": float(distances.mean()),
-        "wasserstein_error": float(distances.std(ddof=1) / np.sqrt(len(distances))),
+        "wasserstein": distance.value,
+        "ci_low": distance.low,
+        "ci_high": distance.high,
         "bias": float(off.mean()),
         "rmse": float(np.sqrt((off**2).mean())),
         "sd_root_n": float(means.std(ddof=1) * np.sqrt(n)),
@@ -169,3 +173,16 @@ def _coverage(
         columns[f"coverage_{name}_low"] = float(low[at])
         columns[f"coverage_{name}_high"] = float(high[at])
     return columns
+
+
+def compared(given: Given) -> dict[str, pd.DataFrame]:
+    """Compare the noises on the one attribute of a data set, as many records as it has.
+
+    The grid is that of the attribute's intervals, a unit each, an open one at an end as well.
+    """
+    (data,) = given.data.values()
+    counts = data.counts(data.domain.names)
+    generator = generator_for(given.seed, {"analysis": "idp_noises"})
+    edges = np.arange(counts.size + 1.0)
+    found = compare_noises(counts, edges, n=len(data), generator=generator, **given.settings)
+    return {"idp_noises": found.assign(data_source=data.marks["data_source"])}

@@ -82,6 +82,23 @@ class IndividualAudit(Strict):
     releases: Annotated[int, Field(ge=2, le=10_000)]
 
 
+class GridNoises(Strict):
+    """At which epsilons noises are compared, and how often; of some runs with intervals."""
+
+    epsilons: Annotated[Values[Epsilon], AfterValidator(_each_once)]
+    replicates: Annotated[int, Field(ge=2, le=100_000)]
+    intervals: Annotated[int, Field(ge=1, le=100_000)]
+    resamples: Annotated[int, Field(ge=20, le=100_000)]
+
+    @model_validator(mode="after")
+    def _intervals_of_replicates(self) -> Self:
+        if self.intervals > self.replicates:
+            raise ValueError(
+                f"intervals: {self.intervals}; allowed: at most the {self.replicates} replicates"
+            )
+        return self
+
+
 class IndividualAttacks(Strict):
     """What is attacked, with how many releases."""
 
