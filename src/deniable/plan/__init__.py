@@ -1,0 +1,5 @@
+"""What is done to each column of a file, at an exact epsilon of the record."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

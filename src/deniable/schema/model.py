@@ -1,0 +1,218 @@
+"""What a file of records holds, column by column, as its owner declares it."""
+
+from collections import Counter
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import Field, ValidationError, model_validator
+
+from deniable.arrays import Floats
+from deniable.errors import DataError
+from deniable.records import Attribute, Domain
+from deniable.validation import Strict, fault_lines, message, read_yaml
+
+FORMAT, VERSION = "deniable-schema", 1
+MISSING = "(missing)"
+"""The category that missing values have, where they have one."""
+MOST_POINTS = 100_000
+MANUAL = "docs/own-data.md says what a schema has"
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+class FileFormat(Strict):
+    """How records lie in a file; delimiter and encoding are those of a CSV file."""
+
+    kind: Literal["csv", "parquet", "arrow"]
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    encoding: Text | None = None
+
+
+class Missing(Strict):
+    """What stands for a missing value, besides nothing, and what becomes of it.
+
+    Attributes
+    ----------
+    values : list of str
+        Texts of a CSV file that mean a missing value.
+    policy : str
+        ``category``: it is a category of its own; ``drop``: its record is left out, which a plan
+        must accept; ``refuse``: it is a fault.
+    """
+
+    values: list[str] = Field(default_factory=lambda: [""])
+    policy: Literal["category", "drop", "refuse"] = "refuse"
+
+
+class Column(Strict):
+    """A column.
+
+    Attributes
+    ----------
+    kind : str
+        ``categorical`` and ``numeric`` columns are randomized. An ``identifier`` or a ``weight``
+        goes out as it is, and only where a plan accepts it; what is ``left_out`` never does.
+    status : str
+        Of categories, or of bounds and step: ``drafted`` from the records, or ``declared``, from
+        what is known without them.
+    type : str, optional
+        Arrow's name of the type of values that are no text.
+    categories : list of str
+        Texts of the values, in order if they are ``ordered``.
+    bounds, step : numbers
+        Of the public grid: low, low + step, ..., high. A value is taken as the nearest point.
+    """
+
+    name: Text
+    kind: Literal["categorical", "numeric", "weight", "identifier", "left_out"]
+    status: Literal["drafted", "declared"] = "declared"
+    type: Text | None = None
+    categories: list[str] = Field(default_factory=list)
+    ordered: bool = False
+    bounds: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
+    step: Annotated[float, Field(gt=0)] | None = None
+    missing: Missing = Field(default_factory=Missing)
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if bool(self.categories) != (self.kind == "categorical"):
+            allowed = "at least one" if self.kind == "categorical" else "none"
+            raise ValueError(f"categories of {self.name!r}; allowed for {self.kind}: {allowed}")
+        numeric = self.kind == "numeric"
+        if (self.bounds is not None, self.step is not None) != (numeric, numeric):
+            allowed = "both" if numeric else "neither"
+            raise ValueError(
+                f"bounds and step of {self.name!r}; allowed for {self.kind}: {allowed}"
+            )
+        if self.ordered and self.kind != "categorical":
+            raise ValueError(f"ordered of {self.name!r}; allowed: of categories")
+        for each, times in Counter(self.categories).items():
+            if times > 1 or each == MISSING:
+                allowed = "each once" if times > 1 else "another name: it is that of missing values"
+                raise ValueError(f"category {each!r} of {self.name!r}; allowed: {allowed}")
+        if numeric:
+            self._refuse_bad_grid()
+        return self
+
+    def _refuse_bad_grid(self) -> None:
+        assert self.bounds is not None
+        assert self.step is not None
+        if not all(np.isfinite([*self.bounds, self.step])) or self.bounds[0] >= self.bounds[1]:
+            raise ValueError(
+                f"bounds {self.bounds} of {self.name!r}; allowed: finite, the lower one first"
+            )
+        steps = self._steps
+        if steps.denominator != 1 or steps >= MOST_POINTS:
+            raise ValueError(
+                f"step {self.step:g} of {self.name!r}; allowed: such that a whole number of steps, "
+                f"below {MOST_POINTS:,}, leads from {self.bounds[0]:g} to {self.bounds[1]:g}"
+            )
+
+    @property
+    def _steps(self) -> Fraction:
+        low, high, step = (Fraction(repr(each)) for each in (*(self.bounds or ()), self.step))
+        return (high - low) / step
+
+    @property
+    def randomized(self) -> bool:
+        """Whether values go through a channel."""
+        return self.kind in ("categorical", "numeric")
+
+    @cached_property
+    def points(self) -> Floats:
+        """Points of the grid of numbers, rising."""
+        if self.bounds is None or self.step is None:
+            raise DataError(f"column {self.name!r} is {self.kind} and has no grid")
+        low, step = Fraction(repr(self.bounds[0])), Fraction(repr(self.step))
+        return np.array([float(low + number * step) for number in range(int(self._steps) + 1)])
+
+    def attribute(self) -> Attribute:
+        """Return what is randomized: categories, or points, and missing values if they are one."""
+        numeric = self.kind == "numeric"
+        names = [f"{each:.17g}" for each in self.points] if numeric else self.categories
+        more = (MISSING,) if self.missing.policy == "category" else ()
+        ordinal = numeric or self.ordered
+        return Attribute(self.name, (*names, *more), "ordinal" if ordinal else "nominal")
+
+
+class Schema(Strict):
+    """What a file of records holds.
+
+    Attributes
+    ----------
+    population : str
+        Whose records these are: epsilons of all releases of one population add up.
+    columns : list of Column
+        In the order of the file.
+    """
+
+    format: Literal["deniable-schema"] = "deniable-schema"
+    version: Literal[1] = 1
+    population: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+    file: FileFormat
+    columns: Annotated[list[Column], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _names_once(self) -> Self:
+        for name, times in Counter(column.name for column in self.columns).items():
+            if times > 1:
+                raise ValueError(f"column {name!r} stands there {times} times; allowed: once")
+        return self
+
+    def __getitem__(self, name: str) -> Column:
+        """Return the column of a name."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        names = ", ".join(column.name for column in self.columns)
+        raise DataError(f"the schema has no column {name!r}; it has {names}")
+
+    @property
+    def randomized(self) -> tuple[Column, ...]:
+        """Columns whose values go through a channel."""
+        return tuple(column for column in self.columns if column.randomized)
+
+    @property
+    def drafted(self) -> tuple[str, ...]:
+        """Names of randomized columns whose categories or grid nobody has declared."""
+        return tuple(column.name for column in self.randomized if column.status == "drafted")
+
+    def domain(self) -> Domain:
+        """Return the attributes that are randomized."""
+        if not self.randomized:
+            raise DataError("the schema has no categorical or numeric column; declare one")
+        return Domain(tuple(column.attribute() for column in self.randomized))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the schema as plain JSON values, without what is as by default."""
+        return {"format": FORMAT, "version": VERSION} | self.model_dump(exclude_defaults=True)
+
+
+def schema_from(values: Any, where: str = "the schema") -> Schema:
+    """Return a schema from plain values.
+
+    Raises
+    ------
+    DataError
+        With a line for each fault.
+    """
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        raise DataError(f"{where}: no schema; one begins with format: {FORMAT}")
+    try:
+        return Schema.model_validate(values)
+    except ValidationError as error:
+        raise DataError(message(where, fault_lines(error, Schema), MANUAL)) from None
+
+
+def read_schema(path: Path | str) -> Schema:
+    """Read a schema that `draft_schema` began and its owner declared.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, is no YAML, or has faults: a line for each.
+    """
+    return schema_from(read_yaml(path), str(path))
