@@ -1,4 +1,4 @@
-"""A plan: the channel of each column, and what the record spends, told so that anybody can check it."""
+"""A plan: the channel of each column, and what a record spends, so that anybody can check it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
