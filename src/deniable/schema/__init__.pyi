@@ -4,6 +4,7 @@ from .model import (
     FileFormat as FileFormat,
     Missing as Missing,
     Schema as Schema,
+    number_text as number_text,
     read_schema as read_schema,
     schema_from as schema_from,
 )

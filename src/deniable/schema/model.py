@@ -23,6 +23,17 @@ MANUAL = "docs/own-data.md says what a schema has"
 Text = Annotated[str, Field(min_length=1)]
 
 
+def number_text(number: float) -> str:
+    """Return the shortest text of a number that reads back as it.
+
+    Examples
+    --------
+    >>> [number_text(each) for each in (30.0, 0.1, -2.50, 1e6)]
+    ['30', '0.1', '-2.5', '1000000']
+    """
+    return np.format_float_positional(number, trim="-")
+
+
 class FileFormat(Strict):
     """How records lie in a file; delimiter and encoding are those of a CSV file."""
 
@@ -132,7 +143,7 @@ class Column(Strict):
     def attribute(self) -> Attribute:
         """Return what is randomized: categories, or points, and missing values if they are one."""
         numeric = self.kind == "numeric"
-        names = [f"{each:.17g}" for each in self.points] if numeric else self.categories
+        names = [number_text(each) for each in self.points] if numeric else self.categories
         more = (MISSING,) if self.missing.policy == "category" else ()
         ordinal = numeric or self.ordered
         return Attribute(self.name, (*names, *more), "ordinal" if ordinal else "nominal")
