@@ -58,7 +58,7 @@ class Risk:
         """Take the records of a portion, and their reports in the same order."""
         self._records += len(data)
         for name, counts in self._true.items():
-            counts += np.bincount(codes[name], minlength=counts.size)
+            np.add(counts, np.bincount(codes[name], minlength=counts.size), out=counts)
             if name in reports.domain.names and self._comparable(name):
                 self._same[name] += int(np.count_nonzero(codes[name] == reports.column(name)))
         if self._before is not None:
@@ -118,8 +118,8 @@ class Risk:
         domain = self._protocol.domain.project(self._keys)
         if domain.size > MOST_KEY_CELLS:
             raise DeniableError(
-                f"keys {', '.join(self._keys)} have {domain.size:,} cells, over {MOST_KEY_CELLS:,}; "
-                "name fewer keys"
+                f"keys {', '.join(self._keys)} have {domain.size:,} cells, over "
+                f"{MOST_KEY_CELLS:,}; name fewer keys"
             )
         for name in self._keys:
             cluster, _ = self._cluster_of(name)
