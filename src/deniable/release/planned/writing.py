@@ -76,6 +76,8 @@ def written_in_portions(path: Path, plan: Plan, names: Sequence[str]) -> Iterato
 class _Writer:
     def __init__(self, path: Path, plan: Plan, names: Sequence[str]) -> None:
         self._path, self._format, self._names = path, plan.schema.file, list(names)
+        self._schema, self._passed = plan.schema, plan.passed
+        self._reported = reported_columns(plan)
         self._opened: Any = None
         self._stream: io.BufferedWriter | None = None
 
@@ -104,8 +106,17 @@ class _Writer:
         if encoding not in ("utf-8", "ascii"):
             self._stream = self._path.open("wb")
             sink = pa.PythonFile(_Recoded(self._stream, encoding), mode="w")
-        options = csv.WriteOptions(delimiter=self._format.delimiter or ",", quoting_style="needed")
+        delimiter = self._format.delimiter or ","
+        style = "none" if self._plain(delimiter) else "needed"
+        options = csv.WriteOptions(delimiter=delimiter, quoting_style=style)
         return csv.CSVWriter(sink, _string_schema(schema), write_options=options)
+
+    def _plain(self, delimiter: str) -> bool:
+        """Return whether no text can need quotes; of identifiers nobody knows."""
+        if any(self._schema[name].kind == "identifier" for name in self._passed):
+            return False
+        texts = [*self._names, *(text for each in self._reported for text in each.texts)]
+        return not any(mark in text for text in texts for mark in (delimiter, '"', "\r", "\n"))
 
     def close(self) -> None:
         """End the file."""
