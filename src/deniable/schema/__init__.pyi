@@ -1,3 +1,9 @@
+from .decoding import decoded as decoded
+from .draft import (
+    Draft as Draft,
+    draft_schema as draft_schema,
+    drafted as drafted,
+)
 from .model import (
     MISSING as MISSING,
     Column as Column,
@@ -6,4 +12,8 @@ from .model import (
     Schema as Schema,
     read_schema as read_schema,
     schema_from as schema_from,
+)
+from .records_file import (
+    Portion as Portion,
+    RecordsFile as RecordsFile,
 )
