@@ -43,28 +43,25 @@ def decoded(
     >>> decoded(age, np.array([0, 2], dtype=np.uint8), FileFormat(kind="arrow")).to_pylist()
     [0, 4]
     """
-    attribute = reports or column.attribute()
-    names = list(attribute.categories)
-    missing = names.index(MISSING) if MISSING in names else -1
-    if file.kind == "csv" and missing >= 0:
-        names[missing] = next(iter(column.missing.values), "")
-        missing = -1
-    kept = [name for name in names if name != MISSING or file.kind == "csv"]
-    texts = pa.array(names if missing < 0 else kept, pa.string())
-    own = column.missing.policy == "category" and missing >= 0
-    if own and missing != len(kept):
-        raise DataError(f"{MISSING} of {column.name!r} is not the last of its reports")
-    values = texts
-    if column.type is not None:
-        try:
-            values = texts.cast(type_named(column.type))
-        except pa.ArrowException:
-            raise DataError(
-                f"column {column.name!r}: reports such as {names[0]!r} are no {column.type}; give "
-                "it bounds and a step, or categories, that are"
-            ) from None
+    names = list((reports or column.attribute()).categories)
     numbers = np.ascontiguousarray(codes)
-    indices = pa.array(numbers, mask=numbers == len(kept)) if own else pa.array(numbers)
+    indices = pa.array(numbers)
+    if MISSING in names:
+        place = names.index(MISSING)
+        if file.kind == "csv":
+            names[place] = next(iter(column.missing.values), "")
+        elif place < len(names) - 1:
+            raise DataError(f"{MISSING} is not the last report of column {column.name!r}")
+        else:
+            indices = pa.array(numbers, mask=numbers == place)
+            names.pop()
+    texts = pa.array(names, pa.string())
     if column.type is None:
-        return pa.DictionaryArray.from_arrays(indices, values)
-    return pc.take(values, indices)
+        return pa.DictionaryArray.from_arrays(indices, texts)
+    try:
+        return pc.take(texts.cast(type_named(column.type)), indices)
+    except pa.ArrowException:
+        raise DataError(
+            f"column {column.name!r}: reports from {names[0]!r} to {names[-1]!r} are no "
+            f"{column.type}; give it categories, or bounds and a step, that are"
+        ) from None

@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 from deniable.arrays import Floats
 from deniable.errors import DataError
 from deniable.records import Attribute, Domain
+from deniable.schema.texts import shown, unfit
 from deniable.validation import Strict, fault_lines, message, read_yaml
 
 FORMAT, VERSION = "deniable-schema", 1
@@ -81,6 +82,9 @@ class Column(Strict):
         if bool(self.categories) != (self.kind == "categorical"):
             allowed = "at least one" if self.kind == "categorical" else "none"
             raise ValueError(f"categories of {self.name!r}; allowed for {self.kind}: {allowed}")
+        for what, text in (("name", self.name), *(("category", each) for each in self.categories)):
+            if fault := unfit(text):
+                raise ValueError(f"{what} {shown(text)} {fault}; allowed: at most 255 bytes, and no control characters")
         numeric = self.kind == "numeric"
         if (self.bounds is not None, self.step is not None) != (numeric, numeric):
             allowed = "both" if numeric else "neither"
@@ -93,6 +97,10 @@ class Column(Strict):
             if times > 1 or each == MISSING:
                 allowed = "each once" if times > 1 else "another name: it is that of missing values"
                 raise ValueError(f"category {each!r} of {self.name!r}; allowed: {allowed}")
+            if each in self.missing.values and self.type is None:
+                raise ValueError(
+                    f"{each!r} of {self.name!r} is a category and a missing value; allowed: one"
+                )
         if numeric:
             self._refuse_bad_grid()
         return self
@@ -132,10 +140,15 @@ class Column(Strict):
     def attribute(self) -> Attribute:
         """Return what is randomized: categories, or points, and missing values if they are one."""
         numeric = self.kind == "numeric"
-        names = [f"{each:.17g}" for each in self.points] if numeric else self.categories
+        names = [_label(each) for each in self.points] if numeric else self.categories
         more = (MISSING,) if self.missing.policy == "category" else ()
         ordinal = numeric or self.ordered
         return Attribute(self.name, (*names, *more), "ordinal" if ordinal else "nominal")
+
+
+def _label(point: float) -> str:
+    """Return the shortest text that reads back as a number."""
+    return repr(point + 0.0).removesuffix(".0")  # no minus before zero
 
 
 class Schema(Strict):
