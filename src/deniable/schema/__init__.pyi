@@ -1,3 +1,4 @@
+from .decoding import decoded as decoded
 from .model import (
     MISSING as MISSING,
     Column as Column,
@@ -7,4 +8,8 @@ from .model import (
     number_text as number_text,
     read_schema as read_schema,
     schema_from as schema_from,
+)
+from .records_file import (
+    Portion as Portion,
+    RecordsFile as RecordsFile,
 )
