@@ -1,4 +1,3 @@
-from .decoding import decoded as decoded
 from .draft import (
     Draft as Draft,
     draft_schema as draft_schema,
@@ -10,6 +9,7 @@ from .model import (
     FileFormat as FileFormat,
     Missing as Missing,
     Schema as Schema,
+    number_text as number_text,
     read_schema as read_schema,
     schema_from as schema_from,
 )
@@ -17,3 +17,4 @@ from .records_file import (
     Portion as Portion,
     RecordsFile as RecordsFile,
 )
+from .types import type_named as type_named

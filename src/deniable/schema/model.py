@@ -13,6 +13,7 @@ from deniable.arrays import Floats
 from deniable.errors import DataError
 from deniable.records import Attribute, Domain
 from deniable.schema.texts import shown, unfit
+from deniable.schema.types import refuse_foreign_values
 from deniable.validation import Strict, fault_lines, message, read_yaml
 
 FORMAT, VERSION = "deniable-schema", 1
@@ -22,6 +23,17 @@ MOST_POINTS = 100_000
 MANUAL = "docs/own-data.md says what a schema has"
 
 Text = Annotated[str, Field(min_length=1)]
+
+
+def number_text(number: float) -> str:
+    """Return the shortest text of a number that reads back as it.
+
+    Examples
+    --------
+    >>> [number_text(each) for each in (30.0, 0.1, -2.50, 1e6)]
+    ['30', '0.1', '-2.5', '1000000']
+    """
+    return np.format_float_positional(number, trim="-")
 
 
 class FileFormat(Strict):
@@ -103,6 +115,9 @@ class Column(Strict):
                 )
         if numeric:
             self._refuse_bad_grid()
+        if self.type is not None and self.randomized:
+            points = [number_text(each) for each in self.points] if numeric else self.categories
+            refuse_foreign_values(self.name, self.type, points, numeric)
         return self
 
     def _refuse_bad_grid(self) -> None:
@@ -140,15 +155,10 @@ class Column(Strict):
     def attribute(self) -> Attribute:
         """Return what is randomized: categories, or points, and missing values if they are one."""
         numeric = self.kind == "numeric"
-        names = [_label(each) for each in self.points] if numeric else self.categories
+        names = [number_text(each) for each in self.points] if numeric else self.categories
         more = (MISSING,) if self.missing.policy == "category" else ()
         ordinal = numeric or self.ordered
         return Attribute(self.name, (*names, *more), "ordinal" if ordinal else "nominal")
-
-
-def _label(point: float) -> str:
-    """Return the shortest text that reads back as a number."""
-    return repr(point + 0.0).removesuffix(".0")  # no minus before zero
 
 
 class Schema(Strict):
