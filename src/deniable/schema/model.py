@@ -33,7 +33,7 @@ def number_text(number: float) -> str:
     >>> [number_text(each) for each in (30.0, 0.1, -2.50, 1e6)]
     ['30', '0.1', '-2.5', '1000000']
     """
-    return np.format_float_positional(number, trim="-")
+    return np.format_float_positional(number + 0.0, trim="-")  # no minus before zero
 
 
 class FileFormat(Strict):
@@ -96,7 +96,9 @@ class Column(Strict):
             raise ValueError(f"categories of {self.name!r}; allowed for {self.kind}: {allowed}")
         for what, text in (("name", self.name), *(("category", each) for each in self.categories)):
             if fault := unfit(text):
-                raise ValueError(f"{what} {shown(text)} {fault}; allowed: at most 255 bytes, and no control characters")
+                raise ValueError(
+                    f"{what} {shown(text)} {fault}; allowed: at most 255 bytes, and no control characters"
+                )
         numeric = self.kind == "numeric"
         if (self.bounds is not None, self.step is not None) != (numeric, numeric):
             allowed = "both" if numeric else "neither"

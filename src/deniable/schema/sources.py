@@ -206,9 +206,7 @@ class _Start:
         return "arrow" if start.startswith((b"ARROW1", b"\xff\xff\xff\xff")) else "csv"
 
 
-def open_source(
-    source: Any, delimiter: str | None = None, encoding: str | None = None
-) -> Source:
+def open_source(source: Any, delimiter: str | None = None, encoding: str | None = None) -> Source:
     """Open records.
 
     Parameters

@@ -67,7 +67,7 @@ def protect(
     at = Path(folder)
     release = planned_release(plan, name or at.resolve().name, keys, consent)
     counted = Ledger(ledger if ledger is not None else at.resolve().parent / LEDGER)
-    own = RecordsFile.open(source, plan.schema)
+    own = RecordsFile.open(source, plan.schema, passed=plan.passed)
     begun = counted.folder.exists()
     records = OwnRecords(own, plan, counted.key(), progress)
     try:
