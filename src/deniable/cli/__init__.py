@@ -20,6 +20,7 @@ from deniable.errors import DeniableError
 # Each subcommand imports what it needs when it runs: asking for help takes no time.
 
 FAULT, INTERRUPTED, BROKEN_PIPE = 1, 130, 141  # 2, for a wrong command, is argparse's
+FAULT_OF_INPUT = 2  # of the commands on own files: a file with a fault is a wrong command, too
 
 DESCRIPTION = """\
 Answer questions about a channel (a randomization matrix), or design one.
@@ -62,6 +63,15 @@ examples:
   deniable design specification.yaml --output designed
   deniable design specification.yaml --matrix matrix.csv --json
 """
+SCHEMA_DESCRIPTION = """\
+Draft a schema of a file of records: what each column seems to be, as YAML with comments, to be
+edited. It goes to standard output; what was found, and what to look at, to standard error.
+"""
+SCHEMA_EXAMPLES = """\
+examples:
+  deniable schema survey.csv > survey.yaml
+  deniable schema survey.txt --delimiter ';' --encoding cp1252 --population panel > survey.yaml
+"""
 PROTECT_DESCRIPTION = """\
 Protect a file of records by a plan: what may be given away goes to OUT/public, what knows the truth
 to OUT/private. It is drawn once: a command that was interrupted and is given again goes on.
@@ -91,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if problem is None:
         return 0
     print(f"deniable: error: {problem}", file=sys.stderr)
-    return FAULT
+    return int(getattr(options, "fault", FAULT))
 
 
 def _problem(options: argparse.Namespace) -> str | None:
@@ -129,8 +139,31 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_channel(commands)
     _add_design(commands)
+    _add_schema(commands)
     _add_protect(commands)
     return parser
+
+
+def _add_schema(commands: Any) -> None:
+    parser = commands.add_parser(
+        "schema",
+        help="draft a schema of a file of one's own",
+        description=SCHEMA_DESCRIPTION,
+        epilog=SCHEMA_EXAMPLES,
+    )
+    parser.set_defaults(fault=FAULT_OF_INPUT)
+    parser.add_argument(
+        "file", metavar="FILE", type=Path, help="CSV, Parquet (or a folder of it) or Arrow"
+    )
+    parser.add_argument(
+        "--population", metavar="NAME", help="whose records; by default the file's name"
+    )
+    parser.add_argument(
+        "--delimiter", metavar="C", help=r"of a CSV file, \t for a tab; found out by default"
+    )
+    parser.add_argument(
+        "--encoding", metavar="NAME", help="of a CSV file, such as cp1252; found out by default"
+    )
 
 
 def _add_protect(commands: Any) -> None:

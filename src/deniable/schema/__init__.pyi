@@ -1,4 +1,8 @@
-from .decoding import decoded as decoded
+from .draft import (
+    Draft as Draft,
+    draft_schema as draft_schema,
+    drafted as drafted,
+)
 from .model import (
     MISSING as MISSING,
     Column as Column,
@@ -13,3 +17,4 @@ from .records_file import (
     Portion as Portion,
     RecordsFile as RecordsFile,
 )
+from .types import type_named as type_named

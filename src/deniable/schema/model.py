@@ -13,6 +13,7 @@ from deniable.arrays import Floats
 from deniable.errors import DataError
 from deniable.records import Attribute, Domain
 from deniable.schema.texts import shown, unfit
+from deniable.schema.types import refuse_foreign_values
 from deniable.validation import Strict, fault_lines, message, read_yaml
 
 FORMAT, VERSION = "deniable-schema", 1
@@ -116,6 +117,9 @@ class Column(Strict):
                 )
         if numeric:
             self._refuse_bad_grid()
+        if self.type is not None and self.randomized:
+            points = [number_text(each) for each in self.points] if numeric else self.categories
+            refuse_foreign_values(self.name, self.type, points, numeric)
         return self
 
     def _refuse_bad_grid(self) -> None:
