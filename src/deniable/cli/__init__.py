@@ -62,6 +62,15 @@ examples:
   deniable design specification.yaml --output designed
   deniable design specification.yaml --matrix matrix.csv --json
 """
+PROTECT_DESCRIPTION = """\
+Protect a file of records by a plan: what may be given away goes to OUT/public, what knows the truth
+to OUT/private. It is drawn once: a command that was interrupted and is given again goes on.
+"""
+PROTECT_EXAMPLES = """\
+examples:
+  deniable protect survey.csv plan.json --out release/
+  deniable protect survey.csv plan.json --out release/ --keys sex age region
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -120,7 +129,35 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_channel(commands)
     _add_design(commands)
+    _add_protect(commands)
     return parser
+
+
+def _add_protect(commands: Any) -> None:
+    parser = commands.add_parser(
+        "protect",
+        help="protect a file of one's own by a plan",
+        description=PROTECT_DESCRIPTION,
+        epilog=PROTECT_EXAMPLES,
+    )
+    parser.set_defaults(parser=parser)
+    parser.add_argument("file", metavar="FILE", type=Path, help="CSV, Parquet or Arrow")
+    parser.add_argument("plan", metavar="PLAN.json", type=Path, help="what deniable plan made")
+    parser.add_argument("--out", required=True, type=Path, help="the release's folder")
+    parser.add_argument("--name", help="of the release; by default the folder's")
+    parser.add_argument(
+        "--ledger", type=Path, help="where epsilons are counted; by default beside the folder"
+    )
+    parser.add_argument("--consent", help="the words that a population's next release needs")
+    parser.add_argument(
+        "--keys",
+        nargs="+",
+        metavar="COLUMN",
+        help="what an intruder is taken to know, for risk.csv",
+    )
+    parser.add_argument(
+        "--key-folder", type=Path, help="where the release's key lies meanwhile, such as in memory"
+    )
 
 
 def _add_channel(commands: Any) -> None:

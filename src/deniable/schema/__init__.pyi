@@ -1,9 +1,15 @@
+from .decoding import decoded as decoded
 from .model import (
     MISSING as MISSING,
     Column as Column,
     FileFormat as FileFormat,
     Missing as Missing,
     Schema as Schema,
+    number_text as number_text,
     read_schema as read_schema,
     schema_from as schema_from,
+)
+from .records_file import (
+    Portion as Portion,
+    RecordsFile as RecordsFile,
 )
