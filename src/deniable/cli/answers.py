@@ -9,6 +9,7 @@ import numpy as np
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import NamedChannel, Target
+from deniable.errors import plain
 from deniable.privacy import (
     Factors,
     extreme_factors,
@@ -160,8 +161,8 @@ def number(value: float | int | None) -> str:
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str | float | None]]) -> list[str]:
     """Return the lines of a table: its first column to the left, numbers to the right."""
-    cells = [list(header)] + [
-        [value if isinstance(value, str) else number(value) for value in row] for row in rows
+    cells = [list(map(plain, header))] + [
+        [plain(value) if isinstance(value, str) else number(value) for value in row] for row in rows
     ]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
     lines = []
