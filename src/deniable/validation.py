@@ -8,13 +8,16 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from deniable.errors import LONGEST, DataError, plain, shown
 from deniable.texts import LOADER, MOST_BYTES, Loader, refuse_too_deep, text_of
 
 MOST_LINES = 50  # of a message
+LONGEST_NAME = 200  # bytes: file systems take 255, a temporary name is longer
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=LONGEST_NAME)]
+"""Of what has a folder or a file of its name."""
 
 
 def repeated_keys(text: str) -> Iterator[str]:
@@ -74,7 +77,8 @@ def read_yaml(path: Path | str) -> Any:
         values = None if root is None or repeated else loader.construct_document(root)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        line = f"line {mark.line + 1}: " if mark else ""
+        # The end of a text is told as one line more.
+        line = f"line {min(mark.line + 1, len(text.splitlines()))}: " if mark else ""
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
         raise DataError(f"{path}: {line}{problem}; mend the YAML there") from None
     if repeated:
@@ -255,6 +259,8 @@ def _allowed(fault: ErrorDetails, allowed: Mapping[str, str]) -> str:
         return f"{words} {context[key]}"
     if kind == "literal_error":
         return str(context["expected"]).replace("'", "").replace(" or ", ", ")
+    if kind == "string_too_long":
+        return f"at most {context['max_length']} characters"
     if kind == "too_short" and kind not in allowed:
         least = context["min_length"]
         return f"a list with at least {'one entry' if least == 1 else f'{least} entries'}"

@@ -200,7 +200,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
     if hasattr(value, "tolist"):  # a NumPy array or number
-        return _plain(value.tolist())
+        plain_values = value.tolist()
+        return plain_values if np.isfinite(value).all() else _plain(plain_values)
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value

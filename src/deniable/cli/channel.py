@@ -149,9 +149,9 @@ def _breach_lines(found: Answers) -> list[str]:
 
 
 def _set(members: list[str]) -> str:
-    shown = " or ".join(map(shown, members[:MOST_NAMED]))
+    first = " or ".join(map(shown, members[:MOST_NAMED]))
     more = len(members) - MOST_NAMED
-    return f"{shown} or {more} more" if more > 0 else shown
+    return f"{first} or {more} more" if more > 0 else first
 
 
 def _prior_lines(named: NamedChannel, answers: Answers) -> list[str]:

@@ -20,7 +20,7 @@ from deniable.design.programs import (
     padded,
     polytope,
 )
-from deniable.errors import DeniableError, NoAnswerError
+from deniable.errors import NoAnswerError
 
 DIGITS = 4  # of the values that a message proposes
 SHOWN = 6  # requirements that a message names, at most

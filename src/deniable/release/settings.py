@@ -13,12 +13,10 @@ from deniable.arrays import Floats
 from deniable.randomized_response import ClusterMechanism, Reading
 from deniable.records import Domain
 from deniable.study import Coverage, Epsilon, Probability, Share, Values
-from deniable.validation import Strict
+from deniable.validation import Name, Strict
 
 if TYPE_CHECKING:  # a run's start reads settings and computes nothing
     from deniable.channels import Channel
-
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
 NETWORK_FILES = "networks/"
 """What names of data drawn from a network (`deniable.datasets.networks.FILES`) begin with."""

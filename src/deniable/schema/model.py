@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 from deniable.arrays import Floats
 from deniable.errors import DataError
 from deniable.records import Attribute, Domain
-from deniable.validation import Strict, fault_lines, message, read_yaml
+from deniable.validation import Name, Strict, fault_lines, message, read_yaml
 
 FORMAT, VERSION = "deniable-schema", 1
 MISSING = "(missing)"
@@ -151,7 +151,7 @@ class Schema(Strict):
 
     format: Literal["deniable-schema"] = "deniable-schema"
     version: Literal[1] = 1
-    population: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+    population: Name
     file: FileFormat
     columns: Annotated[list[Column], Field(min_length=1)]
 
