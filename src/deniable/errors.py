@@ -54,9 +54,9 @@ def from_extras() -> Iterator[None]:
         package = (error.name or "").partition(".")[0]
         if package not in EXTRAS:
             raise
-        raise MissingExtraError(
-            f"this needs {package}, which is not installed: pip install 'deniable[{EXTRAS[package]}]'"
-        ) from error
+        remedy = f"pip install 'deniable[{EXTRAS[package]}]'"
+        message = f"this needs {package}, which is not installed: {remedy}"
+        raise MissingExtraError(message) from error
 
 
 def refuse_unknown(what: str, given: str, known: Iterable[str]) -> None:
