@@ -189,9 +189,7 @@ def _by_products(
     return pd.DataFrame(columns_of(parts, records, asked) | {"consistent_by": "projection"})
 
 
-def _scores(
-    conditions: Mapping[str, Flags], table: Table, protected: Protected
-) -> list[Floats]:
+def _scores(conditions: Mapping[str, Flags], table: Table, protected: Protected) -> list[Floats]:
     """Return for each side what each of its reports says of whether its conditions hold."""
     found = []
     counted = protected.count([side.reports for side in table.sides])

@@ -131,9 +131,7 @@ def drafted(
     found = f"{read}; {records:,} records, {len(columns)} columns: {number}"
     whose = population or _population(source)
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", whose):
-        raise DataError(
-            f"the population {whose!r}; give it a name of letters, digits, '_' and '-'"
-        )
+        raise DataError(f"the population {whose!r}; give it a name of letters, digits, '_' and '-'")
     told = [f"column {shown(name)}: {each}" for name, c in columns.items() for each in c.warnings]
     text = "".join(
         [
