@@ -18,6 +18,7 @@ from deniable.pipeline.environment import check_writable, keep_from_others, lock
 from deniable.records import Domain
 from deniable.release import (
     LANES,
+    PlannedRelease,
     NETWORK_FILES,
     PRIVATE,
     PUBLIC,
@@ -222,14 +223,16 @@ class Plan:
         """Return the files that a release is made from, by what they are.
 
         Receipts of earlier releases of the same population, whose number and total a consent names;
-        its true records, files of a user's own matrices, the manifest that states the bounds of
+        its true records, or a file of one's own with schema or plan; files of a user's own matrices, the manifest that states the bounds of
         numbers, and the network that the records are drawn from.
         """
         settings, resources = self.config.release(release), Path("resources")
         numbers = settings.lane == "numeric"
+        own = settings.made_of if isinstance(settings, PlannedRelease) else []
         return {
             "after": self._earlier(settings),
-            "data": [f"results/data/{settings.data}.parquet"],
+            "data": [f"results/data/{settings.data}.parquet"] if not own else [],
+            "own": own,
             "matrices": getattr(settings, "matrix_files", []),
             "manifest": [str(resources / "datasets.yaml")] if numbers else [],
             "network": [
@@ -277,7 +280,9 @@ def needed_datasets(config: Config, datasets: Mapping[str, AnyDataset]) -> dict[
 
     With the others of the same files, which cost nothing and are settled together.
     """
-    read = studied_data(config) | {release.data for release in config.releases}
+    read = studied_data(config) | {
+        release.data for release in config.releases if release.lane != "planned"
+    }
     return _with_those_of_one_file(read, datasets)
 
 
