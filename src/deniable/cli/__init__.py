@@ -1,7 +1,7 @@
 """The command line: one-off questions about a channel, and channels designed to order.
 
-Exit codes: 0 if all that was asked for was answered, 1 for a fault in a file or an answer that does
-not exist, 2 for a command that cannot be understood. `docs/command-line.md` has formats and keys.
+Exit codes: 0 if all that was asked for was answered, 1 for an answer that does not exist, 2 for a
+fault in what was given: a file, an option, a command. `docs/command-line.md` has formats and keys.
 """
 
 import argparse
@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from deniable import __version__
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, NoAnswerError, plain, shown
 
 # Each subcommand imports what it needs when it runs: asking for help takes no time.
 
-FAULT, INTERRUPTED, BROKEN_PIPE = 1, 130, 141  # 2, for a wrong command, is argparse's
-FAULT_OF_INPUT = 2  # of the commands on own files: a file with a fault is a wrong command, too
+NO_ANSWER, FAULT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
 DESCRIPTION = """\
 Answer questions about a channel (a randomization matrix), or design one.
@@ -101,10 +100,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if problem is None:
         return 0
     print(f"deniable: error: {problem}", file=sys.stderr)
-    return int(getattr(options, "fault", FAULT))
+    return NO_ANSWER if isinstance(problem, NoAnswerError) else FAULT
 
 
-def _problem(options: argparse.Namespace) -> str | None:
+def _problem(options: argparse.Namespace) -> DeniableError | None:
     """Answer what is asked, and return what could not be."""
     try:
         with warnings.catch_warnings():
@@ -113,15 +112,15 @@ def _problem(options: argparse.Namespace) -> str | None:
     except BrokenPipeError:
         raise
     except DeniableError as error:
-        return str(error)
+        return error
     except OSError as error:
-        return f"{error.filename or 'the output'}: {error.strerror or error}"
+        return DeniableError(f"{error.filename or 'the output'}: {error.strerror or error}")
     return None
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     if issubclass(category, UserWarning):
-        print(f"deniable: warning: {message}", file=sys.stderr)
+        print(f"deniable: warning: {plain(str(message))}", file=sys.stderr)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -151,7 +150,6 @@ def _add_schema(commands: Any) -> None:
         description=SCHEMA_DESCRIPTION,
         epilog=SCHEMA_EXAMPLES,
     )
-    parser.set_defaults(fault=FAULT_OF_INPUT)
     parser.add_argument(
         "file", metavar="FILE", type=Path, help="CSV, Parquet (or a folder of it) or Arrow"
     )
@@ -201,12 +199,12 @@ def _add_channel(commands: Any) -> None:
         epilog=CHANNEL_EXAMPLES,
     )
     parser.set_defaults(parser=parser)
-    parser.add_argument("matrix", metavar="MATRIX.csv", type=Path, help="the channel's matrix")
+    parser.add_argument("matrix", metavar="MATRIX.csv", type=_path, help="the channel's matrix")
     parser.add_argument(
-        "--prior", metavar="P.csv", type=Path, help="an intruder's prior over the true categories"
+        "--prior", metavar="P.csv", type=_path, help="an intruder's prior over the true categories"
     )
     parser.add_argument(
-        "--counts", metavar="C.csv", type=Path, help="counts of reports, to estimate from"
+        "--counts", metavar="C.csv", type=_path, help="counts of reports, to estimate from"
     )
     parser.add_argument(
         "--breach",
@@ -242,21 +240,27 @@ def _add_design(commands: Any) -> None:
     parser.add_argument(
         "specification",
         metavar="SPEC.yaml",
-        type=Path,
+        type=_path,
         help="categories, proportions, requirements and loss (see docs/command-line.md)",
     )
     place = parser.add_mutually_exclusive_group()
     place.add_argument(
         "--output",
         metavar="DIR",
-        type=Path,
+        type=_path,
         default=Path(),
         help="folder for the two files (default: the current one)",
     )
-    place.add_argument("--matrix", metavar="FILE", type=Path, help="write only the matrix, here")
+    place.add_argument("--matrix", metavar="FILE", type=_path, help="write only the matrix, here")
     parser.add_argument(
         "--json", action="store_true", help="print the properties as one JSON object"
     )
+
+
+def _path(text: str) -> Path:
+    if not text.isprintable():
+        raise argparse.ArgumentTypeError(f"{shown(text)} has characters that cannot be shown")
+    return Path(text)
 
 
 def _share(text: str) -> float:
@@ -265,5 +269,5 @@ def _share(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1")
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not a number between 0 and 1")
     return value

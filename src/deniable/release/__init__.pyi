@@ -1,3 +1,4 @@
+from .contents import refuse_other_files as refuse_other_files
 from .entries import (
     Entry as Entry,
     canonical as canonical,

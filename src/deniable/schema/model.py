@@ -14,7 +14,7 @@ from deniable.errors import DataError
 from deniable.records import Attribute, Domain
 from deniable.schema.texts import shown, unfit
 from deniable.schema.types import refuse_foreign_values
-from deniable.validation import Strict, fault_lines, message, read_yaml
+from deniable.validation import Name, Strict, fault_lines, message, read_yaml
 
 FORMAT, VERSION = "deniable-schema", 1
 MISSING = "(missing)"
@@ -177,7 +177,7 @@ class Schema(Strict):
 
     format: Literal["deniable-schema"] = "deniable-schema"
     version: Literal[1] = 1
-    population: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+    population: Name
     file: FileFormat
     columns: Annotated[list[Column], Field(min_length=1)]
 
