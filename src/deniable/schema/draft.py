@@ -225,6 +225,8 @@ def _left_out(seen: Evidence) -> str:
         return "has missing values only"
     if seen.unfit:
         return f"a value {seen.unfit}, so they can be no categories"
+    if MISSING in seen.counts:
+        return f"has the value {MISSING}, the name of missing values; rename it in the file"
     if len(seen.counts) == 1 and not seen.missing:
         return "has one value only; with another category that there can be, declare it categorical"
     return ""
@@ -273,8 +275,6 @@ def _categorical(seen: Evidence) -> _Drafted:
                 f"{quoted_list(same)} differ by spaces, capitals or the form of accents alone; "
                 "mend the file if they are meant to be one"
             )
-    if MISSING in names:
-        column.warnings.append(f"{MISSING} is the name of missing values; rename it in the file")
     _add_missing(column, seen, [])
     return column
 
