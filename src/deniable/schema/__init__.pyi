@@ -1,4 +1,5 @@
 from .decoding import decoded as decoded
+from .faults import Faults as Faults
 from .model import (
     MISSING as MISSING,
     Column as Column,
@@ -13,3 +14,5 @@ from .records_file import (
     Portion as Portion,
     RecordsFile as RecordsFile,
 )
+from .sources import open_source as open_source
+from .types import type_named as type_named
