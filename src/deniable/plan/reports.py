@@ -10,7 +10,7 @@ from deniable.channels import Channel, SquareWave
 from deniable.plan.model import Plan
 from deniable.randomized_response import reports_categories
 from deniable.records import Attribute
-from deniable.schema import MISSING, Column, number_text
+from deniable.schema import MISSING, Column, number_text, type_named
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ def _reported(column: Column, attribute: Attribute, channel: Channel) -> Reporte
     if column.kind == "numeric":
         values = values.cast(pa.float64())
     if column.type is not None:
-        values = values.cast(pa.type_for_alias(column.type))
+        values = values.cast(type_named(column.type))
     return ReportedColumn(
         column.name, tuple(missing if each is None else each for each in told), values
     )

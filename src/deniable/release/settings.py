@@ -15,12 +15,10 @@ from pydantic import Field, TypeAdapter, model_validator
 from deniable.randomized_response import ClusterMechanism, Reading
 from deniable.release.matrices import FileMatrix, PramMatrix
 from deniable.study import Coverage, Epsilon, Probability, Share, Values
-from deniable.validation import Strict
+from deniable.validation import Name, Strict
 
 if TYPE_CHECKING:  # a run's start reads settings and computes nothing
     from deniable.plan import Plan
-
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
 NETWORK_FILES = "networks/"
 """What names of data drawn from a network (`deniable.datasets.networks.FILES`) begin with."""

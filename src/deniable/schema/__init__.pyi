@@ -1,4 +1,8 @@
-from .decoding import decoded as decoded
+from .draft import (
+    Draft as Draft,
+    draft_schema as draft_schema,
+    drafted as drafted,
+)
 from .faults import Faults as Faults
 from .model import (
     MISSING as MISSING,

@@ -101,7 +101,8 @@ class Coder:
 
     @cached_property
     def _values(self) -> pa.Array:
-        return typed_categories(self.column)
+        texts = pa.array(self.column.categories, pa.string())
+        return texts if self.column.type is None else texts.cast(type_named(self.column.type))
 
     def _nearest(self, numbers: Floats) -> Floats:
         """Return the number of the nearest point of the grid, an end for what is beyond it."""
@@ -168,41 +169,6 @@ class Coder:
             f"{has}, which is no category; mend it, or add it to the categories (now: "
             f"{listed(self.column.categories)})"
         )
-
-
-def typed_categories(column: Column) -> pa.Array:
-    """Return the categories of a column as values of its type.
-
-    Raises
-    ------
-    DataError
-        If a category is no such value, or two of them are the same one.
-    """
-    texts = pa.array(column.categories, pa.string())
-    if column.type is None:
-        return texts
-    kind = type_named(column.type)
-    try:
-        values = texts.cast(kind)
-    except pa.ArrowException:
-        wrong = next(each for each in column.categories if not _is_of(each, kind))
-        raise DataError(
-            f"column {shown(column.name)}: the category {shown(wrong)} is no {column.type}; mend "
-            "the schema"
-        ) from None
-    if len(values.unique()) < len(values):
-        raise DataError(
-            f"column {shown(column.name)}: two of the categories are the same {column.type}; "
-            "keep one"
-        )
-    return values
-
-
-def _is_of(text: str, kind: pa.DataType) -> bool:
-    try:
-        return bool(pa.array([text]).cast(kind).null_count == 0)
-    except pa.ArrowException:
-        return False
 
 
 def numbers_of(texts: pa.Array) -> Floats:

@@ -13,7 +13,8 @@ from deniable.arrays import Floats
 from deniable.errors import DataError
 from deniable.records import Attribute, Domain
 from deniable.schema.texts import shown, unfit
-from deniable.validation import Strict, fault_lines, message, read_yaml
+from deniable.schema.types import refuse_foreign_values
+from deniable.validation import Name, Strict, fault_lines, message, read_yaml
 
 FORMAT, VERSION = "deniable-schema", 1
 MISSING = "(missing)"
@@ -116,6 +117,9 @@ class Column(Strict):
                 )
         if numeric:
             self._refuse_bad_grid()
+        if self.type is not None and self.randomized:
+            points = [number_text(each) for each in self.points] if numeric else self.categories
+            refuse_foreign_values(self.name, self.type, points, numeric)
         return self
 
     def _refuse_bad_grid(self) -> None:
@@ -172,7 +176,7 @@ class Schema(Strict):
 
     format: Literal["deniable-schema"] = "deniable-schema"
     version: Literal[1] = 1
-    population: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+    population: Name
     file: FileFormat
     columns: Annotated[list[Column], Field(min_length=1)]
 

@@ -1,10 +1,12 @@
 """Arrow's types of the values that a schema can speak of, by name."""
 
 import re
+from collections.abc import Sequence
 
 import pyarrow as pa
 
 from deniable.errors import DataError
+from deniable.schema.texts import shown
 
 _WITH_ZONE = re.compile(r"timestamp\[(s|ms|us|ns), tz=([A-Za-z0-9_+:/-]+)\]")
 _DECIMAL = re.compile(r"decimal(128|256)\((\d{1,2}), (\d{1,2})\)")
@@ -72,3 +74,31 @@ def type_named(name: str) -> pa.DataType:
             "int64, double, bool, date32[day]; text has none"
         )
     return kind
+
+
+def refuse_foreign_values(name: str, kind: str, texts: Sequence[str], numeric: bool) -> None:
+    """Raise `DataError` where categories or points of a grid are no values of a column's type.
+
+    Examples
+    --------
+    >>> refuse_foreign_values("age", "int64", ["0", "2"], numeric=True)
+    """
+    own = type_named(kind)
+    if numeric and not is_number(own):
+        raise DataError(f"type {kind!r} of {name!r}; allowed for numeric: a type of numbers")
+    try:
+        values = pa.array(texts, pa.string()).cast(own)
+    except pa.ArrowException:
+        wrong = next(each for each in texts if not _is_of(each, own))
+        what = "the point" if numeric else "the category"
+        raise DataError(f"{what} {shown(wrong)} of {name!r}; allowed: values of {kind}") from None
+    if len(values.unique()) < len(values):
+        raise DataError(f"categories of {name!r}: two are the same {kind}; allowed: each once")
+
+
+def _is_of(text: str, kind: pa.DataType) -> bool:
+    try:
+        pa.array([text]).cast(kind)
+    except pa.ArrowException:
+        return False
+    return True

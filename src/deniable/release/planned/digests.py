@@ -11,6 +11,7 @@ numbers of 64 bits, equal records once.
 
 import hashlib
 import hmac
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -24,6 +25,7 @@ from deniable.release.entries import canonical
 from deniable.release.overlap import SKETCH_SIZE, RecordDigests
 from deniable.sampling import framed
 
+MOST_TOGETHER = 1 << 12  # cells of columns that are looked up together
 VERSION = b"deniable records in portions 1"
 Words = npt.NDArray[np.uint64]
 
@@ -41,11 +43,14 @@ class LedgerDigests:
 
     def __init__(self, attributes: Sequence[Attribute], key: bytes) -> None:
         self._key = key
-        self._words = {each.name: self._of_categories(each) for each in attributes}
+        self._groups = [
+            (tuple(each.name for each in group), [each.size for each in group], self._sums(group))
+            for group in _grouped(attributes)
+        ]
         cipher = Cipher(algorithms.AES(self._subkey(b"record")), modes.ECB())  # single blocks
         self._records = cipher.encryptor()
         self._whole = hmac.new(self._subkey(b"file"), digestmod=hashlib.sha256)
-        for part in framed(name.encode() for name in sorted(self._words)):
+        for part in framed(sorted(each.name.encode() for each in attributes)):
             self._whole.update(part)
         self._sketch: Words = np.empty(0, dtype=np.uint64)
         self._number = 0
@@ -53,8 +58,11 @@ class LedgerDigests:
     def add(self, codes: Mapping[str, Codes], records: int) -> None:
         """Take the next portion."""
         sums = np.zeros((records, 2), dtype=np.uint64)
-        for name, words in self._words.items():
-            sums += words[codes[name]]
+        for names, sizes, words in self._groups:
+            joint = codes[names[0]]
+            for name, size in zip(names[1:], sizes[1:], strict=True):
+                joint = joint * np.uint16(size) + codes[name]
+            sums += words.take(joint, axis=0)
         made = self._records.update(sums.astype("<u8", copy=False).tobytes())
         self._whole.update(made)
         digests = np.frombuffer(made, dtype="<u8")[::2]
@@ -71,10 +79,29 @@ class LedgerDigests:
     def _subkey(self, *parts: bytes) -> bytes:
         return hmac.digest(self._key, b"".join(framed((VERSION, *parts))), hashlib.sha256)
 
+    def _sums(self, group: Sequence[Attribute]) -> Words:
+        """Return the sums of a group of columns, by their joint code."""
+        sums = self._of_categories(group[0])
+        for each in group[1:]:
+            sums = (sums[:, None] + self._of_categories(each)[None]).reshape(-1, 2)
+        return sums
+
     def _of_categories(self, attribute: Attribute) -> Words:
         name = attribute.name.encode()
         made = [self._subkey(name, each.encode())[:16] for each in attribute.categories]
         return np.frombuffer(b"".join(made), dtype="<u8").reshape(-1, 2).astype(np.uint64)
+
+
+def _grouped(attributes: Sequence[Attribute]) -> list[list[Attribute]]:
+    """Return columns in groups whose joint codes are small: a look-up for each, and not for one."""
+    groups: list[list[Attribute]] = []
+    for each in sorted(attributes, key=lambda attribute: attribute.size):
+        together = math.prod(other.size for other in groups[-1]) * each.size if groups else 0
+        if groups and together <= MOST_TOGETHER:
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+    return groups
 
 
 class Content:

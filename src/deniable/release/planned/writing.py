@@ -60,7 +60,7 @@ class Reports:
     def _coded(self, values: pa.Array, codes: Any) -> pa.Array:
         if not pa.types.is_string(values.type) or values.null_count:
             return values.take(pa.array(codes))
-        return pa.DictionaryArray.from_arrays(pa.array(codes.astype("int32")), values)
+        return pa.DictionaryArray.from_arrays(pa.array(codes), values)
 
 
 @contextmanager
@@ -96,7 +96,14 @@ class _Writer:
     def _open(self, schema: pa.Schema) -> Any:
         if self._format.kind == "parquet":
             # Types as Parquet has them: dictionaries are a way to store text, no type of their own.
-            return pq.ParquetWriter(self._path, schema, compression="zstd", store_schema=False)
+            # Every group of random reports has all values, so that statistics would help nobody.
+            return pq.ParquetWriter(
+                self._path,
+                schema,
+                compression="zstd",
+                store_schema=False,
+                write_statistics=False,
+            )
         if self._format.kind == "arrow":
             return pa.ipc.new_file(self._path, schema)
         from pyarrow import csv  # noqa: PLC0415 - slow to import, and not needed for Parquet
