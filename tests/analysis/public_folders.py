@@ -44,9 +44,9 @@ def survey_schema(kind: str = "csv") -> Schema:
 def survey_channels(epsilon: float = 3.0) -> tuple[Channel, ...]:
     return (
         KeepOrReplace.of_epsilon(2, epsilon),
-        SubsetSelection.of_epsilon(4, epsilon),
+        SubsetSelection.of_epsilon(4, epsilon, 2),
         KeepOrReplace.of_epsilon(6, epsilon),
-        SquareWave.of_epsilon(13, epsilon),
+        SquareWave.of_epsilon(13, epsilon, 1),
     )
 
 
