@@ -25,6 +25,8 @@ from deniable.schema import MISSING, Column
 
 TARGETS: tuple[Target, ...] = ("population", "file")
 MOST_LIKELIHOOD = 256**3  # cells^2 times reports, up to which Newton's method takes a second or so
+MOST_UNSMOOTHED = 32
+"""Points of a grid whose distribution is estimated without smoothing."""
 ROUNDING = 1e-9
 
 
@@ -64,11 +66,13 @@ def intervals_of(
 def consistent(channel: Channel, counts: Counts) -> tuple[Floats, str]:
     """Return a distribution over a channel's cells that fits its reports, and how it was found.
 
-    The most likely one. Through a square wave, which tells little of single points, that of EM with
-    smoothing (Li et al. 2020); of tables too large for Newton's method the distribution nearest to
-    the unbiased estimate.
+    The most likely one. Through a square wave over a fine grid, which tells little of single
+    points, that of EM with smoothing: over 51 and 101 points, at epsilon 1 to 4, it is mostly
+    nearer to the truth (in the mean distance by which mass is moved), over 13 points always
+    farther. Of tables too large for Newton's method the distribution nearest to the unbiased
+    estimate.
     """
-    if isinstance(channel, SquareWave):
+    if isinstance(channel, SquareWave) and channel.size > MOST_UNSMOOTHED:
         return grid_estimate(counts, channel), "EM with smoothing"
     closed = channel.weight_and_replacement is not None
     if closed or channel.size**2 * channel.reports <= MOST_LIKELIHOOD:
