@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Floats
 from deniable.channels.exact import ROW_SUM_TOLERANCE
-from deniable.errors import ChannelError, SingularChannelError
+from deniable.errors import ChannelError, SingularChannelError, shown
 from deniable.sampling import Chance, KeyedColumn, KeyedDraws, Numbers, RandomSource
 
 SINGULAR_WEIGHT = 1e-12
@@ -245,7 +245,10 @@ def refuse_no_records(records: int) -> None:
         raise ChannelError(f"records must be at least 1, not {records}")
 
 
-def refuse_other_than_whole(name: str, value: object, least: int) -> None:
-    """Raise `ChannelError` unless a parameter is a whole number, and at least so large."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ChannelError(f"{name} is {value!r}; give a whole number, at least {least}")
+def refuse_other_than_whole(name: str, value: Any, least: int) -> None:
+    """Raise `ChannelError` unless a parameter is a whole number, at least so large, of 32 bits."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or not least <= value < 2**32:
+        raise ChannelError(
+            f"{name} is {shown(value)}; give a whole number, at least {least} and below 2 ** 32"
+        )

@@ -46,6 +46,7 @@ class Aggregator:
         rule: Rule = POOLED,
     ) -> None:
         refuse_bad_keep(keep)
+        refuse_no_source(generator)
         if not views:
             raise DeniableError("an aggregator needs at least one view to ask")
         self.domain, self.views, self.keep, self.rule = domain, tuple(views), keep, rule

@@ -11,6 +11,7 @@ import scipy
 
 from deniable.arrays import Codes, Counts, Flags, Floats, Sparse
 from deniable.channels.asked import refuse_epsilon
+from deniable.channels.maps import refuse_other_than_whole
 from deniable.channels.protocols.pure import CHUNK_RECORDS, refuse_few_categories
 from deniable.channels.protocols.two_level import TwoLevelChannel, probability_of_epsilon
 from deniable.errors import ChannelError
@@ -60,6 +61,7 @@ class SubsetSelection(TwoLevelChannel):
 
     def __post_init__(self) -> None:
         refuse_few_categories(self.size, "subset selection")
+        refuse_other_than_whole("the size of subsets", self.subset_size, 0)
         if not 1 <= self.subset_size < self.size:
             raise ChannelError(
                 f"subsets of {self.subset_size} of {self.size} categories; choose from 1 to "
@@ -88,6 +90,7 @@ class SubsetSelection(TwoLevelChannel):
             sizes = range(1, max(2, size // 2 + 1))
             numbered = itertools.takewhile(lambda d: math.comb(size, d) < 2**63, sizes)
             subset_size = min(numbered, key=lambda d: _variance(size, d, epsilon))
+        refuse_other_than_whole("the size of subsets", subset_size, 0)
         probability = probability_of_epsilon(epsilon, size, subset_size)  # c / m is d / k
         return cls(size, subset_size, probability)
 
