@@ -161,7 +161,7 @@ def plan_from(values: Any, where: str = "the plan") -> Plan:
         raise DataError(f"{where}: no plan; deniable plan makes one")
     if values.get("version") != VERSION:
         raise DataError(
-            f"{where}: a plan of version {shown(values.get('version'))}; this deniable reads version "
+            f"{where}: version {shown(values.get('version'))}; this deniable reads plans of version "
             f"{VERSION}"
         )
     try:
