@@ -246,10 +246,10 @@ def refuse_no_records(records: int) -> None:
         raise ChannelError(f"records must be at least 1, not {records}")
 
 
-def refuse_other_than_whole(name: str, value: Any, least: int) -> None:
-    """Raise `ChannelError` unless a parameter is a whole number, at least so large, of 32 bits."""
+def refuse_other_than_whole(name: str, value: Any, least: int, most: int = 2**53) -> None:
+    """Raise `ChannelError` unless a parameter is a whole number, and within its limits."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or not least <= value < 2**32:
+    if not whole or not least <= value < most:
         raise ChannelError(
-            f"{name} is {shown(value)}; give a whole number, at least {least} and below 2 ** 32"
+            f"{name} is {shown(value)}; give a whole number, at least {least} and below {most:,}"
         )

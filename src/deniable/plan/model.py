@@ -161,8 +161,8 @@ def plan_from(values: Any, where: str = "the plan") -> Plan:
         raise DataError(f"{where}: no plan; deniable plan makes one")
     if values.get("version") != VERSION:
         raise DataError(
-            f"{where}: version {shown(values.get('version'))}; this deniable reads plans of version "
-            f"{VERSION}"
+            f"{where}: a plan of version {shown(values.get('version'))}; this deniable reads "
+            f"version {VERSION}"
         )
     try:
         plan = Plan(

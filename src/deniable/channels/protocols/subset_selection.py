@@ -67,9 +67,10 @@ class SubsetSelection(TwoLevelChannel):
                 f"subsets of {self.subset_size} of {self.size} categories; choose from 1 to "
                 f"{self.size - 1}"
             )
-        if self.reports >= 2**63:
+        # Counted only where that is quick: 64 of 128 or more are over 2 ** 63 for sure.
+        if min(self.subset_size, self.size - self.subset_size) > 63 or self.reports >= 2**63:
             raise ChannelError(
-                f"there are {self.reports:.3g} subsets of {self.subset_size} of {self.size} "
+                f"there are over 2 ** 63 subsets of {self.subset_size} of {self.size} "
                 "categories, which 63 bits cannot number; choose another size, or "
                 "ProjectiveGeometry"
             )
