@@ -19,6 +19,7 @@ SCRIPTS = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
 # Ground first: a folder, or a module beside them, imports only from lines above its own.
 LAYERS = (
     ("arrays", "errors"),
+    ("texts",),
     ("validation",),
     ("files", "sampling"),
     ("records", "display"),
@@ -26,8 +27,8 @@ LAYERS = (
     ("estimation", "privacy", "design.programs"),
     ("contingency", "idp", "randomized_response", "rrba", "study"),
     ("idp.audit", "design"),
-    ("pram",),
-    ("release", "plan"),
+    ("pram", "plan"),
+    ("release",),
     (
         "release.categorical",
         "release.numeric",

@@ -3,11 +3,61 @@
 Every message names the place (file, column, category, option), the offending value and the remedy.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+EXTRAS = {
+    **dict.fromkeys(("cvxpy", "highspy"), "design"),
+    **dict.fromkeys(("numba", "rdata", "sklearn"), "numeric"),
+    **dict.fromkeys(("jinja2", "markdown_it", "markupsafe", "matplotlib"), "report"),
+    **dict.fromkeys(("psutil", "requests", "snakemake", "tqdm"), "workflow"),
+}
+"""What not every installation has: by the name that is imported, the extra it comes with."""
+
+LONGEST = 60  # characters of a value that a message shows
+
+
+def plain(text: str) -> str:
+    r"""Return a text as a terminal can show it: what is not printable is escaped.
+
+    Examples
+    --------
+    >>> print(plain("a\x1b[2J\nb"))
+    a\x1b[2J\nb
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def shown(value: object, longest: int = LONGEST) -> str:
+    r"""Return a value as a message shows it: on one line, cut short, nothing unprintable.
+
+    Examples
+    --------
+    >>> shown("a\x1b[2J"), shown("b" * 70, 8), shown([1, 2])
+    ("'a\\x1b[2J'", "'bbbb...", '[1, 2]')
+    """
+    try:
+        text = repr(value[: longest + 1] if isinstance(value, str | bytes) else value)
+    except (ValueError, RecursionError):  # a number of over 4,300 digits, by itself or inside
+        return f"a value too large to be shown, of type {type(value).__name__}"
+    text = plain(text)
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 class DeniableError(ValueError):
-    """Something that a user can mend: the message says what, where and how."""
+    """Something that a user can mend: the message says what, where and how.
+
+    Names and paths may hold anything; a message has no control characters but ends of lines.
+    """
+
+    def __str__(self) -> str:
+        return "\n".join(map(plain, super().__str__().split("\n")))
+
+
+class NoAnswerError(DeniableError):
+    """What was asked for does not exist, though nothing that was given is at fault."""
 
 
 class DataError(DeniableError):
@@ -26,6 +76,30 @@ class ConfigError(DeniableError):
     """A config with faults; the message has a line for each of them."""
 
 
+class MissingExtraError(DeniableError, ImportError):
+    """A package that is not installed; the message names the extra it comes with."""
+
+
+@contextmanager
+def from_extras() -> Iterator[None]:
+    """Let an import in this block name the extra of `EXTRAS` whose package it does not find.
+
+    Raises
+    ------
+    MissingExtraError
+        If the package is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        remedy = f"pip install 'deniable[{EXTRAS[package]}]'"
+        message = f"this needs {package}, which is not installed: {remedy}"
+        raise MissingExtraError(message) from error
+
+
 def refuse_unknown(what: str, given: str, known: Iterable[str]) -> None:
     """Raise `DeniableError` for an option that is none of those known.
 
@@ -36,4 +110,4 @@ def refuse_unknown(what: str, given: str, known: Iterable[str]) -> None:
     names = list(known)
     if given not in names:
         allowed = " or ".join(names) if len(names) == 2 else ", ".join(names)
-        raise DeniableError(f"unknown {what} {given!r}; use {allowed}")
+        raise DeniableError(f"unknown {what} {shown(given)}; use {allowed}")

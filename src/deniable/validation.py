@@ -8,13 +8,16 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from deniable.errors import DataError
+from deniable.errors import LONGEST, DataError, plain, shown
+from deniable.texts import LOADER, MOST_BYTES, Loader, refuse_too_deep, text_of
 
-LONGEST = 60  # characters of a value that a message shows
-LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is ten times as fast
+MOST_LINES = 50  # of a message
+LONGEST_NAME = 200  # bytes: file systems take 255, a temporary name is longer
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=LONGEST_NAME)]
+"""Of what has a folder or a file of its name."""
 
 
 def repeated_keys(text: str) -> Iterator[str]:
@@ -25,16 +28,24 @@ def repeated_keys(text: str) -> Iterator[str]:
     Raises
     ------
     yaml.YAMLError
-        If it is no YAML.
+        If it is no YAML, or too deep.
 
     Examples
     --------
     >>> list(repeated_keys("{p: 0.1, q: 2, p: 0.2}"))
     ['line 1: p is given a second time; allowed: once']
     """
-    pending = [yaml.compose(text, Loader=LOADER)]
+    refuse_too_deep(text)
+    yield from _repeated_in(yaml.compose(text, Loader=LOADER))
+
+
+def _repeated_in(root: yaml.Node | None) -> Iterator[str]:
+    pending, known = [root], set()
     while pending:
         node = pending.pop()
+        if id(node) in known:  # an alias: what it repeats was looked at
+            continue
+        known.add(id(node))
         if isinstance(node, yaml.SequenceNode):
             pending += node.value
         elif isinstance(node, yaml.MappingNode):
@@ -42,34 +53,36 @@ def repeated_keys(text: str) -> Iterator[str]:
             for key, value in node.value:
                 if isinstance(key, yaml.ScalarNode):
                     if key.value in seen:
-                        line = key.start_mark.line + 1
-                        yield f"line {line}: {key.value} is given a second time; allowed: once"
+                        line, name = key.start_mark.line + 1, plain(key.value[:LONGEST])
+                        yield f"line {line}: {name} is given a second time; allowed: once"
                     seen.add(key.value)
                 pending.append(value)
 
 
 def read_yaml(path: Path | str) -> Any:
-    """Read the values of a YAML file.
+    """Read the values of a YAML file, of at most 4 MB and 50 levels.
 
     Raises
     ------
     DataError
-        If it cannot be read, is no YAML, or gives a key of a mapping twice: file, line and remedy.
+        If it cannot be read, is no YAML, repeats itself by aliases without end or too often, has a
+        number of over 60 digits, or gives a key of a mapping twice: file, line and remedy.
     """
+    text = text_of(path, MOST_BYTES)
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        values, repeated = yaml.safe_load(text), list(repeated_keys(text))
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror or error}; check the path") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{path}: no UTF-8 text; convert the file to UTF-8") from None
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none
+        refuse_too_deep(text)
+        loader = Loader(text)
+        root = loader.get_single_node()
+        repeated = list(_repeated_in(root))
+        values = None if root is None or repeated else loader.construct_document(root)
+    except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        line = f"line {mark.line + 1}: " if mark else ""
+        # The end of a text is told as one line more.
+        line = f"line {min(mark.line + 1, len(text.splitlines()))}: " if mark else ""
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
         raise DataError(f"{path}: {line}{problem}; mend the YAML there") from None
     if repeated:
-        raise DataError("\n".join(f"{path}: {line}" for line in repeated))
+        raise DataError("\n".join(f"{path}: {line}" for line in repeated[:MOST_LINES]))
     return values
 
 
@@ -83,8 +96,9 @@ def message(what: str, lines: Sequence[str], manual: str) -> str:
       p: 1; allowed: 2
     """
     unique = list(dict.fromkeys(lines))
-    count = "a fault" if len(unique) == 1 else f"{len(unique)} faults"
-    return "\n  ".join([f"{what} has {count} ({manual}):", *unique])
+    count = "a fault" if len(unique) == 1 else f"{len(unique):,} faults"
+    more = ["..."] if len(unique) > MOST_LINES else []
+    return "\n  ".join([f"{what} has {count} ({manual}):", *unique[:MOST_LINES], *more])
 
 
 class Strict(BaseModel):
@@ -154,7 +168,8 @@ def fault_lines(
     share: unknown option; allowed here: shares
     """
     allowed = _ALLOWED | dict(words or {})
-    faults = [(_Place.of(fault["loc"], model, whole), fault) for fault in error.errors()]
+    told = error.errors()[: 2 * MOST_LINES]
+    faults = [(_Place.of(fault["loc"], model, whole), fault) for fault in told]
     lines: dict[str, str] = {}
     for place, fault in faults:
         inside = (f"{place.path}.", f"{place.path}[")
@@ -188,7 +203,8 @@ class _Place:
                 path += f"[{part}]"
                 kinds = _kinds((get_args(kinds[0]) or (Any,))[0])
             else:
-                path += f".{part}" if path else str(part)
+                name = plain(str(part)[:LONGEST])
+                path += f".{name}" if path else name
                 if get_origin(kinds[0]) is dict:
                     kinds = _kinds(get_args(kinds[0])[1])
                 elif hasattr(kinds[0], "model_fields"):
@@ -229,13 +245,11 @@ def _line(place: _Place, fault: ErrorDetails, allowed: Mapping[str, str]) -> str
         case "union_tag_not_found" | "union_tag_invalid":
             option = context["discriminator"].strip("'")
             tags = [get_args(kind.model_fields[option].annotation) for kind in place.kinds]
-            given = repr(context["tag"]) if "tag" in context else "missing"
+            given = shown(context["tag"]) if "tag" in context else "missing"
             return f"{place.path}.{option}: {given}; allowed: {', '.join(sum(tags, ()))}"
         case "value_error":
             return f"{place.path}: {context['error']}"
-    value = repr(fault["input"])
-    shown = value if len(value) <= LONGEST else f"{value[: LONGEST - 3]}..."
-    return f"{place.path}: {shown}; allowed: {_allowed(fault, allowed)}"
+    return f"{place.path}: {shown(fault['input'])}; allowed: {_allowed(fault, allowed)}"
 
 
 def _allowed(fault: ErrorDetails, allowed: Mapping[str, str]) -> str:
@@ -245,6 +259,8 @@ def _allowed(fault: ErrorDetails, allowed: Mapping[str, str]) -> str:
         return f"{words} {context[key]}"
     if kind == "literal_error":
         return str(context["expected"]).replace("'", "").replace(" or ", ", ")
+    if kind == "string_too_long":
+        return f"at most {context['max_length']} characters"
     if kind == "too_short" and kind not in allowed:
         least = context["min_length"]
         return f"a list with at least {'one entry' if least == 1 else f'{least} entries'}"

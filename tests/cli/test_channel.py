@@ -374,7 +374,7 @@ def test_fewer_reports_than_categories_have_privacy_but_no_estimate(files, capsy
 
 def test_counts_of_categories_are_no_counts_of_reports(wide, capsys):
     (wide / "counts.csv").write_text("category,count\na,10\nb,9\nc,6\n", encoding="utf-8")
-    assert main(["channel", "matrix.csv", "--counts", "counts.csv"]) == 1
+    assert main(["channel", "matrix.csv", "--counts", "counts.csv"]) == 2
     assert "'a', 'b', 'c' among the rows, but not in" in capsys.readouterr().err
 
 
@@ -419,8 +419,8 @@ def test_counts_that_allow_no_estimate_name_their_file(files, capsys):
         (["matrix.csv", "--counts", "prior.csv"], "prior.csv: the column 'count'"),
     ],
 )
-def test_bad_content_is_one_line_and_exit_code_1(files, capsys, arguments, message):
-    assert main(["channel", *arguments]) == 1
+def test_bad_content_is_one_line_and_exit_code_2(files, capsys, arguments, message):
+    assert main(["channel", *arguments]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith(f"deniable: error: {message}")
@@ -520,7 +520,7 @@ def test_the_page_names_every_key_and_option(answer, capsys):
 def test_the_process_ends_with_the_exit_code(files):
     assert run("channel", "matrix.csv").returncode == 0
     failed = run("channel", "none.csv")
-    assert failed.returncode == 1
+    assert failed.returncode == 2
     assert failed.stderr == "deniable: error: none.csv: No such file or directory; check the path\n"
     assert run("channel").returncode == 2
 

@@ -200,12 +200,12 @@ def test_what_is_infeasible_writes_nothing(folder, capsys):
         ("proportions: {a: .5, b: .4}\n", "they sum to 0.9"),
         ("proportions: {a: .5, b: .5}\nrequirement: {}\n", "requirement: unknown option"),
         ("proportions: {a: .5, b: .5}\nloss: best\n", "loss: 'best'; allowed: trace"),
-        ("a: [", "line 1: expected the node content"),
+        ("a: [", "line 1: did not find expected node content"),
     ],
 )
 def test_a_fault_in_the_specification_names_the_file(folder, capsys, text, message):
     (folder / "smoking.yaml").write_text(text, encoding="utf-8")
-    assert main(["design", "smoking.yaml"]) == 1
+    assert main(["design", "smoking.yaml"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("deniable: error: smoking.yaml: ")
@@ -214,13 +214,13 @@ def test_a_fault_in_the_specification_names_the_file(folder, capsys, text, messa
 
 
 def test_a_specification_that_is_not_there(folder, capsys):
-    assert main(["design", "other.yaml"]) == 1
+    assert main(["design", "other.yaml"]) == 2
     assert "other.yaml: No such file" in capsys.readouterr().err
 
 
 def test_a_place_that_cannot_be_written(folder, capsys):
     (folder / "taken").write_text("a file", encoding="utf-8")
-    assert main(["design", "smoking.yaml", "--output", "taken"]) == 1
+    assert main(["design", "smoking.yaml", "--output", "taken"]) == 2
     assert capsys.readouterr().err.startswith("deniable: error: taken: ")
 
 

@@ -93,7 +93,7 @@ def test_numbers_of_reports(written, reports):
     [
         ("", "no options"),
         ("- a", "no options"),
-        ("a: [", "line 1: expected the node content"),
+        ("a: [", "line 1: did not find expected node content"),
         ("proportions: {a: 0.5, b: 0.5}\nlos: trace", "los: unknown option; allowed here: categor"),
         ("proportions: {a: 0.5, b: 0.5}\nrequirements: {eps: 1}", "requirements.eps: unknown opt"),
         ("proportions: {a: 0.5, b: 0.5}\nreports: many", "reports: 'many'; allowed:"),

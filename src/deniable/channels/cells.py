@@ -15,12 +15,12 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.channels.exact import ROW_SUM_TOLERANCE
 from deniable.channels.maps import LARGEST_DENSE
-from deniable.errors import DataError
+from deniable.errors import DataError, shown
+from deniable.texts import text_of
 
 DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 DECIMALS = re.compile(rf"{DECIMAL.pattern}(,{DECIMAL.pattern})*", re.ASCII)
 FRACTION = re.compile(r"[+-]?\d{1,300}/\d{1,300}", re.ASCII)
-LONGEST_SHOWN = 40
 MOST_SHOWN = 5
 LARGEST_COUNT = 2**53
 Value = TypeVar("Value", int, float)
@@ -36,18 +36,12 @@ class Row:
     name: str = ""
 
     def __str__(self) -> str:
-        return f"{self.file}: row {_shown(self.name)} (line {self.line})"
+        return f"{self.file}: row {shown(self.name)} (line {self.line})"
 
 
 def rows_of(file: Path) -> list[Row]:
     """Return the lines that are not empty, cells without the white space around them."""
-    try:
-        text = file.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise DataError(f"{file}: {error.strerror or error}; check the path") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{file}: no UTF-8 text; save the file as CSV in UTF-8") from None
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    reader = csv.reader(io.StringIO(text_of(file), newline=""), strict=True)
     rows = []
     try:
         for cells in reader:
@@ -90,7 +84,7 @@ def refuse_bad_columns(file: Path, header: Row, rows: list[Row]) -> None:
                 "category; name it, or remove the column"
             )
         if category in seen:
-            raise DataError(f"{file}: the header has {_shown(category)} twice; keep one column")
+            raise DataError(f"{file}: the header has {shown(category)} twice; keep one column")
         seen.add(category)
 
 
@@ -115,7 +109,7 @@ def rows_in_order(
             raise DataError(f"{row.file}: line {row.line} names no category; give it one")
         if name in found:
             raise DataError(
-                f"{row.file}: the category {_shown(name)} has two rows, in lines "
+                f"{row.file}: the category {shown(name)} has two rows, in lines "
                 f"{found[name].line} and {row.line}; keep one"
             )
         found[name] = replace(row, name=name)
@@ -220,13 +214,9 @@ def _fault(text: str) -> tuple[str, str]:
 
 
 def _refuse(row: Row, column: str, text: str, problem: str, remedy: str) -> NoReturn:
-    raise DataError(f"{row}, column {_shown(column)} has {_shown(text)}, {problem}; {remedy}")
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "...")
+    raise DataError(f"{row}, column {shown(column)} has {shown(text)}, {problem}; {remedy}")
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(_shown(name) for name in names[:MOST_SHOWN])
-    return shown + (f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else "")
+    first = ", ".join(map(shown, names[:MOST_SHOWN]))
+    return first + (f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else "")

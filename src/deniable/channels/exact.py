@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Floats
+from deniable.arrays import Flags, Floats
 from deniable.errors import ChannelError, DeniableError
 
 ROW_SUM_TOLERANCE = 1e-9
@@ -122,13 +122,23 @@ def largest_column_ratio(matrix: Floats) -> Fraction | None:
     # Floats find the few entries that can decide; fractions decide among them.
     near = np.flatnonzero(approximate >= approximate.max() * (1 - 1e-12))
     sum_of_row = cache(lambda u: exact_sum(matrix[u]))
+    rising: list[int] = []  # rows by their exact sums, once it takes them
+
+    def shares(candidates: Flags, v: int, step: int) -> list[Fraction]:
+        """Return the exact shares among a column's candidates, one for each distinct entry."""
+        rows = np.flatnonzero(candidates)
+        if rows.size > 1:  # of equal entries that of the row with the extreme sum decides
+            rising[:] = rising or sorted(range(len(matrix)), key=sum_of_row)
+            rows = np.array(rising[::step])
+            rows = rows[candidates[rows]]
+            rows = rows[np.unique(matrix[rows, v], return_index=True)[1]]
+        return [Fraction(float(matrix[u, v])) / sum_of_row(u) for u in rows.tolist()]
+
     worst = Fraction(1)
-    for v in near[larger[near] > 0]:
+    for v in near[larger[near] > 0].tolist():
         column = matrix[:, v] / sums[:, 0]
-        high = np.flatnonzero(column >= larger[v] * (1 - 1e-12)).tolist()
-        low = np.flatnonzero(column <= smaller[v] * (1 + 1e-12)).tolist()
-        largest = max(Fraction(float(matrix[u, v])) / sum_of_row(u) for u in high)
-        smallest = min(Fraction(float(matrix[u, v])) / sum_of_row(u) for u in low)
+        largest = max(shares(column >= larger[v] * (1 - 1e-12), v, 1))
+        smallest = min(shares(column <= smaller[v] * (1 + 1e-12), v, -1))
         worst = max(worst, largest / smallest)
     return worst
 

@@ -46,7 +46,7 @@ from deniable.channels.protocols import (
     UnaryEncoding,
 )
 from deniable.channels.square_wave import SquareWave
-from deniable.errors import ChannelError, DataError, DeniableError
+from deniable.errors import ChannelError, DataError, DeniableError, shown
 from deniable.files import written_whole
 
 CORNER, CORNER_OF_REPORTS = "true category", "true category / report"
@@ -115,7 +115,7 @@ def channel_from_json(value: Mapping[str, Any]) -> Channel:
                 return protocol(**{name: form(value[name]) for name, form in parameters.items()})
             case kind:
                 allowed = ", ".join(["keep-or-replace, dense, product", *PROTOCOLS])
-                raise ChannelError(f"unknown kind of channel {kind!r}; there are {allowed}")
+                raise ChannelError(f"unknown kind of channel {shown(kind)}; there are {allowed}")
     except KeyError as error:
         raise ChannelError(f"a channel's description lacks {error}; write it again") from None
     except DeniableError:
@@ -221,7 +221,7 @@ def _refuse_bad_names(path: Path | str, names: list[str], wanted: int, one: str,
     for name in names:
         if not name or name != name.strip() or name in seen:
             raise DataError(
-                f"{path}: the {one} {name!r} is empty, has white space around it, or is there "
+                f"{path}: the {one} {shown(name)} is empty, has white space around it, or is there "
                 "twice; rename it"
             )
         seen.add(name)

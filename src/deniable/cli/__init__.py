@@ -1,7 +1,7 @@
 """The command line: one-off questions about a channel, and channels designed to order.
 
-Exit codes: 0 if all that was asked for was answered, 1 for a fault in a file or an answer that does
-not exist, 2 for a command that cannot be understood. `docs/command-line.md` has formats and keys.
+Exit codes: 0 if all that was asked for was answered, 1 for an answer that does not exist, 2 for a
+fault in what was given: a file, an option, a command. `docs/command-line.md` has formats and keys.
 """
 
 import argparse
@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from deniable import __version__
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, NoAnswerError, plain, shown
 
 # Each subcommand imports what it needs when it runs: asking for help takes no time.
 
-FAULT, INTERRUPTED, BROKEN_PIPE = 1, 130, 141  # 2, for a wrong command, is argparse's
+NO_ANSWER, FAULT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
 DESCRIPTION = """\
 Answer questions about a channel (a randomization matrix), or design one.
@@ -62,6 +62,24 @@ examples:
   deniable design specification.yaml --output designed
   deniable design specification.yaml --matrix matrix.csv --json
 """
+SCHEMA_DESCRIPTION = """\
+Draft a schema of a file of records: what each column seems to be, as YAML with comments, to be
+edited. It goes to standard output; what was found, and what to look at, to standard error.
+"""
+SCHEMA_EXAMPLES = """\
+examples:
+  deniable schema survey.csv > survey.yaml
+  deniable schema survey.txt --delimiter ';' --encoding cp1252 --population panel > survey.yaml
+"""
+PROTECT_DESCRIPTION = """\
+Protect a file of records by a plan: what may be given away goes to OUT/public, what knows the truth
+to OUT/private. It is drawn once: a command that was interrupted and is given again goes on.
+"""
+PROTECT_EXAMPLES = """\
+examples:
+  deniable protect survey.csv plan.json --out release/
+  deniable protect survey.csv plan.json --out release/ --keys sex age region
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -82,10 +100,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if problem is None:
         return 0
     print(f"deniable: error: {problem}", file=sys.stderr)
-    return FAULT
+    return NO_ANSWER if isinstance(problem, NoAnswerError) else FAULT
 
 
-def _problem(options: argparse.Namespace) -> str | None:
+def _problem(options: argparse.Namespace) -> DeniableError | None:
     """Answer what is asked, and return what could not be."""
     try:
         with warnings.catch_warnings():
@@ -94,15 +112,15 @@ def _problem(options: argparse.Namespace) -> str | None:
     except BrokenPipeError:
         raise
     except DeniableError as error:
-        return str(error)
+        return error
     except OSError as error:
-        return f"{error.filename or 'the output'}: {error.strerror or error}"
+        return DeniableError(f"{error.filename or 'the output'}: {error.strerror or error}")
     return None
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     if issubclass(category, UserWarning):
-        print(f"deniable: warning: {message}", file=sys.stderr)
+        print(f"deniable: warning: {plain(str(message))}", file=sys.stderr)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -120,7 +138,57 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_channel(commands)
     _add_design(commands)
+    _add_schema(commands)
+    _add_protect(commands)
     return parser
+
+
+def _add_schema(commands: Any) -> None:
+    parser = commands.add_parser(
+        "schema",
+        help="draft a schema of a file of one's own",
+        description=SCHEMA_DESCRIPTION,
+        epilog=SCHEMA_EXAMPLES,
+    )
+    parser.add_argument(
+        "file", metavar="FILE", type=Path, help="CSV, Parquet (or a folder of it) or Arrow"
+    )
+    parser.add_argument(
+        "--population", metavar="NAME", help="whose records; by default the file's name"
+    )
+    parser.add_argument(
+        "--delimiter", metavar="C", help=r"of a CSV file, \t for a tab; found out by default"
+    )
+    parser.add_argument(
+        "--encoding", metavar="NAME", help="of a CSV file, such as cp1252; found out by default"
+    )
+
+
+def _add_protect(commands: Any) -> None:
+    parser = commands.add_parser(
+        "protect",
+        help="protect a file of one's own by a plan",
+        description=PROTECT_DESCRIPTION,
+        epilog=PROTECT_EXAMPLES,
+    )
+    parser.set_defaults(parser=parser)
+    parser.add_argument("file", metavar="FILE", type=Path, help="CSV, Parquet or Arrow")
+    parser.add_argument("plan", metavar="PLAN.json", type=Path, help="what deniable plan made")
+    parser.add_argument("--out", required=True, type=Path, help="the release's folder")
+    parser.add_argument("--name", help="of the release; by default the folder's")
+    parser.add_argument(
+        "--ledger", type=Path, help="where epsilons are counted; by default beside the folder"
+    )
+    parser.add_argument("--consent", help="the words that a population's next release needs")
+    parser.add_argument(
+        "--keys",
+        nargs="+",
+        metavar="COLUMN",
+        help="what an intruder is taken to know, for risk.csv",
+    )
+    parser.add_argument(
+        "--key-folder", type=Path, help="where the release's key lies meanwhile, such as in memory"
+    )
 
 
 def _add_channel(commands: Any) -> None:
@@ -131,12 +199,12 @@ def _add_channel(commands: Any) -> None:
         epilog=CHANNEL_EXAMPLES,
     )
     parser.set_defaults(parser=parser)
-    parser.add_argument("matrix", metavar="MATRIX.csv", type=Path, help="the channel's matrix")
+    parser.add_argument("matrix", metavar="MATRIX.csv", type=_path, help="the channel's matrix")
     parser.add_argument(
-        "--prior", metavar="P.csv", type=Path, help="an intruder's prior over the true categories"
+        "--prior", metavar="P.csv", type=_path, help="an intruder's prior over the true categories"
     )
     parser.add_argument(
-        "--counts", metavar="C.csv", type=Path, help="counts of reports, to estimate from"
+        "--counts", metavar="C.csv", type=_path, help="counts of reports, to estimate from"
     )
     parser.add_argument(
         "--breach",
@@ -172,21 +240,27 @@ def _add_design(commands: Any) -> None:
     parser.add_argument(
         "specification",
         metavar="SPEC.yaml",
-        type=Path,
+        type=_path,
         help="categories, proportions, requirements and loss (see docs/command-line.md)",
     )
     place = parser.add_mutually_exclusive_group()
     place.add_argument(
         "--output",
         metavar="DIR",
-        type=Path,
+        type=_path,
         default=Path(),
         help="folder for the two files (default: the current one)",
     )
-    place.add_argument("--matrix", metavar="FILE", type=Path, help="write only the matrix, here")
+    place.add_argument("--matrix", metavar="FILE", type=_path, help="write only the matrix, here")
     parser.add_argument(
         "--json", action="store_true", help="print the properties as one JSON object"
     )
+
+
+def _path(text: str) -> Path:
+    if not text.isprintable():
+        raise argparse.ArgumentTypeError(f"{shown(text)} has characters that cannot be shown")
+    return Path(text)
 
 
 def _share(text: str) -> float:
@@ -195,5 +269,5 @@ def _share(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1")
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not a number between 0 and 1")
     return value

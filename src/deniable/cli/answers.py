@@ -9,6 +9,7 @@ import numpy as np
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import NamedChannel, Target
+from deniable.errors import plain
 from deniable.privacy import (
     Factors,
     extreme_factors,
@@ -160,8 +161,8 @@ def number(value: float | int | None) -> str:
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str | float | None]]) -> list[str]:
     """Return the lines of a table: its first column to the left, numbers to the right."""
-    cells = [list(header)] + [
-        [value if isinstance(value, str) else number(value) for value in row] for row in rows
+    cells = [list(map(plain, header))] + [
+        [plain(value) if isinstance(value, str) else number(value) for value in row] for row in rows
     ]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
     lines = []
@@ -199,7 +200,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
     if hasattr(value, "tolist"):  # a NumPy array or number
-        return _plain(value.tolist())
+        plain_values = value.tolist()
+        return plain_values if np.isfinite(value).all() else _plain(plain_values)
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value

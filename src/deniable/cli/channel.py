@@ -15,7 +15,7 @@ from deniable.cli.answers import (
     to_json,
     under_prior,
 )
-from deniable.errors import ChannelError, DeniableError, SingularChannelError
+from deniable.errors import ChannelError, NoAnswerError, SingularChannelError, shown
 
 IF_ASKED_FOR = (
     *("breach", "prior", "reported", "invariant", "largest_change", "posterior"),
@@ -65,14 +65,14 @@ def run(options: argparse.Namespace) -> None:
         answers["breach"] = breach_answer(named, prior, *options.breach)
     if prior is not None:
         answers |= under_prior(named, prior)
-    problem: DeniableError | None = None
+    problem: NoAnswerError | None = None
     if counts is not None:
         try:
             answers |= estimate(named, counts, options.target, options.confidence)
         except SingularChannelError:
-            problem = DeniableError(f"{options.matrix}: {_no_estimate(options, named, answers)}")
+            problem = NoAnswerError(f"{options.matrix}: {_no_estimate(options, named, answers)}")
         except ChannelError as error:
-            problem = DeniableError(f"{options.counts}: {error}")
+            problem = NoAnswerError(f"{options.counts}: {error}")
     print(to_json(answers) if options.json else "\n".join(_text(options, named, answers)))
     if problem:
         raise problem
@@ -143,15 +143,15 @@ def _breach_lines(found: Answers) -> list[str]:
             bound = "" if one.get("exact", True) else f" (at most {number(one['bound'])})"
             lines.append(
                 f"  {name}: {_set(one['members'])}, {number(one['prior_probability'])} before, "
-                f"{number(one['posterior'])}{bound} after the report {one['report']!r}"
+                f"{number(one['posterior'])}{bound} after the report {shown(one['report'])}"
             )
     return lines
 
 
 def _set(members: list[str]) -> str:
-    shown = " or ".join(map(repr, members[:MOST_NAMED]))
+    first = " or ".join(map(shown, members[:MOST_NAMED]))
     more = len(members) - MOST_NAMED
-    return f"{shown} or {more} more" if more > 0 else shown
+    return f"{first} or {more} more" if more > 0 else first
 
 
 def _prior_lines(named: NamedChannel, answers: Answers) -> list[str]:
@@ -162,7 +162,7 @@ def _prior_lines(named: NamedChannel, answers: Answers) -> list[str]:
         facts.append(("invariant", "yes" if answers["invariant"] else "no", remark))
     for side in ("largest", "smallest"):
         one = answers[f"{side}_factor"]
-        remark = f"{one['category']!r} after the report {one['report']!r}"
+        remark = f"{shown(one['category'])} after the report {shown(one['report'])}"
         facts.append((f"{side} posterior / prior", one["ratio"], remark))
     header = ("report", "probability", *named.categories)
     columns = zip(named.reports, answers["reported"], answers["posterior"], strict=True)

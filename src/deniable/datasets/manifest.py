@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
-from deniable.errors import DataError
+from deniable.errors import DataError, shown
 from deniable.records import Attribute, Discretization, Domain
-from deniable.validation import Strict, fault_lines, read_yaml
+from deniable.validation import LONGEST_NAME, Strict, fault_lines, read_yaml
 
 
 def _holding(words: str, holds: Callable[[Any], object] = bool) -> AfterValidator:
@@ -19,8 +19,8 @@ def _holding(words: str, holds: Callable[[Any], object] = bool) -> AfterValidato
 
     def refuse(value: Any) -> Any:
         if not holds(value):
-            shown = [*value] if isinstance(value, tuple) else value
-            raise ValueError(f"{shown!r:.80}; allowed: {words}")
+            given = [*value] if isinstance(value, tuple) else value
+            raise ValueError(f"{shown(given, 80)}; allowed: {words}")
         return value
 
     return AfterValidator(refuse)
@@ -28,7 +28,13 @@ def _holding(words: str, holds: Callable[[Any], object] = bool) -> AfterValidato
 
 def _stays_inside(path: str) -> bool:
     parts = PurePosixPath(path)
-    return not parts.is_absolute() and ".." not in parts.parts and bool(parts.name.strip())
+    return (
+        not parts.is_absolute()
+        and ".." not in parts.parts
+        and bool(parts.name.strip())
+        and path.isprintable()
+        and all(len(part.encode()) <= LONGEST_NAME for part in parts.parts)
+    )
 
 
 Text = Annotated[str, _holding("text that is not empty", str.strip)]
@@ -279,9 +285,11 @@ def load_manifest(path: Path | str) -> dict[str, AnyDataset]:
         raise DataError(f"{file}: no data sets; give each a name with its keys below it")
     datasets: dict[str, AnyDataset] = {}
     for name, entry in entries.items():
-        where = f"{file}: dataset {name!r}"
+        where = f"{file}: dataset {shown(name)}"
         if not isinstance(name, str) or "/" in name or not _stays_inside(name):
-            raise DataError(f"{where}: use a text that can name a file")
+            raise DataError(
+                f"{where}: use a text that can name a file, of at most {LONGEST_NAME} bytes"
+            )
         numbers = isinstance(entry, dict) and "numeric_attributes" in entry
         model: type[AnyDataset] = NumericDataset if numbers else Dataset
         try:

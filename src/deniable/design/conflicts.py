@@ -20,14 +20,14 @@ from deniable.design.programs import (
     padded,
     polytope,
 )
-from deniable.errors import DeniableError
+from deniable.errors import NoAnswerError
 
 DIGITS = 4  # of the values that a message proposes
 SHOWN = 6  # requirements that a message names, at most
 TAKES_PART = 1e-9
 
 
-class InfeasibleError(DeniableError):
+class InfeasibleError(NoAnswerError):
     """Requirements that no channel meets together.
 
     Attributes

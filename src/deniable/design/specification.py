@@ -1,6 +1,7 @@
 """What is asked of a channel, as a YAML file that a person writes; every fault is told."""
 
 import csv
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,8 @@ from deniable.arrays import Floats
 from deniable.channels import Target, read_counts
 from deniable.design.programs import Cost, Estimator, LossName, Requirements
 from deniable.design.rectangular import Reports
-from deniable.errors import ConfigError, DataError, DeniableError
+from deniable.errors import ConfigError, DataError, DeniableError, plain, shown
+from deniable.texts import text_of
 from deniable.validation import Strict, fault_lines, message, read_yaml
 
 MANUAL = "docs/designing-a-channel.md describes every option"
@@ -170,9 +172,8 @@ def _counts(file: Path, given: _SpecificationFile) -> tuple[tuple[str, ...], Flo
 def _names_in(table: Path) -> list[str]:
     """Return the categories of a file of counts, in the order of its rows."""
     try:
-        with table.open(encoding="utf-8-sig", newline="") as stream:
-            rows = list(csv.DictReader(stream, skipinitialspace=True))
-    except (OSError, UnicodeDecodeError, csv.Error):
+        rows = list(csv.DictReader(io.StringIO(text_of(table), newline=""), skipinitialspace=True))
+    except (DataError, csv.Error):
         return ["?"]  # whoever reads the counts says what is wrong with the file
     return [(row.get("category") or "").strip() for row in rows] or ["?"]
 
@@ -180,10 +181,13 @@ def _names_in(table: Path) -> list[str]:
 def _in_order(
     file: Path, option: str, named: Mapping[str, float], names: Sequence[str]
 ) -> list[float]:
-    unknown = [name for name in named if name not in names]
+    known = set(names)
+    unknown = [name for name in named if name not in known]
     missing = [name for name in names if name not in named]
-    faults = [f"{option}.{name}: {_unknown(names)}" for name in unknown]
-    faults += [f"{option}: nothing for the category {name!r}; it must be given" for name in missing]
+    faults = [f"{option}.{plain(name)}: {_unknown(names)}" for name in unknown]
+    faults += [
+        f"{option}: nothing for the category {shown(name)}; it must be given" for name in missing
+    ]
     if faults:
         raise _error(file, *faults)
     return [named[name] for name in names]
@@ -191,14 +195,18 @@ def _in_order(
 
 def _faults(given: _SpecificationFile, names: Sequence[str]) -> Iterator[str]:
     """Yield what is wrong in itself or names categories that do not exist."""
+    earlier: set[str] = set()
     for position, name in enumerate(names):
-        if name in names[:position]:
-            yield f"categories[{position}]: {name!r} is there twice; allowed: once"
+        if name in earlier:
+            yield f"categories[{position}]: {shown(name)} is there twice; allowed: once"
+        if name != name.strip():
+            yield f"categories[{position}]: {shown(name)} has white space around it; remove it"
+        earlier.add(name)
     if given.loss == "distance" and given.requirements.cost is None:
         yield "requirements.cost: missing; the loss 'distance' needs a power or a matrix of costs"
-    for option, name, shown in _named(given.requirements):
+    for option, name, told in _named(given.requirements):
         if name not in names:
-            yield f"requirements.{option}: {shown}{_unknown(names)}"
+            yield f"requirements.{option}: {told}{_unknown(names)}"
 
 
 def _named(asked: _RequirementsSection) -> Iterator[tuple[str, str, str]]:
@@ -207,19 +215,19 @@ def _named(asked: _RequirementsSection) -> Iterator[tuple[str, str, str]]:
         floors = getattr(asked, option)
         if isinstance(floors, dict):
             for name in floors:
-                yield f"{option}.{name}", name, ""
+                yield f"{option}.{plain(name)}", name, ""
     for position, pair in enumerate(asked.forbidden):
         for name in pair:
-            yield f"forbidden[{position}]", name, f"{name!r}, "
+            yield f"forbidden[{position}]", name, f"{shown(name)}, "
     for name, listed in (asked.allowed or {}).items():
-        yield f"allowed.{name}", name, ""
+        yield f"allowed.{plain(name)}", name, ""
         for other in listed:
-            yield f"allowed.{name}", other, f"{other!r}, "
+            yield f"allowed.{plain(name)}", other, f"{shown(other)}, "
 
 
 def _unknown(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-    return f"no such category; there are {shown}"
+    first = ", ".join(map(plain, names[:12])) + (", ..." if len(names) > 12 else "")
+    return f"no such category; there are {first}"
 
 
 def _requirements(asked: _RequirementsSection, names: Sequence[str]) -> Requirements:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deniable.arrays import Floats
-from deniable.errors import DataError
+from deniable.errors import DataError, plain
 from deniable.files import written_whole
 
 CATEGORICAL_KEY = b"deniable"
@@ -85,15 +85,15 @@ def read_described(
         # Not `pq.read_table`, which loads what reads folders of files first.
         with pq.ParquetFile(path) as file:
             table = file.read()
-    except (OSError, pa.ArrowInvalid) as error:
-        reason = str(error).splitlines()[0]
+    except (OSError, pa.ArrowException) as error:
+        reason = (str(error).splitlines() or ["damaged"])[0]
         raise DataError(f"{path}: not readable as Parquet ({reason}); make it again") from None
     metadata = table.schema.metadata or {}
     if key not in metadata:
         raise DataError(f"{path}: {unsaid}")
     try:
         return table, parse(json.loads(metadata[key]))
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise DataError(
             f"{path}: its metadata describe no {what} ({error}); make the file again"
         ) from None
@@ -170,6 +170,23 @@ def text_columns(
         raise DataError(f"{file}: no records; give a file with at least one")
 
 
+def text_column(path: Path | str, table: pa.Table, name: str) -> pa.Array:
+    """Return a column of a table as text.
+
+    Raises
+    ------
+    DataError
+        If its values are none, such as lists.
+    """
+    column = table.column(name)
+    try:
+        return column.cast(pa.string()).combine_chunks()
+    except pa.ArrowException:
+        raise DataError(
+            f"{path}: column {name!r} holds {column.type}, no text; make the file again"
+        ) from None
+
+
 def leading_numbers(texts: pa.Array) -> Floats:
     """Return the numbers that texts are, up to the first text that is none."""
     import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
@@ -187,7 +204,7 @@ def no_number(text: str) -> str:
 
 def shortened(text: str) -> str:
     """Return a file's text as a message can quote it."""
-    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    text = plain(text)
     return text if len(text) <= LONGEST_QUOTATION else f"{text[:LONGEST_QUOTATION]} ..."
 
 

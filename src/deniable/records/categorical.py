@@ -262,8 +262,5 @@ def read_parquet(path: Path | str) -> Microdata:
         "and a domain, and write them again",
     )
     arrow.refuse_missing_columns(path, table, domain.names, "the domain has")
-    columns = tuple(
-        encode(table.column(a.name).cast(pa.string()).combine_chunks(), a, str(path))
-        for a in domain
-    )
+    columns = tuple(encode(arrow.text_column(path, table, a.name), a, str(path)) for a in domain)
     return Microdata(domain, columns, marks)

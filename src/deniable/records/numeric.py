@@ -13,7 +13,13 @@ import pyarrow.parquet as pq
 
 from deniable.arrays import Counts, Floats, Positions
 from deniable.errors import DataError
-from deniable.records.arrow import NUMERIC_KEY, ArrowRecords, read_described, refuse_missing_columns
+from deniable.records.arrow import (
+    NUMERIC_KEY,
+    ArrowRecords,
+    read_described,
+    refuse_missing_columns,
+    text_column,
+)
 from deniable.records.categorical import Microdata, encode, read_parquet
 from deniable.records.domain import Attribute, refuse_foreign_codes
 
@@ -249,12 +255,7 @@ def _floats(file: Path | str, name: str, column: pa.ChunkedArray) -> Floats:
 
 
 def _labels(path: Path | str, of_class: Attribute, table: pa.Table) -> ClassCodes:
-    try:
-        texts = table.column(of_class.name).cast(pa.string()).combine_chunks()
-    except pa.ArrowException:
-        raise DataError(
-            f"{path}: column {of_class.name!r} is no text; make the file again"
-        ) from None
+    texts = text_column(path, table, of_class.name)
     return encode(texts, of_class, f"{path}").astype(np.int8)
 
 

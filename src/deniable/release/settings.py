@@ -3,29 +3,29 @@
 `deniable.pipeline.config` holds releases to the models.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field, TypeAdapter, model_validator
 
-from deniable.arrays import Floats
 from deniable.randomized_response import ClusterMechanism, Reading
-from deniable.records import Domain
+from deniable.release.matrices import FileMatrix, PramMatrix
 from deniable.study import Coverage, Epsilon, Probability, Share, Values
-from deniable.validation import Strict
+from deniable.validation import Name, Strict
 
 if TYPE_CHECKING:  # a run's start reads settings and computes nothing
-    from deniable.channels import Channel
-
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+    from deniable.plan import Plan
 
 NETWORK_FILES = "networks/"
 """What names of data drawn from a network (`deniable.datasets.networks.FILES`) begin with."""
-LaneName = Literal["categorical", "asked", "numeric", "collection"]
+LaneName = Literal["categorical", "asked", "planned", "numeric", "collection"]
 
 
-OWNERS = frozenset({"population", "consent", "accept"})
+OWNERS = frozenset({"population", "consent", "accept", "keys"})
 """Settings that decide nothing that is drawn: words of the owner's."""
 
 
@@ -46,6 +46,11 @@ class _Release(Strict):
     def findings(self) -> Mapping[str, str]:
         """What fails of the release whatever its records are, by name."""
         return {}
+
+    @property
+    def ending(self) -> str:
+        """How the name of its protected file ends, where that depends on the release."""
+        return ".parquet"
 
     def stated(self) -> dict[str, Any]:
         """Return the settings as the release states them to everybody."""
@@ -161,83 +166,42 @@ class AskedRelease(FileRelease):
         return _blocks(self.joint, names)
 
 
-class _Matrix(Strict):
-    """How the matrices of PRAM are chosen."""
+class PlannedRelease(FileRelease):
+    """A file of one's own, by a plan (`deniable.plan`)."""
 
-    def channel(self, proportions: Floats, block: Domain) -> "Channel":
-        """Return the channel of a block of attributes.
+    lane: ClassVar[LaneName] = "planned"
 
-        The proportions are the true ones of the block's cells, shape (cells,), in a stratum if
-        there are strata.
+    mechanism: Literal["plan"]
+    plan: dict[str, Any]
+    keys: list[str] = Field(default_factory=list)
+
+    @cached_property
+    def own(self) -> "Plan":
+        """The plan, held to what it states.
 
         Raises
         ------
         DeniableError
-            If there is no such matrix.
+            If it is none, or states what it does not do.
         """
-        from deniable.pram import pram_matrix  # noqa: PLC0415 - only a release's design computes
+        from deniable.plan import plan_from  # noqa: PLC0415 - a run's start computes nothing
 
-        return pram_matrix(proportions, categories=block.cell_labels(), **self.model_dump())
+        return plan_from(self.plan, f"the plan of release {self.name!r}")
 
+    @property
+    def ending(self) -> str:
+        """That of the format of the true file."""
+        return f".{self.own.schema.file.kind}"
 
-class EpsilonMatrix(_Matrix):
-    """Generalized randomized response of an epsilon."""
+    @property
+    def findings(self) -> Mapping[str, str]:
+        """What whoever answers for the file has accepted with the plan."""
+        return self.own.findings
 
-    kind: Literal["epsilon"]
-    epsilon: Epsilon
-
-
-class RetentionMatrix(_Matrix):
-    """Every category retained with one probability."""
-
-    kind: Literal["retention"]
-    retention: Probability
-
-
-class TwoStepMatrix(_Matrix):
-    """Invariant, from a first matrix of an epsilon or of a retention."""
-
-    kind: Literal["two_step"]
-    epsilon: Epsilon | None = None
-    retention: Probability | None = None
-
-    @model_validator(mode="after")
-    def _one_first_matrix(self) -> Self:
-        if (self.epsilon is None) == (self.retention is None):
-            given = "neither" if self.epsilon is None else "both"
-            raise ValueError(
-                f"{given} of epsilon and retention given; allowed: one of them, for the first step"
-            )
-        return self
-
-
-class DesignedMatrix(_Matrix):
-    """The best matrix for stated needs, by optimization."""
-
-    kind: Literal["designed"]
-    epsilon: Epsilon
-    retention: Probability | None = None
-    invariant: bool = True
-    loss: Literal["changed", "trace", "worst_cell"] = "changed"
-
-
-class FileMatrix(_Matrix):
-    """Matrices of the user's own, a file a block."""
-
-    kind: Literal["file"]
-    files: dict[str, Annotated[str, Field(min_length=1)]]
-
-    def channel(self, proportions: Floats, block: Domain) -> "Channel":
-        """Return the matrix in the block's file."""
-        from deniable.pram import matrix_from_file  # noqa: PLC0415 - only a design computes
-
-        return matrix_from_file(self.files[" x ".join(block.names)], block)
-
-
-PramMatrix = Annotated[
-    EpsilonMatrix | RetentionMatrix | TwoStepMatrix | DesignedMatrix | FileMatrix,
-    Field(discriminator="kind"),
-]
+    def stated(self) -> dict[str, Any]:
+        """Return the settings with the plan's digest: the plan lies beside them."""
+        plan = json.dumps(self.plan, sort_keys=True, ensure_ascii=False)
+        return super().stated() | {"plan": hashlib.sha256(plan.encode()).hexdigest()}
 
 
 class PramRelease(FileRelease):
@@ -360,7 +324,7 @@ class CollectionRelease(_Release):
 RandomizedResponseRelease = IndependentRelease | ClustersRelease | JointRelease
 CategoricalRelease = RandomizedResponseRelease | PramRelease
 NumericRelease = IdpRelease | HistogramRelease
-AnyRelease = CategoricalRelease | AskedRelease | NumericRelease | CollectionRelease
+AnyRelease = CategoricalRelease | AskedRelease | PlannedRelease | NumericRelease | CollectionRelease
 Release = Annotated[AnyRelease, Field(discriminator="mechanism")]
 
 

@@ -1,0 +1,4 @@
+from .protecting import (
+    planned_release as planned_release,
+    protect as protect,
+)

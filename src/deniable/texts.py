@@ -1,0 +1,163 @@
+"""Texts that people give, as plain values: YAML and JSON within limits, so that none can hang."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from deniable.errors import DataError, shown
+
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is ten times as fast
+MOST_BYTES = 4_000_000  # of YAML, which takes a second or two
+MOST_LEVELS = 50
+MOST_REPEATED = 10_000  # values, by aliases
+LONGEST_NUMBER = 60  # characters
+NUMBERS = ("int", "float", "timestamp")
+
+
+def text_of(path: Path | str, most: int | None = None) -> str:
+    """Return the text of a file, in UTF-8 with or without a byte order mark.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, has more bytes than may be, or is no such text.
+    """
+    try:
+        with Path(path).open("rb") as stream:
+            raw = stream.read(-1 if most is None else most + 1)
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror or error}; check the path") from None
+    except ValueError as error:  # a NUL in the path
+        raise DataError(f"{path}: no path of a file ({error}); check the path") from None
+    if most is not None and len(raw) > most:
+        raise DataError(f"{path}: over {most:,} bytes; allowed: fewer; is it the right file?")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:  # as UTF-16 has it
+        raise DataError(f"{path}: no UTF-8 text; convert the file to UTF-8") from None
+    return text
+
+
+class Loader(LOADER):  # type: ignore[misc]
+    """Builds plain values; names the line of one that is none, such as a date in month 13."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        kind = node.tag.rpartition(":")[2]
+        try:
+            if kind in NUMBERS and len(node.value) > LONGEST_NUMBER:
+                raise ValueError(
+                    f"{shown(node.value)} has {len(node.value):,} characters; allowed as a number "
+                    f"or a date: {LONGEST_NUMBER}, and as text: any, in quotes"
+                )
+            return super().construct_object(node, deep)
+        except yaml.YAMLError:
+            raise
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            is_told = isinstance(error, ValueError)
+            told = f"{error}" if is_told else f"{shown(node.value)} is no {kind}"
+            raise yaml.constructor.ConstructorError(None, None, told, node.start_mark) from None
+
+
+def refuse_too_deep(text: str) -> None:
+    """Refuse YAML that goes too deep, repeats itself without end, or repeats too much.
+
+    Its events tell, before anything is built of it.
+    """
+    sizes: dict[str, int] = {}  # of what an anchor names
+    opened: list[
+        tuple[str | None, int]
+    ] = []  # anchors of what is not closed yet, and values before
+    values = repeated = 0
+    for event in yaml.parse(text, Loader=LOADER):
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = opened.pop()
+            if anchor:
+                sizes[anchor] = values + repeated - before
+            continue
+        if not isinstance(event, yaml.NodeEvent):
+            continue
+        problem = ""
+        if isinstance(event, yaml.AliasEvent):
+            repeated += sizes.get(event.anchor or "", 0)
+            if any(anchor == event.anchor for anchor, _ in opened):
+                problem = f"*{event.anchor} stands inside what it repeats; write it out"
+            elif repeated > MOST_REPEATED:
+                problem = f"*{event.anchor} repeats too much; allowed: {MOST_REPEATED:,} values"
+            values += 1
+        elif isinstance(event, yaml.CollectionStartEvent):
+            opened.append((event.anchor, values + repeated))
+            values += 1
+            if len(opened) > MOST_LEVELS:
+                problem = f"nested too deeply; allowed: {MOST_LEVELS} levels"
+        else:
+            values += 1
+            if event.anchor:
+                sizes[event.anchor] = 1
+        if problem:
+            mark: Any = event.start_mark
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
+
+
+def read_given_json(path: Path | str, most: int = 100 * MOST_BYTES) -> Any:
+    """Read a JSON file that a user gives.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, is no strict JSON (NaN, a key given twice), has a number of over 60
+        digits, or more than 50 levels.
+    """
+    text = text_of(path, most)
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in found if names.count(name) > 1)
+            raise DataError(f"{path}: {shown(twice)} is given a second time; allowed: once")
+        return found
+
+    def whole(digits: str) -> int:
+        if len(digits) > LONGEST_NUMBER:
+            raise DataError(
+                f"{path}: the number {digits[:12]}... has {len(digits):,} digits; allowed: "
+                f"{LONGEST_NUMBER}"
+            )
+        return int(digits)
+
+    def no_constant(name: str) -> float:
+        raise DataError(f"{path}: {name} is no number of JSON; give a finite number")
+
+    try:
+        values = json.loads(
+            text, object_pairs_hook=once, parse_int=whole, parse_constant=no_constant
+        )
+        if _levels(values) <= MOST_LEVELS:
+            return values
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise DataError(f"{path}: {where}: no JSON ({error.msg}); mend it there") from None
+    except RecursionError:
+        pass
+    raise DataError(f"{path}: nested too deeply; allowed: {MOST_LEVELS} levels")
+
+
+def _levels(values: Any) -> int:
+    """Return how deeply lists and objects are nested, up to one level too many."""
+    level, inside = 0, [values]
+    while level <= MOST_LEVELS:
+        inside = [
+            part
+            for each in inside
+            if isinstance(each, list | dict)
+            for part in (each.values() if isinstance(each, dict) else each)
+            if isinstance(part, list | dict)
+        ]
+        level += 1
+        if not inside:
+            break
+    return level
