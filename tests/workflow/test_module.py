@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from snakemake.utils import update_config
 from tests.workflow.conftest import TINY, Project
 
 from deniable.files import read_json
@@ -48,9 +49,9 @@ def outer(
 ) -> Project:
     """Give a workflow of somebody else's that has this repository's as its module."""
     config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text(encoding="utf-8"))
+    update_config(config, TINY | {"seed": 4})
     (tmp_path / "src").symlink_to(ROOT / "src")
-    given = {"deniable": {"seed": config["seed"]} | TINY}
-    (tmp_path / "outer.yaml").write_text(yaml.safe_dump(given), encoding="utf-8")
+    (tmp_path / "outer.yaml").write_text(yaml.safe_dump({"deniable": config}), encoding="utf-8")
     text = OUTER.format(snakefile=ROOT / "workflow" / "Snakefile")
     (tmp_path / "Snakefile").write_text(text, encoding="utf-8")
     return Project(tmp_path, snakemake, environment)
@@ -98,14 +99,8 @@ def test_what_another_workflow_makes_is_current_and_names_its_files(outer: Proje
     # Of its own results nothing is recorded, and nothing made again for that.
     assert not (outer.folder / "listed.txt.provenance.json").exists()
     # A changed setting is seen by the records.
-    outer.edit("outer.yaml", f"seed: {outer_seed(outer)}", "seed: 5")
+    outer.edit("outer.yaml", "seed: 4", "seed: 5")
     assert jobs(said_by(outer, "-n", *TRIGGERS))["deniable_prepare_data"] == 1
-
-
-def outer_seed(outer: Project) -> int:
-    return yaml.safe_load((outer.folder / "outer.yaml").read_text(encoding="utf-8"))["deniable"][
-        "seed"
-    ]
 
 
 def test_a_run_in_another_directory_finds_what_is_beside_the_workflow(
@@ -131,6 +126,4 @@ def test_a_module_that_is_not_in_a_folder_is_refused(outer: Project) -> None:
     )
     done = outer.snakemake(outer.folder, "-n", library=ROOT / "src")
     assert done.returncode != 0
-    assert "clone the repository, and name the clone's workflow/Snakefile" in (
-        done.stdout + done.stderr
-    )
+    assert "clone the repository" in done.stdout + done.stderr

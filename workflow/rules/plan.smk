@@ -23,11 +23,6 @@ from deniable.study import MINUTES, SECONDS
 environment.settle()
 # Of this workflow, which may be another one's module: `workflow.basedir` would be that one's.
 SOURCE = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
-if not Path(SOURCE, "resources", "datasets.yaml").exists():
-    raise WorkflowError(
-        f"{SOURCE}: not in a folder of this machine, where the workflow reads files of its own; "
-        "clone the repository, and name the clone's workflow/Snakefile as the module's snakefile"
-    )
 os.environ[SOURCE_VARIABLE] = str(SOURCE)
 if workflow.is_main_process:
     environment.end_on_hangup()
