@@ -71,12 +71,13 @@ def said_by(outer: Project, *arguments: str) -> str:
 def test_another_workflow_plans_its_jobs_by_its_own_config(outer: Project) -> None:
     asked = jobs(said_by(outer, "-n"))
     assert asked == {
+        "deniable_draw_network": 7,
         "deniable_prepare_data": 1,
         "deniable_rehearse": 1,
         "deniable_price_answers": 1,
         "deniable_spread_distances": 1,
         "listed": 1,
-        "total": 5,
+        "total": 12,
     }
     # All that there is: what lies beside the workflow's own Snakefile is found there.
     everything = jobs(said_by(outer, "-n", "deniable_all"))
@@ -92,7 +93,7 @@ def test_what_another_workflow_makes_is_current_and_names_its_files(outer: Proje
     assert {"protected.csv", "results/tables/rrba_fig7.csv"} <= set(listed.split())
     records = outer.folder / "results"
     drawn = read_json(records / "data" / "adult_numeric.parquet.provenance.json")
-    assert list(drawn["data"]) == ["resources/surrogates/adult.json"]
+    assert list(drawn["data"]) == ["resources/surrogates/adult_numeric.json"]
     assert {"resources/datasets.yaml"} <= set(drawn["inputs"])
     spread = read_json(records / "tables" / "rrba_fig7.csv.provenance.json")
     assert "resources/published/rrba_table4.csv" in spread["inputs"]
