@@ -58,7 +58,7 @@ def outer(
 
 
 def jobs(said: str) -> dict[str, int]:
-    table = said.split("Job stats:")[1].split("\n\n")[0]
+    table = said.partition("Job stats:")[2].partition("\n\n")[0]
     return {rule: int(n) for rule, n in re.findall(r"^(\w+) +(\d+)$", table, re.MULTILINE)}
 
 

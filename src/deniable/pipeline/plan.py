@@ -40,8 +40,8 @@ class Plan:
     """A validated config, its data sources and the files that follow from them.
 
     Sources are those of the data sets that the config needs; of another once a target asks for it
-    (`source`). The root is the folder of the workflow's own files: not that of the run where another
-    workflow has this one as its module, or where a run is told its directory.
+    (`source`). The root is the folder of the workflow's own files: not that of the run where
+    another workflow has this one as its module, or where a run is told its directory.
     """
 
     config: Config
