@@ -64,8 +64,8 @@ def test_the_readmes_example_does_what_it_says(capsys: pytest.CaptureFixture[str
     assert channel.estimate([300, 250, 250, 200]).round(12).tolist() == [0.35, 0.25, 0.25, 0.15]
 
 
-# How many of the functions and methods that a folder hands on leave some parameter undocumented: these
-# numbers only fall. A parameter is documented by an entry under "Parameters", or in backticks.
+# How many of the functions and methods that a folder hands on may leave a parameter undocumented:
+# these numbers only fall, and a folder that is not here leaves none. A parameter is documented by an entry under "Parameters", or in backticks.
 UNDOCUMENTED = {
     "": 102,
     "channels": 136,
@@ -119,7 +119,7 @@ def functions_of(name: str, found: Any) -> Iterator[tuple[str, Any, Callable[...
 
 def undocumented(documented: Any, function: Callable[..., Any]) -> list[str]:
     try:
-        parameters = [name for name in inspect.signature(function).parameters]
+        parameters = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):  # of a class that is made elsewhere
         return []
     text = inspect.getdoc(documented) or ""
@@ -133,14 +133,14 @@ def undocumented(documented: Any, function: Callable[..., Any]) -> list[str]:
     ]
 
 
-def test_parameters_are_documented_and_ever_more_of_them() -> None:
+def test_no_more_parameters_are_undocumented_than_were() -> None:
     left: Counter[str] = Counter()
     for place in PLACES:
         folder = import_module(f"deniable.{place}".rstrip("."))
         for name in dir(folder):
             functions = functions_of(name, getattr(folder, name))
             left[place] += sum(bool(undocumented(text, each)) for _, text, each in functions)
-    assert {place: number for place, number in left.items() if number} == UNDOCUMENTED
+    assert {p: n for p, n in left.items() if n > UNDOCUMENTED.get(p, 0)} == {}
 
 
 def test_what_is_undocumented_is_found() -> None:
