@@ -1,6 +1,7 @@
 """What a config must agree with besides itself: the data sets that it names."""
 
 import math
+from pathlib import Path
 from collections.abc import Iterator, Mapping, Sequence
 
 from deniable.datasets import NumericDataset
