@@ -184,13 +184,19 @@ def plan_from(values: Any, where: str = "the plan") -> Plan:
     return plan
 
 
+def read_values(path: Path | str) -> Any:
+    """Read what a plan's file holds, whatever it states."""
+    try:
+        return read_json(path)
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror or error}; check the path") from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: no JSON ({error}); deniable plan makes a plan") from None
+
+
 def read_plan(path: Path | str) -> Plan:
     """Read a plan that `write_plan` wrote, and hold it to what it states."""
-    try:
-        values = read_json(path)
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path}: not readable as JSON ({error}); check the path") from None
-    return plan_from(values, str(path))
+    return plan_from(read_values(path), str(path))
 
 
 def write_plan(path: Path | str, plan: Plan) -> None:
