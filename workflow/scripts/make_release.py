@@ -4,8 +4,8 @@ from pathlib import Path
 
 from deniable.datasets import load_manifest
 from deniable.records import read_true_records
-from deniable.release.planned import own_records
 from deniable.release import KeyPlace, Ledger, Source, make_release, rehearse, release_from
+from deniable.release.planned import own_records
 
 from job import job
 

@@ -1,8 +1,8 @@
 """What a config must agree with besides itself: the data sets that it names."""
 
 import math
-from pathlib import Path
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from deniable.datasets import NumericDataset
 from deniable.errors import ConfigError, DeniableError

@@ -18,13 +18,13 @@ from deniable.pipeline.environment import check_writable, keep_from_others, lock
 from deniable.records import Domain
 from deniable.release import (
     LANES,
-    PlannedRelease,
     NETWORK_FILES,
     PRIVATE,
     PUBLIC,
     RECEIPT,
     AnyRelease,
     Lane,
+    PlannedRelease,
     Step,
     refuse_real,
 )
@@ -230,8 +230,9 @@ class Plan:
         """Return the files that a release is made from, by what they are.
 
         Receipts of earlier releases of the same population, whose number and total a consent names;
-        its true records, or a file of one's own with schema or plan; files of a user's own matrices, the manifest that states the bounds of
-        numbers, and the network that the records are drawn from.
+        its true records, or a file of one's own with schema or plan; files of a user's own
+        matrices, the manifest that states the bounds of numbers, and the network that the records
+        are drawn from.
         """
         settings = self.config.release(release)
         numbers = settings.lane == "numeric"

@@ -1,11 +1,11 @@
 """A plan from a schema and an epsilon: which channel each column or cluster goes through."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, Protocol as Shape
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 
-from deniable.arrays import Codes, Floats
+from deniable.arrays import Floats
 from deniable.channels import refuse_bad_budget
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plan.blocks import Block, blocks_of
@@ -13,24 +13,9 @@ from deniable.plan.choosing import BEST, KINDS, Choice, Kind, choose
 from deniable.plan.model import Origin, Plan
 from deniable.plan.sharing import LARGEST_SHARE, Split, shares_of
 from deniable.randomized_response import Protocol
-from deniable.schema import Schema
+from deniable.schema import RecordsFile, Schema
 
 Reports = Literal["any", "categories"]
-
-
-class Portion(Shape):
-    """Some records of a file."""
-
-    @property
-    def codes(self) -> Mapping[str, Codes]:
-        """Codes of each randomized column."""
-
-
-class Records(Shape):
-    """A file that is read in portions, such as `deniable.schema.RecordsFile`."""
-
-    def portions(self) -> Iterator[Any]:
-        """Yield the records, a `Portion` at a time."""
 
 
 def make_plan(
@@ -44,7 +29,7 @@ def make_plan(
     mechanisms: Mapping[str, Kind | Literal["best"]] | None = None,
     reports: Reports = "any",
     prior: Mapping[str, Floats] | None = None,
-    data: Records | None = None,
+    data: RecordsFile | None = None,
     accept: Sequence[str] = (),
     order: Literal["permuted", "as_in_file"] = "permuted",
 ) -> Plan:
@@ -73,7 +58,7 @@ def make_plan(
         often have. Columns of other types than text, and clusters, only have categories.
     prior : mapping of str to array, optional
         Distributions known in public, by column, at which errors are expected; by default uniform.
-    data : Records, optional
+    data : RecordsFile, optional
         The true file: a curator chooses by it, which must be accepted as ``chosen_by_data``.
     accept : sequence of str
         Names of findings; see `deniable.plan.FINDINGS`.
@@ -145,9 +130,7 @@ def refuse_unknown_columns(schema: Schema, lists: Sequence[Sequence[str]]) -> No
             raise DeniableError(f"{', '.join(names)} names a column twice; name it once")
 
 
-def with_distributions(
-    blocks: Sequence[Block], data: Records
-) -> tuple[tuple[Block, ...], int]:
+def with_distributions(blocks: Sequence[Block], data: RecordsFile) -> tuple[tuple[Block, ...], int]:
     """Return the blocks with the true distributions as priors, and the number of records.
 
     Raises `DeniableError` if there is no record.

@@ -9,7 +9,7 @@ import scipy
 
 from deniable.arrays import Floats
 from deniable.channels import refuse_bad_budget, rounded_down
-from deniable.errors import DeniableError, refuse_unknown
+from deniable.errors import refuse_unknown
 from deniable.plan.blocks import AskedTable, Block
 from deniable.plan.choosing import Kind, choose
 from deniable.randomized_response.budgets import split_budget
