@@ -172,7 +172,7 @@ class OwnFile(Strict):
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     path: Annotated[str, Field(min_length=1)]
-    schema_file: Annotated[str, Field(min_length=1, alias="schema")] | None = None
+    schema_file: str | None = Field(default=None, alias="schema", min_length=1)
 
 
 class PlannedRelease(FileRelease):
