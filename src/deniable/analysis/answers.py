@@ -87,13 +87,13 @@ def estimated(table: Table, counts: Counts, asked: Asked) -> dict[str, Any]:
     if table.whole:
         order = table.order
         found = intervals_of(channel, counts, None, asked)
-        parts = (found.estimate, found.standard_error, found.low, found.high, distribution)
+        parts = [found.estimate, found.standard_error, found.low, found.high, distribution]
         own = [part[order] for part in parts]
     else:
         functionals = table.functionals
         found = intervals_of(channel, counts, functionals, asked)
-        parts = (found.estimate, found.standard_error, found.low, found.high)
-        own = [*parts, functionals @ distribution]
+        own = [found.estimate, found.standard_error, found.low, found.high]
+        own.append(functionals @ distribution)
     return columns_of(own, int(counts.sum()), asked) | {"consistent_by": how}
 
 

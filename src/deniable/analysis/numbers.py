@@ -123,5 +123,7 @@ def _quantiles(
         last = min(short[-1] + 1, levels.size - 1) if short.size else 0
         goal = share * cumulated[-1]
         at = min(int(np.searchsorted(cumulated, goal - 1e-12)), points.size - 1)
-        rows.append(_row(f"quantile {share:g}", points[at], points[low], points[levels[last]], np.nan))
+        rows.append(
+            _row(f"quantile {share:g}", points[at], points[low], points[levels[last]], np.nan)
+        )
     return rows

@@ -104,7 +104,7 @@ def _satisfied(column: Column, sign: str, values: Sequence[str]) -> Flags:
     codes = [_code(column, attribute, value, exact=sign not in ORDERS) for value in values]
     everywhere = np.arange(attribute.size, dtype=float)
     if sign not in ORDERS:
-        return np.isin(everywhere, codes) == (sign == "=")
+        return np.asarray(np.isin(everywhere, codes) == (sign == "="))
     if attribute.scale != "ordinal" or len(codes) != 1 or MISSING in values:
         raise DeniableError(
             f"column {column.name!r}: {sign} takes one value of a numeric or ordered column, not "
@@ -189,9 +189,7 @@ def _by_products(
     return pd.DataFrame(columns_of(parts, records, asked) | {"consistent_by": "projection"})
 
 
-def _scores(
-    conditions: Mapping[str, Flags], table: Table, protected: Protected
-) -> list[Floats]:
+def _scores(conditions: Mapping[str, Flags], table: Table, protected: Protected) -> list[Floats]:
     """Return for each side what each of its reports says of whether its conditions hold."""
     found = []
     counted = protected.count([side.reports for side in table.sides])
