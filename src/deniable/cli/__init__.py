@@ -98,6 +98,29 @@ examples:
   deniable estimate release/public --synthetic 1000 --out synthetic.csv
 """
 
+PLAN_DESCRIPTION = """\
+Plan what is done to each column of a file, at an exact epsilon of the whole record: mechanism and
+budget of each column or cluster, from its schema and from no data. Or verify a plan: compute its
+exact epsilons anew, in fractions, from the plan alone.
+"""
+PLAN_EXAMPLES = """\
+examples:
+  deniable plan survey.yaml --epsilon 2 --out plan.json
+  deniable plan survey.yaml --epsilon 2 --out plan.json --cluster sex,income --mechanism age=square-wave
+  deniable plan survey.yaml --epsilon 2 --out plan.json --split optimal --table sex,income
+  deniable plan --verify plan.json
+"""
+COMPARE_DESCRIPTION = """\
+For the owner of a file: errors to expect of margins, pairs and stated tables by each mechanism at
+each exact epsilon, in closed form, and which way to spend an epsilon has the least.
+"""
+COMPARE_EXAMPLES = """\
+examples:
+  deniable compare survey.csv survey.yaml --epsilon 0.5 1 2 4
+  deniable compare survey.csv survey.yaml --epsilon 1 2 --table sex,income --out compared
+  deniable compare survey.csv survey.yaml --epsilon 1 2 --public
+"""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, by default with the process's arguments, and return its exit code."""
@@ -156,6 +179,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_channel(commands)
     _add_design(commands)
     _add_schema(commands)
+    _add_compare(commands)
+    _add_plan(commands)
     _add_protect(commands)
     _add_estimate(commands)
     return parser
@@ -180,6 +205,78 @@ def _add_schema(commands: Any) -> None:
     parser.add_argument(
         "--encoding", metavar="NAME", help="of a CSV file, such as cp1252; found out by default"
     )
+
+
+def _add_compare(commands: Any) -> None:
+    parser = commands.add_parser(
+        "compare",
+        help="utility against exact epsilon, of a file of one's own",
+        description=COMPARE_DESCRIPTION,
+        epilog=COMPARE_EXAMPLES,
+    )
+    parser.add_argument("file", metavar="FILE", type=Path, help="CSV, Parquet or Arrow")
+    parser.add_argument("schema", metavar="SCHEMA.yaml", type=Path, help="what the file holds")
+    parser.add_argument("--epsilon", nargs="+", type=float, required=True, metavar="E")
+    parser.add_argument(
+        "--public", action="store_true", help="by uniform distributions, not true ones"
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="for compare.csv, .png and .svg")
+    _add_tables(parser)
+
+
+def _add_tables(parser: argparse.ArgumentParser) -> None:
+    """Add what ``compare`` and ``plan`` are both told."""
+    parser.add_argument(
+        "--table", action="append", metavar="A,B", help="a table that will be estimated (repeat)"
+    )
+    parser.add_argument(
+        "--cluster", action="append", metavar="A,B", help="columns that go through one channel"
+    )
+    parser.add_argument(
+        "--reports",
+        choices=("any", "categories"),
+        default="any",
+        help="whether columns of text may hold other reports than categories (default: any)",
+    )
+    parser.add_argument(
+        "--prior",
+        action="append",
+        metavar="COLUMN=P.csv",
+        help="category,probability known in public, at which errors are expected (repeat)",
+    )
+
+
+def _add_plan(commands: Any) -> None:
+    parser = commands.add_parser(
+        "plan",
+        help="mechanism and exact epsilon of each column of a file",
+        description=PLAN_DESCRIPTION,
+        epilog=PLAN_EXAMPLES,
+    )
+    parser.add_argument("schema", metavar="SCHEMA.yaml", type=Path, nargs="?")
+    parser.add_argument("--epsilon", type=float, metavar="E", help="of the whole record")
+    parser.add_argument("--out", type=Path, metavar="PLAN.json")
+    parser.add_argument("--verify", type=Path, metavar="PLAN.json", help="verify this plan instead")
+    parser.add_argument(
+        "--split",
+        choices=("even", "size", "optimal"),
+        default="even",
+        help="of epsilon: even (default), by numbers of categories, or best for the stated tables",
+    )
+    parser.add_argument(
+        "--mechanism",
+        action="append",
+        metavar="[COLUMN=]KIND",
+        help="of all columns that can have it, or of one; by default the best by variance",
+    )
+    parser.add_argument(
+        "--data", type=Path, metavar="FILE", help="choose by the true file: --accept chosen_by_data"
+    )
+    parser.add_argument("--accept", nargs="+", metavar="NAME", help="findings, by name")
+    parser.add_argument(
+        "--order", choices=("permuted", "as_in_file"), default="permuted", help="of the records"
+    )
+    _add_tables(parser)
 
 
 def _add_protect(commands: Any) -> None:

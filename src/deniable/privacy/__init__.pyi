@@ -22,6 +22,7 @@ from .audit import (
     column_epsilon as column_epsilon,
     constant_matrix as constant_matrix,
     exact_epsilon as exact_epsilon,
+    largest_ratio as largest_ratio,
     moments as moments,
     multinomial as multinomial,
     reports_given as reports_given,

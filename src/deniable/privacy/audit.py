@@ -89,6 +89,20 @@ def exact_epsilon(matrix: Matrix, classes: Sequence[Sequence[int]] | None = None
     DeniableError
         If a weight is negative or the rows differ in their sum: they are then no distributions.
     """
+    ratio = largest_ratio(matrix, classes)
+    if ratio is None:
+        return math.inf
+    # The smallest float not below ln(ratio), not by the code that is audited.
+    with localcontext(prec=60):
+        logarithm = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
+    nearest = float(logarithm)
+    return nearest if Decimal(nearest) >= logarithm else math.nextafter(nearest, math.inf)
+
+
+def largest_ratio(
+    matrix: Matrix, classes: Sequence[Sequence[int]] | None = None
+) -> Fraction | None:
+    """Return the exponential of `exact_epsilon` as a fraction, None if infinite."""
     sums = set(matrix.sum(axis=1))
     if len(sums) != 1 or matrix.min() < 0:
         raise DeniableError("the matrix to audit has negative weights or rows of unequal sum")
@@ -97,14 +111,10 @@ def exact_epsilon(matrix: Matrix, classes: Sequence[Sequence[int]] | None = None
         part = matrix[list(rows)]
         for largest, smallest in zip(part.max(axis=0), part.min(axis=0), strict=True):
             if smallest == 0 < largest:
-                return math.inf
+                return None
             if largest * worst.denominator > smallest * worst.numerator:
                 worst = Fraction(largest, smallest)
-    # The smallest float not below ln(worst), not by the code that is audited.
-    with localcontext(prec=60):
-        logarithm = (Decimal(worst.numerator) / Decimal(worst.denominator)).ln()
-    nearest = float(logarithm)
-    return nearest if Decimal(nearest) >= logarithm else math.nextafter(nearest, math.inf)
+    return worst
 
 
 def column_epsilon(matrix: npt.ArrayLike, classes: Sequence[Sequence[int]] | None = None) -> float:

@@ -109,7 +109,7 @@ class Coder:
         points = self.column.points
         with np.errstate(over="ignore", invalid="ignore"):
             places = np.rint((numbers - points[0]) / (self.column.step or 1.0))
-        return np.clip(places, 0, len(points) - 1)
+        return np.asarray(np.clip(places, 0, len(points) - 1))
 
     def _of_numbers(
         self, values: pa.Array, faults: Faults, where: str, first: int
@@ -152,7 +152,7 @@ class Coder:
             )
             record = first + int(missing.argmax())
             faults.add(where, record, what, int(np.count_nonzero(missing)))
-        return missing
+        return np.asarray(missing)
 
     def _told(self, value: str) -> str:
         has = f"column {shown(self.column.name)} has {shown(value)}"

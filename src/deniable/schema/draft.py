@@ -131,9 +131,7 @@ def drafted(
     found = f"{read}; {records:,} records, {len(columns)} columns: {number}"
     whose = population or _population(source)
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", whose):
-        raise DataError(
-            f"the population {whose!r}; give it a name of letters, digits, '_' and '-'"
-        )
+        raise DataError(f"the population {whose!r}; give it a name of letters, digits, '_' and '-'")
     told = [f"column {shown(name)}: {each}" for name, c in columns.items() for each in c.warnings]
     text = "".join(
         [
@@ -227,6 +225,8 @@ def _left_out(seen: Evidence) -> str:
         return "has missing values only"
     if seen.unfit:
         return f"a value {seen.unfit}, so they can be no categories"
+    if MISSING in seen.counts:
+        return f"has the value {MISSING}, the name of missing values; rename it in the file"
     if len(seen.counts) == 1 and not seen.missing:
         return "has one value only; with another category that there can be, declare it categorical"
     return ""
@@ -275,8 +275,6 @@ def _categorical(seen: Evidence) -> _Drafted:
                 f"{quoted_list(same)} differ by spaces, capitals or the form of accents alone; "
                 "mend the file if they are meant to be one"
             )
-    if MISSING in names:
-        column.warnings.append(f"{MISSING} is the name of missing values; rename it in the file")
     _add_missing(column, seen, [])
     return column
 

@@ -97,7 +97,8 @@ class Column(Strict):
         for what, text in (("name", self.name), *(("category", each) for each in self.categories)):
             if fault := unfit(text):
                 raise ValueError(
-                    f"{what} {shown(text)} {fault}; allowed: at most 255 bytes, and no control characters"
+                    f"{what} {shown(text)} {fault}; allowed: at most 255 bytes, and no control "
+                    "characters"
                 )
         numeric = self.kind == "numeric"
         if (self.bounds is not None, self.step is not None) != (numeric, numeric):

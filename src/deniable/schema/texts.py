@@ -12,12 +12,12 @@ _REORDERING = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 
 
 def shown(text: str) -> str:
-    """Return a file's text in quotation marks, as a message can show it.
+    r"""Return a file's text in quotation marks, as a message can show it.
 
     Examples
     --------
-    >>> print(shown("a\\x1b[2J"))
-    'a\\x1b[2J'
+    >>> print(shown("a\x1b[2J"))
+    'a\x1b[2J'
     """
     cut = text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
     return f"'{shortened(cut)}'"
@@ -36,11 +36,11 @@ def listed(texts: Sequence[str], most: int = 8) -> str:
 
 
 def unfit(text: str) -> str:
-    """Return why a text can be no name or category, or nothing.
+    r"""Return why a text can be no name or category, or nothing.
 
     Examples
     --------
-    >>> unfit("two\\nlines"), unfit("Zürich")
+    >>> unfit("two\nlines"), unfit("Zürich")
     ('has a control character', '')
     """
     if len(text.encode("utf-8", "replace")) > LONGEST_NAME:
@@ -51,11 +51,11 @@ def unfit(text: str) -> str:
 
 
 def alike(text: str) -> str:
-    """Return what texts share that differ by spaces, capitals or the form of accents alone.
+    r"""Return what texts share that differ by spaces, capitals or the form of accents alone.
 
     Examples
     --------
-    >>> alike("F ") == alike("f"), alike("e\\u0301") == alike("\u00e9")
+    >>> alike("F ") == alike("f"), alike("e\u0301") == alike("\u00e9")
     (True, True)
     """
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())

@@ -1,0 +1,46 @@
+"""``deniable compare``: utility against exact epsilon, for the owner of a file."""
+
+import argparse
+
+from deniable.cli.answers import aligned
+from deniable.cli.plan import columns_of, priors
+from deniable.files import write_table
+from deniable.plan import compare
+from deniable.schema import read_schema
+
+
+def run(options: argparse.Namespace) -> None:
+    """Compare, print table and recommendation, and write them and a picture if asked to.
+
+    Raises
+    ------
+    DeniableError
+        If the file or its schema has a fault, or a name or an epsilon is none.
+    """
+    schema = read_schema(options.schema)
+    public = options.public or options.prior
+    found = compare(
+        options.file,
+        schema,
+        options.epsilon,
+        columns_of(options.table),
+        clusters=columns_of(options.cluster),
+        reports=options.reports,
+        prior=priors(schema, options.prior) if public else None,
+    )
+    if options.out:
+        from deniable.display import save  # noqa: PLC0415 - seldom needed, slow to import
+        from deniable.plan import draw  # noqa: PLC0415
+
+        figure = draw(found.table)
+        write_table(options.out / "compare.csv", found.table)
+        save(figure, options.out / "compare.svg", options.out / "compare.png")
+    shown = found.table.drop(columns="epsilon")
+    shown["recommended"] = shown["recommended"].map({True: "yes", False: ""})
+    if not shown["clusters"].any():
+        shown = shown.drop(columns="clusters")
+    order = ["mechanism", *(name for name in shown.columns if name != "mechanism")]
+    print(f"{found.records:,} records; root mean squared errors that randomization adds to shares")
+    print("\n".join(aligned(order, shown[order].to_numpy().tolist())))
+    print("", "Recommended, by the least error:", *found.recommendation, "", sep="\n")
+    print(found.chosen_from)

@@ -1,0 +1,114 @@
+"""``deniable plan``: which channel each column goes through, at an exact epsilon of the record."""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from deniable.arrays import Floats
+from deniable.channels import read_prior
+from deniable.cli.answers import aligned, number
+from deniable.errors import DeniableError
+from deniable.plan import KINDS, Plan, make_plan, read_plan, verify_plan, write_plan
+from deniable.privacy import largest_posterior
+from deniable.schema import RecordsFile, Schema, read_schema
+
+SUSPICION = 0.01
+
+
+def run(options: argparse.Namespace) -> None:
+    """Make a plan and write it, or verify one; say on standard output what it is.
+
+    Raises
+    ------
+    DeniableError
+        If a file has a fault, there is no such plan, or one that is verified does not hold.
+    """
+    if options.verify is not None:
+        _verify(options)
+        return
+    if options.schema is None or options.epsilon is None or options.out is None:
+        raise DeniableError("a plan needs SCHEMA.yaml, --epsilon and --out; or give --verify PLAN")
+    schema = read_schema(options.schema)
+    mechanism, mechanisms = _mechanisms(options.mechanism or [])
+    plan = make_plan(
+        schema,
+        options.epsilon,
+        split=options.split,
+        clusters=columns_of(options.cluster),
+        tables=columns_of(options.table),
+        mechanism=mechanism,
+        mechanisms=mechanisms,
+        reports=options.reports,
+        prior=priors(schema, options.prior),
+        data=RecordsFile.open(options.data, schema) if options.data else None,
+        accept=options.accept or (),
+        order=options.order,
+    )
+    write_plan(options.out, plan)
+    print("\n".join([*_text(plan), "", f"written: {options.out}"]))
+
+
+def columns_of(lists: list[str] | None) -> list[tuple[str, ...]]:
+    """Return names of columns from lists with commas."""
+    return [tuple(each.split(",")) for each in lists or []]
+
+
+def priors(schema: Schema, given: list[str] | None) -> dict[str, Floats]:
+    """Read the distributions of COLUMN=FILE, each a CSV of ``category,probability``."""
+    found = {}
+    for each in given or []:
+        name, equals, file = each.partition("=")
+        if not equals:
+            raise DeniableError(f"--prior {each}: give COLUMN=FILE.csv")
+        found[name] = read_prior(Path(file), schema[name].attribute().categories)
+    return found
+
+
+def _mechanisms(given: list[str]) -> tuple[str, dict[str, str]]:
+    """Return the kind for all columns, and those of single ones."""
+    everywhere, single = "best", {}
+    for each in given:
+        name, equals, kind = each.rpartition("=")
+        if equals:
+            single[name] = kind
+        elif everywhere not in ("best", each):
+            raise DeniableError(
+                f"--mechanism {everywhere} and {each}; give one for all, others as COLUMN=KIND, "
+                f"kinds: best, {', '.join(KINDS)}"
+            )
+        else:
+            everywhere = each
+    return everywhere, single
+
+
+def _text(plan: Plan) -> list[str]:
+    whys = [why.split(": ", 1) for why in plan.why]
+    spent = list(zip(plan.protocol.clusters, plan.protocol.channels, whys, strict=True))
+    rows = [(" x ".join(names), channel.epsilon, why[0]) for names, channel, why in spent]
+    posterior = float(largest_posterior(SUSPICION, float(np.exp(plan.epsilon))))
+    return [
+        *aligned(("column", "exact epsilon", "mechanism"), rows),
+        "",
+        *(f"  {' x '.join(names)}: {': '.join(why)}" for names, _, why in spent),
+        "",
+        f"epsilon of the record: {number(plan.epsilon)}, exact and rounded up; asked for: "
+        f"{number(plan.asked)}",
+        f"a suspicion of 1 in 100 about a respondent can rise to {100 * posterior:.3g} % at most",
+        f"chosen from: {plan.chosen_from}",
+        *(f"not covered: {each}" for each in plan.not_covered),
+    ]
+
+
+def _verify(options: argparse.Namespace) -> None:
+    table = verify_plan(options.verify)
+    rows = [
+        (row.of, repr(row.stated), repr(row.exact), "yes" if row.holds else "NO", row.by)
+        for row in table.itertuples()
+    ]
+    print("\n".join(aligned(("epsilon of", "stated", "exact", "holds", "from"), rows)))
+    if not table["holds"].all():
+        wrong = ", ".join(table.loc[~table["holds"], "of"])
+        raise DeniableError(f"{options.verify}: does not hold for {wrong}; make the plan again")
+    read_plan(options.verify)
+    print("the plan holds: no exact epsilon is above the one stated")
