@@ -34,7 +34,7 @@ ROUNDING = 1e-9
 class Asked:
     """How an estimate's interval is asked for.
 
-    Attributes
+    Parameters
     ----------
     target : "population" or "file"
         The proportions that these records were drawn from, or those among these very records.
@@ -138,7 +138,7 @@ def cells_as_columns(
 
 
 def notes_on(answer: pd.DataFrame) -> list[str]:
-    """Return what a reader of estimates has to know, in sentences."""
+    """Return what a reader of `answer`, a table of estimates, has to know, in sentences."""
     notes = []
     if "ci_low" in answer and len(answer):
         target, confidence = answer["target"].iloc[0], answer["confidence"].iloc[0]

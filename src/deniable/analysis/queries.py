@@ -38,6 +38,12 @@ def parsed_query(query: Query, schema: Schema) -> dict[str, Flags]:
     missing value. The value ``(missing)`` stands for a missing one. Several conditions on a column
     hold together.
 
+    Parameters
+    ----------
+    query : str or mapping
+        As a mapping: by column a value, or a list of those that satisfy it.
+    schema : Schema
+
     Raises
     ------
     DeniableError
