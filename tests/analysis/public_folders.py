@@ -1,4 +1,4 @@
-"""Public folders of small releases: a survey whose truth is known, through channels of all kinds."""
+"""Public folders of small releases: a survey of known truth, through all kinds of channels."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -6,11 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy
-
-from deniable.analysis import Released, parsed_query, tables
-from deniable.errors import DeniableError
-from deniable.records import Microdata
-from deniable.release.planned import protect
 from tests.analysis.public_folders import (
     kronecker,
     survey_channels,
@@ -19,6 +14,14 @@ from tests.analysis.public_folders import (
     survey_truth,
     write_public,
 )
+
+from deniable.analysis import Released, parsed_query, tables
+from deniable.analysis.answers import cells_as_columns
+from deniable.channels import DenseChannel
+from deniable.errors import DeniableError
+from deniable.files import sha256, write_text
+from deniable.records import Microdata
+from deniable.release.planned import protect
 
 RECORDS = 4000
 TRUE, WEIGHTS = survey_truth(RECORDS, 1)
@@ -92,8 +95,6 @@ def test_tables_across_and_inside_clusters_are_near_the_truth(
 
 @pytest.mark.parametrize("where", ["whole", "kronecker", "dense"])
 def test_a_part_of_a_cluster_is_what_the_whole_adds_up_to(tmp_path: Path, where: str) -> None:
-    from deniable.channels import DenseChannel
-
     channels = list(survey_channels())
     if where == "kronecker":
         channels[2] = kronecker()
@@ -120,8 +121,7 @@ def test_a_part_of_a_cluster_is_what_the_whole_adds_up_to(tmp_path: Path, where:
 def test_intervals_hold_the_truth_at_their_rate(tmp_path: Path) -> None:
     """Of 300 redraws; a false alarm once in 1,000 if every interval covers .94.
 
-    38 intervals a redraw, of margins and a table, for either target. Those of all together cover
-    .94 to .97 on average: their mean is known to .003 and less.
+    Of margins and of a table, for either target. All together they cover .94 to .97 on average.
     """
     population, _ = survey_truth(50_000, 2)
     names, redraws, records = ["sex", "income"], 300, 600
@@ -283,8 +283,6 @@ def test_estimates_outside_the_range_are_said(tmp_path: Path) -> None:
 
 
 def test_a_column_called_as_an_estimate_is_keeps_apart(released: Released) -> None:
-    from deniable.analysis.answers import cells_as_columns
-
     taken = cells_as_columns(
         released.domain.project(["sex"]), {"sex": released.plan.schema["sex"]}, ["sex"]
     )
@@ -304,8 +302,6 @@ def test_a_folder_that_is_not_as_published_is_refused(tmp_path: Path, public: Pa
 
 
 def test_values_that_no_channel_reports_are_named(tmp_path: Path) -> None:
-    from deniable.files import sha256, write_text
-
     folder = write_public(tmp_path, survey_plan(), TRUE, WEIGHTS)
     file = folder / "protected.csv"
     lines = file.read_text().splitlines()

@@ -34,7 +34,7 @@ ROUNDING = 1e-9
 class Asked:
     """How an estimate's interval is asked for.
 
-    Attributes
+    Parameters
     ----------
     target : "population" or "file"
         The proportions that these records were drawn from, or those among these very records.
@@ -87,13 +87,13 @@ def estimated(table: Table, counts: Counts, asked: Asked) -> dict[str, Any]:
     if table.whole:
         order = table.order
         found = intervals_of(channel, counts, None, asked)
-        parts = (found.estimate, found.standard_error, found.low, found.high, distribution)
+        parts = [found.estimate, found.standard_error, found.low, found.high, distribution]
         own = [part[order] for part in parts]
     else:
         functionals = table.functionals
         found = intervals_of(channel, counts, functionals, asked)
-        parts = (found.estimate, found.standard_error, found.low, found.high)
-        own = [*parts, functionals @ distribution]
+        own = [found.estimate, found.standard_error, found.low, found.high]
+        own.append(functionals @ distribution)
     return columns_of(own, int(counts.sum()), asked) | {"consistent_by": how}
 
 
@@ -138,7 +138,7 @@ def cells_as_columns(
 
 
 def notes_on(answer: pd.DataFrame) -> list[str]:
-    """Return what a reader of estimates has to know, in sentences."""
+    """Return what a reader of `answer`, a table of estimates, has to know, in sentences."""
     notes = []
     if "ci_low" in answer and len(answer):
         target, confidence = answer["target"].iloc[0], answer["confidence"].iloc[0]

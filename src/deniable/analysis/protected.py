@@ -76,8 +76,8 @@ class Protected:
         """Return the counts of some tables of reports, each flat, from one pass over the file."""
         found = [np.zeros(table.size, dtype=np.int64) for table in tables]
         for portion in self.portions({name for table in tables for name in table.names}):
-            for table, counts in zip(tables, found, strict=True):
-                counts += np.bincount(portion.joint(table), minlength=table.size)
+            for number, table in enumerate(tables):
+                found[number] += np.bincount(portion.joint(table), minlength=table.size)
         return found
 
     def portions(self, names: Iterable[str], weights: Sequence[str] = ()) -> Iterator[Portion]:
@@ -124,7 +124,7 @@ class Protected:
                 f"{shortened(str(values[bad].as_py()))!r}, which the plan's channel never reports "
                 f"(it reports {shortened(labels)}); plan and file are of different releases"
             )
-        return codes.astype(self._reports[name].code_type)
+        return np.asarray(codes, dtype=self._reports[name].code_type)
 
     def _weights(self, name: str, values: pa.Array, at: int) -> Floats:
         try:

@@ -121,11 +121,13 @@ def _as_asked(form: str, facts: list[str], answers: Answers) -> str:
 
 
 def _text(facts: list[str], answers: Answers) -> str:
-    lines = [*facts]
+    lines, told = [*facts], set[str]()
     for title, answer in answers.items():
         # What is the same in all rows is said below the table.
         table = answer.drop(columns=["confidence", "target", "consistent_by"], errors="ignore")
-        lines += ["", title, *_aligned(table), *(INDENT + note for note in notes_on(answer))]
+        new = [note for note in notes_on(answer) if note not in told]
+        told.update(new)
+        lines += ["", title, *_aligned(table), *(INDENT + note for note in new)]
     return "".join(f"{plain(line)}\n" for line in lines)
 
 
