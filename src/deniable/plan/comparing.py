@@ -161,7 +161,7 @@ def _row(
     kinds = [way.mechanism] * len(way.blocks)
     shares = shares_of(way.blocks, kinds, epsilon, way.split, tables)
     choices = [
-        choose(block, min(share, LARGEST_SHARE), way.mechanism, designs=True)
+        choose(block, min(share, LARGEST_SHARE), way.mechanism)
         for block, share in zip(way.blocks, shares, strict=True)
     ]
     if way.mechanism != BEST and not any(each.kind == way.mechanism for each in choices):
