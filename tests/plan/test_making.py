@@ -28,7 +28,7 @@ def schema(
     ]
     columns[2]["missing"] = {"values": [""], "policy": missing}
     if region is not None:
-        columns[1]["type"] = region
+        columns[1] |= {"type": region, "categories": [str(number) for number in range(12)]}
     return schema_from(
         {
             "format": "deniable-schema",
@@ -63,7 +63,7 @@ def test_the_best_is_chosen_and_says_against_what() -> None:
         "one": "generalized-rr",
     }
     assert "against" in plan.why[1]
-    assert plan.why[3] == "generalized-rr: one category: there is nothing to hide"
+    assert plan.why[3] == "generalized-rr: of one category, which tells nothing"
     assert plan.protocol.channels[3].epsilon == 0.0
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.plan.test_making import schema
 
-from deniable.channels import KeepOrReplace
+from deniable.channels import KeepOrReplace, channel_to_json
 from deniable.errors import DataError
 from deniable.plan import make_plan, verify_plan, write_plan
-from tests.plan.test_making import schema
 
 
 @pytest.fixture
@@ -46,16 +46,15 @@ def test_a_plan_holds(written: Path) -> None:
 
 def test_a_statement_below_the_truth_does_not_hold(written: Path) -> None:
     change(written, lambda plan: plan["epsilon"].update(record=2.9))
-    assert verify_plan(written).set_index("of").loc[
-        ~verify_plan(written)["holds"].to_numpy()
-    ].index.tolist() == ["the whole record"]
+    table = verify_plan(written)
+    assert table.loc[~table["holds"], "of"].tolist() == ["the whole record"]
 
 
 def test_a_channel_that_tells_more_than_stated_is_found(written: Path) -> None:
-    keep = KeepOrReplace.of_epsilon(24, 2.5).diagonal_weight
+    channel = channel_to_json(KeepOrReplace.of_epsilon(24, 2.5))
 
     def edit(plan: dict[str, Any]) -> None:
-        plan["protocol"]["clusters"][0]["channel"]["diagonal_weight"] = keep
+        plan["protocol"]["clusters"][0]["channel"] = channel
 
     change(written, edit)
     table = verify_plan(written).set_index("of")

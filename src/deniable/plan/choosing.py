@@ -57,7 +57,7 @@ LARGEST_MATRIX = 4096**2
 """Entries of a matrix up to which reports that are no categories have names."""
 LARGEST_DESIGNED = 6
 """Cells up to which channels are designed unasked, in a third of a second each."""
-NOTHING_TO_HIDE = "one category: there is nothing to hide"
+NOTHING_TO_HIDE = "generalized-rr: of one category, which tells nothing"
 
 
 @dataclass(frozen=True, eq=False)
