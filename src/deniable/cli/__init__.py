@@ -11,11 +11,10 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from deniable.cli.parser import parser
-from deniable.errors import DeniableError, NoAnswerError, plain, shown
+from deniable.errors import DeniableError, NoAnswerError, plain
 
 # Each subcommand imports what it needs when it runs: asking for help takes no time.
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable import __version__
+from deniable.errors import shown
 
 DESCRIPTION = """\
 Answer questions about a channel (a randomization matrix), or design one.
@@ -91,7 +92,7 @@ exact epsilons anew, in fractions, from the plan alone.
 PLAN_EXAMPLES = """\
 examples:
   deniable plan survey.yaml --epsilon 2 --out plan.json
-  deniable plan survey.yaml --epsilon 2 --out plan.json --cluster sex,income --mechanism age=square-wave
+  deniable plan survey.yaml --epsilon 2 --out plan.json --cluster sex,income --mechanism hadamard
   deniable plan survey.yaml --epsilon 2 --out plan.json --split optimal --table sex,income
   deniable plan --verify plan.json
 """

@@ -2,18 +2,20 @@
 
 import argparse
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
 from deniable.arrays import Floats
 from deniable.channels import read_prior
 from deniable.cli.answers import aligned, number
-from deniable.errors import DeniableError
-from deniable.plan import KINDS, Plan, make_plan, read_plan, verify_plan, write_plan
+from deniable.errors import DeniableError, refuse_unknown
+from deniable.plan import KINDS, Mechanism, Plan, make_plan, read_plan, verify_plan, write_plan
 from deniable.privacy import largest_posterior
 from deniable.schema import RecordsFile, Schema, read_schema
 
 SUSPICION = 0.01
+HOLDS = {True: "yes", False: "NO"}
 
 
 def run(options: argparse.Namespace) -> None:
@@ -65,20 +67,22 @@ def priors(schema: Schema, given: list[str] | None) -> dict[str, Floats]:
     return found
 
 
-def _mechanisms(given: list[str]) -> tuple[str, dict[str, str]]:
+def _mechanisms(given: list[str]) -> tuple[Mechanism, dict[str, Mechanism]]:
     """Return the kind for all columns, and those of single ones."""
-    everywhere, single = "best", {}
+    everywhere: Mechanism = "best"
+    single: dict[str, Mechanism] = {}
     for each in given:
-        name, equals, kind = each.rpartition("=")
+        name, equals, told = each.rpartition("=")
+        refuse_unknown("mechanism", told, ("best", *KINDS))
+        kind = cast(Mechanism, told)
         if equals:
             single[name] = kind
-        elif everywhere not in ("best", each):
+        elif everywhere not in ("best", kind):
             raise DeniableError(
-                f"--mechanism {everywhere} and {each}; give one for all, others as COLUMN=KIND, "
-                f"kinds: best, {', '.join(KINDS)}"
+                f"--mechanism {everywhere} and {kind}; give one for all, others as COLUMN=KIND"
             )
         else:
-            everywhere = each
+            everywhere = kind
     return everywhere, single
 
 
@@ -103,8 +107,8 @@ def _text(plan: Plan) -> list[str]:
 def _verify(options: argparse.Namespace) -> None:
     table = verify_plan(options.verify)
     rows = [
-        (row.of, repr(row.stated), repr(row.exact), "yes" if row.holds else "NO", row.by)
-        for row in table.itertuples()
+        (row["of"], repr(row["stated"]), repr(row["exact"]), HOLDS[row["holds"]], row["by"])
+        for row in table.to_dict("records")
     ]
     print("\n".join(aligned(("epsilon of", "stated", "exact", "holds", "from"), rows)))
     if not table["holds"].all():

@@ -7,6 +7,7 @@ from .choosing import (
     KINDS as KINDS,
     Choice as Choice,
     Kind as Kind,
+    Mechanism as Mechanism,
     choose as choose,
 )
 from .comparing import (

@@ -72,7 +72,7 @@ class Block:
             else np.eye(each.size)
             for each in self.part
         )
-        return reduce(np.kron, weights)
+        return reduce(_kron, weights)
 
     def second_moments(self, channel: Channel, names: Sequence[str]) -> float:
         """Return the sum over `shares` of the second moment that one report's estimate has.
@@ -113,7 +113,7 @@ class Block:
             else np.ones(each.size)
             for each in self.part
         )
-        return float(self.prior @ reduce(np.kron, each_in))
+        return float(self.prior @ reduce(_kron, each_in))
 
 
 Part = tuple[int, tuple[str, ...]]
@@ -193,7 +193,7 @@ def blocks_of(
         Block(
             part := domain.project(names),
             {name: points[name] for name in names if name in points},
-            reduce(np.kron, [_prior(each, priors) for each in part]),
+            reduce(_kron, [_prior(each, priors) for each in part]),
             categories_only(names),
         )
         for names in parts
@@ -222,3 +222,7 @@ def _grid_shares(attribute: Attribute, points: int) -> Floats:
     return np.column_stack([weights & ~missing[:, None], *[missing] * bool(missing.any())]).astype(
         float
     )
+
+
+def _kron(left: Floats, right: Floats) -> Floats:
+    return np.asarray(np.kron(left, right))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
 import numpy as np
 
@@ -32,6 +32,7 @@ Kind = Literal[
     "laplace",
     "staircase",
 ]
+Mechanism = Kind | Literal["best"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 OF_NUMBERS: tuple[Kind, ...] = ("square-wave", "laplace", "staircase")
 MAKERS: Mapping[Kind, Callable[[int, float], Channel]] = {
@@ -49,14 +50,14 @@ _NAMED: Mapping[str, Kind] = {
     "Hadamard response": "hadamard",
     "projective geometry response": "projective-geometry",
 }
-BEST = "best"
+BEST: Final = "best"
 LARGEST_NOISE = 256
 """Points of a grid whose noise is a matrix, which is part of the plan, entry by entry."""
 LARGEST_MATRIX = 4096**2
 """Entries of a matrix up to which reports that are no categories have names."""
 LARGEST_DESIGNED = 6
-"""Cells up to which designs, which take a third of a second, are among those compared."""
-NOTHING_TO_HIDE = "one category: there is nothing to hide"
+"""Cells up to which channels are designed unasked, in a third of a second each."""
+NOTHING_TO_HIDE = "generalized-rr: of one category, which tells nothing"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ class Choice:
 def choose(
     block: Block,
     epsilon: float,
-    kind: Kind | Literal["best"] = BEST,
+    kind: Mechanism = BEST,
     *,
     designs: bool = False,
     must: bool = False,
@@ -104,7 +105,10 @@ def choose(
     try:
         if kind == BEST:
             return _best(block, epsilon, designs)
-        if not (fault := _fault(block, kind)):
+        fault = _fault(block, kind)
+        if kind == "designed" and block.part.size > LARGEST_DESIGNED and not must:
+            fault = f"is for at most {LARGEST_DESIGNED} cells, if not asked for by name of column"
+        if not fault:
             channel = _made(block, epsilon, kind)
             fault = _fault_of(block, channel)
         if not fault:

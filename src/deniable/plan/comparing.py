@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ import pandas as pd
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.plan.blocks import LARGEST_CLUSTER, AskedTable, Block, Part
-from deniable.plan.choosing import BEST, KINDS, Choice, Kind, choose
+from deniable.plan.choosing import BEST, KINDS, Choice, Mechanism, choose
 from deniable.plan.making import (
     Reports,
     planned_blocks,
@@ -24,6 +24,7 @@ from deniable.privacy import largest_posterior
 from deniable.schema import RecordsFile, Schema
 
 SUSPICION = 0.01
+ALIKE = 1e-6  # relative
 BY_DATA = (
     "Chosen by the true records: for their trusted owner alone. A plan that is chosen so tells of "
     "them what no epsilon counts; choose by a public prior to avoid that."
@@ -62,7 +63,7 @@ class Comparison:
 class _Way:
     """A way to spend an epsilon."""
 
-    mechanism: Kind | Literal["best"]
+    mechanism: Mechanism
     split: Split
     clusters: str
     blocks: tuple[Block, ...]
@@ -141,11 +142,10 @@ def _can_be_clusters(schema: Schema, tables: Sequence[tuple[str, ...]]) -> bool:
 
 def _ways(clusters: Sequence[tuple[str, ...]], blocks: tuple[Block, ...]) -> list[_Way]:
     label = "; ".join(" x ".join(cluster) for cluster in clusters)
-    kinds = [kind for kind in KINDS if kind != "designed"]  # part of the best
     splits: tuple[Split, ...] = ("even", "size", "optimal")
     return [
-        *(_Way(kind, "even", label, blocks) for kind in kinds),
         *(_Way(BEST, split, label, blocks) for split in splits),
+        *(_Way(kind, "even", label, blocks) for kind in KINDS),
     ]
 
 
@@ -209,7 +209,8 @@ def _marked(
     told = [" x ".join(table) for table in tables] or ["margins"]
     errors = [float(np.sqrt(np.mean([row[name] ** 2 for name in told]))) for row in rows]
     order = sorted(range(len(rows)), key=lambda number: float(f"{errors[number]:.9g}"))
-    best, *others = order
+    best, *rest = order
+    others = [number for number in rest if errors[number] > errors[best] * (1 + ALIKE)]
     reason = (
         f"epsilon {rows[best]['epsilon']:g}: {rows[best]['label']}. Its root mean squared error of "
         f"{', '.join(told)} is the least: {errors[best]:.4g}"

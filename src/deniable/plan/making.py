@@ -9,7 +9,7 @@ from deniable.arrays import Floats
 from deniable.channels import refuse_bad_budget
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plan.blocks import Block, blocks_of
-from deniable.plan.choosing import BEST, KINDS, Choice, Kind, choose
+from deniable.plan.choosing import BEST, KINDS, Choice, Mechanism, choose
 from deniable.plan.model import Origin, Plan
 from deniable.plan.sharing import LARGEST_SHARE, Split, shares_of
 from deniable.randomized_response import Protocol
@@ -25,8 +25,8 @@ def make_plan(
     split: Split = "even",
     clusters: Sequence[Sequence[str]] = (),
     tables: Sequence[Sequence[str]] = (),
-    mechanism: Kind | Literal["best"] = BEST,
-    mechanisms: Mapping[str, Kind | Literal["best"]] | None = None,
+    mechanism: Mechanism = BEST,
+    mechanisms: Mapping[str, Mechanism] | None = None,
     reports: Reports = "any",
     prior: Mapping[str, Floats] | None = None,
     data: RecordsFile | None = None,
@@ -42,8 +42,8 @@ def make_plan(
         Of a whole record. The exact epsilons of the blocks add up to at most this.
     split : "even", "size" or "optimal"
         How it is split over columns and clusters: evenly, in proportion to the logarithm of the
-        number of categories, or by the least expected error of `tables` and of the margins of all
-        columns that are in none of them.
+        number of categories, or by the least expected error of `tables`, the columns that are in
+        none of them keeping an even share; of all margins if there are no tables.
     clusters : sequence of sequences of column names
         Columns whose joint cells go through one channel; all others are by themselves.
     tables : sequence of sequences of column names
@@ -121,7 +121,7 @@ def protocol_of(schema: Schema, blocks: Sequence[Block], choices: Sequence[Choic
 
 
 def refuse_unknown_columns(schema: Schema, lists: Sequence[Sequence[str]]) -> None:
-    """Raise `DeniableError` for a name that is none of a randomized column, or that is there twice."""
+    """Raise `DeniableError` for a name of no randomized column, or one that is there twice."""
     known = [column.name for column in schema.randomized]
     for names in lists:
         for name in names:
@@ -137,9 +137,9 @@ def with_distributions(blocks: Sequence[Block], data: RecordsFile) -> tuple[tupl
     """
     counts = [np.zeros(block.part.size, dtype=np.int64) for block in blocks]
     for portion in data.portions():
-        for block, count in zip(blocks, counts, strict=True):
+        for number, block in enumerate(blocks):
             cells = block.part.ravel([portion.codes[name] for name in block.names])
-            count += np.bincount(cells, minlength=block.part.size)
+            counts[number] += np.bincount(cells, minlength=block.part.size)
     records = int(counts[0].sum())
     if not records:
         raise DeniableError("the file has no record to choose by")
@@ -150,9 +150,9 @@ def with_distributions(blocks: Sequence[Block], data: RecordsFile) -> tuple[tupl
 
 def _kinds(
     blocks: Sequence[Block],
-    mechanism: Kind | Literal["best"],
-    mechanisms: Mapping[str, Kind | Literal["best"]],
-) -> list[Kind | Literal["best"]]:
+    mechanism: Mechanism,
+    mechanisms: Mapping[str, Mechanism],
+) -> list[Mechanism]:
     """Return the kind that is asked for of each block."""
     known = [name for block in blocks for name in block.names]
     for name, kind in mechanisms.items():

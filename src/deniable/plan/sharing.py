@@ -11,19 +11,20 @@ from deniable.arrays import Floats
 from deniable.channels import refuse_bad_budget, rounded_down
 from deniable.errors import refuse_unknown
 from deniable.plan.blocks import AskedTable, Block
-from deniable.plan.choosing import Kind, choose
+from deniable.plan.choosing import Mechanism, choose
 from deniable.randomized_response.budgets import split_budget
 
 Split = Literal["even", "size", "optimal"]
 Table = tuple[str, ...]
 LARGEST_SHARE = 30.0  # of one channel
 LEAST_SHARE = 1e-3  # of the epsilon of a record
+TINY = 1e-300  # so that no error at all has a logarithm
 POINTS = 13  # of a curve of error by epsilon, between which it is interpolated
 
 
 def shares_of(
     blocks: Sequence[Block],
-    kinds: Sequence[Kind | Literal["best"]],
+    kinds: Sequence[Mechanism],
     epsilon: float,
     how: Split,
     tables: Sequence[Table] = (),
@@ -40,9 +41,10 @@ def shares_of(
     how : "even", "size" or "optimal"
         ``even`` and ``size`` are those of `deniable.randomized_response.budgets.split_budget`.
         ``optimal`` has the least sum over tables of the mean variance of their shares, found
-        numerically, and is never worse than the other two.
+        numerically between curves of error by epsilon. Blocks that are in no table keep an even
+        share.
     tables : sequence of tuples of attribute names, optional
-        What "optimal" is for, with the margins of the attributes that are in none of them.
+        What "optimal" is for; by default all margins.
 
     Raises
     ------
@@ -58,19 +60,25 @@ def shares_of(
     by_size = split_budget(epsilon, sizes, "size")
     if how == "size":
         return by_size
-    named = {name for table in tables for name in table}
-    rest = [(name,) for block in blocks for name in block.names if name not in named]
-    several = [number for number, size in enumerate(sizes) if size > 1]
+    told = [*tables] or [(name,) for block in blocks for name in block.names]
+    named = {name for table in told for name in table}
+    several = [
+        number for number, size in enumerate(sizes) if size > 1 and named & {*blocks[number].names}
+    ]
+    if len(several) < 2:
+        return even
+    budget = rounded_down(sum((Fraction(even[number]) for number in several), Fraction()))
     chosen = [(blocks[number], kinds[number]) for number in several]
-    starts = [np.array(each)[several] / epsilon for each in (even, by_size)]
-    best = _least(chosen, epsilon, [*tables, *rest], starts)
+    starts = [np.array(each)[several] for each in (even, by_size)]
+    best = _least(chosen, budget, told, [start / start.sum() for start in starts])
     total = sum(map(Fraction, best.tolist()), Fraction())
-    found = (rounded_down(Fraction(epsilon) * Fraction(each) / total) for each in best.tolist())
-    return tuple(next(found) if size > 1 else 0.0 for size in sizes)
+    found = [rounded_down(Fraction(budget) * Fraction(each) / total) for each in best.tolist()]
+    shares = dict(enumerate(even)) | dict(zip(several, found, strict=True))
+    return tuple(shares.values())
 
 
 def _least(
-    chosen: Sequence[tuple[Block, Kind | Literal["best"]]],
+    chosen: Sequence[tuple[Block, Mechanism]],
     epsilon: float,
     tables: Sequence[Table],
     starts: Sequence[Floats],
@@ -92,15 +100,16 @@ def _least(
         weights = np.exp(np.clip(logarithms - logarithms.max(), np.log(LEAST_SHARE), 0))
         return np.asarray(weights / weights.sum())
 
+    def loss(logarithms: Floats) -> float:
+        return float(np.log(error(shares(logarithms)) + TINY))
+
     best = min(starts, key=error)
-    found = scipy.optimize.minimize(
-        lambda logarithms: np.log(error(shares(logarithms)) + 1e-300), np.log(best), method="BFGS"
-    )
+    found = scipy.optimize.minimize(loss, np.log(best), method="BFGS")
     return min([best, shares(found.x)], key=error)
 
 
 def _curve(
-    block: Block, kind: Kind | Literal["best"], part: Table, epsilon: float, blocks: int
+    block: Block, kind: Mechanism, part: Table, epsilon: float, blocks: int
 ) -> scipy.interpolate.PchipInterpolator:
     """Return the logarithm of `Block.second_moments` by that of epsilon."""
     at = np.geomspace(epsilon * LEAST_SHARE / blocks, min(epsilon, LARGEST_SHARE), POINTS)

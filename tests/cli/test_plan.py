@@ -1,0 +1,93 @@
+"""``deniable plan`` and ``deniable compare``: what they print, write and refuse."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from deniable.cli import main
+
+SCHEMA = """\
+format: deniable-schema
+version: 1
+population: survey
+file: {kind: csv, delimiter: ",", encoding: utf-8}
+columns:
+  - {name: sex, kind: categorical, categories: [F, M]}
+  - {name: grade, kind: categorical, ordered: true, categories: [low, mid, high]}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("survey.yaml").write_text(SCHEMA)
+    rows = ["F,low", "M,mid", "F,high", "M,low"] * 50
+    Path("survey.csv").write_text("\n".join(["sex,grade", *rows, ""]))
+    Path("sex.csv").write_text("category,probability\nF,0.9\nM,0.1\n")
+    return tmp_path
+
+
+def test_a_plan_is_made_said_and_verified(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = "plan survey.yaml --epsilon 2 --out plan.json --prior sex=sex.csv --table sex,grade"
+    options = ["--mechanism", "grade=hadamard", "--split", "optimal", "--order", "as_in_file"]
+    assert main([*made.split(), *options]) == 0
+    said = capsys.readouterr().out
+    assert "grade: hadamard: as asked for" in said
+    assert "epsilon of the record: 2, exact and rounded up; asked for: 2" in said
+    assert "chosen from: a public prior" in said
+    plan = json.loads(Path("plan.json").read_text())
+    assert (plan["order"], plan["epsilon"]["asked"]) == ("as_in_file", 2.0)
+    assert main(["plan", "--verify", "plan.json"]) == 0
+    assert "the plan holds" in capsys.readouterr().out
+
+
+def test_a_plan_that_states_too_little_is_told_by_the_exit_code(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["plan", "survey.yaml", "--epsilon", "2", "--out", "plan.json"])
+    plan = json.loads(Path("plan.json").read_text())
+    plan["epsilon"]["record"] = 1.0
+    Path("plan.json").write_text(json.dumps(plan))
+    assert main(["plan", "--verify", "plan.json"]) == 2
+    told = capsys.readouterr()
+    assert "does not hold for the whole record" in told.err
+    assert "NO" in told.out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("survey.yaml --epsilon 2", "a plan needs SCHEMA.yaml, --epsilon and --out"),
+        ("survey.yaml --epsilon 0 --out p.json", "epsilon is 0.0"),
+        ("survey.yaml --epsilon 2 --out p.json --mechanism sex=magic", "'magic'"),
+        ("survey.yaml --epsilon 2 --out p.json --mechanism hadamard --mechanism laplace", "one"),
+        ("survey.yaml --epsilon 2 --out p.json --cluster sex,x", "'x'"),
+        ("survey.yaml --epsilon 2 --out p.json --prior sex.csv", "COLUMN=FILE.csv"),
+        ("survey.yaml --epsilon 2 --out p.json --data survey.csv", "--accept chosen_by_data"),
+        ("survey.yaml --epsilon 2 --out p.json --accept all", "'all' is no finding"),
+        ("none.yaml --epsilon 2 --out p.json", "none.yaml"),
+        ("--verify none.json", "none.json"),
+    ],
+)
+def test_faults_are_one_message_and_write_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: str, said: str
+) -> None:
+    assert main(["plan", *options.split()]) == 2
+    assert said in capsys.readouterr().err
+    assert not Path("p.json").exists()
+
+
+def test_a_comparison_is_printed_and_written(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = "compare survey.csv survey.yaml --epsilon 0.5 2 --table sex,grade --out compared"
+    assert main(told.split()) == 0
+    said = capsys.readouterr().out
+    assert "200 records" in said
+    assert "epsilon 2: " in said
+    assert "trusted owner" in said
+    written = sorted(path.name for path in Path("compared").iterdir())
+    assert written == ["compare.csv", "compare.png", "compare.svg"]
+    assert main([*told.split()[:-4], "--public"]) == 0
+    assert "only their number" in capsys.readouterr().out

@@ -1,0 +1,75 @@
+"""Mechanisms side by side: closed forms, marks, what is said of the choice."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from deniable.channels import KeepOrReplace
+from deniable.errors import DeniableError
+from deniable.plan import compare, draw
+from deniable.schema import Schema, schema_from
+
+COLUMNS = [
+    {"name": "a", "kind": "categorical", "categories": ["x", "y"]},
+    {"name": "b", "kind": "categorical", "categories": ["p", "q", "r"]},
+    {"name": "n", "kind": "numeric", "bounds": [0.0, 8.0], "step": 1.0},
+]
+TABLE = pa.table(
+    {
+        "a": ["x"] * 300 + ["y"] * 100,
+        "b": ["p", "q", "q", "r"] * 100,
+        "n": ["0", "3", "4", "8"] * 100,
+    }
+)
+
+
+def schema() -> Schema:
+    about = {"format": "deniable-schema", "version": 1, "population": "survey"}
+    return schema_from(about | {"file": {"kind": "arrow"}, "columns": COLUMNS})
+
+
+def test_errors_are_the_covariances_of_the_channels() -> None:
+    found = compare(TABLE.select(["a", "b"]), _two(), [1.0], [("a", "b")])
+    row = found.table.query("mechanism == 'generalized-rr' and clusters == 'a x b'").iloc[0]
+    joint = np.array([75, 150, 75, 25, 50, 25]) / 400
+    covariance = KeepOrReplace.of_epsilon(6, 1.0).covariance(joint, 400, "file")
+    assert row["a x b"] == pytest.approx(np.sqrt(np.diagonal(covariance).mean()), rel=1e-9)
+    assert row["pairs"] == row["a x b"]
+    assert 1 - 1e-12 < row["exact_epsilon"] <= 1.0
+    assert row["posterior_of_1_percent"] == pytest.approx(np.e / (np.e + 99))
+    assert found.records == 400
+
+
+def _two() -> Schema:
+    about = {"format": "deniable-schema", "version": 1, "population": "survey"}
+    return schema_from(about | {"file": {"kind": "arrow"}, "columns": COLUMNS[:2]})
+
+
+def test_the_least_error_is_recommended_at_each_epsilon() -> None:
+    found = compare(TABLE, schema(), [0.5, 4.0], [("a", "b")])
+    for epsilon, rows in found.table.groupby("epsilon"):
+        (best,) = rows.loc[rows["recommended"], "a x b"]
+        assert best <= rows["a x b"].min() * (1 + 1e-6), epsilon
+        assert (rows["exact_epsilon"] <= epsilon).all()
+    assert [each.partition(":")[0] for each in found.recommendation] == ["epsilon 0.5", "epsilon 4"]
+    assert "trusted owner" in found.chosen_from
+    best = found.table[found.table["mechanism"] == "best"].groupby(["split", "clusters"])
+    assert all(rows["margins"].is_monotonic_decreasing for _, rows in best)
+    told = {axis.get_title() for axis in draw(found.table).axes}
+    assert told == {"margins", "pairs", "a x b"}
+
+
+def test_by_a_public_prior_only_the_number_of_records_counts() -> None:
+    other = pa.table({"a": ["y"] * 400, "b": ["r"] * 400, "n": ["1"] * 400})
+    first, second = (compare(each, schema(), [1.0], prior={}) for each in (TABLE, other))
+    assert first.table.equals(second.table)
+    assert "only their number" in first.chosen_from
+    assert not compare(other, schema(), [1.0]).table.equals(second.table)
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    for epsilons, tables in (([], []), ([1.0], [("a", "z")]), ([-1.0], [])):
+        with pytest.raises(DeniableError):
+            compare(TABLE, schema(), epsilons, tables)
+    with pytest.raises(DeniableError, match="no record"):
+        compare(TABLE.slice(0, 0), schema(), [1.0])
