@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deniable.arrays import Codes, Flags, Floats
-from deniable.errors import DataError
+from deniable.errors import DataError, shown
 from deniable.schema.faults import Faults
 from deniable.schema.model import Column
-from deniable.schema.texts import alike, listed, shown
+from deniable.schema.texts import alike, listed
 from deniable.schema.types import is_number, is_text, plain_type, type_named
 
 NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"

@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from deniable import __version__
-from deniable.errors import DataError
+from deniable.errors import DataError, shown
 from deniable.schema.evidence import MOST_COUNTED, STAND_INS, Evidence
 from deniable.schema.faults import Faults
 from deniable.schema.model import FORMAT, MISSING, VERSION
 from deniable.schema.sources import Source, open_source
-from deniable.schema.texts import alike, shown
+from deniable.schema.texts import alike
 from deniable.schema.types import is_text
 from deniable.schema.yaml_text import quoted, quoted_list
 
@@ -72,7 +72,7 @@ class _Drafted:
 
 
 def draft_schema(source: Any, population: str | None = None) -> str:
-    """Return a schema drafted from a file or table, as commented YAML text.
+    r"""Return a schema drafted from a file or table, as commented YAML text.
 
     Parameters
     ----------
@@ -89,8 +89,7 @@ def draft_schema(source: Any, population: str | None = None) -> str:
 
     Examples
     --------
-    >>> print(draft_schema(pa.table({"sex": ["F", "M", "F"]})).partition("columns:")[2])
-    <BLANKLINE>
+    >>> print(draft_schema(pa.table({"sex": ["F", "M", "F"]})).partition("columns:\n")[2])
       - name: sex
         kind: categorical
         status: drafted

@@ -10,9 +10,9 @@ import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
 from deniable.arrays import Floats
-from deniable.errors import DataError
+from deniable.errors import DataError, shown
 from deniable.records import Attribute, Domain
-from deniable.schema.texts import shown, unfit
+from deniable.schema.texts import unfit
 from deniable.schema.types import refuse_foreign_values
 from deniable.validation import Name, Strict, fault_lines, message, read_yaml
 
