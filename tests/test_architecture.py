@@ -27,8 +27,8 @@ LAYERS = (
     ("estimation", "privacy", "design.programs"),
     ("contingency", "idp", "randomized_response", "rrba", "study"),
     ("idp.audit", "design"),
-    ("pram",),
-    ("release", "plan"),
+    ("pram", "plan"),
+    ("release",),
     (
         "release.categorical",
         "release.numeric",

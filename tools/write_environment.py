@@ -24,7 +24,9 @@ HEADER = """\
 
 def direct_dependencies(project: dict) -> list[str]:
     """Names of what runs, in order, without extras and versions."""
-    requirements = project["dependencies"]
+    requirements = list(project["dependencies"])
+    for extra, listed in project["optional-dependencies"].items():
+        requirements += listed if extra not in ("all", "build", "dev") else []
     names = {re.split(r"[^A-Za-z0-9._-]", text, maxsplit=1)[0].lower() for text in requirements}
     return sorted(names)
 

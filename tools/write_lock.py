@@ -23,8 +23,11 @@ FORM += ["--no-annotate", "--no-emit-package", "pip"]
 
 # In the order in which they are filled: what each is for, and whom it is resolved for.
 LOCKS = {
-    "requirements.lock": ("All that runs", []),
-    "requirements-build.lock": ("What installing the project takes besides", ["--extra", "build"]),
+    "requirements.lock": ("All that runs", ["--extra", "all"]),
+    "requirements-build.lock": (
+        "What installing the project takes besides",
+        ["--extra", "all", "--extra", "build"],
+    ),
     "requirements-dev.lock": ("Developers' tools, besides both of the above", ["--all-extras"]),
 }
 HEADER = """\

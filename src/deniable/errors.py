@@ -3,7 +3,16 @@
 Every message names the place (file, column, category, option), the offending value and the remedy.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+EXTRAS = {
+    **dict.fromkeys(("cvxpy", "highspy"), "design"),
+    **dict.fromkeys(("numba", "rdata", "sklearn"), "numeric"),
+    **dict.fromkeys(("jinja2", "markdown_it", "markupsafe", "matplotlib"), "report"),
+    **dict.fromkeys(("psutil", "requests", "snakemake", "tqdm"), "workflow"),
+}
+"""What not every installation has: by the name that is imported, the extra it comes with."""
 
 LONGEST = 60  # characters of a value that a message shows
 
@@ -65,6 +74,30 @@ class SingularChannelError(ChannelError):
 
 class ConfigError(DeniableError):
     """A config with faults; the message has a line for each of them."""
+
+
+class MissingExtraError(DeniableError, ImportError):
+    """A package that is not installed; the message names the extra it comes with."""
+
+
+@contextmanager
+def from_extras() -> Iterator[None]:
+    """Let an import in this block name the extra of `EXTRAS` whose package it does not find.
+
+    Raises
+    ------
+    MissingExtraError
+        If the package is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        remedy = f"pip install 'deniable[{EXTRAS[package]}]'"
+        message = f"this needs {package}, which is not installed: {remedy}"
+        raise MissingExtraError(message) from error
 
 
 def refuse_unknown(what: str, given: str, known: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""Estimates from what was released, and from nothing else."""
+"""Estimates from a public folder of a planned release, and from nothing else."""
 
 import lazy_loader
 

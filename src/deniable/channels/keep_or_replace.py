@@ -106,7 +106,7 @@ class KeepOrReplace(Channel):
         P[u, u] = exp(epsilon) / (exp(epsilon) + size - 1), the largest diagonal that any matrix of
         this epsilon can have throughout ([pram], (3.6)). The exact epsilon is at most `epsilon`,
         which is above 0 and at most 30, and short of it by rounding alone. One category is reported
-        as it is.
+        as it is; `size` is the number of categories, at least 1.
 
         Raises
         ------

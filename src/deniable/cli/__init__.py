@@ -62,6 +62,41 @@ examples:
   deniable design specification.yaml --output designed
   deniable design specification.yaml --matrix matrix.csv --json
 """
+SCHEMA_DESCRIPTION = """\
+Draft a schema of a file of records: what each column seems to be, as YAML with comments, to be
+edited. It goes to standard output; what was found, and what to look at, to standard error.
+"""
+SCHEMA_EXAMPLES = """\
+examples:
+  deniable schema survey.csv > survey.yaml
+  deniable schema survey.txt --delimiter ';' --encoding cp1252 --population panel > survey.yaml
+"""
+PROTECT_DESCRIPTION = """\
+Protect a file of records by a plan: what may be given away goes to OUT/public, what knows the truth
+to OUT/private. It is drawn once: a command that was interrupted and is given again goes on.
+"""
+PROTECT_EXAMPLES = """\
+examples:
+  deniable protect survey.csv plan.json --out release/
+  deniable protect survey.csv plan.json --out release/ --keys sex age region
+"""
+ESTIMATE_DESCRIPTION = """\
+Estimate from a release that deniable protect made, by its public folder alone: distributions of
+columns, tables, shares, tests of independence, weights, synthetic records. Intervals are for a
+stated target and confidence. Without a question: margins, and means and quantiles of numbers.
+"""
+ESTIMATE_EXAMPLES = """\
+queries:
+  conditions that all hold: column=value, =one|another, !=, and <, <=, >, >= of numeric and ordered
+  columns; quotes around names and values with any of "=!<>,|; (missing) is a missing value
+
+examples:
+  deniable estimate release/public
+  deniable estimate release/public --table sex income --test independence
+  deniable estimate release/public --query "sex=F,age>=30" --target file --confidence 0.9
+  deniable estimate release/public --table sex income --weight w --format html --out page.html
+  deniable estimate release/public --synthetic 1000 --out synthetic.csv
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -120,7 +155,106 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_channel(commands)
     _add_design(commands)
+    _add_schema(commands)
+    _add_protect(commands)
+    _add_estimate(commands)
     return parser
+
+
+def _add_schema(commands: Any) -> None:
+    parser = commands.add_parser(
+        "schema",
+        help="draft a schema of a file of one's own",
+        description=SCHEMA_DESCRIPTION,
+        epilog=SCHEMA_EXAMPLES,
+    )
+    parser.add_argument(
+        "file", metavar="FILE", type=Path, help="CSV, Parquet (or a folder of it) or Arrow"
+    )
+    parser.add_argument(
+        "--population", metavar="NAME", help="whose records; by default the file's name"
+    )
+    parser.add_argument(
+        "--delimiter", metavar="C", help=r"of a CSV file, \t for a tab; found out by default"
+    )
+    parser.add_argument(
+        "--encoding", metavar="NAME", help="of a CSV file, such as cp1252; found out by default"
+    )
+
+
+def _add_protect(commands: Any) -> None:
+    parser = commands.add_parser(
+        "protect",
+        help="protect a file of one's own by a plan",
+        description=PROTECT_DESCRIPTION,
+        epilog=PROTECT_EXAMPLES,
+    )
+    parser.set_defaults(parser=parser)
+    parser.add_argument("file", metavar="FILE", type=Path, help="CSV, Parquet or Arrow")
+    parser.add_argument("plan", metavar="PLAN.json", type=Path, help="what deniable plan made")
+    parser.add_argument("--out", required=True, type=Path, help="the release's folder")
+    parser.add_argument("--name", help="of the release; by default the folder's")
+    parser.add_argument(
+        "--ledger", type=Path, help="where epsilons are counted; by default beside the folder"
+    )
+    parser.add_argument("--consent", help="the words that a population's next release needs")
+    parser.add_argument(
+        "--keys",
+        nargs="+",
+        metavar="COLUMN",
+        help="what an intruder is taken to know, for risk.csv",
+    )
+    parser.add_argument(
+        "--key-folder", type=Path, help="where the release's key lies meanwhile, such as in memory"
+    )
+
+
+def _add_estimate(commands: Any) -> None:
+    parser = commands.add_parser(
+        "estimate",
+        help="estimates from a release's public folder alone",
+        description=ESTIMATE_DESCRIPTION,
+        epilog=ESTIMATE_EXAMPLES,
+    )
+    parser.set_defaults(parser=parser)
+    columns: dict[str, Any] = {"nargs": "+", "metavar": "COLUMN"}
+    parser.add_argument("public", metavar="PUBLIC", type=Path, help="the public folder")
+    parser.add_argument("--margins", action="store_true", help="the distribution of each column")
+    parser.add_argument(
+        "--numbers", action="store_true", help="mean, standard deviation, quantiles of numbers"
+    )
+    parser.add_argument(
+        "--table", **columns, action="append", default=[], help="a table of columns; repeatable"
+    )
+    parser.add_argument("--pairs", action="store_true", help="the tables of all pairs of columns")
+    parser.add_argument(
+        "--query", metavar="TEXT", action="append", default=[], help="a share; repeatable"
+    )
+    parser.add_argument(
+        "--test", choices=("independence",), help="of the columns of each --table from each other"
+    )
+    parser.add_argument(
+        "--weight", metavar="COLUMN", help="released weights that margins and tables count by"
+    )
+    parser.add_argument(
+        "--target",
+        choices=("population", "file"),
+        default="population",
+        help="what is estimated: the population that records were drawn from, or these records",
+    )
+    parser.add_argument(
+        "--confidence", type=_share, default=0.95, metavar="C", help="of each interval (0.95)"
+    )
+    made = parser.add_mutually_exclusive_group()
+    made.add_argument("--synthetic", metavar="N", type=int, help="make N synthetic records")
+    made.add_argument(
+        "--adjusted-weights", action="store_true", help="make weights that meet the estimates"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of synthetic records and Monte Carlo tests (0)"
+    )
+    parser.add_argument("--format", choices=("text", "csv", "json", "html"), default="text")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="where to write; else it is shown")
 
 
 def _add_channel(commands: Any) -> None:

@@ -9,12 +9,14 @@ ones to HiGHS, which is not made for the former.
 import warnings
 from typing import Any
 
-import cvxpy
 import numpy as np
 from scipy import sparse
 
 from deniable.arrays import Floats
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, from_extras
+
+with from_extras():
+    import cvxpy
 
 cp: Any = cvxpy  # whose types do not know most of its functions
 # What is aimed at, and what will do where that is out of reach (many cells at zero at once).

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.contingency.log_linear import LogLinearModel
-from deniable.errors import DeniableError, refuse_unknown
+from deniable.errors import DeniableError, from_extras, refuse_unknown
 from deniable.estimation import euclidean_projection
 
 GAMMA = 0.01  # [rrba], 7.3.1
@@ -110,7 +110,8 @@ def nearest_table_by_program(noisy: npt.ArrayLike, total: float, gamma: float = 
     DeniableError
         If the table, gamma or the total is out of range, or the program is not solved.
     """
-    import cvxpy  # noqa: PLC0415 - takes a second to import, and the closed form needs none of it
+    with from_extras():
+        import cvxpy  # noqa: PLC0415 - takes a second, and the closed form needs none of it
 
     cp: Any = cvxpy  # whose types do not know most of its functions
 

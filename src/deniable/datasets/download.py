@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import urljoin, urlsplit
 
-import requests
-from tqdm import tqdm
-from urllib3.exceptions import HTTPError
-
-from deniable.errors import DataError
+from deniable.errors import DataError, from_extras
 from deniable.files import kept_private, sha256, written_whole
+
+with from_extras():
+    import requests
+    from tqdm import tqdm
+    from urllib3.exceptions import HTTPError  # comes with requests
 
 CHUNK_BYTES = 1 << 14
 BY_HAND = "put the file into a directory and set DENIABLE_DATA_MIRROR to it"

@@ -12,7 +12,7 @@ from numpy.random import Generator
 from deniable.arrays import Floats
 from deniable.datasets import copula, networks, numeric_surrogates, surrogates
 from deniable.datasets.manifest import AnyDataset, ClassAttribute, Dataset, NumericDataset
-from deniable.errors import DataError
+from deniable.errors import DataError, from_extras
 from deniable.records import (
     Attribute,
     ClassCodes,
@@ -221,7 +221,9 @@ def read_data_frame(
 
 def _only_frame(file: Path) -> Any:
     import pandas as pd  # noqa: PLC0415 - seldom needed, slow to import
-    import rdata  # noqa: PLC0415
+
+    with from_extras():
+        import rdata  # noqa: PLC0415
 
     try:
         with warnings.catch_warnings():

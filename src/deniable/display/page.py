@@ -8,8 +8,12 @@ from operator import itemgetter
 from typing import Any
 
 import pandas as pd
-from markdown_it import MarkdownIt
-from markupsafe import Markup, escape
+
+from deniable.errors import from_extras
+
+with from_extras():
+    from markdown_it import MarkdownIt
+    from markupsafe import Markup, escape
 
 Tables = Mapping[str, pd.DataFrame]
 Row = dict[str, Any]

@@ -5,17 +5,20 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.axis import Axis
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from deniable.errors import from_extras
 from deniable.files import written_whole
+
+with from_extras():
+    import matplotlib as mpl
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 Drawing = ParamSpec("Drawing")
 NARROWEST = 9.4  # inches: so that a heading and the banner on surrogate data stand side by side

@@ -3,8 +3,12 @@
 By itself, so that only who needs it imports numba, which takes as long as pandas.
 """
 
-import numba
 import numpy as np
+
+from deniable.errors import from_extras
+
+with from_extras():
+    import numba
 
 ROUNDING = 1e-14  # of a log-likelihood, relative
 LEAST_SHARE = 0.01  # what a jump leaves at least of a proportion

@@ -46,8 +46,19 @@ def code_digest(script: Path | str, *entries: Any) -> str:
 
 @cache
 def _versions() -> str:
-    packages = " ".join(f"{name}=={metadata.version(name)}" for name in COMPUTING_PACKAGES)
+    packages = " ".join(f"{name}=={at}" for name, at in _installed(COMPUTING_PACKAGES).items())
     return f"python {platform.python_version()} {packages}"
+
+
+def _installed(packages: Iterable[str]) -> dict[str, str]:
+    """Return the version of each package; "not installed" of an extra that is not there."""
+    found = {}
+    for name in packages:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
 
 
 def _places(entry: Any) -> Iterator[str]:
@@ -169,11 +180,10 @@ def _handed_on(folder: Path) -> dict[str, tuple[Path, ...]]:
 def run_facts() -> dict[str, str]:
     """Return the versions that a result depends on, none of which names a machine."""
     facts = {"deniable": deniable.__version__, "library code": library_digest()}
-    packages = {name: metadata.version(name) for name in REPORTED_PACKAGES}
-    return facts | {"python": platform.python_version()} | packages
+    return facts | {"python": platform.python_version()} | _installed(REPORTED_PACKAGES)
 
 
 def versions() -> dict[str, str]:
     """Return the versions of library, Python and packages, as they are recorded of a result."""
-    packages = {name: metadata.version(name) for name in RECORDED_PACKAGES}
-    return {"deniable": deniable.__version__, "python": platform.python_version()} | packages
+    own = {"deniable": deniable.__version__, "python": platform.python_version()}
+    return own | _installed(RECORDED_PACKAGES)

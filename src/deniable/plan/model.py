@@ -24,7 +24,6 @@ FINDINGS: Mapping[str, str] = {
     "records_dropped": "records with missing values are left out, so their number is told",
     "identifiers_released": "identifiers go out as they are: whose a record is, is no secret",
     "weights_released": "weights go out as they are: a rare weight tells whose a record is",
-    "order_kept": "records stand in the order of the true file: a place tells whose one is",
 }
 """What must be accepted by name where it is so of a plan, and why."""
 
@@ -103,7 +102,6 @@ class Plan:
             "records_dropped": any(c.missing.policy == "drop" and c.randomized for c in columns),
             "identifiers_released": "identifiers_released" in self.accept,
             "weights_released": "weights_released" in self.accept,
-            "order_kept": self.order == "as_in_file",
         }
         return {name: why for name, why in FINDINGS.items() if holds[name]}
 

@@ -3,8 +3,12 @@
 By themselves, so that only who adjusts records imports numba, which takes as long as pandas.
 """
 
-import numba
 import numpy as np
+
+from deniable.errors import from_extras
+
+with from_extras():
+    import numba
 
 LANES = 4
 BELOW_USE = 1e-150  # sums this small are gone: to divide by them would overflow

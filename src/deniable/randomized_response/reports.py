@@ -8,6 +8,7 @@ from deniable.records import Attribute, Domain
 BETWEEN = " | "
 LONGEST_LABEL = 60
 OF_ALL = "any"
+LARGEST_NAMED = 1 << 24  # entries of a matrix
 
 
 def reports_categories(channel: Channel) -> bool:
@@ -52,6 +53,8 @@ def report_labels(channel: Channel, categories: Sequence[str]) -> list[str]:
     >>> report_labels(pairs, ["red", "green", "blue"])
     ['red | green', 'red | blue', 'green | blue']
     """
+    if channel.size * channel.reports > LARGEST_NAMED:
+        return [str(number) for number in range(1, channel.reports + 1)]
     labels = []
     for column in channel.matrix().T:
         likeliest = [categories[u] for u in (column == column.max()).nonzero()[0]]

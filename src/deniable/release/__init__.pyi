@@ -1,3 +1,4 @@
+from .contents import refuse_other_files as refuse_other_files
 from .entries import (
     Entry as Entry,
     canonical as canonical,
@@ -43,7 +44,15 @@ from .making import (
     make_release as make_release,
     rehearse as rehearse,
 )
+from .matrices import (
+    DesignedMatrix as DesignedMatrix,
+    EpsilonMatrix as EpsilonMatrix,
+    FileMatrix as FileMatrix,
+    RetentionMatrix as RetentionMatrix,
+    TwoStepMatrix as TwoStepMatrix,
+)
 from .overlap import (
+    InPortions as InPortions,
     Overlap as Overlap,
     RecordDigests as RecordDigests,
     record_digests as record_digests,
@@ -67,18 +76,14 @@ from .settings import (
     ChannelKind as ChannelKind,
     ClustersRelease as ClustersRelease,
     CollectionRelease as CollectionRelease,
-    DesignedMatrix as DesignedMatrix,
-    EpsilonMatrix as EpsilonMatrix,
-    FileMatrix as FileMatrix,
     HistogramRelease as HistogramRelease,
     IdpRelease as IdpRelease,
     IndependentRelease as IndependentRelease,
     JointRelease as JointRelease,
     NumericRelease as NumericRelease,
+    PlannedRelease as PlannedRelease,
     PramRelease as PramRelease,
     RandomizedResponseRelease as RandomizedResponseRelease,
     Release as Release,
-    RetentionMatrix as RetentionMatrix,
-    TwoStepMatrix as TwoStepMatrix,
     release_from as release_from,
 )

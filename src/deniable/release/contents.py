@@ -23,6 +23,7 @@ MECHANISMS = {
     "rr_clusters": "randomized response, clusters of attributes that depend on each other together",
     "rr_joint": "randomized response, all attributes together",
     "rr_epsilon": "randomized response at an epsilon that was asked for",
+    "plan": "each column randomized by a plan, which lies beside it",
     "pram": "post-randomization (PRAM): the file's owner passed its categories through matrices",
     "idp": "Laplace noise on numbers, or on centroids of clusters of records",
     "numeric_dp": "noisy histograms, and synthetic records drawn from them",
@@ -31,7 +32,9 @@ MECHANISMS = {
 FILES = {
     "release.json": "what was done, with all parameters; what is promised, and what fails",
     "protected.parquet": "the protected records, with types and categories",
-    "protected.csv": "the same as text",
+    "protected.csv": "the protected records as text",
+    "protected.arrow": "the protected records",
+    "plan.json": "what was done to each column: deniable estimate knows by it what reports mean",
     "channels": "the matrices one by one, in the form that the command deniable channel reads",
     "matrices.csv": "all matrices in one table",
     "estimates.csv": "estimates of the true proportions or numbers, with intervals",
@@ -52,6 +55,17 @@ FILES = {
 }
 
 
+USE = (
+    "What may be concluded are statistics of many records, with their intervals; nothing about one "
+    "person. Use these files for statistics only, and make no attempt to tell whose a record is. "
+    "Protected records may remain personal data: whether a person can still be identified by means "
+    "reasonably likely to be used is for whoever answers for them to judge (GDPR, recital 26; "
+    "Article 29 Working Party, Opinion 05/2014 on anonymisation techniques). This is no legal "
+    "advice."
+)
+"""What every release asks of its readers."""
+
+
 def write_contents(release: AnyRelease, public: Path) -> None:
     """Write what people read first, and the list of all files with their SHA-256."""
     write_text(public / README, readme(release, read_json(public / "release.json"), public))
@@ -65,7 +79,7 @@ def readme(release: AnyRelease, said: dict[str, Any], public: Path) -> str:
     epsilon = epsilon_of(said)
     shown = epsilon_text(counted_epsilon(epsilon))
     promise = (
-        "No finite epsilon holds for the record of a person; release.json says why."
+        _without_finite(said["privacy"])
         if epsilon == np.inf
         else f"The record of a person has the epsilon {shown}, proved and rounded up: whatever is "
         "reported of it, another record would have been reported so with a probability of at least "
@@ -85,6 +99,7 @@ def readme(release: AnyRelease, said: dict[str, Any], public: Path) -> str:
         _order(release),
         "All estimates are made from the protected values alone, so that anybody can make them "
         "again, and costs no privacy. Single records are not to be taken as true.",
+        USE,
     ]
     present = [name for name in FILES if name in (README, SUMS) or (public / name).exists()]
     width = max(map(len, present)) + 2
@@ -99,6 +114,16 @@ def readme(release: AnyRelease, said: dict[str, Any], public: Path) -> str:
     ]
     paragraphs = [textwrap.fill(text, WIDTH) for text in about if text]
     return "\n\n".join([*paragraphs, "\n".join(listed)]) + "\n"
+
+
+def _without_finite(privacy: Mapping[str, Any]) -> str:
+    if "asked_epsilon" not in privacy:
+        return "No finite epsilon holds for the record of a person; release.json says why."
+    shown = epsilon_text(counted_epsilon(privacy["epsilon"]))
+    return (
+        f"No finite epsilon holds for the whole record of a person, for the reasons above. What "
+        f"was randomized of it has the epsilon {shown}, proved and rounded up."
+    )
 
 
 def _random_numbers(release: AnyRelease) -> str:

@@ -23,6 +23,7 @@ from deniable.release.durable import private_folder
 from deniable.release.entries import canonical
 from deniable.release.key_places import KEY_FILE, PLACE_FILE, KeyPlace
 from deniable.release.lanes import PRIVATE, PUBLIC
+from deniable.release.overlap import InPortions
 from deniable.release.receipts import RECORDS_FILE
 from deniable.release.settings import AnyRelease
 from deniable.sampling import KeyedDraws, framed
@@ -32,7 +33,7 @@ PLAN_FILE, DRAWN_FILE = "plan.json", "drawn.json"
 BEFORE_A_DRAW = (KEY_FILE, PLACE_FILE, RECORDS_FILE)
 WITH_THE_RELEASE = KeyPlace()
 
-Records = Microdata | NumericMicrodata
+Records = Microdata | NumericMicrodata | InPortions
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def key_for(
     ----------
     folder : path
         That of the release.
-    records : Microdata or NumericMicrodata
+    records : Microdata, NumericMicrodata or InPortions
         The true records.
     place : KeyPlace, optional
         Where the key lies; by default with what else the release's owner alone may have.
@@ -168,6 +169,9 @@ def parts_of(records: Records) -> Iterator[bytes]:
             yield name.encode()
             yield canonical(list(records.domain[name].categories))
             yield np.ascontiguousarray(records.column(name), dtype="<u4").tobytes()
+        return
+    if not isinstance(records, NumericMicrodata):
+        yield from records.parts()
         return
     for name in sorted(records.names):
         yield name.encode()

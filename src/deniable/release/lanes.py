@@ -23,7 +23,8 @@ class Step:
         names of the files, without their endings); for design, draw and check the true records and
         the key; and what a lane needs besides. It returns what is to be left, by name.
     reads, leaves : tuple of str
-        Files in the release's folder, below `PUBLIC` or `PRIVATE`.
+        Files in the release's folder, below `PUBLIC` or `PRIVATE`; for ``.*`` stands the ending
+        that the release has.
     mechanism : str
         That alone has the step; "" is any.
     resources : Resources
@@ -35,6 +36,10 @@ class Step:
     leaves: tuple[str, ...] = ()
     mechanism: str = ""
     resources: Resources = field(default=SECONDS, repr=False)
+
+    def left_by(self, release: AnyRelease) -> tuple[str, ...]:
+        """Return the files that the step leaves of a release."""
+        return tuple(file.replace(".*", release.ending) for file in self.leaves)
 
     def __call__(self, *given: Any) -> Any:
         """Carry out the step."""
@@ -87,6 +92,7 @@ PROTECTED = ("public/protected.parquet", "public/protected.csv")
 SAID = "public/release.json"
 VIEWS = "public/views.json"
 DRAWN = (SAID, "public/protected.parquet")  # what all estimates from a file are made from
+PLAN = "public/plan.json"
 LANES: Mapping[str, Lane] = {
     "categorical": Lane(
         design=Step("release.categorical.design:designed", (), (SAID,)),
@@ -166,6 +172,19 @@ LANES: Mapping[str, Lane] = {
             resources=MINUTES,
         ),
         shown=(SAID, "public/estimates.csv"),
+    ),
+    "planned": Lane(
+        design=Step("release.planned.design:designed", (), (SAID, PLAN)),
+        draw=Step(
+            "release.planned.design:protected",
+            reads=(SAID,),
+            leaves=("public/protected.*", "private/exact_cells.csv", "private/risk.csv"),
+            resources=MINUTES,
+        ),
+        audit=Step("release.planned.design:audited", reads=(SAID, PLAN)),
+        estimates=(),
+        check=Step("release.planned.design:checked", reads=(SAID,)),
+        shown=(SAID,),
     ),
     "numeric": Lane(
         design=Step("release.numeric.promises:designed", (), (SAID, "private/audit.csv")),

@@ -13,7 +13,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -28,6 +28,7 @@ from deniable.release.entries import Entry, content_of, counted, entry_from, eps
 from deniable.release.overlap import (
     KEY_BYTES,
     Columns,
+    InPortions,
     Overlap,
     RecordDigests,
     overlap,
@@ -72,13 +73,17 @@ class Ledger:
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
 
-    def digests(self, records: Microdata | NumericMicrodata | Columns) -> RecordDigests:
+    def digests(
+        self, records: Microdata | NumericMicrodata | InPortions | Columns
+    ) -> RecordDigests:
         """Return the digests of records under the ledger's key, which is made if there is none.
 
         Digest the file as it is, with all its attributes, whichever of them a release takes:
         files are compared by whole records.
         """
-        return record_digests(records, self._key())
+        if isinstance(records, Microdata | NumericMicrodata | Mapping):
+            return record_digests(records, self.key())
+        return records.digests(self.key())
 
     def populations(self) -> tuple[str, ...]:
         """Return the populations that have a release, in small letters."""
@@ -228,7 +233,7 @@ class Ledger:
         _refuse_bad_name("population", population)
         return self.folder / population.lower()  # as file systems do that know no difference
 
-    def _key(self) -> bytes:
+    def key(self) -> bytes:
         """Return the key of digests, made once."""
         with self._in_words():
             known = self.populations()

@@ -196,7 +196,8 @@ def write_made(files: Iterable[Path | str], made: Mapping[str, Any]) -> None:
             case Microdata() | NumericMicrodata() as records:
                 records.write_parquet(file)
             case write if callable(write):
-                file.mkdir()
+                if not file.suffix:
+                    file.mkdir()
                 write(file)
             case described:
                 write_json(file, described)

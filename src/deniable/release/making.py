@@ -220,9 +220,10 @@ def _finish(release: AnyRelease, folder: Path, place: KeyPlace) -> None:
 def output_digest(release: AnyRelease, public: Path) -> str:
     """Return a digest of what was drawn for a release: of records, however they were written."""
     # The first file; others are copies of it as text.
-    file = next(each for each in LANES[release.lane].draw.leaves if each.startswith(PUBLIC))
+    draw = LANES[release.lane].draw
+    file = next(each for each in draw.left_by(release) if each.startswith(PUBLIC))
     place = public / Path(file).name
-    if place.suffix != ".parquet":
+    if place.suffix != ".parquet" or release.lane == "planned":
         return sha256(place)
     found = hashlib.sha256()
     for part in framed(parts_of(read_true_records(place))):
@@ -257,8 +258,9 @@ class _Draft:
 
     def put(self, step: Step, made: Mapping[str, Any]) -> None:
         """Write what a step leaves; what is private is its owner's alone."""
-        write_made(self.files(step.leaves), made)
-        for file in step.leaves:
+        leaves = step.left_by(self.release)
+        write_made(self.files(leaves), made)
+        for file in leaves:
             if file.startswith(PRIVATE):
                 (self.private / Path(file).name).chmod(PRIVATE_FILE)
 

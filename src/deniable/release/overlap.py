@@ -17,7 +17,7 @@ import struct
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +61,22 @@ class RecordDigests:
     def limit(self) -> int:
         """Up to which value the sketch has the digests of all records."""
         return self.sketch[-1] if len(self.sketch) < self.records else 2**64
+
+
+class InPortions(Protocol):
+    """Records of a file that is read in portions, and never held whole."""
+
+    @property
+    def marks(self) -> Mapping[str, str]:
+        """What travels with the file."""
+
+    def __len__(self) -> int: ...
+
+    def parts(self) -> Iterator[bytes]:
+        """Yield what the records say, however the file is divided."""
+
+    def digests(self, key: bytes) -> RecordDigests:
+        """Return what a ledger keeps of them, under its key."""
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,8 @@ import hashlib
 import warnings
 
 from deniable.errors import DeniableError
-from deniable.records import Microdata, NumericMicrodata
 from deniable.release.entries import Entry, canonical, counted_epsilon
-from deniable.release.keys import ReleaseKey
+from deniable.release.keys import Records, ReleaseKey
 from deniable.release.ledger import Ledger
 from deniable.release.settings import AnyRelease
 
@@ -15,7 +14,7 @@ def reserve(
     ledger: Ledger,
     release: AnyRelease,
     key: ReleaseKey,
-    records: Microdata | NumericMicrodata,
+    records: Records,
     epsilon: float,
 ) -> Entry:
     """Count a release, by the population that its settings name, and return its entry.
@@ -49,9 +48,7 @@ def reserve(
     )
 
 
-def hold_to_entry(
-    ledger: Ledger, release: AnyRelease, records: Microdata | NumericMicrodata
-) -> None:
+def hold_to_entry(ledger: Ledger, release: AnyRelease, records: Records) -> None:
     """Raise `DeniableError` if a release that was published is counted with other records."""
     for entry in ledger.entries(str(release.population)):
         if entry.release == release.name and entry.records != ledger.digests(records):

@@ -3,27 +3,29 @@
 `deniable.pipeline.config` holds releases to the models.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_args
 
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import ConfigDict, Field, TypeAdapter, model_validator
 
-from deniable.arrays import Floats
 from deniable.randomized_response import ClusterMechanism, Reading
-from deniable.records import Domain
+from deniable.release.matrices import FileMatrix, PramMatrix
 from deniable.study import Coverage, Epsilon, Probability, Share, Values
 from deniable.validation import Name, Strict
 
 if TYPE_CHECKING:  # a run's start reads settings and computes nothing
-    from deniable.channels import Channel
+    from deniable.plan import Plan
 
 NETWORK_FILES = "networks/"
 """What names of data drawn from a network (`deniable.datasets.networks.FILES`) begin with."""
-LaneName = Literal["categorical", "asked", "numeric", "collection"]
+LaneName = Literal["categorical", "asked", "planned", "numeric", "collection"]
 
 
-OWNERS = frozenset({"population", "consent", "accept"})
+OWNERS = frozenset({"population", "consent", "accept", "keys"})
 """Settings that decide nothing that is drawn: words of the owner's."""
 
 
@@ -44,6 +46,11 @@ class _Release(Strict):
     def findings(self) -> Mapping[str, str]:
         """What fails of the release whatever its records are, by name."""
         return {}
+
+    @property
+    def ending(self) -> str:
+        """How the name of its protected file ends, where that depends on the release."""
+        return ".parquet"
 
     def stated(self) -> dict[str, Any]:
         """Return the settings as the release states them to everybody."""
@@ -159,83 +166,97 @@ class AskedRelease(FileRelease):
         return _blocks(self.joint, names)
 
 
-class _Matrix(Strict):
-    """How the matrices of PRAM are chosen."""
+class OwnFile(Strict):
+    """A file of one's own, and the schema that says what it holds."""
 
-    def channel(self, proportions: Floats, block: Domain) -> "Channel":
-        """Return the channel of a block of attributes.
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
-        The proportions are the true ones of the block's cells, shape (cells,), in a stratum if
-        there are strata.
+    path: Annotated[str, Field(min_length=1)]
+    schema_file: Annotated[str, Field(min_length=1, alias="schema")] | None = None
+
+
+class PlannedRelease(FileRelease):
+    """A file of one's own, by a plan (`deniable.plan`) or by an epsilon, from which a plan is made.
+
+    Attributes
+    ----------
+    file : OwnFile, optional
+        Where the records lie, if Snakemake is to read them.
+    plan : dict or str, optional
+        The plan's values, or the path of its file.
+    keys : list of str
+        Columns that an intruder is taken to know, for the owner's table of risks.
+    """
+
+    lane: ClassVar[LaneName] = "planned"
+
+    data: Literal["own"] = "own"
+    mechanism: Literal["plan"]
+    file: OwnFile | None = None
+    plan: dict[str, Any] | Annotated[str, Field(min_length=1)] | None = None
+    epsilon: Epsilon | None = None
+    keys: list[str] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _one_plan(self) -> Self:
+        if (self.plan is None) == (self.epsilon is None):
+            given = "neither" if self.plan is None else "both"
+            raise ValueError(f"{given} of plan and epsilon given; allowed: one of them")
+        if self.plan is None and (self.file is None or self.file.schema_file is None):
+            raise ValueError("file.schema is missing; allowed: the schema that a plan is made by")
+        if self.population not in (None, self.own.schema.population):
+            raise ValueError(
+                f"population: {self.population!r}; allowed: {self.own.schema.population!r}, which "
+                "the schema names"
+            )
+        return self
+
+    @cached_property
+    def own(self) -> "Plan":
+        """The plan, held to what it states.
 
         Raises
         ------
         DeniableError
-            If there is no such matrix.
+            If it is none, states what it does not do, or cannot be made.
         """
-        from deniable.pram import pram_matrix  # noqa: PLC0415 - only a release's design computes
+        # A run's start computes nothing.
+        from deniable.plan import make_plan, plan_from, read_plan  # noqa: PLC0415
+        from deniable.schema import read_schema  # noqa: PLC0415
 
-        return pram_matrix(proportions, categories=block.cell_labels(), **self.model_dump())
+        if isinstance(self.plan, str):
+            return read_plan(self.plan)
+        if self.plan is not None:
+            return plan_from(self.plan, f"the plan of release {self.name!r}")
+        assert self.file is not None
+        assert self.file.schema_file is not None
+        assert self.epsilon is not None
+        schema = read_schema(self.file.schema_file)
+        return make_plan(schema, self.epsilon, accept=tuple(self.accept), order=self.order)
 
+    @property
+    def made_of(self) -> list[str]:
+        """The files that the release is made from."""
+        file = self.file
+        paths = [file.path, file.schema_file] if file is not None else []
+        paths += [self.plan] if isinstance(self.plan, str) else []
+        return [path for path in paths if path is not None]
 
-class EpsilonMatrix(_Matrix):
-    """Generalized randomized response of an epsilon."""
+    @property
+    def ending(self) -> str:
+        """That of the format of the true file."""
+        return f".{self.own.schema.file.kind}"
 
-    kind: Literal["epsilon"]
-    epsilon: Epsilon
+    @property
+    def findings(self) -> Mapping[str, str]:
+        """What whoever answers for the file has accepted with the plan."""
+        return self.own.findings
 
-
-class RetentionMatrix(_Matrix):
-    """Every category retained with one probability."""
-
-    kind: Literal["retention"]
-    retention: Probability
-
-
-class TwoStepMatrix(_Matrix):
-    """Invariant, from a first matrix of an epsilon or of a retention."""
-
-    kind: Literal["two_step"]
-    epsilon: Epsilon | None = None
-    retention: Probability | None = None
-
-    @model_validator(mode="after")
-    def _one_first_matrix(self) -> Self:
-        if (self.epsilon is None) == (self.retention is None):
-            given = "neither" if self.epsilon is None else "both"
-            raise ValueError(
-                f"{given} of epsilon and retention given; allowed: one of them, for the first step"
-            )
-        return self
-
-
-class DesignedMatrix(_Matrix):
-    """The best matrix for stated needs, by optimization."""
-
-    kind: Literal["designed"]
-    epsilon: Epsilon
-    retention: Probability | None = None
-    invariant: bool = True
-    loss: Literal["changed", "trace", "worst_cell"] = "changed"
-
-
-class FileMatrix(_Matrix):
-    """Matrices of the user's own, a file a block."""
-
-    kind: Literal["file"]
-    files: dict[str, Annotated[str, Field(min_length=1)]]
-
-    def channel(self, proportions: Floats, block: Domain) -> "Channel":
-        """Return the matrix in the block's file."""
-        from deniable.pram import matrix_from_file  # noqa: PLC0415 - only a design computes
-
-        return matrix_from_file(self.files[" x ".join(block.names)], block)
-
-
-PramMatrix = Annotated[
-    EpsilonMatrix | RetentionMatrix | TwoStepMatrix | DesignedMatrix | FileMatrix,
-    Field(discriminator="kind"),
-]
+    def stated(self) -> dict[str, Any]:
+        """Return the settings with the digest of the plan, which lies beside them."""
+        plan = json.dumps(self.own.to_json(), sort_keys=True, ensure_ascii=False)
+        values = {"plan": hashlib.sha256(plan.encode()).hexdigest(), "epsilon": self.own.asked}
+        return self.model_dump(exclude={*OWNERS, "file"}) | values
 
 
 class PramRelease(FileRelease):
@@ -358,7 +379,7 @@ class CollectionRelease(_Release):
 RandomizedResponseRelease = IndependentRelease | ClustersRelease | JointRelease
 CategoricalRelease = RandomizedResponseRelease | PramRelease
 NumericRelease = IdpRelease | HistogramRelease
-AnyRelease = CategoricalRelease | AskedRelease | NumericRelease | CollectionRelease
+AnyRelease = CategoricalRelease | AskedRelease | PlannedRelease | NumericRelease | CollectionRelease
 Release = Annotated[AnyRelease, Field(discriminator="mechanism")]
 
 

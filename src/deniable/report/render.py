@@ -9,9 +9,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import jinja2
-from markupsafe import Markup
-
 from deniable.display import (
     SIGN,
     between,
@@ -26,11 +23,16 @@ from deniable.display import (
     thousands,
     typeset,
 )
+from deniable.errors import from_extras
 from deniable.files import folder_written_whole, write_text
 from deniable.papers import AUDITS, COMPARED_BY, DRAWN_BY, FIGURES, MADE_BY, PAGES, PAPERS, TABLES
 from deniable.report.contents import Contents
 from deniable.report.own_sections import OWN
 from deniable.study import Page, Section
+
+with from_extras():
+    import jinja2
+    from markupsafe import Markup
 
 # Cells of other tables are counted in their own sections.
 PRINTED = [name for name, table in TABLES.items() if table.compared]

@@ -1,9 +1,22 @@
+from .draft import (
+    Draft as Draft,
+    draft_schema as draft_schema,
+    drafted as drafted,
+)
+from .faults import Faults as Faults
 from .model import (
     MISSING as MISSING,
     Column as Column,
     FileFormat as FileFormat,
     Missing as Missing,
     Schema as Schema,
+    number_text as number_text,
     read_schema as read_schema,
     schema_from as schema_from,
 )
+from .records_file import (
+    Portion as Portion,
+    RecordsFile as RecordsFile,
+)
+from .sources import open_source as open_source
+from .types import type_named as type_named

@@ -12,6 +12,8 @@ from pydantic import Field, ValidationError, model_validator
 from deniable.arrays import Floats
 from deniable.errors import DataError
 from deniable.records import Attribute, Domain
+from deniable.schema.texts import shown, unfit
+from deniable.schema.types import refuse_foreign_values
 from deniable.validation import Name, Strict, fault_lines, message, read_yaml
 
 FORMAT, VERSION = "deniable-schema", 1
@@ -21,6 +23,17 @@ MOST_POINTS = 100_000
 MANUAL = "docs/own-data.md says what a schema has"
 
 Text = Annotated[str, Field(min_length=1)]
+
+
+def number_text(number: float) -> str:
+    """Return the shortest text of a number that reads back as it.
+
+    Examples
+    --------
+    >>> [number_text(each) for each in (30.0, 0.1, -2.50, 1e6)]
+    ['30', '0.1', '-2.5', '1000000']
+    """
+    return np.format_float_positional(number + 0.0, trim="-")  # no minus before zero
 
 
 class FileFormat(Strict):
@@ -81,6 +94,12 @@ class Column(Strict):
         if bool(self.categories) != (self.kind == "categorical"):
             allowed = "at least one" if self.kind == "categorical" else "none"
             raise ValueError(f"categories of {self.name!r}; allowed for {self.kind}: {allowed}")
+        for what, text in (("name", self.name), *(("category", each) for each in self.categories)):
+            if fault := unfit(text):
+                raise ValueError(
+                    f"{what} {shown(text)} {fault}; allowed: at most 255 bytes, and no control "
+                    "characters"
+                )
         numeric = self.kind == "numeric"
         if (self.bounds is not None, self.step is not None) != (numeric, numeric):
             allowed = "both" if numeric else "neither"
@@ -93,8 +112,15 @@ class Column(Strict):
             if times > 1 or each == MISSING:
                 allowed = "each once" if times > 1 else "another name: it is that of missing values"
                 raise ValueError(f"category {each!r} of {self.name!r}; allowed: {allowed}")
+            if each in self.missing.values and self.type is None:
+                raise ValueError(
+                    f"{each!r} of {self.name!r} is a category and a missing value; allowed: one"
+                )
         if numeric:
             self._refuse_bad_grid()
+        if self.type is not None and self.randomized:
+            points = [number_text(each) for each in self.points] if numeric else self.categories
+            refuse_foreign_values(self.name, self.type, points, numeric)
         return self
 
     def _refuse_bad_grid(self) -> None:
@@ -132,7 +158,7 @@ class Column(Strict):
     def attribute(self) -> Attribute:
         """Return what is randomized: categories, or points, and missing values if they are one."""
         numeric = self.kind == "numeric"
-        names = [f"{each:.17g}" for each in self.points] if numeric else self.categories
+        names = [number_text(each) for each in self.points] if numeric else self.categories
         more = (MISSING,) if self.missing.policy == "category" else ()
         ordinal = numeric or self.ordered
         return Attribute(self.name, (*names, *more), "ordinal" if ordinal else "nominal")

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
+from deniable.errors import from_extras
+
 if TYPE_CHECKING:  # not at run time: every job's process reads this module
     import pandas as pd
 
@@ -22,7 +24,8 @@ DESIGNED = 1e-3  # the same for channels found by search, which stops where litt
 def resolve(place: str) -> Any:
     """Return the object that a catalog names, "module:name" or "module:Class.method"."""
     module, _, names = place.partition(":")
-    found: Any = import_module(f"deniable.{module}")
+    with from_extras():
+        found: Any = import_module(f"deniable.{module}")
     for name in names.split("."):
         found = getattr(found, name)
     return found

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import highspy
 import numpy as np
 from scipy import sparse
 
 from deniable.arrays import Floats, Sparse
 from deniable.design.programs.requirements import Polytope
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, from_extras
+
+with from_extras():
+    import highspy
 
 Highs: Any = highspy.Highs  # whose methods have no types
 TOLERANCE = 1e-10  # the tightest that HiGHS takes

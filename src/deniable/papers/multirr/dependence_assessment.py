@@ -19,6 +19,7 @@ import pandas as pd
 import scipy
 
 from deniable.arrays import Floats, at_least
+from deniable.errors import from_extras
 from deniable.randomized_response import (
     AssessmentProtocol,
     Clusters,
@@ -126,9 +127,10 @@ def rank_correlations(assessed: Floats, true: Floats) -> Floats:
 @cache
 def adjusted_rand(names: tuple[str, ...], first: Clusters, second: Clusters) -> float:
     """Return the adjusted Rand index (Hubert and Arabie, 1985) of clusterings; 1 for equal ones."""
-    from sklearn.metrics import (  # type: ignore[import-untyped] # noqa: PLC0415 - slow to import
-        adjusted_rand_score,
-    )
+    with from_extras():
+        from sklearn.metrics import (  # type: ignore[import-untyped] # noqa: PLC0415 - slow to import
+            adjusted_rand_score,
+        )
 
     labels = (
         [next(i for i, cluster in enumerate(clusters) if name in cluster) for name in names]

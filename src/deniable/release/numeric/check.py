@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from deniable.errors import from_extras
 from deniable.idp import f_measures, histograms, majority_f_measures, mean_sse, microaggregate
 from deniable.idp.audit import certificate, link_records
 from deniable.records import NumericMicrodata
@@ -140,7 +141,10 @@ def _of_forests(
     true: NumericMicrodata, protected: NumericMicrodata, seed: int
 ) -> Iterator[tuple[Any, ...]]:
     # Here, not above: the library is large, and files without classes do without it.
-    from sklearn.ensemble import RandomForestClassifier  # type: ignore[import-untyped]  # noqa: PLC0415
+    with from_extras():
+        from sklearn.ensemble import (  # type: ignore[import-untyped]  # noqa: PLC0415
+            RandomForestClassifier,
+        )
 
     training, test = true.training_split()
     if min(np.unique(part.labels).size for part in (training, test)) < 2:

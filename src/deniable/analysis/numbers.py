@@ -1,0 +1,129 @@
+"""Mean, standard deviation and quantiles of a numeric column, from reports on its grid."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from deniable.analysis.answers import Asked, consistent, intervals_of
+from deniable.analysis.tables import Table
+from deniable.arrays import Counts, Flags, Floats
+from deniable.channels import Channel
+from deniable.errors import DeniableError
+from deniable.schema import Column
+
+SHARES = (0.25, 0.5, 0.75)
+MOST_LEVELS = 512
+"""Points at which the distribution function gets an interval; of finer grids every so many."""
+
+
+def summarized(
+    column: Column, table: Table, counts: Counts, shares: Sequence[float], asked: Asked
+) -> pd.DataFrame:
+    """Return mean, standard deviation and quantiles of a column, among values not missing.
+
+    Mean and standard deviation are those of the unbiased estimate, with the error of their
+    linearization. A quantile is the smallest point up to which there is a given share of the
+    consistent distribution. Its interval inverts tests of the distribution function (Woodruff,
+    1952): it holds every point q for which neither "up to q there is less" nor "below q there is as
+    much" is refused by the intervals of the unbiased estimate.
+
+    Raises
+    ------
+    DeniableError
+        If a share is not in (0, 1).
+    """
+    for share in shares:
+        if not 0 < share < 1:
+            raise DeniableError(f"the quantile of {share} is asked for; shares are in (0, 1)")
+    present = np.arange(table.domain.size) < column.points.size
+    own = _OneColumn(table, counts, asked)
+    rows = [_mean(own, column.points, present), _deviation(own, column.points, present)]
+    rows += _quantiles(own, column.points, present, shares)
+    about = {"confidence": asked.confidence, "target": asked.target, "records": int(counts.sum())}
+    return pd.DataFrame([{"column": column.name} | row | about for row in rows])
+
+
+class _OneColumn:
+    """The table of one column: its estimate, and intervals of what is linear in it."""
+
+    def __init__(self, table: Table, counts: Counts, asked: Asked) -> None:
+        self.channel: Channel = table.channel
+        self.counts, self.asked = counts, asked
+        self.sums = None if table.whole else table.functionals
+        estimate, distribution = self.channel.estimate(counts), consistent(self.channel, counts)[0]
+        if self.sums is not None:
+            estimate, distribution = self.sums @ estimate, self.sums @ distribution
+        self.estimate, self.distribution = estimate, distribution
+
+    def intervals(self, weights: Floats) -> Any:
+        """Return the intervals of linear functionals, shape (functionals, categories)."""
+        spread = weights if self.sums is None else weights @ self.sums
+        return intervals_of(self.channel, self.counts, spread, self.asked)
+
+
+def _row(statistic: str, value: float, low: float, high: float, error: float) -> dict[str, Any]:
+    return {
+        "statistic": statistic,
+        "estimate": value,
+        "standard_error": error,
+        "ci_low": low,
+        "ci_high": high,
+    }
+
+
+def _mean(own: _OneColumn, points: Floats, present: Flags) -> dict[str, Any]:
+    values = _padded(points, present)
+    share = own.estimate[present].sum()
+    mean = float(own.estimate @ values / share)
+    return _linearized(own, "mean", mean, np.where(present, values - mean, 0.0) / share)
+
+
+def _deviation(own: _OneColumn, points: Floats, present: Flags) -> dict[str, Any]:
+    values, name = _padded(points, present), "standard deviation"
+    share = own.estimate[present].sum()
+    mean = own.estimate @ values / share
+    squares = np.where(present, (values - mean) ** 2, 0.0)
+    variance = float(own.estimate @ squares / share)
+    if variance <= 0:  # chance of the randomization has taken it all
+        return _row(name, np.nan, np.nan, np.nan, np.nan)
+    deviation = float(np.sqrt(variance))
+    weights = np.where(present, squares - variance, 0.0) / (2 * deviation * share)
+    return _linearized(own, name, deviation, weights)
+
+
+def _linearized(own: _OneColumn, name: str, value: float, weights: Floats) -> dict[str, Any]:
+    found = own.intervals(weights[None])
+    low, high = value + float(found.low[0]), value + float(found.high[0])
+    return _row(name, value, low, high, float(found.standard_error[0]))
+
+
+def _padded(points: Floats, present: Flags) -> Floats:
+    return np.pad(points, (0, present.size - points.size))
+
+
+def _quantiles(
+    own: _OneColumn, points: Floats, present: Flags, shares: Sequence[float]
+) -> list[dict[str, Any]]:
+    """Return a row a quantile; among the values not missing, F(q) >= share is linear too."""
+    cumulated = np.cumsum(own.distribution[present])
+    step = -(-points.size // MOST_LEVELS)
+    levels = np.unique(np.append(np.arange(step - 1, points.size, step), points.size - 1))
+    below = np.arange(points.size) <= levels[:, None]
+    rows = []
+    for share in shares:
+        weights = np.zeros((levels.size, present.size))
+        weights[:, present] = below - share
+        found = own.intervals(weights)
+        reached = np.flatnonzero(found.high >= 0)
+        short = np.flatnonzero(found.low < 0)
+        first = reached[0] if reached.size else levels.size - 1
+        low = levels[first - 1] + 1 if first else 0
+        last = min(short[-1] + 1, levels.size - 1) if short.size else 0
+        goal = share * cumulated[-1]
+        at = min(int(np.searchsorted(cumulated, goal - 1e-12)), points.size - 1)
+        rows.append(
+            _row(f"quantile {share:g}", points[at], points[low], points[levels[last]], np.nan)
+        )
+    return rows

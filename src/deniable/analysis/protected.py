@@ -1,0 +1,144 @@
+"""The protected file of a release, read as codes of reports: the columns asked for, in portions."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from deniable.arrays import Codes, Counts, Floats
+from deniable.errors import DataError
+from deniable.plan import Plan, reported_columns
+from deniable.records import Domain, shortened
+from deniable.schema import Faults, open_source
+
+KINDS = ("csv", "parquet", "arrow")
+
+
+@dataclass(frozen=True)
+class Portion:
+    """Some records: codes of reports, and weights, each of shape (records,), by column."""
+
+    codes: dict[str, Codes]
+    weights: dict[str, Floats]
+
+    def joint(self, reports: Domain) -> Codes:
+        """Return the codes of cells of some columns of reports."""
+        if len(reports) == 1:
+            return self.codes[reports.names[0]]
+        columns = tuple(self.codes[name].astype(np.intp) for name in reports.names)
+        return np.ravel_multi_index(columns, reports.shape)
+
+
+class Protected:
+    """The records that were released.
+
+    Parameters
+    ----------
+    folder : Path
+        With one file of the name ``protected`` and the ending csv, parquet or arrow.
+    plan : Plan
+        What was done to the records.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or several, or it lacks a column.
+    """
+
+    def __init__(self, folder: Path, plan: Plan) -> None:
+        there = [kind for kind in KINDS if (folder / f"protected.{kind}").is_file()]
+        if len(there) != 1:
+            found = ", ".join(f"protected.{kind}" for kind in there) or "none"
+            raise DataError(
+                f"{folder}: one of protected.csv, .parquet or .arrow belongs here; there: {found}"
+            )
+        self.path, self.as_text = folder / f"protected.{there[0]}", there[0] == "csv"
+        form = plan.schema.file
+        self._source = open_source(self.path, form.delimiter, form.encoding)
+        protocol = plan.protocol
+        self._reports = {
+            each.name: each
+            for cluster in protocol.clusters
+            for each in protocol.reported_as(cluster)
+        }
+        self._texts = {each.name: each for each in reported_columns(plan)}
+        for name in (*self._reports, *plan.passed):
+            if name not in self._source.types:
+                raise DataError(
+                    f"{self.path}: the plan has the column {name!r}, but the columns are "
+                    f"{shortened(', '.join(self._source.types))}; plan and file are of different "
+                    "releases"
+                )
+
+    def count(self, tables: Sequence[Domain]) -> list[Counts]:
+        """Return the counts of some tables of reports, each flat, from one pass over the file."""
+        found = [np.zeros(table.size, dtype=np.int64) for table in tables]
+        for portion in self.portions({name for table in tables for name in table.names}):
+            for table, counts in zip(tables, found, strict=True):
+                counts += np.bincount(portion.joint(table), minlength=table.size)
+        return found
+
+    def portions(self, names: Iterable[str], weights: Sequence[str] = ()) -> Iterator[Portion]:
+        """Yield portions of the file, with these columns of reports and these of weights.
+
+        Raises
+        ------
+        DataError
+            If a value is no report, a weight no number that is not negative, or there are no
+            records.
+        """
+        wanted = [name for name in self._reports if name in set(names)]
+        known, faults, records = {name: self._codes_of(name) for name in wanted}, Faults(), 0
+        for piece in self._source.pieces(wanted, weights, faults):
+            faults.raise_if_any()
+            batch, first = piece.batch, piece.first
+            yield Portion(
+                {name: self._coded(name, batch[name], known[name], first) for name in wanted},
+                {name: self._weights(name, batch[name], first) for name in weights},
+            )
+            records += batch.num_rows
+        faults.raise_if_any()
+        if not records:
+            raise DataError(f"{self.path}: no records, so nothing can be estimated")
+
+    def _codes_of(self, name: str) -> dict[str | None, int]:
+        """Return the code of each report of a column, by its text; that of null is by None."""
+        told = self._texts[name]
+        texts = told.texts if self.as_text else told.values.cast(pa.string()).to_pylist()
+        return {text: code for code, text in enumerate(texts)}
+
+    def _coded(self, name: str, values: pa.Array, known: dict[str | None, int], at: int) -> Codes:
+        if not pa.types.is_dictionary(values.type):
+            values = values.dictionary_encode()
+        texts = [*values.dictionary.cast(pa.string()).to_pylist(), None]
+        table = np.array([known.get(text, -1) for text in texts])
+        indices = values.indices.fill_null(len(texts) - 1)
+        codes = table[np.asarray(indices)]
+        if codes.size and codes.min() < 0:
+            bad = int(codes.argmin())
+            labels = ", ".join(str(text) for text in known)
+            raise DataError(
+                f"{self.path}: record {at + bad + 1:,}, column {name!r} has "
+                f"{shortened(str(values[bad].as_py()))!r}, which the plan's channel never reports "
+                f"(it reports {shortened(labels)}); plan and file are of different releases"
+            )
+        return codes.astype(self._reports[name].code_type)
+
+    def _weights(self, name: str, values: pa.Array, at: int) -> Floats:
+        try:
+            weights = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        except pa.ArrowInvalid as error:
+            raise DataError(
+                f"{self.path}: column {name!r} has a weight that is no number ({error}); estimate "
+                "without weights"
+            ) from None
+        bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+        if bad.size:
+            raise DataError(
+                f"{self.path}: record {at + int(bad[0]) + 1:,}, column {name!r} has the weight "
+                f"{weights[bad[0]]}; weights must be numbers that are not negative, so estimate "
+                "without them"
+            )
+        return np.asarray(weights, dtype=float)

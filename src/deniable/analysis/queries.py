@@ -1,0 +1,204 @@
+"""The share of records for which stated conditions hold, however many columns they are on."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy
+
+from deniable.analysis.answers import Asked, columns_of, consistent, intervals_of
+from deniable.analysis.protected import Protected
+from deniable.analysis.tables import Table, cells_of
+from deniable.arrays import Flags, Floats
+from deniable.channels import roots_of_variances
+from deniable.errors import DeniableError
+from deniable.records import Attribute
+from deniable.schema import MISSING, Column, Schema
+
+Query = Mapping[str, Any] | str
+"""Conditions that all hold, as text ("sex=F,age>=30") or as a mapping: a value or several."""
+
+FORM = 'write conditions as sex=F,income=mid|high,age>=30,"odd, name"="odd = value"'
+ORDERS = ("<=", ">=", "<", ">")
+_VALUE = r'(?:"(?:[^"]|"")*"|[^",|]*)'
+_CONDITION = re.compile(
+    r'\s*(?P<name>"(?:[^"]|"")*"|[^"=!<>,|]+?)\s*(?P<sign>!=|<=|>=|=|<|>)\s*'
+    rf"(?P<values>{_VALUE}(?:\|{_VALUE})*)\s*(?:,|$)"
+)
+
+
+def parsed_query(query: Query, schema: Schema) -> dict[str, Flags]:
+    """Return for each column of a query which of its categories satisfy it.
+
+    ``=`` holds for any of the values between ``|``, ``!=`` for all others, a missing value among
+    them; ``<``, ``<=``, ``>`` and ``>=`` are for numeric and ordered columns and hold for no
+    missing value. The value ``(missing)`` stands for a missing one. Several conditions on a column
+    hold together.
+
+    Raises
+    ------
+    DeniableError
+        If a text is no query, or names a column or a value that the release has not.
+
+    Examples
+    --------
+    >>> from deniable.schema import schema_from
+    >>> column = {"name": "sex", "kind": "categorical", "categories": ["F", "M"]}
+    >>> about = {"format": "deniable-schema", "population": "all", "file": {"kind": "csv"}}
+    >>> parsed_query("sex=F", schema_from(about | {"columns": [column]}))
+    {'sex': array([ True, False])}
+    """
+    found: dict[str, Flags] = {}
+    for name, sign, values in _conditions(query):
+        column = _randomized(schema, name)
+        flags = _satisfied(column, sign, values)
+        found[name] = found[name] & flags if name in found else flags
+    if not found:
+        raise DeniableError(f"a query without conditions; {FORM}")
+    return found
+
+
+def _conditions(query: Query) -> list[tuple[str, str, list[str]]]:
+    if not isinstance(query, str):
+        return [
+            (name, "=", [_text(each) for each in given])
+            for name, value in query.items()
+            for given in [value if isinstance(value, list | tuple | set) else [value]]
+        ]
+    found, at = [], 0
+    while at < len(query):
+        match = _CONDITION.match(query, at)
+        if match is None:
+            raise DeniableError(f"the query {query!r} is not clear from {query[at:]!r}; {FORM}")
+        values = re.findall(rf"(?:^|\|)({_VALUE})", match["values"])
+        found.append((_bare(match["name"]), match["sign"], [_bare(value) for value in values]))
+        at = match.end()
+    return found
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return MISSING
+    return str(value).lower() if isinstance(value, bool | np.bool_) else str(value)
+
+
+def _bare(text: str) -> str:
+    text = text.strip()
+    return text[1:-1].replace('""', '"') if text.startswith('"') else text
+
+
+def _randomized(schema: Schema, name: str) -> Column:
+    columns = {column.name: column for column in schema.randomized}
+    if name not in columns:
+        raise DeniableError(
+            f"the release has no estimates of a column {name!r}; of {', '.join(columns)} it has"
+        )
+    return columns[name]
+
+
+def _satisfied(column: Column, sign: str, values: Sequence[str]) -> Flags:
+    attribute = column.attribute()
+    codes = [_code(column, attribute, value, exact=sign not in ORDERS) for value in values]
+    everywhere = np.arange(attribute.size, dtype=float)
+    if sign not in ORDERS:
+        return np.isin(everywhere, codes) == (sign == "=")
+    if attribute.scale != "ordinal" or len(codes) != 1 or MISSING in values:
+        raise DeniableError(
+            f"column {column.name!r}: {sign} takes one value of a numeric or ordered column, not "
+            f"{'|'.join(values)!r}; use = with all values that are meant"
+        )
+    there = np.array([category != MISSING for category in attribute.categories])
+    compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}[sign]
+    return np.asarray(compare(everywhere, codes[0]) & there)
+
+
+def _code(column: Column, attribute: Attribute, value: str, *, exact: bool) -> float:
+    """Return the code of a value; of a number between two points, where none need be, between."""
+    if column.kind != "numeric" or value == MISSING:
+        return attribute.code_of(value)
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if math.isnan(number):
+        raise DeniableError(f"column {column.name!r}: {value!r} is no number")
+    near = int(np.abs(column.points - number).argmin())
+    assert column.step is not None
+    if abs(column.points[near] - number) <= 1e-6 * column.step:
+        return near
+    if exact:
+        raise DeniableError(
+            f"column {column.name!r}: {value} is no point of its grid; the nearest is "
+            f"{column.points[near]:g}, and every value near it counts there"
+        )
+    return near + (0.5 if number > column.points[near] else -0.5)
+
+
+def answered(
+    conditions: Mapping[str, Flags], table: Table, protected: Protected, asked: Asked
+) -> pd.DataFrame:
+    """Return the share of records for which all conditions hold, in one row.
+
+    A table of the columns serves, where there can be one. Else each report of a cluster counts
+    what its channel's inverse says of the cluster's own conditions, and the product of these
+    numbers over clusters has the share as its mean, for any number of columns. Its interval is
+    then the estimate give or take so many standard errors.
+    """
+    if table.fault is None:
+        (counts,) = protected.count([table.reports])
+        cells = np.ones(table.cells.shape, dtype=bool)
+        for name, flags in conditions.items():
+            shape = [1] * len(table.cells)
+            shape[table.cells.position(name)] = -1
+            cells = cells & flags.reshape(shape)
+        functional = cells.reshape(1, -1).astype(float)
+        found = intervals_of(table.channel, counts, functional, asked)
+        distribution, how = consistent(table.channel, counts)
+        limits = [found.estimate, found.standard_error, found.low, found.high]
+        columns = columns_of([*limits, functional @ distribution], int(counts.sum()), asked)
+        return pd.DataFrame(columns | {"consistent_by": how})
+    return _by_products(conditions, table, protected, asked)
+
+
+def _by_products(
+    conditions: Mapping[str, Flags], table: Table, protected: Protected, asked: Asked
+) -> pd.DataFrame:
+    scores = _scores(conditions, table, protected)
+    records, first, second = 0, 0.0, 0.0
+    for portion in protected.portions(table.reports.names):
+        product = np.ones(())
+        for side, score in zip(table.sides, scores, strict=True):
+            product = product * score[portion.joint(side.reports)]
+        records += product.size
+        first += float(product.sum())
+        second += float((product**2).sum())
+    if asked.target == "population" and records < 2:
+        raise DeniableError("one record says nothing of a population; ask for the target 'file'")
+    value, square = first / records, second / records
+    if asked.target == "population":
+        variance = (square - value**2) / (records - 1)
+    else:
+        variance = (square - value) / records
+    error = roots_of_variances(np.array([variance]), 1e-12 * square / records)
+    reach = scipy.special.ndtri((1 + asked.confidence) / 2) * error
+    estimate = np.array([value])
+    parts = [estimate, error, estimate - reach, estimate + reach, np.clip(estimate, 0.0, 1.0)]
+    return pd.DataFrame(columns_of(parts, records, asked) | {"consistent_by": "projection"})
+
+
+def _scores(conditions: Mapping[str, Flags], table: Table, protected: Protected) -> list[Floats]:
+    """Return for each side what each of its reports says of whether its conditions hold."""
+    found = []
+    counted = protected.count([side.reports for side in table.sides])
+    for side, counts in zip(table.sides, counted, strict=True):
+        holds = np.ones(side.cells.size, dtype=bool)
+        for attribute in side.cells:
+            if attribute.name in conditions:
+                own = cells_of(side.cells, side.cells.project([attribute.name]))
+                holds &= conditions[attribute.name][own]
+        channel = side.channel.fitted_to(counts)
+        found.append(channel.solve(holds[None].astype(float))[0])
+    return found

@@ -1,0 +1,311 @@
+"""A release in one object: whatever is estimated from its public folder alone."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from deniable.analysis.answers import Asked, cells_as_columns, estimated, values_of
+from deniable.analysis.independence import refuse_untestable, tested
+from deniable.analysis.numbers import SHARES, summarized
+from deniable.analysis.protected import Protected
+from deniable.analysis.queries import Query, answered, parsed_query
+from deniable.analysis.synthesis import synthetic_records
+from deniable.analysis.tables import Table
+from deniable.analysis.weights import adjusted, refuse_unknown_weight, weighted
+from deniable.arrays import Counts
+from deniable.channels import Target
+from deniable.errors import DataError, DeniableError
+from deniable.estimation import CONFIDENCE
+from deniable.plan import Plan, read_plan
+from deniable.records import Domain
+from deniable.release import refuse_other_files
+
+PLAN = "plan.json"
+Names = Sequence[str] | str
+"""Columns, or one of them."""
+
+
+class Released:
+    """What can be known from the public folder of a planned release.
+
+    Estimates are unbiased or nearly so, and may lie outside [0, 1]; beside them stands a
+    ``consistent`` distribution, and ``consistent_by`` says how it was found. All have intervals
+    (``ci_low``, ``ci_high``) of a stated ``confidence``, each on its own, for a stated ``target``:
+    the "population" that the records were drawn from, one by one, or the "file", these very
+    records. Nothing here costs privacy.
+
+    Parameters
+    ----------
+    public : path
+        The folder, with ``plan.json``, the protected file and ``SHA256SUMS``.
+
+    Attributes
+    ----------
+    plan : Plan
+    domain : Domain
+        The columns of which there are estimates.
+
+    Raises
+    ------
+    DataError
+        If it is no such folder, or a file in it is missing, damaged or not listed.
+    """
+
+    def __init__(self, public: Path | str) -> None:
+        folder = Path(public)
+        if not (folder / PLAN).is_file():
+            inside = folder / "public" if (folder / "public" / PLAN).is_file() else None
+            raise DataError(
+                f"{folder}: no {PLAN}, so no public folder of a release; give "
+                f"{inside or 'the folder public/ that deniable protect left'}"
+            )
+        refuse_other_files(folder)
+        self.folder = folder
+        self.plan: Plan = read_plan(folder / PLAN)
+        self._protected = Protected(folder, self.plan)
+        self._columns = {column.name: column for column in self.plan.schema.randomized}
+        self._counted: dict[tuple[str, ...], Counts] = {}
+
+    @property
+    def domain(self) -> Domain:
+        """The columns of which there are estimates, with their categories."""
+        return self.plan.protocol.domain
+
+    @cached_property
+    def records(self) -> int:
+        """Number of protected records."""
+        return int(self._counts([self._table(self.domain.names[:1])])[0].sum())
+
+    def margins(
+        self,
+        names: Names | None = None,
+        *,
+        weight: str | None = None,
+        target: Target = "population",
+        confidence: float = CONFIDENCE,
+    ) -> pd.DataFrame:
+        """Return the distribution of each column: a row a category, or a point of its grid.
+
+        Parameters
+        ----------
+        names : str or sequence of str, optional
+            By default all columns.
+        weight : str, optional
+            A released column of weights that records count by.
+        target : "population" or "file"
+        confidence : float, in (0, 1)
+
+        Returns
+        -------
+        DataFrame
+            ``column``, ``value``, ``estimate``, ``standard_error``, ``ci_low``, ``ci_high``,
+            ``outside`` (of [0, 1]), ``consistent``, ``confidence``, ``target``, ``records``,
+            ``consistent_by``.
+
+        Raises
+        ------
+        DeniableError
+            For a name that is not there, or a column that is too large.
+        """
+        asked = Asked(target, confidence)
+        tables = [self._table([name]) for name in self._named(names)]
+        answers = self._estimated(tables, weight, asked)
+        parts = []
+        for table, answer in zip(tables, answers, strict=True):
+            (attribute,) = table.domain
+            values = pd.Series(values_of(attribute, self._columns[attribute.name]), dtype=object)
+            parts.append(pd.DataFrame({"column": attribute.name, "value": values} | answer))
+        return pd.concat(parts, ignore_index=True)
+
+    def numbers(
+        self,
+        names: Names | None = None,
+        *,
+        quantiles: Sequence[float] = SHARES,
+        target: Target = "population",
+        confidence: float = CONFIDENCE,
+    ) -> pd.DataFrame:
+        """Return mean, standard deviation and quantiles of numeric columns, by default of all.
+
+        In the unit of the column, on its grid, among values that are not missing; a row a
+        statistic. See `deniable.analysis.numbers.summarized`.
+
+        Raises
+        ------
+        DeniableError
+            If a column is not numeric, or a quantile's share is not in (0, 1).
+        """
+        asked = Asked(target, confidence)
+        numeric = [name for name, column in self._columns.items() if column.kind == "numeric"]
+        wanted = numeric if names is None else self._named(names)
+        for name in wanted:
+            if name not in numeric:
+                raise DeniableError(
+                    f"column {name!r} is not numeric; numeric are {', '.join(numeric) or 'none'}"
+                )
+        tables = [self._table([name]) for name in wanted]
+        parts = [
+            summarized(self._columns[name], table, counts, quantiles, asked)
+            for name, table, counts in zip(wanted, tables, self._counts(tables), strict=True)
+        ]
+        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+    def table(
+        self, names: Names, *, target: Target = "population", confidence: float = CONFIDENCE
+    ) -> pd.DataFrame:
+        """Return the table of some columns, whichever clusters they are of: a row a cell.
+
+        A column for each name, then those of `margins`. At most 1,048,576 cells.
+
+        Raises
+        ------
+        DeniableError
+            For a name that is not there, or a table that is too large.
+        """
+        return self._cells(names, None, Asked(target, confidence))
+
+    def weighted_table(
+        self,
+        names: Names,
+        weight: str,
+        *,
+        target: Target = "population",
+        confidence: float = CONFIDENCE,
+    ) -> pd.DataFrame:
+        """Return `table` with each record counted by a released column of weights.
+
+        Raises
+        ------
+        DeniableError
+            As `table`, and if no such weights were released.
+        """
+        return self._cells(names, weight, Asked(target, confidence))
+
+    def pairs(
+        self,
+        names: Names | None = None,
+        *,
+        target: Target = "population",
+        confidence: float = CONFIDENCE,
+    ) -> pd.DataFrame:
+        """Return the tables of all pairs of columns, in one: a row a cell of a pair.
+
+        ``columns`` and ``values`` are joined by " x "; the others are those of `margins`.
+
+        Raises
+        ------
+        DeniableError
+            If there is no pair, or a table that is too large.
+        """
+        asked = Asked(target, confidence)
+        tables = [self._table(pair) for pair in combinations(self._named(names), 2)]
+        if not tables:
+            raise DeniableError("pairs of one column; name at least two")
+        parts = [
+            pd.DataFrame(
+                {
+                    "columns": " x ".join(table.domain.names),
+                    "values": table.domain.cell_labels(),
+                }
+                | answer
+            )
+            for table, answer in zip(tables, self._estimated(tables, None, asked), strict=True)
+        ]
+        return pd.concat(parts, ignore_index=True)
+
+    def query(
+        self, where: Query, *, target: Target = "population", confidence: float = CONFIDENCE
+    ) -> pd.DataFrame:
+        """Return the share of records for which all of some conditions hold, in one row.
+
+        Parameters
+        ----------
+        where : str or mapping
+            ``"sex=F,age>=30"`` or ``{"sex": "F", "income": ["mid", "high"]}``; see
+            `deniable.analysis.parsed_query`.
+        target : "population" or "file"
+        confidence : float, in (0, 1)
+
+        Raises
+        ------
+        DeniableError
+            If it is no query, or is of columns or values that the release has not.
+        """
+        conditions = parsed_query(where, self.plan.schema)
+        table = Table.of(self.plan.protocol, list(conditions))
+        answer = answered(conditions, table, self._protected, Asked(target, confidence))
+        said = where if isinstance(where, str) else ", ".join(f"{k}={v}" for k, v in where.items())
+        answer.insert(0, "query", said)
+        return answer
+
+    def independence(self, names: Names, *, seed: int = 0) -> pd.DataFrame:
+        """Return the test that columns are independent of each other, which knows their channels.
+
+        See `deniable.analysis.independence.tested`; of more than two columns, all together.
+
+        Raises
+        ------
+        DeniableError
+            If it cannot be tested: one column, or too large a table.
+        """
+        table = self._table(names)
+        refuse_untestable(table)
+        (counts,) = self._counts([table])
+        return tested(table, counts, seed)
+
+    def adjusted_weights(self) -> pd.DataFrame:
+        """Return a weight for each protected record that makes them add up; RR-Adjustment.
+
+        See `deniable.analysis.weights.adjusted`.
+        """
+        return adjusted(self.plan, self._protected)
+
+    def synthetic(self, records: int, seed: int = 0) -> pd.DataFrame:
+        """Return synthetic records that have the estimated distribution of each cluster.
+
+        See `deniable.analysis.synthesis.synthetic_records`.
+
+        Raises
+        ------
+        DeniableError
+            If fewer than one record are asked for.
+        """
+        return synthetic_records(self.plan, self._protected, records, seed)
+
+    def _named(self, names: Names | None) -> tuple[str, ...]:
+        if names is None:
+            return self.domain.names
+        return (names,) if isinstance(names, str) else tuple(names)
+
+    def _table(self, names: Names) -> Table:
+        table = Table.of(self.plan.protocol, self._named(names))
+        table.refuse_too_large()
+        return table
+
+    def _counts(self, tables: Sequence[Table]) -> list[Counts]:
+        """Return counts of reports, from one pass over the file for all that are not known yet."""
+        new = {table.reports.names: table.reports for table in tables}
+        new = {names: reports for names, reports in new.items() if names not in self._counted}
+        if new:
+            counted = self._protected.count(list(new.values()))
+            self._counted |= dict(zip(new, counted, strict=True))
+        return [self._counted[table.reports.names] for table in tables]
+
+    def _estimated(
+        self, tables: Sequence[Table], weight: str | None, asked: Asked
+    ) -> list[dict[str, Any]]:
+        if weight is None:
+            pairs = zip(tables, self._counts(tables), strict=True)
+            return [estimated(table, counts, asked) for table, counts in pairs]
+        refuse_unknown_weight(self.plan, weight)
+        return [weighted(table, self._protected, weight, asked) for table in tables]
+
+    def _cells(self, names: Names, weight: str | None, asked: Asked) -> pd.DataFrame:
+        table = self._table(names)
+        (answer,) = self._estimated([table], weight, asked)
+        cells = cells_as_columns(table.domain, self._columns, list(answer))
+        return pd.DataFrame(cells | answer)

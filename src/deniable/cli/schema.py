@@ -1,0 +1,27 @@
+"""``deniable schema``: a schema drafted from a file of records, for its owner to edit."""
+
+import argparse
+import io
+import sys
+
+from deniable.schema import drafted
+
+
+def run(options: argparse.Namespace) -> None:
+    """Draft the schema and print it; what was found, and what to look at, goes to standard error.
+
+    Raises
+    ------
+    DeniableError
+        If the file cannot be read; nothing is printed then.
+    """
+    delimiter = "\t" if options.delimiter == r"\t" else options.delimiter
+    draft = drafted(
+        options.file, options.population, delimiter=delimiter, encoding=options.encoding
+    )
+    print(draft.found, file=sys.stderr)
+    for warning in draft.warnings:
+        print(f"deniable: warning: {warning}", file=sys.stderr)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # as schemas are read
+    sys.stdout.write(draft.text)

@@ -1,0 +1,180 @@
+"""The channel of a block at an epsilon: of a stated kind, or that of the least expected error."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from deniable.channels import (
+    Channel,
+    HadamardResponse,
+    KeepOrReplace,
+    ProjectiveGeometry,
+    SquareWave,
+    SubsetSelection,
+    best_protocol,
+    laplace_channel,
+    staircase_channel,
+)
+from deniable.design import Requirements, design
+from deniable.errors import DeniableError, refuse_unknown
+from deniable.plan.blocks import Block
+from deniable.randomized_response import reports_categories
+
+Kind = Literal[
+    "generalized-rr",
+    "subset-selection",
+    "hadamard",
+    "projective-geometry",
+    "designed",
+    "square-wave",
+    "laplace",
+    "staircase",
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+OF_NUMBERS: tuple[Kind, ...] = ("square-wave", "laplace", "staircase")
+MAKERS: Mapping[Kind, Callable[[int, float], Channel]] = {
+    "generalized-rr": KeepOrReplace.of_epsilon,
+    "subset-selection": SubsetSelection.of_epsilon,
+    "hadamard": HadamardResponse.of_epsilon,
+    "projective-geometry": ProjectiveGeometry.of_epsilon,
+    "square-wave": SquareWave.of_epsilon,
+    "laplace": laplace_channel,
+    "staircase": staircase_channel,
+}
+_NAMED: Mapping[str, Kind] = {
+    "generalized randomized response": "generalized-rr",
+    "subset selection": "subset-selection",
+    "Hadamard response": "hadamard",
+    "projective geometry response": "projective-geometry",
+}
+BEST = "best"
+LARGEST_NOISE = 512
+"""Points of a grid whose noise is a matrix, which is part of the plan, entry by entry."""
+LARGEST_MATRIX = 4096**2
+"""Entries of a matrix up to which reports that are no categories have names."""
+LARGEST_DESIGNED = 6
+"""Cells up to which designs, which take a third of a second, are among those compared."""
+NOTHING_TO_HIDE = "one category: there is nothing to hide"
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A channel, of what kind it is, and why it is that one."""
+
+    kind: Kind
+    channel: Channel
+    why: str
+
+
+def choose(
+    block: Block,
+    epsilon: float,
+    kind: Kind | Literal["best"] = BEST,
+    *,
+    designs: bool = False,
+    must: bool = False,
+) -> Choice:
+    """Return the channel of a block, of at most this exact epsilon.
+
+    Parameters
+    ----------
+    block : Block
+    epsilon : float, in (0, 30]; any for a block of one cell
+    kind : str
+        A kind of `KINDS`, or "best": of those that are possible the one of the least
+        `Block.error`. Noises that are added to numbers are not among these: on grids of 11 to 301
+        points at epsilons of .25 to 4, where the staircase's reports told all points apart at all,
+        both had at least 4 times the least error, on all but the smallest of both 100 times.
+    designs : bool
+        Whether "best" includes designs for the block's prior, of up to `LARGEST_DESIGNED` cells;
+        where all cells are alike, no design is worth its time.
+    must : bool
+        Whether a kind that is not possible is a fault. Else the best is taken, and `why` says so.
+
+    Raises
+    ------
+    DeniableError
+        Naming the block, if there is no such channel.
+    """
+    refuse_unknown("mechanism", kind, (BEST, *KINDS))
+    if block.part.size == 1:
+        return Choice("generalized-rr", KeepOrReplace(1.0, np.zeros(1)), NOTHING_TO_HIDE)
+    try:
+        if kind == BEST:
+            return _best(block, epsilon, designs)
+        if not (fault := _fault(block, kind)):
+            channel = _made(block, epsilon, kind)
+            fault = _fault_of(block, channel)
+        if not fault:
+            error = block.error(channel)
+            return Choice(kind, channel, f"{kind}: as asked for; {_in_words(error)}")
+        if must:
+            raise DeniableError(f"{kind} {fault}; choose another mechanism")
+        best = _best(block, epsilon, designs)
+        return Choice(best.kind, best.channel, f"{best.why}; {kind} {fault}")
+    except DeniableError as error:
+        raise DeniableError(f"{block.label}: {error}") from None
+
+
+def _best(block: Block, epsilon: float, designs: bool) -> Choice:
+    found = [
+        (block.error(channel), kind, channel)
+        for kind, channel in _candidates(block, epsilon, designs)
+        if not _fault_of(block, channel)
+    ]
+    found.sort(key=lambda each: float(f"{each[0]:.12g}"))  # alike to rounding: the simpler first
+    (error, kind, channel), *others = found
+    against = ", ".join(f"{other:.4g} by {name}" for other, name, _ in others)
+    why = f"{kind}: {_in_words(error)}" + (f", against {against}" if against else "")
+    return Choice(kind, channel, why)
+
+
+def _candidates(block: Block, epsilon: float, designs: bool) -> Iterator[tuple[Kind, Channel]]:
+    yield "generalized-rr", KeepOrReplace.of_epsilon(block.part.size, epsilon)
+    for each in best_protocol(block.part.size, epsilon).candidates:
+        if _NAMED[each.name] != "generalized-rr":
+            yield _NAMED[each.name], each.channel
+    if not _fault(block, "square-wave"):
+        yield "square-wave", SquareWave.of_epsilon(block.part.size, epsilon)
+    if designs and block.part.size <= LARGEST_DESIGNED:
+        yield "designed", _made(block, epsilon, "designed")
+
+
+def _made(block: Block, epsilon: float, kind: Kind) -> Channel:
+    if kind != "designed":
+        return MAKERS[kind](block.part.size, epsilon)
+    reports: Literal["square", "any"] = "square" if block.categories_only else "any"
+    wanted = Requirements(epsilon=epsilon)
+    return design(block.fitting_prior, wanted, reports=reports).channel
+
+
+def _fault(block: Block, kind: Kind) -> str | None:
+    """Return what a kind cannot do for a block, whatever epsilon is."""
+    if kind not in OF_NUMBERS:
+        return None
+    if not block.on_a_grid:
+        return "is for a number by itself that is never missing"
+    if block.part.size > LARGEST_NOISE:
+        return f"is for at most {LARGEST_NOISE} points, not {block.part.size:,}"
+    return None
+
+
+def _fault_of(block: Block, channel: Channel) -> str | None:
+    """Return why a channel cannot be a block's."""
+    kept = reports_categories(channel)
+    if block.categories_only and not kept:
+        return "has other reports than categories, which this column cannot hold"
+    if channel.weight_and_replacement is None and channel.size * channel.reports > LARGEST_MATRIX:
+        return (
+            f"has {channel.reports:,} reports for {channel.size:,} cells, over {LARGEST_MATRIX:,} "
+            "entries"
+        )
+    if channel.singular:
+        return "tells some cells not apart at this epsilon, so that nothing can be estimated"
+    return None
+
+
+def _in_words(error: float) -> str:
+    return f"n times the mean variance of estimated shares is {error:.4g}"

@@ -1,0 +1,188 @@
+"""A plan from a schema and an epsilon: which channel each column or cluster goes through."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, Protocol as Shape
+
+import numpy as np
+
+from deniable.arrays import Codes, Floats
+from deniable.channels import refuse_bad_budget
+from deniable.errors import DeniableError, refuse_unknown
+from deniable.plan.blocks import Block, blocks_of
+from deniable.plan.choosing import BEST, KINDS, Choice, Kind, choose
+from deniable.plan.model import Origin, Plan
+from deniable.plan.sharing import LARGEST_SHARE, Split, shares_of
+from deniable.randomized_response import Protocol
+from deniable.schema import Schema
+
+Reports = Literal["any", "categories"]
+
+
+class Portion(Shape):
+    """Some records of a file."""
+
+    @property
+    def codes(self) -> Mapping[str, Codes]:
+        """Codes of each randomized column."""
+
+
+class Records(Shape):
+    """A file that is read in portions, such as `deniable.schema.RecordsFile`."""
+
+    def portions(self) -> Iterator[Any]:
+        """Yield the records, a `Portion` at a time."""
+
+
+def make_plan(
+    schema: Schema,
+    epsilon: float,
+    *,
+    split: Split = "even",
+    clusters: Sequence[Sequence[str]] = (),
+    tables: Sequence[Sequence[str]] = (),
+    mechanism: Kind | Literal["best"] = BEST,
+    mechanisms: Mapping[str, Kind | Literal["best"]] | None = None,
+    reports: Reports = "any",
+    prior: Mapping[str, Floats] | None = None,
+    data: Records | None = None,
+    accept: Sequence[str] = (),
+    order: Literal["permuted", "as_in_file"] = "permuted",
+) -> Plan:
+    """Return the plan by which a record spends at most this exact epsilon.
+
+    Parameters
+    ----------
+    schema : Schema
+    epsilon : float, above 0
+        Of a whole record. The exact epsilons of the blocks add up to at most this.
+    split : "even", "size" or "optimal"
+        How it is split over columns and clusters: evenly, in proportion to the logarithm of the
+        number of categories, or by the least expected error of `tables` and of the margins of all
+        columns that are in none of them.
+    clusters : sequence of sequences of column names
+        Columns whose joint cells go through one channel; all others are by themselves.
+    tables : sequence of sequences of column names
+    mechanism : "best" or a kind of `KINDS`
+        For columns and clusters that can have it; others have the best, and the plan says why.
+        "best" is the least mean variance of estimated shares; of a number these are the shares of
+        all at or below a point.
+    mechanisms : mapping of str to str, optional
+        By column, or any column of a cluster. What is not possible is a fault.
+    reports : "any" or "categories"
+        Whether a column of text may hold other reports than its categories, as the best channels
+        often have. Columns of other types than text, and clusters, only have categories.
+    prior : mapping of str to array, optional
+        Distributions known in public, by column, at which errors are expected; by default uniform.
+    data : Records, optional
+        The true file: a curator chooses by it, which must be accepted as ``chosen_by_data``.
+    accept : sequence of str
+        Names of findings; see `deniable.plan.FINDINGS`.
+    order : "permuted" or "as_in_file"
+
+    Raises
+    ------
+    DeniableError
+        If there is no such plan, or something about it is not accepted.
+    """
+    refuse_bad_budget(epsilon)
+    refuse_unknown("reports", reports, ("any", "categories"))
+    if prior and data is not None:
+        raise DeniableError("both a prior and the data to choose by; give one of them")
+    blocks = planned_blocks(schema, clusters, reports, prior or {})
+    refuse_unknown_columns(schema, [*tables, tuple(prior or {})])
+    origin: Origin = "a public prior" if prior else "no data"
+    if data is not None:
+        origin = "the data, by a curator"
+        blocks = with_distributions(blocks, data)[0]
+    kinds = _kinds(blocks, mechanism, mechanisms or {})
+    named = [any(name in (mechanisms or {}) for name in block.names) for block in blocks]
+    shares = shares_of(blocks, kinds, epsilon, split, [tuple(table) for table in tables])
+    choices = [
+        choose(block, min(share, LARGEST_SHARE), kind, designs=origin != "no data", must=must)
+        for block, share, kind, must in zip(blocks, shares, kinds, named, strict=True)
+    ]
+    return Plan(
+        schema=schema,
+        protocol=protocol_of(schema, blocks, choices),
+        asked=float(epsilon),
+        why=tuple(choice.why for choice in choices),
+        chosen_from=origin,
+        accept=tuple(dict.fromkeys(accept)),
+        order=order,
+    )
+
+
+def planned_blocks(
+    schema: Schema,
+    clusters: Sequence[Sequence[str]],
+    reports: Reports,
+    prior: Mapping[str, Floats],
+) -> tuple[Block, ...]:
+    """Return what goes through one channel each, with what reports it may have."""
+    refuse_unknown_columns(schema, clusters)
+    points = {each.name: len(each.points) for each in schema.randomized if each.kind == "numeric"}
+
+    def categories_only(names: tuple[str, ...]) -> bool:
+        typed = any(schema[name].type is not None for name in names)
+        return reports == "categories" or typed or len(names) > 1
+
+    return blocks_of(schema.domain(), points, clusters, categories_only, prior)
+
+
+def protocol_of(schema: Schema, blocks: Sequence[Block], choices: Sequence[Choice]) -> Protocol:
+    """Return the protocol of the blocks' channels."""
+    channels = tuple(choice.channel for choice in choices)
+    return Protocol(schema.domain(), tuple(block.names for block in blocks), channels)
+
+
+def refuse_unknown_columns(schema: Schema, lists: Sequence[Sequence[str]]) -> None:
+    """Raise `DeniableError` for a name that is none of a randomized column, or that is there twice."""
+    known = [column.name for column in schema.randomized]
+    for names in lists:
+        for name in names:
+            refuse_unknown("column to randomize", name, known)
+        if len(set(names)) < len(names):
+            raise DeniableError(f"{', '.join(names)} names a column twice; name it once")
+
+
+def with_distributions(
+    blocks: Sequence[Block], data: Records
+) -> tuple[tuple[Block, ...], int]:
+    """Return the blocks with the true distributions as priors, and the number of records.
+
+    Raises `DeniableError` if there is no record.
+    """
+    counts = [np.zeros(block.part.size, dtype=np.int64) for block in blocks]
+    for portion in data.portions():
+        for block, count in zip(blocks, counts, strict=True):
+            cells = block.part.ravel([portion.codes[name] for name in block.names])
+            count += np.bincount(cells, minlength=block.part.size)
+    records = int(counts[0].sum())
+    if not records:
+        raise DeniableError("the file has no record to choose by")
+    pairs = zip(blocks, counts, strict=True)
+    found = (Block(b.part, b.points, count / records, b.categories_only) for b, count in pairs)
+    return tuple(found), records
+
+
+def _kinds(
+    blocks: Sequence[Block],
+    mechanism: Kind | Literal["best"],
+    mechanisms: Mapping[str, Kind | Literal["best"]],
+) -> list[Kind | Literal["best"]]:
+    """Return the kind that is asked for of each block."""
+    known = [name for block in blocks for name in block.names]
+    for name, kind in mechanisms.items():
+        refuse_unknown("column to randomize", name, known)
+        refuse_unknown(f"mechanism of {name!r}", kind, (BEST, *KINDS))
+    refuse_unknown("mechanism", mechanism, (BEST, *KINDS))
+    kinds = []
+    for block in blocks:
+        own = list(dict.fromkeys(mechanisms[name] for name in block.names if name in mechanisms))
+        if len(own) > 1:
+            raise DeniableError(
+                f"{block.label} is one cluster, but two mechanisms are named for it: "
+                f"{' and '.join(own)}; name one"
+            )
+        kinds.append(own[0] if own else mechanism)
+    return kinds

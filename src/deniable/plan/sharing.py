@@ -1,0 +1,108 @@
+"""An epsilon split over blocks: evenly, by their sizes, or by the least error of stated tables."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Literal, get_args
+
+import numpy as np
+import scipy
+
+from deniable.arrays import Floats
+from deniable.channels import refuse_bad_budget, rounded_down
+from deniable.errors import DeniableError, refuse_unknown
+from deniable.plan.blocks import AskedTable, Block
+from deniable.plan.choosing import Kind, choose
+from deniable.randomized_response.budgets import split_budget
+
+Split = Literal["even", "size", "optimal"]
+Table = tuple[str, ...]
+LARGEST_SHARE = 30.0  # of one channel
+LEAST_SHARE = 1e-3  # of the epsilon of a record
+POINTS = 13  # of a curve of error by epsilon, between which it is interpolated
+
+
+def shares_of(
+    blocks: Sequence[Block],
+    kinds: Sequence[Kind | Literal["best"]],
+    epsilon: float,
+    how: Split,
+    tables: Sequence[Table] = (),
+) -> tuple[float, ...]:
+    """Return the epsilon of each block; as fractions they sum to at most `epsilon`.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+    kinds : sequence of str
+        How each will be asked, as in `choose`; "optimal" alone depends on it.
+    epsilon : float, above 0
+        Of a record.
+    how : "even", "size" or "optimal"
+        ``even`` and ``size`` are those of `deniable.randomized_response.budgets.split_budget`.
+        ``optimal`` has the least sum over tables of the mean variance of their shares, found
+        numerically, and is never worse than the other two.
+    tables : sequence of tuples of attribute names, optional
+        What "optimal" is for, with the margins of the attributes that are in none of them.
+
+    Raises
+    ------
+    DeniableError
+        If epsilon is not above 0, or no block has two cells.
+    """
+    refuse_unknown("way to split epsilon", how, get_args(Split))
+    refuse_bad_budget(epsilon)
+    sizes = [block.part.size for block in blocks]
+    even = split_budget(epsilon, sizes)
+    if how == "even" or sum(size > 1 for size in sizes) == 1:
+        return even
+    by_size = split_budget(epsilon, sizes, "size")
+    if how == "size":
+        return by_size
+    named = {name for table in tables for name in table}
+    rest = [(name,) for block in blocks for name in block.names if name not in named]
+    several = [number for number, size in enumerate(sizes) if size > 1]
+    chosen = [(blocks[number], kinds[number]) for number in several]
+    starts = [np.array(each)[several] / epsilon for each in (even, by_size)]
+    best = _least(chosen, epsilon, [*tables, *rest], starts)
+    total = sum(map(Fraction, best.tolist()), Fraction())
+    found = (rounded_down(Fraction(epsilon) * Fraction(each) / total) for each in best.tolist())
+    return tuple(next(found) if size > 1 else 0.0 for size in sizes)
+
+
+def _least(
+    chosen: Sequence[tuple[Block, Kind | Literal["best"]]],
+    epsilon: float,
+    tables: Sequence[Table],
+    starts: Sequence[Floats],
+) -> Floats:
+    """Return shares, as parts of 1, of the least error of the tables."""
+    blocks = [block for block, _ in chosen]
+    asked = [AskedTable.of(blocks, table) for table in tables]
+    curves = {
+        part: _curve(*chosen[part[0]], part[1], epsilon, len(blocks))
+        for part in dict.fromkeys(part for table in asked for part in table.parts)
+    }
+
+    def error(of: Floats) -> float:
+        at = np.log(np.minimum(epsilon * of, LARGEST_SHARE))
+        moments = {part: float(np.exp(curve(at[part[0]]))) for part, curve in curves.items()}
+        return sum(table.excess(moments) for table in asked if table.parts)
+
+    def shares(logarithms: Floats) -> Floats:
+        weights = np.exp(np.clip(logarithms - logarithms.max(), np.log(LEAST_SHARE), 0))
+        return np.asarray(weights / weights.sum())
+
+    best = min(starts, key=error)
+    found = scipy.optimize.minimize(
+        lambda logarithms: np.log(error(shares(logarithms)) + 1e-300), np.log(best), method="BFGS"
+    )
+    return min([best, shares(found.x)], key=error)
+
+
+def _curve(
+    block: Block, kind: Kind | Literal["best"], part: Table, epsilon: float, blocks: int
+) -> scipy.interpolate.PchipInterpolator:
+    """Return the logarithm of `Block.second_moments` by that of epsilon."""
+    at = np.geomspace(epsilon * LEAST_SHARE / blocks, min(epsilon, LARGEST_SHARE), POINTS)
+    moments = [block.second_moments(choose(block, each, kind).channel, part) for each in at]
+    return scipy.interpolate.PchipInterpolator(np.log(at), np.log(moments))

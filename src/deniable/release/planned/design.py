@@ -1,0 +1,144 @@
+"""The steps of a planned release: what it says of itself, the draw in portions, its audit."""
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from deniable.arrays import Codes
+from deniable.files import write_table
+from deniable.plan import UNIT, Plan
+from deniable.records import Microdata
+from deniable.release import (
+    CONVENTION,
+    NOTHING,
+    PlannedRelease,
+    ReleaseKey,
+    described,
+    spreadsheets,
+    texts_of,
+)
+from deniable.release.asked import audit_asked
+from deniable.release.planned.records import OwnRecords
+from deniable.release.planned.risk import Risk
+from deniable.release.planned.writing import GROUP, Reports, written_in_portions
+from deniable.sampling import KeyedDraws
+
+REPORTS = (
+    "a column whose channel has other reports than its categories holds these: a report is named "
+    'after the categories that give it most often, joined by " | ", or, where such names are long '
+    "or alike, by its number. deniable estimate knows what each means, from plan.json"
+)
+
+
+def designed(release: PlannedRelease, data: OwnRecords, key: ReleaseKey) -> dict[str, Any]:
+    """Return what a release says of itself, and the plan that is published with it.
+
+    Nothing but the number of records follows from the data.
+    """
+    plan = release.own
+    privacy = {
+        "unit": UNIT,
+        "asked_epsilon": plan.asked,
+        "epsilon": plan.epsilon,
+        "epsilon_by_changed_attribute": plan.protocol.epsilon_by_changed_attribute(),
+        "not_counted": "; ".join(plan.not_covered) or NOTHING,
+    }
+    said = {"records": len(data), "privacy": privacy, "convention": CONVENTION}
+    if plan.protocol.report_domain != plan.protocol.domain:
+        said["reports"] = REPORTS
+    texts = spreadsheets(texts_of(plan.protocol.domain))
+    return {"release": described(release, "own") | said | texts, "plan": plan.to_json()}
+
+
+def audited(made: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the audit of a release by its ``release`` and its ``plan``."""
+    said = made["release"] | made["plan"]["protocol"]
+    parameters = made["release"]["parameters"] | {"channel": "by plan"}
+    return audit_asked(said | {"parameters": parameters}).assign(data_source="own")
+
+
+def checked(release: PlannedRelease, *given: Any) -> dict[str, Any]:
+    """Leave nothing more of a rehearsal than of a release."""
+    return {}
+
+
+def protected(
+    release: PlannedRelease, made: Mapping[str, Any], data: OwnRecords, key: ReleaseKey
+) -> dict[str, Any]:
+    """Return what writes the protected file, and what the owner learns when it is written."""
+    plan, risk = release.own, Risk(release.own, release.keys)
+    draws = key.draws([made["release"], release.stated()])
+    return {
+        "protected": partial(_write, plan, data, draws, risk),
+        "exact_cells": partial(_write_table, risk.exact_cells),
+        "risk": partial(_write_table, risk.table),
+    }
+
+
+def _write_table(make: Callable[[], pd.DataFrame], path: Path) -> None:
+    # When the draw has ended, and not before.
+    write_table(path, make())
+
+
+def _write(plan: Plan, data: OwnRecords, draws: KeyedDraws, risk: Risk, path: Path) -> None:
+    reports = Reports(plan, as_text=plan.schema.file.kind == "csv")
+    drawn = _drawn(plan, data, draws, risk)
+    with written_in_portions(path, plan, reports.names) as writer:
+        if plan.order == "permuted":
+            # Reports alone, in the order of the file: as private as what they are drawn from.
+            with tempfile.TemporaryDirectory(prefix=".order.", dir=path.parent) as scratch:
+                drawn = _permuted(plan, drawn, draws.order(len(data)), Path(scratch))
+                for own, passed in drawn:
+                    writer.write(reports.arrays(own, passed))
+        else:
+            for own, passed in drawn:
+                writer.write(reports.arrays(own, passed))
+
+
+Drawn = Iterator[tuple[Microdata, Mapping[str, pa.Array]]]
+
+
+def _drawn(plan: Plan, data: OwnRecords, draws: KeyedDraws, risk: Risk) -> Drawn:
+    """Yield the reports of each portion, and what goes out as it is."""
+    domain = plan.protocol.domain
+    for portion in data.portions():
+        columns = tuple(portion.codes[name] for name in domain.names)
+        numbers = range(portion.first, portion.first + len(portion))
+        true = Microdata(domain, columns)
+        reports = plan.protocol.randomize(true, draws, numbers)
+        risk.add(portion.codes, true, reports)
+        yield reports, {name: portion.passed[name] for name in plan.passed}
+
+
+def _permuted(plan: Plan, drawn: Drawn, order: Codes, scratch: Path) -> Drawn:
+    """Yield what was drawn in another order; it lies on the disk meanwhile."""
+    domain, size = plan.protocol.report_domain, len(order)
+    columns = (
+        {
+            each.name: np.memmap(scratch / str(place), each.code_type, "w+", shape=(size,))
+            for place, each in enumerate(domain)
+        }
+        if size
+        else {}
+    )
+    passed: dict[str, list[pa.Array]] = {name: [] for name in plan.passed}
+    first = 0
+    for reports, own in drawn:
+        last = first + len(reports)
+        for each in domain.names:
+            columns[each][first:last] = reports.column(each)
+        for name, array in own.items():
+            passed[name].append(array)
+        first = last
+    whole = {name: pa.chunked_array(arrays) for name, arrays in passed.items() if arrays}
+    for start in range(0, size, GROUP):
+        part = order[start : start + GROUP]
+        reports = Microdata(domain, tuple(columns[name][part] for name in domain.names))
+        taken = {name: each.take(pa.array(part)).combine_chunks() for name, each in whole.items()}
+        yield reports, taken

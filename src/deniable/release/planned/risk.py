@@ -1,0 +1,186 @@
+"""What a protected file leaves of the risk of its records, for their owner's eyes alone.
+
+Rows of one table, in the columns ``about``, ``measure``, ``before``, ``after``: of each column the
+share of values that are reported as they are and the largest posterior probability of its most
+exposed categories; of the declared keys how many records are alone with theirs, or with few
+others, and how probable it is that a match by them is right.
+
+The probability that a protected record with the keys j is that of a given person with these keys is
+M[j, j] / R[j], with M the channel of the keys and R[j] the expected number of records reported so:
+SOURCE: Shlomo and Skinner (2010), "Assessing the protection provided by misclassification-based
+disclosure limitation methods for survey microdata", for a file of all persons that are matched.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from deniable.arrays import Codes, Counts, Floats
+from deniable.channels import Channel
+from deniable.errors import DeniableError
+from deniable.plan import Plan
+from deniable.randomized_response import Protocol, reports_categories
+from deniable.records import Microdata
+
+LARGEST_MATRIX = 1 << 22
+MOST_KEY_CELLS = 1 << 21
+EXPOSED = 3  # categories shown of a column
+FEW = (1, 2, 4)
+
+
+class Risk:
+    """Counts records and their reports, portion by portion.
+
+    Parameters
+    ----------
+    plan : Plan
+    keys : sequence of str
+        Columns that an intruder is taken to know.
+
+    Raises
+    ------
+    DeniableError
+        If keys are no randomized columns, have too many cells, or are parts of a cluster.
+    """
+
+    def __init__(self, plan: Plan, keys: Sequence[str]) -> None:
+        self._protocol, self._keys = plan.protocol, tuple(keys)
+        self._true = {name: np.zeros(size, dtype=np.int64) for name, size in self._sizes().items()}
+        self._same = dict.fromkeys(self._true, 0)
+        self._records = 0
+        self._before: Counts | None = None
+        self._after: Counts | None = None
+        if self._keys:
+            self._begin_keys()
+
+    def add(self, codes: Mapping[str, Codes], data: Microdata, reports: Microdata) -> None:
+        """Take the records of a portion, and their reports in the same order."""
+        self._records += len(data)
+        for name, counts in self._true.items():
+            np.add(counts, np.bincount(codes[name], minlength=counts.size), out=counts)
+            if name in reports.domain.names and self._comparable(name):
+                self._same[name] += int(np.count_nonzero(codes[name] == reports.column(name)))
+        if self._before is not None:
+            self._before += data.counts(self._keys).reshape(-1)
+            if self._after is not None:
+                self._after += reports.counts(self._keys).reshape(-1)
+
+    def exact_cells(self) -> pd.DataFrame:
+        """Return how many values of each column are reported as they are, where they can be."""
+        rows = [
+            (name, self._records, same, same / max(self._records, 1))
+            for name, same in self._same.items()
+            if self._comparable(name)
+        ]
+        return pd.DataFrame(rows, columns=["attribute", "records", "exact", "share"])
+
+    def table(self) -> pd.DataFrame:
+        """Return all measures."""
+        rows = [
+            (row["attribute"], "share of values reported as they are", 1.0, row["share"])
+            for row in self.exact_cells().to_dict("records")
+        ]
+        rows += [row for name in self._true for row in self._exposed(name)]
+        if self._before is not None:
+            rows += self._of_keys(self._before)
+        return pd.DataFrame(rows, columns=["about", "measure", "before", "after"])
+
+    def _sizes(self) -> dict[str, int]:
+        return {each.name: each.size for each in self._protocol.domain}
+
+    def _cluster_of(self, name: str) -> tuple[tuple[str, ...], Channel]:
+        pairs = zip(self._protocol.clusters, self._protocol.channels, strict=True)
+        return next(pair for pair in pairs if name in pair[0])
+
+    def _comparable(self, name: str) -> bool:
+        return reports_categories(self._cluster_of(name)[1])
+
+    def _exposed(self, name: str) -> list[tuple[str, str, float, float]]:
+        """Return the categories that a report raises most, before and after the likeliest one."""
+        cluster, channel = self._cluster_of(name)
+        if len(cluster) > 1 or channel.size * channel.reports > LARGEST_MATRIX:
+            return []
+        shares = self._true[name] / max(self._records, 1)
+        joint = shares[:, None] * channel.matrix()
+        reported = joint.sum(axis=0)
+        posterior = (joint[:, reported > 0] / reported[reported > 0]).max(axis=1)
+        there = np.flatnonzero(shares > 0)
+        exposed = there[np.argsort(-posterior[there], kind="stable")[:EXPOSED]]
+        categories = self._protocol.domain[name].categories
+        measure = "largest posterior probability of {!r}"
+        return [
+            (name, measure.format(categories[u]), float(shares[u]), float(posterior[u]))
+            for u in exposed.tolist()
+        ]
+
+    def _begin_keys(self) -> None:
+        domain = self._protocol.domain.project(self._keys)
+        if domain.size > MOST_KEY_CELLS:
+            raise DeniableError(
+                f"keys {', '.join(self._keys)} have {domain.size:,} cells, over "
+                f"{MOST_KEY_CELLS:,}; name fewer keys"
+            )
+        for name in self._keys:
+            cluster, _ = self._cluster_of(name)
+            if not set(cluster) <= set(self._keys):
+                raise DeniableError(
+                    f"key {name!r} is randomized together with {', '.join(cluster)}; name all of "
+                    "them as keys, or none"
+                )
+        self._before = np.zeros(domain.size, dtype=np.int64)
+        if all(self._comparable(name) for name in self._keys):
+            self._after = np.zeros(domain.size, dtype=np.int64)
+
+    def _of_keys(self, before: Counts) -> list[tuple[str, str, float, float]]:
+        about, after = " x ".join(self._keys), self._after
+        rows = []
+        for few in FEW:
+            measure = (
+                "records alone with their keys" if few == 1 else f"records with up to {few} alike"
+            )
+            known = _with_up_to(after, few) if after is not None else float("nan")
+            rows.append((about, measure, _with_up_to(before, few), known))
+        if after is None:
+            return rows
+        kept, reported = _kept_and_reported(self._protocol, self._keys, before)
+        there = before > 0
+        right = kept[there] / reported[there]
+        share = 1 / before[there]
+        return [
+            *rows,
+            (
+                *(about, "expected probability that a match is right"),
+                *(float(there.sum() / before.sum()), float(kept[there].sum() / before.sum())),
+            ),
+            (
+                *(about, "largest probability that a match is right"),
+                *(float(share.max()), float(right.max())),
+            ),
+        ]
+
+
+def _with_up_to(counts: Counts, few: int) -> float:
+    return float(counts[(counts > 0) & (counts <= few)].sum())
+
+
+def _kept_and_reported(
+    protocol: Protocol, keys: Sequence[str], counts: Counts
+) -> tuple[Floats, Floats]:
+    """Return M[j, j] and the expected number of records reported as j, of each cell of the keys."""
+    domain = protocol.domain.project(keys)
+    clusters = [cluster for cluster in protocol.clusters if set(cluster) <= set(keys)]
+    ordered = [name for cluster in clusters for name in cluster]
+    axes = [list(keys).index(name) for name in ordered]
+    table = counts.reshape(domain.shape).transpose(axes).astype(float)
+    sizes = [protocol.domain.project(cluster).size for cluster in clusters]
+    table, kept = table.reshape(sizes), np.ones(1)
+    for axis, cluster in enumerate(clusters):
+        matrix = protocol.channel_of(cluster).matrix()
+        table = np.moveaxis(np.tensordot(matrix, table, axes=(0, axis)), 0, axis)
+        kept = np.multiply.outer(kept, np.diag(matrix))
+    shape = [domain.shape[axis] for axis in axes]
+    back = np.argsort(axes)
+    return tuple(  # type: ignore[return-value]
+        each.reshape(shape).transpose(back).reshape(-1) for each in (kept, table)
+    )

@@ -1,0 +1,184 @@
+"""From the values of a column to codes: by its dictionary, not by each record."""
+
+import re
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deniable.arrays import Codes, Flags, Floats
+from deniable.errors import DataError
+from deniable.schema.faults import Faults
+from deniable.schema.model import Column
+from deniable.schema.texts import alike, listed, shown
+from deniable.schema.types import is_number, is_text, plain_type, type_named
+
+NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
+COMMA = r"\s*[+-]?[0-9]+,[0-9]+\s*"
+
+
+class Coder:
+    """What turns values of a randomized column into codes of its attribute.
+
+    Parameters
+    ----------
+    kind : DataType
+        Of the values as they lie in the file.
+
+    Raises
+    ------
+    DataError
+        If values of this type are none that the schema speaks of.
+    """
+
+    def __init__(self, column: Column, kind: pa.DataType) -> None:
+        self.column = column
+        expected = type_named(column.type) if column.type else pa.string()
+        self._kind = plain_type(kind)
+        if self._kind != expected:
+            raise DataError(f"column {shown(column.name)} {self._wrong_type(kind)}")
+        attribute = column.attribute()
+        self._type, self._size = attribute.code_type, attribute.size
+        # Two codes more: of what is missing and has no category, and of what is no value.
+        self._work = np.min_scalar_type(self._size + 1)
+        own = column.missing.policy == "category"
+        self._missing, self._unknown = self._size - 1 if own else self._size, self._size + 1
+
+    def _wrong_type(self, kind: pa.DataType) -> str:
+        if pa.types.is_nested(kind):
+            return f"holds {kind}, several values a record; make it columns, or kind: left_out"
+        named = self.column.type or "text"
+        if is_text(kind):
+            return f"holds text, and the schema says {named}; take its type out of the schema"
+        try:
+            type_named(str(self._kind))
+        except DataError:
+            return f"holds {kind}, which cannot be randomized; cast it to text, or kind: left_out"
+        return f"holds {self._kind}, and the schema says {named}; write type: {self._kind}"
+
+    def codes(
+        self, values: pa.Array, faults: Faults, where: str, first: int
+    ) -> tuple[Codes, Flags | None]:
+        """Return the codes of values, and which records to leave out, None for none of them.
+
+        Faults go to `faults`, with the number of the first record in the file `where`, from 0;
+        codes mean nothing then.
+        """
+        if self.column.kind == "numeric" and is_number(self._kind):
+            return self._of_numbers(values, faults, where, first)
+        if pa.types.is_string_view(values.type):
+            values = values.cast(pa.string())
+        if not pa.types.is_dictionary(values.type):
+            values = values.dictionary_encode()
+        table = self._table(values.dictionary)
+        indices = values.indices
+        if indices.null_count:
+            indices = indices.fill_null(len(table) - 1)
+        codes = pc.take(pa.array(table), indices, boundscheck=False).to_numpy(zero_copy_only=False)
+        left_out = None
+        if int(table.max()) >= self._size:
+            numbers = np.asarray(indices)
+            left_out = self._judged(codes, numbers, values.dictionary, (faults, where, first))
+        return codes.astype(self._type, copy=False), left_out
+
+    def _table(self, dictionary: pa.Array) -> Codes:
+        """Return the code of each value of a dictionary, and last that of null."""
+        if is_text(dictionary.type):
+            dictionary = dictionary.cast(pa.string())
+        if self.column.kind == "numeric":
+            numbers = numbers_of(dictionary)
+            codes = np.where(np.isfinite(numbers), self._nearest(numbers), self._unknown)
+        else:
+            found = pc.index_in(dictionary, value_set=self._values)
+            codes = np.asarray(found.fill_null(self._unknown))
+        missing = dictionary.is_null(nan_is_null=True)
+        if is_text(self._kind):
+            texts = pa.array(self.column.missing.values, pa.string())
+            missing = pc.or_(missing, pc.is_in(dictionary, value_set=texts))
+        codes = np.where(np.asarray(missing), self._missing, codes)
+        return np.append(codes, self._missing).astype(self._work)
+
+    @cached_property
+    def _values(self) -> pa.Array:
+        texts = pa.array(self.column.categories, pa.string())
+        return texts if self.column.type is None else texts.cast(type_named(self.column.type))
+
+    def _nearest(self, numbers: Floats) -> Floats:
+        """Return the number of the nearest point of the grid, an end for what is beyond it."""
+        points = self.column.points
+        with np.errstate(over="ignore", invalid="ignore"):
+            places = np.rint((numbers - points[0]) / (self.column.step or 1.0))
+        return np.asarray(np.clip(places, 0, len(points) - 1))
+
+    def _of_numbers(
+        self, values: pa.Array, faults: Faults, where: str, first: int
+    ) -> tuple[Codes, Flags | None]:
+        if pa.types.is_dictionary(values.type):
+            values = values.dictionary_decode()
+        floats = values.cast(pa.float64(), safe=False)
+        missing = np.asarray(floats.is_null(nan_is_null=True))
+        numbers = floats.fill_null(np.nan).to_numpy(zero_copy_only=False)
+        places = self._nearest(numbers)
+        flagged = ~np.isfinite(numbers)
+        left_out = None
+        if flagged.any():
+            codes = np.where(missing, self._missing, np.where(flagged, self._unknown, places))
+            infinities = pa.array(["inf", "-inf"])
+            indices = (numbers < 0).astype(np.int32)
+            left_out = self._judged(codes, indices, infinities, (faults, where, first))
+            places = codes
+        return places.astype(self._work).astype(self._type, copy=False), left_out
+
+    def _judged(
+        self, codes: Codes, indices: Codes, dictionary: pa.Array, at: tuple[Faults, str, int]
+    ) -> Flags | None:
+        """Tell the faults, and return which records are left out."""
+        faults, where, first = at
+        name = self.column.name
+        unknown = codes == self._unknown
+        if unknown.any():
+            marked = np.where(unknown, indices.astype(np.int64), -1)
+            faults.add_values(where, first, marked, dictionary, self._told)
+        if self.column.missing.policy == "category":
+            return None
+        missing = codes == self._missing
+        if not missing.any():
+            return None
+        if self.column.missing.policy == "refuse":
+            what = (
+                f"column {shown(name)} has a missing value; give a value, or in the schema the "
+                "policy category or drop to its missing values"
+            )
+            record = first + int(missing.argmax())
+            faults.add(where, record, what, int(np.count_nonzero(missing)))
+        return np.asarray(missing)
+
+    def _told(self, value: str) -> str:
+        has = f"column {shown(self.column.name)} has {shown(value)}"
+        if self.column.kind == "numeric":
+            point = "; write a point in place of the comma" if re.fullmatch(COMMA, value) else ""
+            return f"{has}, which is no number; mend it, or add it to the missing values{point}"
+        same = [each for each in self.column.categories if alike(each) == alike(value)]
+        if same:
+            return (
+                f"{has}, which is the category {shown(same[0])} but for spaces, capitals or the "
+                "form of accents; write it alike"
+            )
+        return (
+            f"{has}, which is no category; mend it, or add it to the categories (now: "
+            f"{listed(self.column.categories)})"
+        )
+
+
+def numbers_of(texts: pa.Array) -> Floats:
+    """Return the numbers that texts are, NaN for those that are none, and infinity beyond doubles.
+
+    Examples
+    --------
+    >>> numbers_of(pa.array(["1", " +2.5 ", "nan", "0x10", None])).tolist()
+    [1.0, 2.5, nan, nan, nan]
+    """
+    legible = pc.match_substring_regex(texts, NUMBER)
+    kept = pc.utf8_ltrim(pc.utf8_trim_whitespace(pc.if_else(legible, texts, None)), "+")
+    return np.asarray(kept.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False))

@@ -1,0 +1,279 @@
+"""CSV files as text: what delimiter and encoding they have, and their records in bounded parts."""
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from deniable.errors import DataError
+from deniable.schema.faults import Faults
+from deniable.schema.texts import shown
+
+BLOCK_BYTES = 1 << 23  # of a file, read at a time; no record may be longer
+SAMPLE_BYTES = 1 << 16
+DELIMITERS = ",;\t|"
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+"""Byte order marks, and the encodings that they tell; UTF-16's is the beginning of UTF-32's."""
+PACKED = ((b"\x1f\x8b", "gzip"), (b"PK\x03\x04", "ZIP or a spreadsheet"), (b"\xd0\xcf\x11", "XLS"))
+
+
+@dataclass(frozen=True)
+class CsvText:
+    """A CSV file with a header.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Its header.
+    """
+
+    path: Path
+    delimiter: str
+    encoding: str
+    names: tuple[str, ...]
+
+    @classmethod
+    def open(
+        cls, path: Path, delimiter: str | None = None, encoding: str | None = None
+    ) -> "CsvText":
+        """Open a file; delimiter and encoding are found out where they are not given.
+
+        Raises
+        ------
+        DataError
+            If it cannot be read, is no text in this encoding, or has no header of such columns.
+        """
+        if delimiter is not None and (not delimiter.isascii() or delimiter in '"\r\n\0'):
+            raise DataError(f"{path}: the delimiter is {delimiter!r}; give one ASCII character")
+        with path.open("rb") as stream:
+            start = stream.read(SAMPLE_BYTES)
+        for magic, what in PACKED:
+            if start.startswith(magic):
+                raise DataError(f"{path}: this is {what}, no CSV; unpack it, or save it as CSV")
+        if encoding is None:
+            encoding = _found_encoding(path, start)
+        sample = _decoded_start(path, start, encoding)
+        if not sample.strip():
+            raise DataError(f"{path}: no text in the file; give one with a header and records")
+        first = re.split(r"[\r\n]", sample, maxsplit=1)[0]
+        if not first.strip():
+            raise DataError(f"{path}: line 1 is empty; begin the file with the names of columns")
+        if delimiter is None:
+            delimiter = _found_delimiter(sample)
+        names = _header(path, first, delimiter)
+        other = [each for each in DELIMITERS if each in first and each != delimiter]
+        if len(names) == 1 and other:
+            raise DataError(
+                f"{path}: one column, {shown(first)}, with the delimiter {delimiter!r}; give the "
+                f"delimiter that the file has, likely {other[0]!r}"
+            )
+        return cls(path, delimiter, encoding, tuple(names))
+
+    def batches(self, coded: Sequence[str], plain: Sequence[str], faults: Faults) -> Iterator[Any]:
+        """Yield record batches of some columns: those to be coded dictionary-encoded.
+
+        Rows of another length than the header's, and quotation marks that are left open, go to
+        `faults`; blank lines hold no record, but where there is one column only.
+        """
+        where, width = str(self.path), len(self.names)
+
+        def note(row: Any) -> str:
+            has = "value" if row.actual_columns == 1 else "values"
+            what = f"has {row.actual_columns} {has} in place of {width}; mend that row"
+            faults.add_row(where, row.number - 1, f"({shown(row.text)}) {what}")
+            return "skip"
+
+        types = dict.fromkeys(coded, pa.dictionary(pa.int32(), pa.string()))
+        rows, text = 1, _Utf8(self.path, self.encoding)
+        try:
+            reader = arrow_csv.open_csv(
+                pa.PythonFile(text, mode="r"),
+                # Without threads, rows of another length know their number.
+                read_options=arrow_csv.ReadOptions(
+                    block_size=BLOCK_BYTES,
+                    column_names=self.names,
+                    skip_rows=1,
+                    use_threads=False,
+                ),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=self.delimiter,
+                    newlines_in_values=True,
+                    ignore_empty_lines=width > 1,
+                    invalid_row_handler=note,
+                ),
+                convert_options=arrow_csv.ConvertOptions(
+                    column_types=types | dict.fromkeys(plain, pa.string()),
+                    include_columns=[name for name in self.names if name in {*coded, *plain}],
+                    check_utf8=False,  # `_Utf8` gives nothing else
+                    strings_can_be_null=False,
+                ),
+            )
+            for batch in reader:
+                rows += batch.num_rows
+                yield batch
+        except pa.ArrowInvalid as error:
+            if text.lines > 1 or not str(error).startswith("Could not skip"):
+                raise DataError(f"{where}: {_reason(error)}") from None
+        finally:
+            text.close()
+        # More lines than rows: a value has a line break, or a mark is open and swallowed records.
+        if text.quotes % 2 or (text.quotes and text.lines > rows):
+            self._refuse_open_quotation()
+
+    def _refuse_open_quotation(self) -> None:
+        with self.path.open(encoding=_reading(self.encoding), newline="") as stream:
+            reader = csv.reader(stream, delimiter=self.delimiter, strict=True)
+            line = 1
+            try:
+                for _ in reader:
+                    line = reader.line_num + 1
+            except csv.Error as error:
+                raise DataError(
+                    f"{self.path}: line {line:,}: a quotation mark is left open, or stands inside "
+                    f"a quoted value ({error}); close it, or write it twice"
+                ) from None
+
+
+class _Utf8(io.RawIOBase):
+    """A file's text as UTF-8, in which lines and quotation marks are counted."""
+
+    def __init__(self, path: Path, encoding: str) -> None:
+        super().__init__()
+        self._path, self._encoding = path, encoding
+        self._file = path.open("rb")
+        self._decoder = codecs.getincrementaldecoder(_reading(encoding))()
+        self._ready = b""
+        self.lines, self.quotes = 0, 0
+        self._ended = True  # whether what was read last ends a line
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+    def read(self, size: int = -1) -> bytes:
+        while not self._ready:
+            raw = self._file.read(BLOCK_BYTES)
+            try:
+                self._ready = self._decoder.decode(raw, final=not raw).encode("utf-8")
+            except UnicodeError as error:
+                raise DataError(
+                    f"{self._path}: after line {self.lines + 1 + _breaks(raw, error):,}: no text "
+                    f"in the encoding {self._encoding}; give the one that the file has"
+                ) from None
+            self._count(self._ready)
+            if not raw:
+                break
+        size = len(self._ready) if size < 0 else size
+        given, self._ready = self._ready[:size], self._ready[size:]
+        return given
+
+    def _count(self, text: bytes) -> None:
+        if b"\0" in text:
+            line = self.lines + 1 + text[: text.index(b"\0")].count(b"\n")
+            raise DataError(
+                f"{self._path}: line {line:,} has the character NUL; remove it, or give the "
+                "encoding that the file has"
+            )
+        self.quotes += text.count(b'"')
+        self.lines += text.count(b"\n")
+        if text:
+            self._ended = text.endswith(b"\n")
+        elif not self._ended:
+            self.lines, self._ended = self.lines + 1, True
+
+
+def _breaks(raw: bytes, error: UnicodeError) -> int:
+    return raw[: getattr(error, "start", 0)].count(b"\n")
+
+
+def _reading(encoding: str) -> str:
+    # A mark at the beginning is no part of the first name.
+    return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+
+
+def _decoded_start(path: Path, start: bytes, encoding: str) -> str:
+    try:
+        b"".decode(encoding)  # refuses what is no encoding of text, too
+        return codecs.getincrementaldecoder(_reading(encoding))().decode(start)
+    except (LookupError, ValueError) as error:
+        if isinstance(error, UnicodeError):
+            line = 1 + _breaks(start, error)
+            problem = f"line {line} is no text in the encoding {encoding}"
+        else:
+            problem = f"the encoding {encoding!r} is none that Python knows"
+        raise DataError(
+            f"{path}: {problem}; give the one that the file has, such as utf-8, cp1252, utf-16"
+        ) from None
+
+
+def _found_encoding(path: Path, start: bytes) -> str:
+    """Return UTF-8 if all of the file is, what a mark tells, or else Windows' or Latin 1."""
+    for mark, name in MARKS:
+        if start.startswith(mark):
+            return name
+    zeros = [start[each::2].count(0) for each in (0, 1)]
+    if max(zeros) > len(start) / 8:  # every other byte of what is mostly ASCII
+        return "utf-16-le" if zeros[1] > zeros[0] else "utf-16-be"
+    fits = {each: codecs.getincrementaldecoder(each)() for each in ("utf-8", "cp1252")}
+    with path.open("rb") as stream:
+        while fits:
+            raw = stream.read(BLOCK_BYTES)
+            for name, decoder in list(fits.items()):
+                try:
+                    decoder.decode(raw, final=not raw)
+                except UnicodeDecodeError:
+                    del fits[name]
+            if not raw or not fits:
+                break
+    return next(iter(fits), "latin-1")
+
+
+def _found_delimiter(sample: str) -> str:
+    """Return the delimiter by which most lines have as many values as the first, and the most."""
+    lines = re.split(r"\r\n|\n|\r", sample)
+    whole = [line for line in lines[:-1] or lines if line.strip()]
+
+    def fit(delimiter: str) -> tuple[float, int]:
+        try:
+            widths = [len(row) for row in csv.reader(whole, delimiter=delimiter)]
+        except csv.Error:
+            return 0.0, 1
+        alike = sum(width == widths[0] for width in widths) / len(widths)
+        return (alike, widths[0]) if widths[0] > 1 else (0.0, 1)
+
+    return max(DELIMITERS, key=fit)  # the first, a comma, where there is one column
+
+
+def _header(path: Path, line: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        raise DataError(
+            f"{path}: line 1 is no header ({error}); write the names of columns on one line"
+        ) from None
+
+
+def _reason(error: Exception) -> str:
+    text = str(error).splitlines()[0].removeprefix("CSV parse error: ")
+    if text.startswith("straddling"):
+        return (
+            f"a record has over {BLOCK_BYTES:,} bytes: likely a quotation mark is left open; "
+            "close it"
+        )
+    return f"{text}; mend the file"

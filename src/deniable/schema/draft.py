@@ -1,0 +1,323 @@
+"""A schema drafted from a file: what its columns seem to be, for its owner to edit and declare."""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from deniable import __version__
+from deniable.errors import DataError
+from deniable.schema.evidence import MOST_COUNTED, STAND_INS, Evidence
+from deniable.schema.faults import Faults
+from deniable.schema.model import FORMAT, MISSING, VERSION
+from deniable.schema.sources import Source, open_source
+from deniable.schema.texts import alike, shown
+from deniable.schema.types import is_text
+from deniable.schema.yaml_text import quoted, quoted_list
+
+MOST_CATEGORIES = 200  # of a draft; a declared schema may have more
+MOST_NUMBERS = 20  # different ones that are drafted as categories
+STEPS = 100  # about so many points has a drafted grid
+FEWEST_IDENTIFIED = 20  # records; of fewer, all may differ by chance
+WEIGHT = re.compile(r"(^|[^a-z])([pfai]?(weights?|wgts?|wts?)|w)([^a-z]|$)|weight", re.IGNORECASE)
+IDENTIFIER = re.compile(
+    r"(^|[^a-z])(ids?|uuid|guid|key|nr|no|number|serial|ssn|identifier|caseid|pid|hhid)([^a-z]|$)"
+    r"|[a-z]ID$",
+    re.IGNORECASE,
+)
+HEAD = """\
+# This draft was read off the records, so it tells about them, and no epsilon covers that. Edit it:
+# write for each column what is known without the records (all categories that there can be, public
+# bounds and step of numbers), then change its status from drafted to declared.
+#   kind: categorical (ordered: true if from low to high), numeric (a value is taken as the nearest
+#     of the points low, low + step, ..., high), weight, identifier, or left_out of all releases
+#   missing: the texts that mean a missing value, and the policy: category (one of its own), drop
+#     (the record is left out, which a plan must accept) or refuse (it is a fault)
+"""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A drafted schema.
+
+    Attributes
+    ----------
+    text : str
+        As commented YAML.
+    found : str
+        What the file is, and how many columns are of which kind.
+    warnings : tuple of str
+        What its owner should look at.
+    """
+
+    text: str
+    found: str
+    warnings: tuple[str, ...]
+
+
+@dataclass
+class _Drafted:
+    """A column of a draft: its options in their order, as YAML, and what to say beside them."""
+
+    kind: str
+    options: list[tuple[str, str]] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def draft_schema(source: Any, population: str | None = None) -> str:
+    """Return a schema drafted from a file or table, as commented YAML text.
+
+    Parameters
+    ----------
+    source : path or table
+        Of a CSV, Parquet or Arrow file, or a folder of Parquet files; or a table of pandas,
+        Polars or pyarrow.
+    population : str, optional
+        Whose records these are; by default named after the file.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> print(draft_schema(pa.table({"sex": ["F", "M", "F"]})).partition("columns:")[2])
+    <BLANKLINE>
+      - name: sex
+        kind: categorical
+        status: drafted
+        categories: [F, M]
+    <BLANKLINE>
+    """
+    return drafted(source, population).text
+
+
+def drafted(
+    source: Any,
+    population: str | None = None,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> Draft:
+    """Draft a schema from a file or table, and say what was found.
+
+    Parameters
+    ----------
+    source, population
+        As of `draft_schema`.
+    delimiter, encoding : str, optional
+        Of a CSV file; found out by default.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read: each row that is no record, in one message.
+    """
+    opened = open_source(source, delimiter, encoding)
+    seen = _seen(opened)
+    columns = {name: _column(name, each) for name, each in seen.items()}
+    records = next(iter(seen.values())).records
+    kinds = [column.kind for column in columns.values()]
+    number = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+    read = _format(opened, delimiter, encoding)
+    found = f"{read}; {records:,} records, {len(columns)} columns: {number}"
+    whose = population or _population(source)
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", whose):
+        raise DataError(f"the population {whose!r}; give it a name of letters, digits, '_' and '-'")
+    told = [f"column {shown(name)}: {each}" for name, c in columns.items() for each in c.warnings]
+    text = "".join(
+        [
+            f"# Drafted by deniable {__version__}. {found}.\n",
+            HEAD,
+            f"format: {FORMAT}\nversion: {VERSION}\n",
+            f"population: {quoted(whose)}  # whose records: epsilons of its releases add up\n",
+            f"file: {_file(opened)}\ncolumns:\n",
+            *(_entry(name, column) for name, column in columns.items()),
+        ]
+    )
+    return Draft(text, f"{opened.where}: {found}", tuple(told))
+
+
+def _seen(source: Source) -> dict[str, Evidence]:
+    seen = {name: Evidence(kind) for name, kind in source.types.items()}
+    faults = Faults()
+    for piece in source.pieces(list(seen), [], faults):
+        for name, evidence in seen.items():
+            evidence.add(piece.batch.column(name))
+    faults.raise_if_any()
+    if not seen or not next(iter(seen.values())).records:
+        raise DataError(f"{source.where}: no records; give a file with at least one")
+    return seen
+
+
+def _format(source: Source, delimiter: str | None, encoding: str | None) -> str:
+    file = source.format
+    if file.kind != "csv":
+        return {"parquet": "Parquet", "arrow": "Arrow"}[file.kind]
+    told = ["detected" if given is None else "as given" for given in (delimiter, encoding)]
+    return f"CSV, delimiter {file.delimiter!r} ({told[0]}), encoding {file.encoding} ({told[1]})"
+
+
+def _file(source: Source) -> str:
+    file = source.format
+    if file.kind != "csv":
+        return f"{{kind: {file.kind}}}"
+    delimiter, encoding = quoted(str(file.delimiter)), quoted(str(file.encoding))
+    return f"{{kind: csv, delimiter: {delimiter}, encoding: {encoding}}}"
+
+
+def _population(source: Any) -> str:
+    stem = Path(source).stem if isinstance(source, (str, Path)) else ""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-_") or "records"
+
+
+def _entry(name: str, column: _Drafted) -> str:
+    lines = [f"  - name: {quoted(name)}", f"    kind: {column.kind}"]
+    lines += [f"    {key}: {value}" for key, value in column.options]
+    lines[1:1] = [f"    # {each}" for each in (*column.remarks, *column.warnings)]
+    return "\n".join(lines) + "\n"
+
+
+def _column(name: str, seen: Evidence) -> _Drafted:
+    column = _judged(name, seen)
+    if name != name.strip():
+        column.warnings.append("its name begins or ends with a space; rename it in the file")
+    return column
+
+
+def _judged(name: str, seen: Evidence) -> _Drafted:
+    """Return what a column seems to be."""
+    different = "all values are different"
+    if seen.many:
+        different = f"the first {MOST_COUNTED:,} values are different"
+    all_differ = seen.different and seen.present >= FEWEST_IDENTIFIED
+    left_out = _left_out(seen)
+    if left_out:
+        return _Drafted("left_out", remarks=[left_out])
+    if WEIGHT.search(name) and seen.numbers and seen.low > 0 and not seen.missing:
+        return _Drafted("weight", remarks=["so named, and all are numbers above 0"])
+    named = bool(IDENTIFIER.search(name)) and (seen.different or len(seen.counts) > MOST_CATEGORIES)
+    counts_up = seen.numbers and seen.whole and seen.high - seen.low + 1 == seen.present
+    if named or (all_differ and (not seen.numbers or (counts_up and not seen.many))):
+        return _Drafted("identifier", remarks=[different if seen.different else "so named"])
+    if seen.numbers and len(seen.counts) - len(seen.stand_ins) > MOST_NUMBERS:
+        return _numeric(seen)
+    if len(seen.counts) > MOST_CATEGORIES:
+        number = f"over {MOST_COUNTED:,}" if seen.many else f"{len(seen.counts):,}"
+        what = f"{number} different values, more than {MOST_CATEGORIES}"
+        return _Drafted("left_out", remarks=[f"{what}; put them into groups to have it released"])
+    return _categorical(seen)
+
+
+def _left_out(seen: Evidence) -> str:
+    """Return why nothing can be released of a column, or nothing."""
+    if not seen.supported:
+        return f"holds {seen.kind}, which cannot be randomized"
+    if not seen.present:
+        return "has missing values only"
+    if seen.unfit:
+        return f"a value {seen.unfit}, so they can be no categories"
+    if MISSING in seen.counts:
+        return f"has the value {MISSING}, the name of missing values; rename it in the file"
+    if len(seen.counts) == 1 and not seen.missing:
+        return "has one value only; with another category that there can be, declare it categorical"
+    return ""
+
+
+def _numeric(seen: Evidence) -> _Drafted:
+    column = _Drafted("numeric", [("status", "drafted")])
+    if not is_text(seen.kind):
+        column.options.append(("type", quoted(str(seen.kind))))
+    low, high, step = round_grid(seen.low, seen.high, whole=seen.whole)
+    column.options += [("bounds", f"[{low}, {high}]"), ("step", step)]
+    column.remarks.append("bounds are those of the records, rounded: write public ones")
+    if seen.stand_ins:
+        texts = quoted_list(list(seen.stand_ins))
+        column.warnings.append(f"{texts} among the numbers are taken as missing values")
+    _add_missing(column, seen, list(seen.stand_ins))
+    return column
+
+
+def _categorical(seen: Evidence) -> _Drafted:
+    column = _Drafted("categorical", [("status", "drafted")])
+    names = list(seen.counts)
+    if seen.numbers:
+        names.sort(key=lambda each: (each in seen.stand_ins, _number(each, seen), each))
+    else:
+        names.sort()
+    ordered = (seen.numbers and not seen.stand_ins) or pa.types.is_temporal(seen.kind)
+    if not is_text(seen.kind):
+        column.options.append(("type", quoted(str(seen.kind))))
+    if ordered:
+        column.options.append(("ordered", "true"))
+    column.options.append(("categories", quoted_list(names)))
+    if is_text(seen.kind):
+        for text in names:
+            if text.strip().casefold() in STAND_INS:
+                column.warnings.append(
+                    f"{quoted(text)} is a category; if it means a missing value, move it to the "
+                    "values of missing"
+                )
+    groups = defaultdict(list)
+    for text in names:
+        groups[alike(text)].append(text)
+    for same in groups.values():
+        if len(same) > 1:
+            column.warnings.append(
+                f"{quoted_list(same)} differ by spaces, capitals or the form of accents alone; "
+                "mend the file if they are meant to be one"
+            )
+    _add_missing(column, seen, [])
+    return column
+
+
+def _number(text: str, seen: Evidence) -> float:
+    return 0.0 if text in seen.stand_ins else float(text)
+
+
+def _add_missing(column: _Drafted, seen: Evidence, stand_ins: Sequence[str]) -> None:
+    if seen.missing or stand_ins:
+        values = quoted_list(["", *stand_ins])
+        column.options.append(("missing", f"{{values: {values}, policy: category}}"))
+        number = seen.missing + sum(seen.stand_ins[each] for each in stand_ins)
+        column.remarks.append(f"{number:,} missing values, drafted as a category of their own")
+
+
+def round_grid(low: float, high: float, *, whole: bool) -> tuple[str, str, str]:
+    """Return bounds that are round and hold the numbers, and a step of about 100 points.
+
+    Parameters
+    ----------
+    whole : bool
+        Whether all numbers are whole; so is then the step.
+
+    Examples
+    --------
+    >>> round_grid(17, 90, whole=True), round_grid(0.013, 0.97, whole=False)
+    (('10', '90', '1'), ('0', '1', '0.01'))
+    >>> round_grid(0, 99_999, whole=True)
+    ('0', '100000', '1000')
+    """
+    span = Decimal(repr(high)) - Decimal(repr(low)) or Decimal(1)
+    power = Decimal(1).scaleb((span / STEPS).adjusted())
+    step = next(power * each for each in (1, 2, 5, 10) if power * each * STEPS >= span)
+    if whole:
+        step = max(step, Decimal(1))
+    unit = 10 * step
+    first = (Decimal(repr(low)) / unit).to_integral_value("ROUND_FLOOR") * unit
+    last = (Decimal(repr(high)) / unit).to_integral_value("ROUND_CEILING") * unit
+    if first == last:
+        last += unit
+    return _plain(first), _plain(last), _plain(step)
+
+
+def _plain(number: Decimal) -> str:
+    return f"{np.format_float_positional(float(number), trim='-')}"

@@ -1,0 +1,134 @@
+"""What the values of a column look like: what a draft of its schema goes by."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deniable.schema.coding import numbers_of
+from deniable.schema.texts import unfit
+from deniable.schema.types import is_number, is_supported, is_text, plain_type
+
+MOST_COUNTED = 20_000  # different values of a column; of further ones nothing is kept
+LONGEST_INTEGER = 15  # digits that a double holds
+_CODE = r"^\s*[+-]?(0[0-9]|[0-9]{16})"  # a number with zeros in front is a code
+STAND_INS = frozenset(
+    each.casefold()
+    for each in ("NA", "N/A", "#N/A", "NaN", "null", "NULL", "None", "nil", ".", "-", "--", "?")
+)
+"""Texts that often mean a missing value."""
+
+
+class Evidence:
+    """What is seen of a column, portion by portion, in bounded memory.
+
+    Attributes
+    ----------
+    kind : DataType
+        Of its values.
+    counts : Counter of str
+        Of the values that are not missing, as text, while there are at most `MOST_COUNTED`.
+    many : bool
+        Whether there were more.
+    missing : int
+        Number of missing values; empty texts are such.
+    low, high : float
+        Of the numbers.
+    whole : bool
+        Whether all numbers are whole.
+    unfit : str
+        Why a value can be no category, or nothing.
+    """
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self.kind = plain_type(kind)
+        self.supported = is_supported(kind)
+        self.counts: Counter[str] = Counter()
+        self.many, self.records, self.missing = False, 0, 0
+        self.low, self.high, self.whole = np.inf, -np.inf, True
+        self.stand_ins: Counter[str] = Counter()
+        self.unfit = ""
+        self._numbers = self.supported and not pa.types.is_boolean(self.kind)
+
+    @property
+    def present(self) -> int:
+        """Number of values that are not missing."""
+        return self.records - self.missing
+
+    @property
+    def different(self) -> bool:
+        """Whether no value was seen twice, as far as they were counted."""
+        return bool(self.counts) and max(self.counts.values()) == 1
+
+    @property
+    def numbers(self) -> bool:
+        """Whether all values are numbers, but for stand-ins of missing values."""
+        of_numbers = self.present - sum(self.stand_ins.values())
+        return self._numbers and of_numbers > 0
+
+    def add(self, values: pa.Array) -> None:
+        """Take the next values."""
+        self.records += len(values)
+        if not self.supported:
+            return
+        if pa.types.is_string_view(values.type):
+            values = values.cast(pa.string())
+        if not pa.types.is_dictionary(values.type):
+            values = values.dictionary_encode()
+        counted = self._counted(values)
+        if is_number(self.kind):
+            numbers = values.dictionary.cast(pa.float64(), safe=False).fill_null(np.nan)
+            self._see_numbers(np.asarray(numbers), counted)
+        elif is_text(self.kind):
+            self._see_texts(values.dictionary.cast(pa.string()), counted)
+        else:
+            self._numbers = False
+        self._keep(values.dictionary, counted)
+
+    def _counted(self, values: pa.Array) -> np.ndarray:
+        """Return how often each value of the dictionary is there; missing ones have 0."""
+        dictionary, indices = values.dictionary, values.indices
+        known = np.asarray(indices.drop_null())
+        counted = np.bincount(known, minlength=len(dictionary))
+        gone = np.asarray(dictionary.is_null(nan_is_null=True))
+        if is_text(dictionary.type):
+            empty = pc.equal(dictionary.cast(pa.string()), "").fill_null(True)
+            gone = gone | np.asarray(empty)
+        counted[gone] = 0
+        self.missing += len(values) - int(counted.sum())
+        return counted
+
+    def _see_numbers(self, numbers: np.ndarray, counted: np.ndarray) -> None:
+        seen = numbers[counted > 0]
+        finite = seen[np.isfinite(seen)]
+        if len(finite):
+            self.low = min(self.low, float(finite.min()))
+            self.high = max(self.high, float(finite.max()))
+            self.whole = self.whole and bool((finite == np.rint(finite)).all())
+
+    def _see_texts(self, texts: pa.Array, counted: np.ndarray) -> None:
+        if self._numbers:
+            numbers = numbers_of(texts)
+            code = pc.match_substring_regex(texts, _CODE).fill_null(False)
+            wrong = (counted > 0) & (~np.isfinite(numbers) | np.asarray(code))
+            for place in np.flatnonzero(wrong)[:100].tolist():
+                text = texts[place].as_py()
+                if text.strip().casefold() not in STAND_INS:
+                    self._numbers = False
+                    break
+                self.stand_ins[text] += int(counted[place])
+            self._see_numbers(np.where(wrong, np.nan, numbers), counted)
+        if not self.unfit and not self.many:
+            found = (unfit(texts[i].as_py()) for i in np.flatnonzero(counted).tolist())
+            self.unfit = next((fault for fault in found if fault), "")
+
+    def _keep(self, dictionary: pa.Array, counted: np.ndarray) -> None:
+        if self.many:
+            return
+        places = np.flatnonzero(counted)
+        texts = dictionary.take(pa.array(places)).cast(pa.string()).to_pylist()
+        more: Mapping[str, int] = dict(zip(texts, counted[places].tolist(), strict=True))
+        self.counts.update(more)
+        self.many = len(self.counts) > MOST_COUNTED

@@ -1,0 +1,204 @@
+"""A file of records, read by its schema: codes of what is randomized, a portion at a time."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from deniable.arrays import Codes
+from deniable.errors import DataError
+from deniable.schema.coding import Coder, numbers_of
+from deniable.schema.faults import Faults
+from deniable.schema.model import Column, Schema
+from deniable.schema.sources import PORTION, Piece, Source, open_source
+from deniable.schema.texts import listed, shown
+from deniable.schema.types import is_number, is_text
+
+
+@dataclass(frozen=True, eq=False)
+class Portion:
+    """Some records that follow each other.
+
+    Attributes
+    ----------
+    first : int
+        Number of the first of them among the records kept, from 0.
+    codes : dict of str to array of unsigned integers, shape (records,)
+        Of the randomized columns, in the order of the schema.
+    passed : dict of str to pa.Array
+        Identifiers and weights, as they lie in the file.
+    """
+
+    first: int
+    codes: dict[str, Codes]
+    passed: dict[str, pa.Array]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.codes.values())))
+
+
+class RecordsFile:
+    """Records, read by their schema; `open` makes one.
+
+    Examples
+    --------
+    >>> table = pa.table({"sex": ["F", "M", "M"]})
+    >>> column = Column(name="sex", kind="categorical", categories=["F", "M"])
+    >>> schema = Schema(population="survey", file={"kind": "arrow"}, columns=[column])
+    >>> [portion.codes["sex"].tolist() for portion in RecordsFile.open(table, schema).portions()]
+    [[0, 1, 1]]
+    """
+
+    def __init__(self, source: Source, schema: Schema, passed: Sequence[str]) -> None:
+        self.schema = schema
+        self._source = source
+        self._passed = [schema[name] for name in passed]
+        self._records: int | None = None
+        self._coders = _coders(source, schema)
+
+    @classmethod
+    def open(
+        cls, source: Any, schema: Schema, *, passed: Sequence[str] | None = None
+    ) -> "RecordsFile":
+        """Open records.
+
+        Parameters
+        ----------
+        source : path or table
+            Of a CSV, Parquet or Arrow file, or a folder of Parquet files, which are read in the
+            order of their names; or a table of pandas, Polars or pyarrow.
+        passed : sequence of str, optional
+            The identifiers and weights to read; by default all. What is not read costs no time.
+
+        Raises
+        ------
+        DataError
+            If it cannot be read, or has other columns or types than the schema says.
+        """
+        opened = open_source(source, schema.file.delimiter, schema.file.encoding)
+        table = not isinstance(source, (str, bytes)) and not hasattr(source, "__fspath__")
+        if not table and opened.format.kind != schema.file.kind:
+            raise DataError(
+                f"{opened.where}: this is {opened.format.kind}, and the schema is of a file of "
+                f"kind {schema.file.kind}; draft a schema of this file"
+            )
+        if passed is None:
+            passed = [each.name for each in schema.columns if each.kind in ("identifier", "weight")]
+        return cls(opened, schema, passed)
+
+    @property
+    def records(self) -> int:
+        """Number of records kept; a pass is made if there was none."""
+        if self._records is None:
+            self.check()
+        return self._records or 0
+
+    def check(self) -> None:
+        """Read all records once.
+
+        Raises
+        ------
+        DataError
+            With a line for each of the first faults: file, record, column, value and remedy.
+        """
+        for _ in self.portions():
+            pass
+
+    def portions(self, rows: int = PORTION) -> Iterator[Portion]:
+        """Yield the records, at most `rows` at a time, in a new pass.
+
+        Raises
+        ------
+        DataError
+            As `check`, when all records are read: after the first fault nothing more is yielded.
+        """
+        faults, kept = Faults(), 0
+        coded = [column.name for column in self.schema.randomized]
+        plain = [column.name for column in self._passed]
+        for piece in self._source.pieces(coded, plain, faults, rows):
+            portion = self._portion(piece, kept, faults)
+            if faults:
+                continue
+            for start in range(0, len(portion), rows):
+                yield _cut(portion, start, rows)
+            kept += len(portion)
+        faults.raise_if_any()
+        if not kept:
+            raise DataError(f"{self._source.where}: no records; give a file with at least one")
+        self._records = kept
+
+    def _portion(self, piece: Piece, first: int, faults: Faults) -> Portion:
+        codes: dict[str, Codes] = {}
+        left_out = None
+        for name, coder in self._coders.items():
+            values = piece.batch.column(name)
+            codes[name], missing = coder.codes(values, faults, piece.where, piece.first)
+            if missing is not None:
+                left_out = missing if left_out is None else left_out | missing
+        passed = {}
+        for column in self._passed:
+            values = piece.batch.column(column.name)
+            if column.kind == "weight":
+                _refuse_bad_weights(column, values, piece, faults)
+            passed[column.name] = values
+        if left_out is not None:
+            kept = ~left_out
+            codes = {name: each[kept] for name, each in codes.items()}
+            passed = {name: each.filter(pa.array(kept)) for name, each in passed.items()}
+        return Portion(first, codes, passed)
+
+
+def _cut(portion: Portion, start: int, rows: int) -> Portion:
+    if not start and len(portion) <= rows:
+        return portion
+    return Portion(
+        portion.first + start,
+        {name: codes[start : start + rows] for name, codes in portion.codes.items()},
+        {name: values.slice(start, rows) for name, values in portion.passed.items()},
+    )
+
+
+def _coders(source: Source, schema: Schema) -> dict[str, Coder]:
+    """Return what codes each randomized column, or raise all that is wrong with the columns."""
+    lines = []
+    names = [column.name for column in schema.columns]
+    if absent := [name for name in names if name not in source.types]:
+        lines.append(f"no column {listed(absent)}, which the schema has; take them out of it")
+    if more := [name for name in source.types if name not in names]:
+        lines.append(f"columns {listed(more)} are not in the schema; add them, if as left_out")
+    schema.domain()  # raises if there is nothing to randomize
+    coders = {}
+    for column in schema.randomized:
+        if column.name in source.types:
+            try:
+                coders[column.name] = Coder(column, source.types[column.name])
+            except DataError as error:
+                lines.append(str(error))
+    if lines:
+        raise DataError("\n  ".join(f"{source.where}: {line}" for line in lines))
+    return coders
+
+
+def _refuse_bad_weights(column: Column, values: pa.Array, piece: Piece, faults: Faults) -> None:
+    """Tell of weights that are no number, or below zero."""
+    kind = values.type
+    if is_text(kind):
+        numbers = numbers_of(values.cast(pa.string()))
+    elif is_number(kind):
+        floats = values.cast(pa.float64(), safe=False)
+        numbers = floats.fill_null(np.nan).to_numpy(zero_copy_only=False)
+    else:
+        what = f"column {shown(column.name)} holds {kind}, no weights; say kind: left_out"
+        faults.add(piece.where, piece.first, what, len(values))
+        return
+    bad = np.flatnonzero(~((numbers >= 0) & np.isfinite(numbers)))
+    for record in bad[:100].tolist():
+        value = values[record].as_py()
+        has = "a missing value" if value in ("", None) else shown(str(value))
+        what = f"column {shown(column.name)} has {has}, which is no weight; give a number from 0 on"
+        faults.add(piece.where, piece.first + record, what)
+    if len(bad) > 100:
+        what = f"column {shown(column.name)} has more values that are no weights; mend them"
+        faults.add(piece.where, piece.first + int(bad[100]), what, len(bad) - 100)

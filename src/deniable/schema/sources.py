@@ -1,0 +1,332 @@
+"""Where records come from: CSV, Parquet, Arrow or a table in memory, each read in bounded parts."""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from deniable.errors import DataError
+from deniable.schema.csv_text import CsvText
+from deniable.schema.faults import Faults
+from deniable.schema.model import FileFormat
+from deniable.schema.texts import listed, shown, unfit
+from deniable.schema.types import is_text
+
+PORTION = 262_144  # records
+PARQUET_ENDINGS = (".parquet", ".pq", ".parq")
+
+
+class Piece(NamedTuple):
+    """Some records of one file."""
+
+    where: str  # the file
+    first: int  # number of the first of them in this file, from 0
+    batch: pa.RecordBatch
+
+
+class Source(ABC):
+    """A file or table of records.
+
+    Attributes
+    ----------
+    where : str
+        What messages call it.
+    format : FileFormat
+    types : mapping of str to DataType
+        Of the columns, in their order.
+    """
+
+    where: str
+    format: FileFormat
+    types: Mapping[str, pa.DataType]
+
+    @abstractmethod
+    def pieces(
+        self, coded: Sequence[str], plain: Sequence[str], faults: Faults, rows: int = PORTION
+    ) -> Iterator[Piece]:
+        """Yield the columns named, in a new pass over all records; about `rows` at a time.
+
+        Columns to be coded come dictionary-encoded where that costs nothing.
+        """
+
+
+class CsvSource(Source):
+    """A CSV file: all of it is text."""
+
+    def __init__(self, text: CsvText) -> None:
+        self._text, self.where = text, str(text.path)
+        self.format = FileFormat(kind="csv", delimiter=text.delimiter, encoding=text.encoding)
+        refuse_bad_names(self.where, text.names)
+        self.types = dict.fromkeys(text.names, pa.string())
+
+    def pieces(
+        self, coded: Sequence[str], plain: Sequence[str], faults: Faults, rows: int = PORTION
+    ) -> Iterator[Piece]:
+        """Yield the columns named; a piece is what a block of the file holds."""
+        first = 0
+        for batch in self._text.batches(coded, plain, faults):
+            yield Piece(self.where, first, batch)
+            first += batch.num_rows
+
+
+class ParquetSource(Source):
+    """A Parquet file, or all of those of a folder in the order of their names."""
+
+    format = FileFormat(kind="parquet")
+
+    def __init__(self, path: Path) -> None:
+        self.where = str(path)
+        self._paths = _files_of(path) if path.is_dir() else [path]
+        self.types = _types(self._paths[0])
+        for file in self._paths[1:]:
+            if (own := _types(file)) != self.types:
+                known = {*self.types.items()}
+                other = [name for name, kind in own.items() if (name, kind) not in known]
+                other += [name for name in self.types if name not in own]
+                raise DataError(
+                    f"{file}: other columns or types than in {self._paths[0].name} "
+                    f"({listed(other) or 'another order'}); give all files of a folder the same"
+                )
+
+    def pieces(
+        self, coded: Sequence[str], plain: Sequence[str], faults: Faults, rows: int = PORTION
+    ) -> Iterator[Piece]:
+        """Yield the columns named, from row groups that are opened anew a few at a time.
+
+        A file that stays open keeps what it has read of the groups before.
+        """
+        wanted = [name for name in self.types if name in {*coded, *plain}]
+        encoded = [name for name in coded if is_text(self.types[name])]
+        for path in self._paths:
+            first = 0
+            try:
+                metadata = pq.read_metadata(path)
+                for groups in _runs_of_groups(metadata, rows):
+                    with pq.ParquetFile(path, metadata=metadata, read_dictionary=encoded) as file:
+                        for batch in file.iter_batches(rows, row_groups=groups, columns=wanted):
+                            yield Piece(str(path), first, batch)
+                            first += batch.num_rows
+            except (OSError, pa.ArrowException) as error:
+                raise _unreadable(path, "Parquet", error) from None
+
+
+class ArrowSource(Source):
+    """An Arrow IPC file or stream (Feather)."""
+
+    format = FileFormat(kind="arrow")
+
+    def __init__(self, path: Path) -> None:
+        self._path, self.where = path, str(path)
+        with self._open() as (_, schema):
+            refuse_bad_names(self.where, schema.names)
+            self.types = dict(zip(schema.names, schema.types, strict=True))
+
+    def pieces(
+        self, coded: Sequence[str], plain: Sequence[str], faults: Faults, rows: int = PORTION
+    ) -> Iterator[Piece]:
+        """Yield the columns named, a record batch of the file at a time."""
+        positions = [i for i, name in enumerate(self.types) if name in {*coded, *plain}]
+        first = 0
+        with self._open(positions) as (batches, _):
+            try:
+                for batch in batches:
+                    for start in range(0, batch.num_rows, rows):
+                        yield Piece(self.where, first + start, batch.slice(start, rows))
+                    first += batch.num_rows
+            except (OSError, pa.ArrowException) as error:
+                raise _unreadable(self._path, "Arrow", error) from None
+
+    def _open(self, positions: Sequence[int] | None = None) -> "_OpenArrow":
+        return _OpenArrow(self._path, positions)
+
+
+class _OpenArrow:
+    """Batches and schema of an Arrow file, as a context."""
+
+    def __init__(self, path: Path, positions: Sequence[int] | None) -> None:
+        options = pa.ipc.IpcReadOptions(included_fields=list(positions or []))
+        self._stream = pa.memory_map(str(path))
+        try:
+            try:
+                reader = pa.ipc.open_file(self._stream, options=options)
+                numbers = range(reader.num_record_batches)
+                batches = (reader.get_batch(number) for number in numbers)
+            except pa.ArrowInvalid:
+                self._stream.seek(0)
+                reader = batches = pa.ipc.open_stream(self._stream, options=options)
+            self._found = batches, reader.schema
+        except (OSError, pa.ArrowException) as error:
+            self._stream.close()
+            raise _unreadable(path, "Arrow", error) from None
+
+    def __enter__(self) -> tuple[Any, pa.Schema]:
+        return self._found
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()
+
+
+class TableSource(Source):
+    """A table in memory: of pandas, of Polars, or of whatever gives itself as Arrow."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table, self.where, self.format = table, "the table", FileFormat(kind="arrow")
+        refuse_bad_names(self.where, table.column_names)
+        self.types = dict(zip(table.column_names, table.schema.types, strict=True))
+
+    def pieces(
+        self, coded: Sequence[str], plain: Sequence[str], faults: Faults, rows: int = PORTION
+    ) -> Iterator[Piece]:
+        """Yield the columns named."""
+        wanted = [name for name in self.types if name in {*coded, *plain}]
+        first = 0
+        for batch in self._table.select(wanted).to_batches(max_chunksize=rows):
+            yield Piece(self.where, first, batch)
+            first += batch.num_rows
+
+
+@dataclass(frozen=True)
+class _Start:
+    """The first bytes of a file, which tell what it is."""
+
+    path: Path
+
+    @cached_property
+    def kind(self) -> str:
+        with self.path.open("rb") as stream:
+            start = stream.read(8)
+        if start.startswith(b"PAR1"):
+            return "parquet"
+        return "arrow" if start.startswith((b"ARROW1", b"\xff\xff\xff\xff")) else "csv"
+
+
+def open_source(source: Any, delimiter: str | None = None, encoding: str | None = None) -> Source:
+    """Open records.
+
+    Parameters
+    ----------
+    source : path or table
+        Of a CSV, Parquet or Arrow file, or a folder of Parquet files; or a table of pandas,
+        Polars or pyarrow.
+    delimiter, encoding : str, optional
+        Of a CSV file; found out by default.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, or has names that no column may have.
+    """
+    if not isinstance(source, (str, Path)):
+        return TableSource(_table(source))
+    path = Path(source)
+    try:
+        if path.is_dir():
+            return ParquetSource(path)
+        kind = _Start(path).kind
+        if kind == "csv" and path.suffix not in PARQUET_ENDINGS:
+            return CsvSource(CsvText.open(path, delimiter, encoding))
+        return ArrowSource(path) if kind == "arrow" else ParquetSource(path)
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror or error}; check the path") from None
+
+
+def refuse_bad_names(where: str, names: Sequence[str]) -> None:
+    """Raise `DataError`, a line for each, for names of columns that occur twice or cannot be used.
+
+    Examples
+    --------
+    >>> refuse_bad_names("a.csv", ["age", "sex"])
+    """
+    lines = []
+    for position, (name, times) in enumerate(Counter(names).items(), 1):
+        if times > 1:
+            places = " and ".join(str(i) for i, each in enumerate(names, 1) if each == name)
+            lines.append(f"columns {places} are both called {shown(name)}; rename one")
+        elif not name:
+            lines.append(f"column {position} has no name; give it one")
+        elif fault := unfit(name):
+            lines.append(f"column {position}, {shown(name)}: its name {fault}; rename it")
+    if lines:
+        raise DataError(f"{where}: " + "\n  ".join(lines))
+
+
+def _table(given: Any) -> pa.Table:
+    if isinstance(given, pa.Table):
+        return given
+    if isinstance(given, pa.RecordBatch):
+        return pa.Table.from_batches([given])
+    if type(given).__module__.partition(".")[0] == "pandas":
+        return _of_pandas(given)
+    if hasattr(given, "__arrow_c_stream__"):
+        return pa.table(given)
+    if hasattr(given, "to_arrow"):
+        return _table(given.to_arrow())
+    raise DataError(
+        f"{type(given).__name__}: no records; give a path, or a table of pandas, Polars or pyarrow"
+    )
+
+
+def _of_pandas(frame: Any) -> pa.Table:
+    if getattr(frame, "ndim", 0) != 2:
+        raise DataError(f"{type(frame).__name__}: no table; give a DataFrame")
+    names = [str(name) for name in frame.columns]
+    refuse_bad_names("the table", names)
+    arrays = []
+    for position, name in enumerate(names):
+        try:
+            arrays.append(pa.array(frame.iloc[:, position], from_pandas=True))
+        except pa.ArrowException as error:
+            reason = str(error).partition("\n")[0]
+            raise DataError(
+                f"the table: column {shown(name)} has values of several kinds ({reason}); make "
+                "them all text, or all numbers"
+            ) from None
+    return pa.table(arrays, names=names)
+
+
+def _files_of(folder: Path) -> list[Path]:
+    files = sorted(path for path in folder.iterdir() if not path.name.startswith((".", "_")))
+    for path in files:
+        if path.is_dir() or path.suffix not in PARQUET_ENDINGS:
+            what = "a folder inside it" if path.is_dir() else "no Parquet file"
+            raise DataError(
+                f"{folder}: {path.name} is {what}; give a folder of Parquet files and nothing else"
+            )
+    if not files:
+        raise DataError(f"{folder}: no Parquet file in the folder; check the path")
+    return files
+
+
+def _types(path: Path) -> dict[str, pa.DataType]:
+    try:
+        schema = pq.read_schema(path)
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(path, "Parquet", error) from None
+    refuse_bad_names(str(path), schema.names)
+    return dict(zip(schema.names, schema.types, strict=True))
+
+
+def _unreadable(path: Path, what: str, error: Exception) -> DataError:
+    reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+    return DataError(f"{path}: not readable as {what} ({reason}); check the path, or make it again")
+
+
+def _runs_of_groups(metadata: pq.FileMetaData, rows: int) -> Iterator[list[int]]:
+    """Yield row groups that follow each other and together have at most `rows`, or one alone."""
+    run: list[int] = []
+    held = 0
+    for group in range(metadata.num_row_groups):
+        size = metadata.row_group(group).num_rows
+        if run and held + size > rows:
+            yield run
+            run, held = [], 0
+        run.append(group)
+        held += size
+    if run:
+        yield run

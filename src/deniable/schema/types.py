@@ -1,0 +1,104 @@
+"""Arrow's types of the values that a schema can speak of, by name."""
+
+import re
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from deniable.errors import DataError
+from deniable.schema.texts import shown
+
+_WITH_ZONE = re.compile(r"timestamp\[(s|ms|us|ns), tz=([A-Za-z0-9_+:/-]+)\]")
+_DECIMAL = re.compile(r"decimal(128|256)\((\d{1,2}), (\d{1,2})\)")
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of values, however they are stored: text is text, encoded or not."""
+    if pa.types.is_dictionary(kind):
+        return plain_type(kind.value_type)
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pa.string()
+    return kind
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether values are text."""
+    return bool(pa.types.is_string(plain_type(kind)))
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Return whether values are numbers."""
+    plain, types = plain_type(kind), pa.types
+    return bool(types.is_integer(plain) or types.is_floating(plain) or types.is_decimal(plain))
+
+
+def is_supported(kind: pa.DataType) -> bool:
+    """Return whether a column of this type can be randomized: text, numbers, dates, true/false.
+
+    Examples
+    --------
+    >>> is_supported(pa.date32()), is_supported(pa.list_(pa.int64()))
+    (True, False)
+    """
+    plain, types = plain_type(kind), pa.types
+    dates = types.is_date(plain) or types.is_timestamp(plain)
+    return bool(is_text(plain) or is_number(plain) or types.is_boolean(plain) or dates)
+
+
+def type_named(name: str) -> pa.DataType:
+    """Return the type that Arrow calls so.
+
+    Raises
+    ------
+    DataError
+        If there is none, or values of it cannot be randomized.
+
+    Examples
+    --------
+    >>> type_named("date32[day]"), type_named("timestamp[us, tz=UTC]")
+    (DataType(date32[day]), TimestampType(timestamp[us, tz=UTC]))
+    """
+    try:
+        if found := _WITH_ZONE.fullmatch(name):
+            kind = pa.timestamp(found[1], found[2])
+        elif found := _DECIMAL.fullmatch(name):
+            make = pa.decimal128 if found[1] == "128" else pa.decimal256
+            kind = make(int(found[2]), int(found[3]))
+        else:
+            kind = pa.type_for_alias(name)
+    except (ValueError, pa.ArrowException):
+        kind = pa.null()
+    if not is_supported(kind) or str(kind) != name or is_text(kind):
+        raise DataError(
+            f"type {name!r}; allowed: Arrow's name of numbers, dates or true and false, such as "
+            "int64, double, bool, date32[day]; text has none"
+        )
+    return kind
+
+
+def refuse_foreign_values(name: str, kind: str, texts: Sequence[str], numeric: bool) -> None:
+    """Raise `DataError` where categories or points of a grid are no values of a column's type.
+
+    Examples
+    --------
+    >>> refuse_foreign_values("age", "int64", ["0", "2"], numeric=True)
+    """
+    own = type_named(kind)
+    if numeric and not is_number(own):
+        raise DataError(f"type {kind!r} of {name!r}; allowed for numeric: a type of numbers")
+    try:
+        values = pa.array(texts, pa.string()).cast(own)
+    except pa.ArrowException:
+        wrong = next(each for each in texts if not _is_of(each, own))
+        what = "the point" if numeric else "the category"
+        raise DataError(f"{what} {shown(wrong)} of {name!r}; allowed: values of {kind}") from None
+    if len(values.unique()) < len(values):
+        raise DataError(f"categories of {name!r}: two are the same {kind}; allowed: each once")
+
+
+def _is_of(text: str, kind: pa.DataType) -> bool:
+    try:
+        pa.array([text]).cast(kind)
+    except pa.ArrowException:
+        return False
+    return True
