@@ -140,9 +140,7 @@ def test_intervals_hold_the_truth_at_their_rate(tmp_path: Path) -> None:
         folder = write_public(tmp_path, plan, own, np.ones(records), redraw)
         found = Released(folder)
         for target, data in (("population", population), ("file", own)):
-            both = pd.concat(
-                [found.margins(target=target), found.table(names, target=target)]
-            )
+            both = pd.concat([found.margins(target=target), found.table(names, target=target)])
             true = truth(data)
             held[target].append((both["ci_low"] <= true) & (true <= both["ci_high"]))
     for each in held.values():
@@ -233,7 +231,9 @@ def test_equal_weights_change_no_estimate(tmp_path: Path) -> None:
 
 
 def test_weights_count(released: Released) -> None:
-    codes = TRUE.domain.project(["sex", "income"]).ravel([TRUE.column("sex"), TRUE.column("income")])
+    codes = TRUE.domain.project(["sex", "income"]).ravel(
+        [TRUE.column("sex"), TRUE.column("income")]
+    )
     truth = np.bincount(codes, WEIGHTS) / WEIGHTS.sum()
     assert near(released.weighted_table(["sex", "income"], "w", target="file"), truth).max() < 5
 

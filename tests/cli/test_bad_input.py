@@ -159,7 +159,10 @@ SPECIFICATIONS = {
     "no such date": ("proportions: {a: 2021-13-45, b: 1}", "line 1: month must be"),
     "date": ("proportions: {a: 2021-12-01, b: 1}", "allowed: a number"),
     "5,000 digits": (f"records: {'9' * 5000}\n", "has 5,000 characters"),
-    "500 digits": (f"records: {'9' * 500}\n", "at most 63 bits"),
+    "500 digits": (
+        f"proportions: {{a: 0.5, b: 0.5}}\nrecords: {'9' * 500}\n",
+        "at most 9007199254740992|at most 63 bits",
+    ),
     "sexagesimal": (f"records: 1{':00' * 5000}\n", "characters"),
     "no whole number": ("records: !!int x\n", "line 1: invalid literal"),
     "no truth": ("records: !!bool x\n", "line 1: 'x' is no bool"),

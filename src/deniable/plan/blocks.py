@@ -219,4 +219,6 @@ def _grid_shares(attribute: Attribute, points: int) -> Floats:
     cells = np.arange(attribute.size)
     weights = cells[:, None] <= thresholds
     missing = cells >= points
-    return np.column_stack([weights & ~missing[:, None], *[missing] * bool(missing.any())]).astype(float)
+    return np.column_stack([weights & ~missing[:, None], *[missing] * bool(missing.any())]).astype(
+        float
+    )

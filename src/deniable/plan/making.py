@@ -145,9 +145,7 @@ def refuse_unknown_columns(schema: Schema, lists: Sequence[Sequence[str]]) -> No
             raise DeniableError(f"{', '.join(names)} names a column twice; name it once")
 
 
-def with_distributions(
-    blocks: Sequence[Block], data: Records
-) -> tuple[tuple[Block, ...], int]:
+def with_distributions(blocks: Sequence[Block], data: Records) -> tuple[tuple[Block, ...], int]:
     """Return the blocks with the true distributions as priors, and the number of records.
 
     Raises `DeniableError` if there is no record.
