@@ -4,7 +4,8 @@ Names that a program of one's own needs come from here, and are loaded when they
 
 - records: `Attribute`, `Domain`, `Microdata`, `NumericMicrodata`, `Discretization`, `discretize`,
   `read_csv`, `read_parquet`
-- a file of one's own: `Schema`, `read_schema`; `Plan`, `read_plan`, `write_plan`
+- a file of one's own: `Schema`, `draft_schema`, `read_schema`, `RecordsFile`; `Plan`, `make_plan`,
+  `compare`, `read_plan`, `write_plan`, `verify_plan`; `protect`; and what was released: `Released`
 - channels: `Channel`, `KeepOrReplace`, `DenseChannel`, `ProductChannel`, `channel_to_json`,
   `channel_from_json`, `read_channel`, `write_channel`; `SystemSource`, the chance of a release
 - estimates: `maximum_likelihood`, `expectation_maximization`, `euclidean_projection`,
@@ -27,6 +28,7 @@ The folders, ground first; what each hands on stands in its stub:
 - `deniable.channels`: randomization matrices: draws, estimates, epsilon; as JSON and CSV
 - `deniable.schema`: what a file of one's own holds
 - `deniable.plan`: what is done to each of its columns, at an exact epsilon of the record
+- `deniable.analysis`: estimates from what was released, and from nothing else
 - `deniable.estimation`: from reports to distributions, intervals, survey weights, errors
 - `deniable.privacy`: claimed against exact epsilon; breaches, amplification, linkage
 - `deniable.contingency`: log-linear models, consistent tables, tests that know the channel

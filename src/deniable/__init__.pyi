@@ -1,4 +1,5 @@
 from . import (
+    analysis as analysis,
     channels as channels,
     contingency as contingency,
     datasets as datasets,
@@ -14,6 +15,7 @@ from . import (
     sampling as sampling,
     schema as schema,
 )
+from .analysis import Released as Released
 from .channels import (
     Channel as Channel,
     DenseChannel as DenseChannel,
@@ -41,7 +43,14 @@ from .estimation import (
     survey_estimate as survey_estimate,
     weighted_intervals as weighted_intervals,
 )
-from .plan import Plan as Plan, read_plan as read_plan, write_plan as write_plan
+from .plan import (
+    Plan as Plan,
+    compare as compare,
+    make_plan as make_plan,
+    read_plan as read_plan,
+    verify_plan as verify_plan,
+    write_plan as write_plan,
+)
 from .pram import (
     frequent_item_sets as frequent_item_sets,
     item_set_supports as item_set_supports,
@@ -85,6 +94,12 @@ from .rrba import (
     run_protocol as run_protocol,
 )
 from .sampling import SystemSource as SystemSource
-from .schema import Schema as Schema, read_schema as read_schema
+from .release.planned import protect as protect
+from .schema import (
+    RecordsFile as RecordsFile,
+    Schema as Schema,
+    draft_schema as draft_schema,
+    read_schema as read_schema,
+)
 
 __version__: str
