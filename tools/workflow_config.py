@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from deniable.pipeline import Config, validate
+from deniable.validation import read_yaml
 
 WHOLE = Path("config/config.yaml")
 LAST = Path(".snakemake/last_config")
@@ -21,9 +20,9 @@ def merged(base: Any, change: Any) -> Any:
 
 def read_config(file: Path | str = WHOLE) -> Config:
     """Return the config of a run with that file, over `config/config.yaml`."""
-    values = yaml.safe_load(WHOLE.read_text(encoding="utf-8"))
+    values = read_yaml(WHOLE)
     if Path(file) != WHOLE:
-        values = merged(values, yaml.safe_load(Path(file).read_text(encoding="utf-8")))
+        values = merged(values, read_yaml(file))
     return validate(values)
 
 

@@ -4,6 +4,7 @@ Names that a program of one's own needs come from here, and are loaded when they
 
 - records: `Attribute`, `Domain`, `Microdata`, `NumericMicrodata`, `Discretization`, `discretize`,
   `read_csv`, `read_parquet`
+- a file of one's own: `Schema`, `read_schema`; `Plan`, `read_plan`, `write_plan`
 - channels: `Channel`, `KeepOrReplace`, `DenseChannel`, `ProductChannel`, `channel_to_json`,
   `channel_from_json`, `read_channel`, `write_channel`; `SystemSource`, the chance of a release
 - estimates: `maximum_likelihood`, `expectation_maximization`, `euclidean_projection`,
@@ -24,6 +25,8 @@ The folders, ground first; what each hands on stands in its stub:
 - `deniable.records`: attributes and domains; coded and numeric microdata; their files
 - `deniable.sampling`: where chance comes from, exact draws, Laplace noise
 - `deniable.channels`: randomization matrices: draws, estimates, epsilon; as JSON and CSV
+- `deniable.schema`: what a file of one's own holds
+- `deniable.plan`: what is done to each of its columns, at an exact epsilon of the record
 - `deniable.estimation`: from reports to distributions, intervals, survey weights, errors
 - `deniable.privacy`: claimed against exact epsilon; breaches, amplification, linkage
 - `deniable.contingency`: log-linear models, consistent tables, tests that know the channel

@@ -5,12 +5,14 @@ from . import (
     design as design,
     estimation as estimation,
     idp as idp,
+    plan as plan,
     pram as pram,
     privacy as privacy,
     randomized_response as randomized_response,
     records as records,
     rrba as rrba,
     sampling as sampling,
+    schema as schema,
 )
 from .channels import (
     Channel as Channel,
@@ -39,6 +41,7 @@ from .estimation import (
     survey_estimate as survey_estimate,
     weighted_intervals as weighted_intervals,
 )
+from .plan import Plan as Plan, read_plan as read_plan, write_plan as write_plan
 from .pram import (
     frequent_item_sets as frequent_item_sets,
     item_set_supports as item_set_supports,
@@ -82,5 +85,6 @@ from .rrba import (
     run_protocol as run_protocol,
 )
 from .sampling import SystemSource as SystemSource
+from .schema import Schema as Schema, read_schema as read_schema
 
 __version__: str

@@ -1,6 +1,7 @@
 """Texts that people give, as plain values: YAML and JSON within limits, so that none can hang."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is ten 
 MOST_BYTES = 4_000_000  # of YAML, which takes a second or two
 MOST_LEVELS = 50
 MOST_REPEATED = 10_000  # values, by aliases
-LONGEST_NUMBER = 60  # characters
+LONGEST_NUMBER = 1000  # characters
 NUMBERS = ("int", "float", "timestamp")
 
 
@@ -40,6 +41,10 @@ def text_of(path: Path | str, most: int | None = None) -> str:
     if "\0" in text:  # as UTF-16 has it
         raise DataError(f"{path}: no UTF-8 text; convert the file to UTF-8") from None
     return text
+
+
+class TooMuchError(yaml.MarkedYAMLError):
+    """YAML that goes too deep, or repeats too much."""
 
 
 class Loader(LOADER):  # type: ignore[misc]
@@ -99,7 +104,7 @@ def refuse_too_deep(text: str) -> None:
                 sizes[event.anchor] = 1
         if problem:
             mark: Any = event.start_mark
-            raise yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
+            raise TooMuchError(problem=problem, problem_mark=mark)
 
 
 def read_given_json(path: Path | str, most: int = 100 * MOST_BYTES) -> Any:
@@ -108,8 +113,8 @@ def read_given_json(path: Path | str, most: int = 100 * MOST_BYTES) -> Any:
     Raises
     ------
     DataError
-        If it cannot be read, is no strict JSON (NaN, a key given twice), has a number of over 60
-        digits, or more than 50 levels.
+        If it cannot be read, is no strict JSON (NaN, a key given twice), has a number of over
+        1,000 digits or beyond what a float holds, or more than 50 levels.
     """
     text = text_of(path, most)
 
@@ -129,12 +134,21 @@ def read_given_json(path: Path | str, most: int = 100 * MOST_BYTES) -> Any:
             )
         return int(digits)
 
+    def finite(digits: str) -> float:
+        if math.isinf(float(digits)):
+            no_constant(digits)
+        return float(digits)
+
     def no_constant(name: str) -> float:
-        raise DataError(f"{path}: {name} is no number of JSON; give a finite number")
+        raise DataError(f"{path}: {name[:12]} is no finite number; give one")
 
     try:
         values = json.loads(
-            text, object_pairs_hook=once, parse_int=whole, parse_constant=no_constant
+            text,
+            object_pairs_hook=once,
+            parse_int=whole,
+            parse_float=finite,
+            parse_constant=no_constant,
         )
         if _levels(values) <= MOST_LEVELS:
             return values

@@ -66,7 +66,7 @@ def read_yaml(path: Path | str) -> Any:
     ------
     DataError
         If it cannot be read, is no YAML, repeats itself by aliases without end or too often, has a
-        number of over 60 digits, or gives a key of a mapping twice: file, line and remedy.
+        number of over 1,000 digits, or gives a key of a mapping twice: file, line and remedy.
     """
     text = text_of(path, MOST_BYTES)
     try:

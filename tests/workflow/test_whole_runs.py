@@ -13,6 +13,7 @@ from tests.workflow.rules import rules_of_the_workflow
 from tests.workflow.tiny_releases import REHEARSALS
 
 from deniable.channels.files import read_channel
+from deniable.datasets import load_manifest
 from deniable.papers.catalog import ANALYSES, COMPUTED_TABLES, FIGURES, STUDIES, TABLES
 from deniable.pipeline.config import validate
 from deniable.pipeline.plan import Plan
@@ -170,7 +171,8 @@ def test_every_result_says_that_the_data_are_surrogates(finished: Any) -> None:
 
 
 def test_the_default_config_asks_for_all_printed_cells(config_values: dict[str, Any]) -> None:
-    plan = Plan(validate(config_values), ROOT, {}, {})
+    datasets = load_manifest(ROOT / "resources" / "datasets.yaml")
+    plan = Plan(validate(config_values), ROOT, datasets, {})
     cells = plan.config.study("multirr_tables").cells()
     for dataset in ("adult", "adult6"):
         assert sum(cell["dataset"] == dataset for cell in cells) == 72

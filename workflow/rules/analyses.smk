@@ -8,7 +8,7 @@ for analysis in plan.analyses():
         input:
             data=expand("results/data/{name}.parquet", name=analysis.data),
             tables=plan.read_by(analysis),
-            published=expand("resources/published/{name}.csv", name=analysis.published),
+            published=expand(plan.own("resources/published/{name}.csv"), name=analysis.published),
         output:
             *[
                 (

@@ -4,7 +4,7 @@
 rule prepare_data:
     input:
         origin=lambda wildcards: plan.origin(wildcards.dataset),
-        manifest="resources/datasets.yaml",
+        manifest=plan.own("resources/datasets.yaml"),
     output:
         "results/data/{dataset}.parquet",
     log:
@@ -28,7 +28,7 @@ rule prepare_data:
 rule fit_surrogate:
     input:
         origin=lambda wildcards: plan.origin(wildcards.dataset),
-        manifest="resources/datasets.yaml",
+        manifest=plan.own("resources/datasets.yaml"),
     output:
         model="results/surrogates/{dataset}.json",
         fidelity="results/surrogates/{dataset}_fidelity.csv",
@@ -56,7 +56,9 @@ rule fit_surrogates:
 
 rule draw_network:
     input:
-        networks=expand("resources/networks/{network}.json", network=["survey", "alarm", "child"]),
+        networks=expand(
+            plan.own("resources/networks/{network}.json"), network=["survey", "alarm", "child"]
+        ),
     output:
         "results/data/networks/{file}.parquet",
     log:

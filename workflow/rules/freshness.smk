@@ -23,7 +23,9 @@ def build_dag_of_what_is_current():
     async def check_current():
         await check_incomplete()
         # What lies in a bucket has no records beside it: there Snakemake decides.
-        here = [job for job in workflow.dag.jobs if not any(file.is_storage for file in job.output)]
+        # Nor have results of another workflow's own rules, whose module this one is.
+        own = [job for job in workflow.dag.jobs if Path(job.rule.snakefile).is_relative_to(SOURCE)]
+        here = [job for job in own if not any(file.is_storage for file in job.output)]
         jobs = [job for job in here if job.output]
         not_current.update(stale(asked(job) for job in jobs))
         workflow.dag.forcefiles.update(not_current)

@@ -1,17 +1,29 @@
 # Settles everything before the graph is built: config, data sources, the arithmetic of jobs.
 import os
+from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.settings.types import SharedFSUsage
 
 from deniable.errors import DeniableError
 from deniable.papers import AUDITED, FIGURES, PAGES, PAPERS, STUDIES, TABLES
-from deniable.pipeline import RAW, STALE_VARIABLE, Plan, environment, needs, refuse_repeated_keys
+from deniable.pipeline import (
+    RAW,
+    SOURCE_VARIABLE,
+    STALE_VARIABLE,
+    Plan,
+    environment,
+    needs,
+    refuse_repeated_keys,
+)
 from deniable.release import LANES
 from deniable.study import MINUTES, SECONDS
 
 # Jobs run side by side; more threads inside one, or other kernels, change the order of floating sums.
 environment.settle()
+# Of this workflow, which may be another one's module: `workflow.basedir` would be that one's.
+SOURCE = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
+os.environ[SOURCE_VARIABLE] = str(SOURCE)
 if workflow.is_main_process:
     environment.end_on_hangup()
 
@@ -22,7 +34,7 @@ try:
     recorded = any(RAW.glob("*.source.json"))
     looking = STALE_VARIABLE in os.environ or not workflow.is_main_process
     settle = Plan.recall if recorded and looking else Plan.prepare
-    plan = settle(config, workflow.basedir)
+    plan = settle(config, SOURCE)
     # What jobs pass on through a storage would be seen there, and a folder of each job's own forgets.
     places = workflow.storage_settings
     shared = SharedFSUsage.INPUT_OUTPUT in places.shared_fs_usage

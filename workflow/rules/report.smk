@@ -1,7 +1,11 @@
 # What people read: pages in a folder, and the same in one file, for mailing.
 from pathlib import Path
 
-TEMPLATES = Path("src/deniable")
+import deniable
+
+TEMPLATES = Path(deniable.__file__).parent
+if TEMPLATES.is_relative_to(Path.cwd()):
+    TEMPLATES = TEMPLATES.relative_to(Path.cwd())
 
 
 rule report:
@@ -11,7 +15,7 @@ rule report:
         figures=expand("results/figures/{figure}.svg", figure=plan.figures()),
         releases=plan.released(),
         sources=expand("results/data/raw/{dataset}.source.json", dataset=plan.needed()),
-        findings="docs/findings.md",
+        findings=plan.own("docs/findings.md"),
         templates=sorted(map(str, TEMPLATES.rglob("templates/**/*.*"))),
     output:
         directory("results/report"),

@@ -28,7 +28,7 @@ rule collect:
     input:
         chunks=lambda wildcards: plan.chunks(wildcards.table),
         published=lambda wildcards: expand(
-            "resources/published/{name}.csv", name=TABLES[wildcards.table].published
+            plan.own("resources/published/{name}.csv"), name=TABLES[wildcards.table].published
         ),
     output:
         report(

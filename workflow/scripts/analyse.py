@@ -10,7 +10,9 @@ from deniable.study import Given, resolve
 from job import job
 
 with job(snakemake):
-    analysis, found = ANALYSES[snakemake.rule], snakemake.input
+    # Not by the rule's name, which a workflow that has this one as its module may change.
+    (analysis,) = (a for a in ANALYSES.values() if a.tables[0].path == snakemake.output[0])
+    found = snakemake.input
     given = Given(
         data={Path(file).stem: read_true_records(file) for file in found.data},
         tables={Path(file).stem: read_table(file) for file in found.tables},

@@ -1,8 +1,5 @@
-from .answers import (
-    Asked as Asked,
-    notes_on as notes_on,
-)
-from .page import page as page
+from .answers import notes_on as notes_on
+from .page import as_text as as_text, page as page
 from .queries import parsed_query as parsed_query
 from .released import Released as Released
 from .tables import MOST_CELLS as MOST_CELLS

@@ -25,6 +25,8 @@ from deniable.schema import MISSING, Column
 
 TARGETS: tuple[Target, ...] = ("population", "file")
 MOST_LIKELIHOOD = 256**3  # cells^2 times reports, up to which Newton's method takes a second or so
+MOST_UNSMOOTHED = 32
+"""Points of a grid whose distribution is estimated without smoothing."""
 ROUNDING = 1e-9
 
 
@@ -32,7 +34,7 @@ ROUNDING = 1e-9
 class Asked:
     """How an estimate's interval is asked for.
 
-    Attributes
+    Parameters
     ----------
     target : "population" or "file"
         The proportions that these records were drawn from, or those among these very records.
@@ -64,11 +66,13 @@ def intervals_of(
 def consistent(channel: Channel, counts: Counts) -> tuple[Floats, str]:
     """Return a distribution over a channel's cells that fits its reports, and how it was found.
 
-    The most likely one. Through a square wave, which tells little of single points, that of EM with
-    smoothing (Li et al. 2020); of tables too large for Newton's method the distribution nearest to
-    the unbiased estimate.
+    The most likely one. Through a square wave over a fine grid, which tells little of single
+    points, that of EM with smoothing: over 51 and 101 points, at epsilon 1 to 4, it is mostly
+    nearer to the truth (in the mean distance by which mass is moved), over 13 points always
+    farther. Of tables too large for Newton's method the distribution nearest to the unbiased
+    estimate.
     """
-    if isinstance(channel, SquareWave):
+    if isinstance(channel, SquareWave) and channel.size > MOST_UNSMOOTHED:
         return grid_estimate(counts, channel), "EM with smoothing"
     closed = channel.weight_and_replacement is not None
     if closed or channel.size**2 * channel.reports <= MOST_LIKELIHOOD:
@@ -83,13 +87,13 @@ def estimated(table: Table, counts: Counts, asked: Asked) -> dict[str, Any]:
     if table.whole:
         order = table.order
         found = intervals_of(channel, counts, None, asked)
-        parts = (found.estimate, found.standard_error, found.low, found.high, distribution)
+        parts = [found.estimate, found.standard_error, found.low, found.high, distribution]
         own = [part[order] for part in parts]
     else:
         functionals = table.functionals
         found = intervals_of(channel, counts, functionals, asked)
-        parts = (found.estimate, found.standard_error, found.low, found.high)
-        own = [*parts, functionals @ distribution]
+        own = [found.estimate, found.standard_error, found.low, found.high]
+        own.append(functionals @ distribution)
     return columns_of(own, int(counts.sum()), asked) | {"consistent_by": how}
 
 
@@ -134,7 +138,7 @@ def cells_as_columns(
 
 
 def notes_on(answer: pd.DataFrame) -> list[str]:
-    """Return what a reader of estimates has to know, in sentences."""
+    """Return what a reader of `answer`, a table of estimates, has to know, in sentences."""
     notes = []
     if "ci_low" in answer and len(answer):
         target, confidence = answer["target"].iloc[0], answer["confidence"].iloc[0]

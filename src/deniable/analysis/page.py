@@ -7,13 +7,15 @@ import numpy as np
 import pandas as pd
 
 from deniable.analysis.answers import notes_on
+from deniable.errors import from_extras
 
 DIGITS = 4
 
 
 def page(title: str, facts: Sequence[str], answers: Mapping[str, pd.DataFrame]) -> str:
-    """Return a page with a title, facts in sentences, and a table under each answer's heading."""
-    import jinja2  # noqa: PLC0415 - only pages ask for it
+    """Return a page with a `title`, `facts` in sentences, and `answers` as tables by heading."""
+    with from_extras():
+        import jinja2  # noqa: PLC0415 - only pages ask for it
 
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("deniable.analysis"),
@@ -35,7 +37,7 @@ def _shown(title: str, answer: pd.DataFrame) -> dict[str, Any]:
 
 
 def as_text(value: Any) -> str:
-    """Return a value as a reader wants it: four digits, a dash for what is not defined."""
+    """Return a `value` as a reader wants it: four digits, a dash for what is not defined."""
     if isinstance(value, bool | np.bool_):
         return "yes" if value else ""
     if isinstance(value, float | np.floating):

@@ -38,6 +38,12 @@ def parsed_query(query: Query, schema: Schema) -> dict[str, Flags]:
     missing value. The value ``(missing)`` stands for a missing one. Several conditions on a column
     hold together.
 
+    Parameters
+    ----------
+    query : str or mapping
+        As a mapping: by column a value, or a list of those that satisfy it.
+    schema : Schema
+
     Raises
     ------
     DeniableError
@@ -104,7 +110,7 @@ def _satisfied(column: Column, sign: str, values: Sequence[str]) -> Flags:
     codes = [_code(column, attribute, value, exact=sign not in ORDERS) for value in values]
     everywhere = np.arange(attribute.size, dtype=float)
     if sign not in ORDERS:
-        return np.isin(everywhere, codes) == (sign == "=")
+        return np.asarray(np.isin(everywhere, codes) == (sign == "="))
     if attribute.scale != "ordinal" or len(codes) != 1 or MISSING in values:
         raise DeniableError(
             f"column {column.name!r}: {sign} takes one value of a numeric or ordered column, not "

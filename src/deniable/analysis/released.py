@@ -134,6 +134,13 @@ class Released:
         In the unit of the column, on its grid, among values that are not missing; a row a
         statistic. See `deniable.analysis.numbers.summarized`.
 
+        Parameters
+        ----------
+        names : str or sequence of str, optional
+        quantiles : sequence of float, in (0, 1)
+        target, confidence
+            As in `margins`.
+
         Raises
         ------
         DeniableError
@@ -161,6 +168,12 @@ class Released:
 
         A column for each name, then those of `margins`. At most 1,048,576 cells.
 
+        Parameters
+        ----------
+        names : str or sequence of str
+        target, confidence
+            As in `margins`.
+
         Raises
         ------
         DeniableError
@@ -177,6 +190,13 @@ class Released:
         confidence: float = CONFIDENCE,
     ) -> pd.DataFrame:
         """Return `table` with each record counted by a released column of weights.
+
+        Parameters
+        ----------
+        names : str or sequence of str
+        weight : str
+        target, confidence
+            As in `margins`.
 
         Raises
         ------
@@ -195,6 +215,13 @@ class Released:
         """Return the tables of all pairs of columns, in one: a row a cell of a pair.
 
         ``columns`` and ``values`` are joined by " x "; the others are those of `margins`.
+
+        Parameters
+        ----------
+        names : str or sequence of str, optional
+            By default all columns.
+        target, confidence
+            As in `margins`.
 
         Raises
         ------
@@ -247,6 +274,12 @@ class Released:
 
         See `deniable.analysis.independence.tested`; of more than two columns, all together.
 
+        Parameters
+        ----------
+        names : sequence of str
+        seed : int, >= 0
+            Of Monte Carlo tables, where the p-value is by such.
+
         Raises
         ------
         DeniableError
@@ -268,6 +301,12 @@ class Released:
         """Return synthetic records that have the estimated distribution of each cluster.
 
         See `deniable.analysis.synthesis.synthetic_records`.
+
+        Parameters
+        ----------
+        records : int, >= 1
+        seed : int, >= 0
+            The same one gives the same records.
 
         Raises
         ------

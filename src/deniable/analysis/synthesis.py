@@ -9,8 +9,7 @@ from deniable.analysis.protected import Protected
 from deniable.analysis.tables import Table
 from deniable.plan import Plan
 from deniable.randomized_response import synthesize
-from deniable.records import Attribute
-from deniable.schema import MISSING, Column
+from deniable.schema import MISSING, type_named
 
 
 def synthetic_records(plan: Plan, protected: Protected, records: int, seed: int) -> pd.DataFrame:
@@ -33,19 +32,11 @@ def synthetic_records(plan: Plan, protected: Protected, records: int, seed: int)
     made = synthesize(
         protocol.domain, protocol.clusters, shares, records, np.random.default_rng(seed)
     )
-    columns = {column.name: column for column in plan.schema.randomized}
-    texts = {
-        each.name: _values(columns[each.name], each).take(pa.array(made.column(each.name)))
-        for each in protocol.domain
-    }
-    return pd.DataFrame({name: values.to_pandas() for name, values in texts.items()})
-
-
-def _values(column: Column, attribute: Attribute) -> pa.Array:
-    """Return what each code stands for: texts, points, values of the column's type; null."""
-    texts = [None if each == MISSING else each for each in attribute.categories]
-    kind = column.type or ("double" if column.kind == "numeric" else "string")
-    if column.kind == "numeric":
-        # As a double first: the text of a whole number may say so ("2.0").
-        return pa.array(texts).cast(pa.float64()).cast(pa.type_for_alias(kind))
-    return pa.array(texts, pa.string()).cast(pa.type_for_alias(kind))
+    columns = {}
+    for attribute in protocol.domain:
+        column = plan.schema[attribute.name]
+        kind = pa.float64() if column.kind == "numeric" else pa.string()
+        texts = [None if each == MISSING else each for each in attribute.categories]
+        values = pa.array(texts, pa.string()).cast(type_named(column.type) if column.type else kind)
+        columns[attribute.name] = values.take(pa.array(made.column(attribute.name))).to_pandas()
+    return pd.DataFrame(columns)

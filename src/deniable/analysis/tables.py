@@ -53,14 +53,13 @@ class Side:
 
 def _alone(channel: Channel, cluster: Domain, names: tuple[str, ...]) -> Channel | None:
     """Return the channel from some attributes to themselves, None if there is none."""
-    if isinstance(channel, ProductChannel) and channel.shape == cluster.shape:
-        if not reports_categories(channel):
-            return None
-        return channel.margin([cluster.position(name) for name in names])
+    factors = channel.simple_factors
+    if tuple(factor.size for factor in factors) == cluster.shape and channel.square:
+        return ProductChannel(tuple(factors[cluster.position(name)] for name in names))
     margin = cluster.project(names)
     cells = cells_of(cluster, margin)
     if (form := channel.weight_and_replacement) is not None:
-        return KeepOrReplace(form[0], np.bincount(cells, form[1], margin.size))
+        return KeepOrReplace(form[0], np.bincount(cells, form[1], margin.size).astype(float))
     if not reports_categories(channel):
         return None
     sums = channel.matrix() @ np.eye(margin.size)[cells]

@@ -56,10 +56,10 @@ def weighted(table: Table, protected: Protected, weight: str, asked: Asked) -> d
         ]
         cells, weights = (np.concatenate(column) for column in zip(*read, strict=True))
         records = cells.size
-        own = survey_estimate(
+        surveyed = survey_estimate(
             channel, cells, weights, target=asked.target, functionals=table.functionals
         )
-        found = own.intervals(asked.confidence)
+        found = surveyed.intervals(asked.confidence)
         parts = [found.estimate, found.standard_error, found.low, found.high]
     nearest = euclidean_projection(parts[0])
     return columns_of([*parts, nearest], records, asked) | {"consistent_by": "projection"}

@@ -3,15 +3,43 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from numbers import Real
 
+import numpy as np
+
+from deniable.arrays import Floats
 from deniable.channels.exact import log_rounded_up
-from deniable.errors import ChannelError, DeniableError
+from deniable.errors import ChannelError, DeniableError, shown
 
 LARGEST_EPSILON = 30.0  # exp(30) is 10^13: beyond, nothing would ever be replaced
 
 
+def refuse_no_number(name: str, value: object) -> None:
+    """Raise `ChannelError` unless a parameter is one number that a float can hold."""
+    if isinstance(value, Real) and not isinstance(value, bool):
+        try:
+            float(value)
+        except OverflowError:
+            pass
+        else:
+            return
+    raise ChannelError(f"{name} is {shown(value)}; give one number, such as 0.5")
+
+
+def numbers_in(name: str, values: object) -> Floats:
+    """Return a copy of numbers in an array; raise `ChannelError` where one is none."""
+    try:
+        return np.array(values, dtype=float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ChannelError(
+            f"{name} is {shown(values)}, no array of numbers ({error}); give numbers, and rows of "
+            "one length"
+        ) from None
+
+
 def refuse_epsilon(epsilon: float) -> None:
     """Raise `ChannelError` unless an epsilon is above 0 and at most 30."""
+    refuse_no_number("epsilon", epsilon)
     if not 0 < epsilon <= LARGEST_EPSILON:
         raise ChannelError(
             f"epsilon is {epsilon}; it must be above 0 and at most {LARGEST_EPSILON:g}"

@@ -22,6 +22,7 @@ DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 DECIMALS = re.compile(rf"{DECIMAL.pattern}(,{DECIMAL.pattern})*", re.ASCII)
 FRACTION = re.compile(r"[+-]?\d{1,300}/\d{1,300}", re.ASCII)
 MOST_SHOWN = 5
+LONGEST_LISTED = 43
 LARGEST_COUNT = 2**53
 Value = TypeVar("Value", int, float)
 
@@ -218,5 +219,5 @@ def _refuse(row: Row, column: str, text: str, problem: str, remedy: str) -> NoRe
 
 
 def _listed(names: Sequence[str]) -> str:
-    first = ", ".join(map(shown, names[:MOST_SHOWN]))
+    first = ", ".join(shown(name, LONGEST_LISTED) for name in names[:MOST_SHOWN])
     return first + (f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else "")

@@ -8,12 +8,20 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Flags, Floats
+from deniable.channels.asked import numbers_in
 from deniable.channels.base import LARGEST_TUNED, Channel
 from deniable.channels.exact import ROW_SUM_TOLERANCE, exact_sum, largest_column_ratio
 from deniable.channels.maps import LARGEST_DENSE, distribution
 from deniable.errors import ChannelError
 from deniable.records import refuse_foreign_codes
-from deniable.sampling import Categories, KeyedColumn, Outcomes, RandomSource, multinomial
+from deniable.sampling import (
+    Categories,
+    KeyedColumn,
+    Outcomes,
+    RandomSource,
+    multinomial,
+    refuse_no_source,
+)
 
 LARGEST_CONDITION = 1e12
 LARGEST_REFINED = 128
@@ -61,7 +69,7 @@ class DenseChannel(Channel):
     _rows: dict[int, Categories] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        P = np.array(self.entries, dtype=float)
+        P = numbers_in("a channel's matrix", self.entries)
         if P.ndim != 2 or not P.size:
             raise ChannelError(
                 f"a channel's matrix must have a row a category and a column a report, not the "
@@ -138,6 +146,7 @@ class DenseChannel(Channel):
 
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
         """Report each record's category by inverse sampling; see `Channel.randomize`."""
+        refuse_no_source(source)
         true = np.asarray(codes)
         refuse_foreign_codes(true, self.size, "the codes to randomize")
         reports = np.empty(true.size, dtype=self._report_type(true))
@@ -162,6 +171,7 @@ class DenseChannel(Channel):
 
     def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
         """Draw counts of reports, one multinomial a row; see `Channel.randomize_counts`."""
+        refuse_no_source(generator, of_counts=True)
         true = self._whole_counts(counts)
         reports = np.zeros((*true.shape[:-1], self.reports), dtype=np.int64)
         for category, row in enumerate(self.entries):

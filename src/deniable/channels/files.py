@@ -73,7 +73,7 @@ PROTOCOLS: dict[str, tuple[type[Channel], dict[str, Callable[[Any], Any]]]] = {
 
 
 def channel_to_json(channel: Channel) -> dict[str, Any]:
-    """Describe a channel by its kind and its parameters, to the last bit of each float."""
+    """Describe a `channel` by its kind and its parameters, to the last bit of each float."""
     if isinstance(channel, KeepOrReplace):
         return {
             "kind": "keep-or-replace",
@@ -94,7 +94,7 @@ def channel_to_json(channel: Channel) -> dict[str, Any]:
 
 
 def channel_from_json(value: Mapping[str, Any]) -> Channel:
-    """Rebuild a channel from `channel_to_json`.
+    """Rebuild a channel from `value`, what `channel_to_json` returned, also read from JSON.
 
     Raises `ChannelError` if the kind is unknown, a parameter is missing, or the numbers are no
     channel.
@@ -140,7 +140,7 @@ class NamedChannel:
 
 
 def read_channel(path: Path | str) -> NamedChannel:
-    """Read a matrix file: a row for each true category, a column for each report.
+    """Read the matrix file at `path`: a row for each true category, a column for each report.
 
     Rows that sum to 1 within 1e-9 are taken in their exact proportions. Where the header begins
     with a cell that has the word "report", columns have names of their own, if these are not the

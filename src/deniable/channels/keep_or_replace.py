@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Floats
-from deniable.channels.asked import closest_within, refuse_epsilon
+from deniable.channels.asked import closest_within, numbers_in, refuse_epsilon, refuse_no_number
 from deniable.channels.base import Channel
 from deniable.channels.exact import ROW_SUM_TOLERANCE, exact_ratio
-from deniable.channels.maps import SINGULAR_WEIGHT
+from deniable.channels.maps import SINGULAR_WEIGHT, refuse_other_than_whole
 from deniable.errors import ChannelError
 from deniable.records import refuse_foreign_codes
 from deniable.sampling import (
@@ -22,6 +22,7 @@ from deniable.sampling import (
     RandomSource,
     events,
     multinomial,
+    refuse_no_source,
     whole_weights,
 )
 
@@ -68,8 +69,8 @@ class KeepOrReplace(Channel):
     replacement: Floats
 
     def __post_init__(self) -> None:
-        b = np.array(self.replacement, dtype=float)
-        a = float(self.diagonal_weight)
+        refuse_no_number("diagonal_weight", self.diagonal_weight)
+        b, a = numbers_in("replacement", self.replacement), float(self.diagonal_weight)
         if b.ndim != 1 or not b.size:
             raise ChannelError(f"replacement must be one row of numbers, not of shape {b.shape}")
         if not (np.isfinite(a) and np.all(np.isfinite(b))):
@@ -92,6 +93,8 @@ class KeepOrReplace(Channel):
     @classmethod
     def uniform(cls, size: int, keep: float) -> "KeepOrReplace":
         """Keep with probability `keep` in [0, 1], else report any of `size` categories alike."""
+        refuse_other_than_whole("the number of categories", size, 1)
+        refuse_no_number("the probability to keep", keep)
         if not 0 <= keep <= 1:
             raise ChannelError(f"the probability to keep is {keep}; it must be in [0, 1]")
         return cls(keep, np.full(size, (1 - keep) / size))
@@ -103,15 +106,14 @@ class KeepOrReplace(Channel):
         P[u, u] = exp(epsilon) / (exp(epsilon) + size - 1), the largest diagonal that any matrix of
         this epsilon can have throughout ([pram], (3.6)). The exact epsilon is at most `epsilon`,
         which is above 0 and at most 30, and short of it by rounding alone. One category is reported
-        as it is.
+        as it is; `size` is the number of categories, at least 1.
 
         Raises
         ------
         ChannelError
             If there is no category, or epsilon is not in (0, 30].
         """
-        if size < 1:
-            raise ChannelError(f"a matrix needs at least one category, not {size}")
+        refuse_other_than_whole("the number of categories", size, 1)
         refuse_epsilon(epsilon)
         if size == 1:
             return cls(1.0, np.zeros(1))
@@ -125,6 +127,9 @@ class KeepOrReplace(Channel):
     @classmethod
     def from_entries(cls, size: int, diagonal: float, elsewhere: float) -> "KeepOrReplace":
         """Build the channel with one value on the diagonal and one elsewhere."""
+        refuse_other_than_whole("the number of categories", size, 1)
+        refuse_no_number("the diagonal entry", diagonal)
+        refuse_no_number("the entry elsewhere", elsewhere)
         return cls(diagonal - elsewhere, np.full(size, elsewhere))
 
     @property
@@ -141,6 +146,7 @@ class KeepOrReplace(Channel):
 
         Probabilities are exact; what replaces is drawn only where it is needed.
         """
+        refuse_no_source(source)
         true = np.asarray(codes)
         refuse_foreign_codes(true, self.size, "the codes to randomize")
         reports = true.copy(order="C")
@@ -241,6 +247,7 @@ class KeepOrReplace(Channel):
 
         With a >= 0, one binomial a category and one multinomial for all that are replaced.
         """
+        refuse_no_source(generator, of_counts=True)
         true = self._whole_counts(counts)
         a, b = self.diagonal_weight, self._b
         if a < 0:

@@ -4,13 +4,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Floats
 from deniable.channels.exact import ROW_SUM_TOLERANCE
-from deniable.errors import ChannelError, SingularChannelError
+from deniable.errors import ChannelError, SingularChannelError, shown
 from deniable.sampling import Chance, KeyedColumn, KeyedDraws, Numbers, RandomSource
 
 SINGULAR_WEIGHT = 1e-12
@@ -245,7 +246,10 @@ def refuse_no_records(records: int) -> None:
         raise ChannelError(f"records must be at least 1, not {records}")
 
 
-def refuse_other_than_whole(name: str, value: object, least: int) -> None:
-    """Raise `ChannelError` unless a parameter is a whole number, and at least so large."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ChannelError(f"{name} is {value!r}; give a whole number, at least {least}")
+def refuse_other_than_whole(name: str, value: Any, least: int, most: int = 2**53) -> None:
+    """Raise `ChannelError` unless a parameter is a whole number, and within its limits."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or not least <= value < most:
+        raise ChannelError(
+            f"{name} is {shown(value)}; give a whole number, at least {least} and below {most:,}"
+        )

@@ -1,7 +1,7 @@
 """Products of channels: attributes randomized independently of each other."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
@@ -13,9 +13,9 @@ import numpy.typing as npt
 from deniable.arrays import Codes, Counts, Floats
 from deniable.channels.base import Channel
 from deniable.channels.exact import product_of_ratios
-from deniable.errors import ChannelError
+from deniable.errors import ChannelError, shown
 from deniable.records import LARGEST_RAVELLED_DOMAIN, refuse_foreign_codes
-from deniable.sampling import KeyedColumn, RandomSource
+from deniable.sampling import KeyedColumn, RandomSource, refuse_no_source
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -42,7 +42,12 @@ class ProductChannel(Channel):
     factors: tuple[Channel, ...]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.factors, Iterable):
+            raise ChannelError(f"factors are {shown(self.factors)}; give a list of channels")
         object.__setattr__(self, "factors", tuple(self.factors))
+        for factor in self.factors:
+            if not isinstance(factor, Channel):
+                raise ChannelError(f"a factor is {shown(factor)}; give channels")
         if not self.factors:
             raise ChannelError("a product needs at least one channel")
 
@@ -89,6 +94,7 @@ class ProductChannel(Channel):
 
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
         """Randomize records kept as codes of joint cells; see `Channel.randomize`."""
+        refuse_no_source(source)
         joint = self._joint_codes(codes)
         reports = self.randomize_columns(np.unravel_index(joint, self.shape), source)
         return np.ravel_multi_index(reports, self.report_shape).astype(self._report_type(joint))
@@ -120,6 +126,7 @@ class ProductChannel(Channel):
         Exact: attributes are randomized independently, so each table cell's records may pass
         through one attribute's channel after the other.
         """
+        refuse_no_source(generator, of_counts=True)
         return self._along_axes(
             lambda factor, values: factor.randomize_counts(values, generator),
             self._whole_counts(counts),

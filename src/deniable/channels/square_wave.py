@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Floats
-from deniable.channels.asked import refuse_epsilon
+from deniable.channels.asked import refuse_epsilon, refuse_no_number
 from deniable.channels.base import LARGEST_TUNED, Channel
 from deniable.channels.dense import DenseChannel
 from deniable.channels.exact import exact_ratio
@@ -24,6 +24,7 @@ from deniable.sampling import (
     RandomSource,
     events,
     multinomial,
+    refuse_no_source,
 )
 
 SMALL_EPSILON = 1e-4  # below, the series of the rule for the width; the error is below 1e-8
@@ -78,6 +79,7 @@ class SquareWave(Channel):
         for name, value, least in (("cells", self.cells, 2), ("half_width", self.half_width, 0)):
             refuse_other_than_whole(name, value, least)
             object.__setattr__(self, name, int(value))
+        refuse_no_number("the probability inside", self.inside)
         inside = float(self.inside)
         even = Fraction(self.window, self.reports)
         if not (math.isfinite(inside) and even <= Fraction(inside) <= 1):
@@ -104,6 +106,7 @@ class SquareWave(Channel):
             If a parameter is none of these, or floats do not reach so small an epsilon.
         """
         refuse_epsilon(epsilon)
+        refuse_other_than_whole("cells", cells, 1)
         b = window_half_width(cells, epsilon) if half_width is None else half_width
         probe = cls(cells, b, 1.0)  # refuses cells and widths that are none
         return cls(cells, b, probability_of_epsilon(epsilon, probe.reports, probe.window))
@@ -127,6 +130,7 @@ class SquareWave(Channel):
         return self._dense.singular
 
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
+        refuse_no_source(source)
         true = np.asarray(codes)
         refuse_foreign_codes(true, self.cells, "the codes to randomize")
         flat = true.reshape(-1).astype(np.int64)
@@ -163,6 +167,7 @@ class SquareWave(Channel):
 
         Some records report any cell alike, the others within their windows.
         """
+        refuse_no_source(generator, of_counts=True)
         true = self._whole_counts(counts)
         anywhere = generator.binomial(true, min(self._low * self.reports, 1.0))
         reports = multinomial(generator, anywhere.sum(axis=-1), np.ones(self.reports))

@@ -49,17 +49,17 @@ def shown_progress(in_place: bool) -> Callable[[str, int, int], None]:
     On a terminal in one line; elsewhere a line every ten seconds.
     """
     begun: dict[str, float] = {}
-    last = [0.0]
+    last = [time.monotonic()]
     between = BETWEEN if in_place else 20 * BETWEEN
 
     def show(what: str, done: int, of: int) -> None:
         now = time.monotonic()
-        started = begun.setdefault(what, now)
+        started = begun.setdefault(what, last[0])
         ended = bool(of) and done >= of
         if now - last[0] < between and not (ended and in_place):
             return
         last[0] = now
-        rate = done / max(now - started, 1e-9)
+        rate = done / max(now - started, 1e-3)
         whole = f" of {of:,}" if of else ""
         left = f", {(of - done) / rate:,.0f} s left" if of and rate else ""
         told = f"{what}: {done:,}{whole} records, {rate:,.0f} a second{left}"

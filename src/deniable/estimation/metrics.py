@@ -12,6 +12,7 @@ import scipy
 
 from deniable.arrays import Flags, Floats
 from deniable.errors import DeniableError
+from deniable.sampling import refuse_no_source
 
 
 def queried_cells(cells: int, coverage: float) -> int:
@@ -26,6 +27,7 @@ def random_queries(
     cells: int, coverage: float, queries: int, generator: np.random.Generator
 ) -> Flags:
     """Draw queries, each a random set of cells of the stated coverage, shape (queries, cells)."""
+    refuse_no_source(generator)
     asked = queried_cells(cells, coverage)
     keys = generator.random((queries, cells))
     last = np.partition(keys, asked - 1, axis=1)[:, asked - 1 : asked]

@@ -22,7 +22,7 @@ def clip_and_rescale(estimate: npt.ArrayLike) -> Floats:
     """Replace negative values by 0 and rescale to sum 1 (the procedure of [multirr], 6.4).
 
     Not the Euclidean projection that the text takes it for: see `euclidean_projection`. Entries
-    must be finite, one of each vector positive.
+    of the `estimate`, shape (..., categories), must be finite, one of each vector positive.
 
     Examples
     --------

@@ -21,6 +21,7 @@ from .job_log import logged as logged
 from .needs import needs as needs
 from .plan import MIRROR_VARIABLE as MIRROR_VARIABLE, RAW as RAW, Plan as Plan
 from .provenance import (
+    SOURCE_VARIABLE as SOURCE_VARIABLE,
     SUFFIX as SUFFIX,
     WITHHELD as WITHHELD,
     Making as Making,

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from deniable.datasets import NumericDataset
 from deniable.errors import ConfigError, DeniableError
@@ -55,6 +56,9 @@ def check_domains(
     numbers = numeric or {}
     for number, release in enumerate(config.releases):
         path = f"releases[{number}]"
+        if release.lane == "planned":
+            faults += _of_own(path, release)
+            continue
         categories = domains
         if isinstance(release, CollectionRelease):
             categories = {**domains, **(drawn or {})}
@@ -104,6 +108,15 @@ def _of_analyses(config: Config, adult: Domain, records: int) -> Iterator[str]:
                 f"{path}.{option}: {parties}; allowed: at most the {records} records that parties "
                 "are drawn from"
             )
+
+
+def _of_own(path: str, release: AnyRelease) -> Iterator[str]:
+    """Yield what is wrong with a file of one's own."""
+    file = getattr(release, "file", None)
+    if file is None:
+        yield f"{path}.file: missing; allowed: the path of the records"
+    elif not Path(file.path).exists():
+        yield f"{path}.file.path: {file.path!r} is not there; allowed: the path of the records"
 
 
 def _misplaced(path: str, release: AnyRelease, known: Mapping[str, Mapping[str, object]]) -> str:

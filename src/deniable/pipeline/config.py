@@ -46,6 +46,7 @@ from deniable.papers.rrba import (
 )
 from deniable.release import AnyRelease, Release
 from deniable.study import StudySettings
+from deniable.texts import TooMuchError
 from deniable.validation import Strict
 
 WORDS = {"quoted": "without quotes; --config gives numbers only one by one, not in lists"}
@@ -178,15 +179,20 @@ class Config(Strict):
 
 
 def refuse_repeated_keys(path: Path | str) -> None:
-    """Refuse a config file that gives an option twice: YAML would silently take the last.
+    """Refuse a config file that gives an option twice, or repeats itself without end.
+
+    YAML would silently take the last of two, and of aliases make more than memory holds.
 
     Raises
     ------
     ConfigError
-        With a line for each option that is repeated, and where.
+        With a line for each option, and where.
     """
     try:
         repeated = list(validation.repeated_keys(Path(path).read_text("utf-8")))
+    except TooMuchError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ConfigError(message([f"{path}: line {line}: {error.problem}"])) from None
     except (OSError, ValueError, yaml.YAMLError):
         return  # whoever reads the file for its values says what is wrong with it
     if repeated:

@@ -24,6 +24,7 @@ from deniable.release import (
     RECEIPT,
     AnyRelease,
     Lane,
+    PlannedRelease,
     Step,
     refuse_real,
 )
@@ -40,7 +41,8 @@ class Plan:
     """A validated config, its data sources and the files that follow from them.
 
     Sources are those of the data sets that the config needs; of another once a target asks for it
-    (`source`). The root is the folder of the Snakefile.
+    (`source`). The root is the folder of the workflow's own files: not that of the run where
+    another workflow has this one as its module, or where a run is told its directory.
     """
 
     config: Config
@@ -115,8 +117,14 @@ class Plan:
         """Return the file that holds a data set: the published one, or its surrogate's model."""
         if self.source(dataset).kind == "original":
             return str(RAW / self.datasets[dataset].file)
-        # Relative, as the rules' other inputs are: a project that is moved does not run anew.
-        return str(Path("resources") / self.datasets[dataset].surrogate)
+        return self.own(f"resources/{self.datasets[dataset].surrogate}")
+
+    def own(self, path: str) -> str:
+        """Return the path of a file of the workflow's own, which is given from its folder.
+
+        The same where the run is in that folder: a project that is moved does not run anew.
+        """
+        return path if self.root.resolve() == Path.cwd() else str(self.root / path)
 
     def chunks(self, table: str) -> list[str]:
         """Return the files of results that a table is collected from."""
@@ -222,18 +230,21 @@ class Plan:
         """Return the files that a release is made from, by what they are.
 
         Receipts of earlier releases of the same population, whose number and total a consent names;
-        its true records, files of a user's own matrices, the manifest that states the bounds of
-        numbers, and the network that the records are drawn from.
+        its true records, or a file of one's own with schema or plan; files of a user's own
+        matrices, the manifest that states the bounds of numbers, and the network that the records
+        are drawn from.
         """
-        settings, resources = self.config.release(release), Path("resources")
+        settings = self.config.release(release)
         numbers = settings.lane == "numeric"
+        own = settings.made_of if isinstance(settings, PlannedRelease) else []
         return {
             "after": self._earlier(settings),
-            "data": [f"results/data/{settings.data}.parquet"],
+            "data": [f"results/data/{settings.data}.parquet"] if not own else [],
+            "own": own,
             "matrices": getattr(settings, "matrix_files", []),
-            "manifest": [str(resources / "datasets.yaml")] if numbers else [],
+            "manifest": [self.own("resources/datasets.yaml")] if numbers else [],
             "network": [
-                str(resources / "networks" / f"{network}.json")
+                self.own(f"resources/networks/{network}.json")
                 for network in _networks_of(settings.data)
             ],
         }
@@ -277,7 +288,9 @@ def needed_datasets(config: Config, datasets: Mapping[str, AnyDataset]) -> dict[
 
     With the others of the same files, which cost nothing and are settled together.
     """
-    read = studied_data(config) | {release.data for release in config.releases}
+    read = studied_data(config) | {
+        release.data for release in config.releases if release.lane != "planned"
+    }
     return _with_those_of_one_file(read, datasets)
 
 

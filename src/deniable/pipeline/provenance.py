@@ -7,17 +7,21 @@ depends on machine, folder, time or number of cores: equal runs leave equal file
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import deniable
 from deniable.errors import DataError
 from deniable.files import MARK_OF_FOLDERS, read_json, remove_leftovers, sha256, write_json
 from deniable.pipeline.code_digest import code_digest, versions
 from deniable.release import RECEIPT, faults_of_receipt
 
+SOURCE_VARIABLE = "DENIABLE_SOURCE"
+"""Names the folder of the workflow's own files to its jobs."""
 SUFFIX = ".provenance.json"
 RESULTS = "results"
 DATA = "results/data"
@@ -262,12 +266,17 @@ def _is_receipt(path: PurePosixPath) -> bool:
 
 
 def label(path: str) -> str:
-    """Return a path within the project's folder; of a file elsewhere nothing but its name."""
+    """Return a path within the project's folder; of a file elsewhere nothing but its name.
+
+    The workflow's own files, and the library's, are named as they are where a run is in their
+    folder, wherever they lie.
+    """
     file = Path(path)
     if not file.is_absolute():
         return file.as_posix()
-    here = Path.cwd()
-    return file.relative_to(here).as_posix() if here in file.parents else file.name
+    own = (Path(os.environ.get(SOURCE_VARIABLE, Path.cwd())), Path(deniable.__file__).parents[1])
+    folders = (folder for folder in (Path.cwd(), *own) if folder in file.parents)
+    return next((file.relative_to(folder).as_posix() for folder in folders), file.name)
 
 
 def settings_of(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -85,7 +85,8 @@ def choose(
     epsilon : float, in (0, 30]; any for a block of one cell
     kind : str
         A kind of `KINDS`, or "best": of those that are possible the one of the least
-        `Block.error`. Laplace's noise and the staircase are not among these: on grids of 11 to
+        `Block.error`; of a number by itself the square wave or generalized RR, whose reports are
+        numbers. Laplace's noise and the staircase are not among these: on grids of 11 to
         301 points, at epsilons from .25 to 8, the error by Laplace's was 57 to 500,000 times the
         least, that by the staircase 1.7 to 121 times where its reports told all points apart.
     designs : bool
@@ -136,11 +137,12 @@ def _best(block: Block, epsilon: float, designs: bool) -> Choice:
 
 def _candidates(block: Block, epsilon: float, designs: bool) -> Iterator[tuple[Kind, Channel]]:
     yield "generalized-rr", KeepOrReplace.of_epsilon(block.part.size, epsilon)
+    if not _fault(block, "square-wave"):
+        yield "square-wave", SquareWave.of_epsilon(block.part.size, epsilon)
+        return  # a number stays one, and its distribution is estimated best by smoothed EM
     for each in best_protocol(block.part.size, epsilon).candidates:
         if _NAMED[each.name] != "generalized-rr":
             yield _NAMED[each.name], each.channel
-    if not _fault(block, "square-wave"):
-        yield "square-wave", SquareWave.of_epsilon(block.part.size, epsilon)
     if designs and block.part.size <= LARGEST_DESIGNED:
         with suppress(MissingExtraError):
             yield "designed", _made(block, epsilon, "designed")

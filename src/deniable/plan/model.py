@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from deniable import __version__
-from deniable.errors import DataError, DeniableError
-from deniable.files import read_json, write_json
+from deniable.errors import DataError, DeniableError, shown
+from deniable.files import write_json
 from deniable.randomized_response import Protocol
 from deniable.schema import Schema, schema_from
+from deniable.texts import read_given_json
 
 FORMAT, VERSION = "deniable-plan", 1
 UNIT = "the whole record of one respondent"
@@ -158,8 +159,8 @@ def plan_from(values: Any, where: str = "the plan") -> Plan:
         raise DataError(f"{where}: no plan; deniable plan makes one")
     if values.get("version") != VERSION:
         raise DataError(
-            f"{where}: a plan of version {values.get('version')}; this deniable reads version "
-            f"{VERSION}"
+            f"{where}: a plan of version {shown(values.get('version'))}; this deniable reads "
+            f"version {VERSION}"
         )
     try:
         plan = Plan(
@@ -172,11 +173,15 @@ def plan_from(values: Any, where: str = "the plan") -> Plan:
             order=values["order"],
             made_by=str(values["made_by"]),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        stated = plan.to_json()
+    except DataError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, IndexError) as error:
+        told = f"{type(error).__name__}: {error}" if isinstance(error, KeyError) else error
         raise DataError(
-            f"{where}: damaged or edited since it was made ({error}); make it again"
+            f"{where}: damaged or edited since it was made ({told}); make it again"
         ) from None
-    if plan.to_json() != values:
+    if stated != values:
         raise DataError(
             f"{where}: states other things than follow from its channels and its schema; make it "
             "again"
@@ -184,19 +189,9 @@ def plan_from(values: Any, where: str = "the plan") -> Plan:
     return plan
 
 
-def read_values(path: Path | str) -> Any:
-    """Read what a plan's file holds, whatever it states."""
-    try:
-        return read_json(path)
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror or error}; check the path") from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: no JSON ({error}); deniable plan makes a plan") from None
-
-
 def read_plan(path: Path | str) -> Plan:
     """Read a plan that `write_plan` wrote, and hold it to what it states."""
-    return plan_from(read_values(path), str(path))
+    return plan_from(read_given_json(path), str(path))
 
 
 def write_plan(path: Path | str, plan: Plan) -> None:

@@ -8,9 +8,9 @@ import pandas as pd
 
 from deniable.channels import log_rounded_up, product_of_ratios
 from deniable.errors import DataError
-from deniable.plan.model import read_values
 from deniable.privacy import cells_by_others, largest_ratio, whole_weights
 from deniable.randomized_response import Protocol
+from deniable.texts import read_given_json
 
 LARGEST_BY_ENTRY = 2**16
 """Entries of a matrix up to which each is looked at: some seconds of fractions."""
@@ -37,7 +37,7 @@ def verify_plan(path: Path | str) -> pd.DataFrame:
     DataError
         If the file is no plan, or lacks what it should state.
     """
-    values = read_values(path)
+    values = read_given_json(path)
     try:
         protocol = Protocol.from_json(values["protocol"])
         return _table(protocol, values["blocks"], values["epsilon"])

@@ -123,6 +123,10 @@ def breach(
 
     Parameters
     ----------
+    prior : shape (categories,)
+        Probabilities of the true categories.
+    members : iterable of int
+        Codes of the categories in Q.
     rho_1, rho_2 : float or Fraction
         0 < rho_1 < rho_2 < 1.
 

@@ -43,7 +43,7 @@ import numpy.typing as npt
 from deniable.arrays import Codes
 from deniable.errors import DeniableError
 from deniable.records import Domain, Microdata
-from deniable.sampling import RandomSource
+from deniable.sampling import RandomSource, refuse_no_source
 
 Pair = tuple[str, str]
 Message = Literal["share", "broadcast"]
@@ -219,6 +219,7 @@ def secure_sum(parties: Sequence[Party], source: RandomSource, what: str = "the 
     >>> secure_sum(parties, np.random.default_rng(1)).count
     2
     """
+    refuse_no_source(source)
     network = Network(len(parties))
     if len(parties) <= AT_ONCE and all(type(party) is Party for party in parties):
         network.exchange(parties, source)

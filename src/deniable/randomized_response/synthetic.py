@@ -15,7 +15,7 @@ from deniable.errors import DeniableError
 from deniable.estimation import rescaled
 from deniable.randomized_response.dependence import Clusters
 from deniable.records import Domain, Microdata
-from deniable.sampling import RandomSource
+from deniable.sampling import RandomSource, refuse_no_source
 
 TIE_DIGITS = 9  # remainders that differ less are the same number, rounded differently
 
@@ -60,6 +60,7 @@ def synthesize(
     Clusters are a partition of the domain's attributes, each with a distribution over its cells.
     The records, at least one, are in random order, without marks.
     """
+    refuse_no_source(source)
     names = [name for cluster in clusters for name in cluster]
     if sorted(names) != sorted(domain.names) or len(distributions) != len(clusters):
         raise DeniableError(
@@ -97,6 +98,7 @@ def repeat_records(
     The records asked for, at least one, are in random order and without marks. The weights of the
     randomized records are those of `deniable.randomized_response.adjustment.adjust`.
     """
+    refuse_no_source(source)
     _refuse_no_records(records)
     shares = rescaled(weights, "the weights")
     if shares.shape != (len(reports),):

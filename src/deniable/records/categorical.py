@@ -203,6 +203,8 @@ def read_csv(
 
     Parameters
     ----------
+    path : path
+        Of the file, in UTF-8.
     domain : Domain
         The attributes to read; further columns of the file are left out.
     discretizations : sequence of Discretization, optional
@@ -246,7 +248,7 @@ def _intervals(
 
 
 def read_parquet(path: Path | str) -> Microdata:
-    """Read microdata that `Microdata.write_parquet` wrote.
+    """Read microdata that `Microdata.write_parquet` wrote to the file at `path`.
 
     Raises
     ------

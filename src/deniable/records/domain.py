@@ -95,9 +95,9 @@ class Domain:
     def __post_init__(self) -> None:
         if not self.attributes:
             raise DeniableError("a domain needs at least one attribute")
-        for name in self.names:
-            if self.names.count(name) > 1:
-                raise DeniableError(f"the domain lists the attribute {name!r} twice; keep one")
+        if len(set(self.names)) < len(self.names):
+            twice = next(name for name in self.names if self.names.count(name) > 1)
+            raise DeniableError(f"the domain lists the attribute {twice!r} twice; keep one")
 
     def __iter__(self) -> Iterator[Attribute]:
         return iter(self.attributes)

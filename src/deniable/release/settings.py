@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_args
 
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import ConfigDict, Field, TypeAdapter, model_validator
 
 from deniable.randomized_response import ClusterMechanism, Reading
 from deniable.release.matrices import FileMatrix, PramMatrix
@@ -166,14 +166,50 @@ class AskedRelease(FileRelease):
         return _blocks(self.joint, names)
 
 
+class OwnFile(Strict):
+    """A file of one's own, and the schema that says what it holds."""
+
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
+    path: Annotated[str, Field(min_length=1)]
+    schema_file: str | None = Field(default=None, alias="schema", min_length=1)
+
+
 class PlannedRelease(FileRelease):
-    """A file of one's own, by a plan (`deniable.plan`)."""
+    """A file of one's own, by a plan (`deniable.plan`) or by an epsilon, from which a plan is made.
+
+    Attributes
+    ----------
+    file : OwnFile, optional
+        Where the records lie, if Snakemake is to read them.
+    plan : dict or str, optional
+        The plan's values, or the path of its file.
+    keys : list of str
+        Columns that an intruder is taken to know, for the owner's table of risks.
+    """
 
     lane: ClassVar[LaneName] = "planned"
 
+    data: Literal["own"] = "own"
     mechanism: Literal["plan"]
-    plan: dict[str, Any]
+    file: OwnFile | None = None
+    plan: dict[str, Any] | Annotated[str, Field(min_length=1)] | None = None
+    epsilon: Epsilon | None = None
     keys: list[str] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _one_plan(self) -> Self:
+        if (self.plan is None) == (self.epsilon is None):
+            given = "neither" if self.plan is None else "both"
+            raise ValueError(f"{given} of plan and epsilon given; allowed: one of them")
+        if self.plan is None and (self.file is None or self.file.schema_file is None):
+            raise ValueError("file.schema is missing; allowed: the schema that a plan is made by")
+        if self.population not in (None, self.own.schema.population):
+            raise ValueError(
+                f"population: {self.population!r}; allowed: {self.own.schema.population!r}, which "
+                "the schema names"
+            )
+        return self
 
     @cached_property
     def own(self) -> "Plan":
@@ -182,11 +218,29 @@ class PlannedRelease(FileRelease):
         Raises
         ------
         DeniableError
-            If it is none, or states what it does not do.
+            If it is none, states what it does not do, or cannot be made.
         """
-        from deniable.plan import plan_from  # noqa: PLC0415 - a run's start computes nothing
+        # A run's start computes nothing.
+        from deniable.plan import make_plan, plan_from, read_plan  # noqa: PLC0415
+        from deniable.schema import read_schema  # noqa: PLC0415
 
-        return plan_from(self.plan, f"the plan of release {self.name!r}")
+        if isinstance(self.plan, str):
+            return read_plan(self.plan)
+        if self.plan is not None:
+            return plan_from(self.plan, f"the plan of release {self.name!r}")
+        assert self.file is not None
+        assert self.file.schema_file is not None
+        assert self.epsilon is not None
+        schema = read_schema(self.file.schema_file)
+        return make_plan(schema, self.epsilon, accept=tuple(self.accept), order=self.order)
+
+    @property
+    def made_of(self) -> list[str]:
+        """The files that the release is made from."""
+        file = self.file
+        paths = [file.path, file.schema_file] if file is not None else []
+        paths += [self.plan] if isinstance(self.plan, str) else []
+        return [path for path in paths if path is not None]
 
     @property
     def ending(self) -> str:
@@ -199,9 +253,10 @@ class PlannedRelease(FileRelease):
         return self.own.findings
 
     def stated(self) -> dict[str, Any]:
-        """Return the settings with the plan's digest: the plan lies beside them."""
-        plan = json.dumps(self.plan, sort_keys=True, ensure_ascii=False)
-        return super().stated() | {"plan": hashlib.sha256(plan.encode()).hexdigest()}
+        """Return the settings with the digest of the plan, which lies beside them."""
+        plan = json.dumps(self.own.to_json(), sort_keys=True, ensure_ascii=False)
+        values = {"plan": hashlib.sha256(plan.encode()).hexdigest(), "epsilon": self.own.asked}
+        return self.model_dump(exclude={*OWNERS, "file"}) | values
 
 
 class PramRelease(FileRelease):

@@ -133,11 +133,17 @@ def releases(all_files: Sequence[ReleaseFiles]) -> Row:
         "releases": [
             _categorical(each)
             for each in all_files
-            if each.adjustment is not None or "asked_epsilon" in each.description["privacy"]
+            if "estimates" in each.tables and "audit" not in each.tables
         ],
+        "planned": [each.description for each in all_files if is_planned(each)],
         "numeric": [_numeric(each) for each in all_files if "audit" in each.tables],
         "collections": [_collection(each) for each in all_files if "independence" in each.tables],
     }
+
+
+def is_planned(files: ReleaseFiles) -> bool:
+    """Return whether a release is of a file of one's own."""
+    return bool(files.description["parameters"]["mechanism"] == "plan")
 
 
 # -- files of categories ---------------------------------------------------------------------------

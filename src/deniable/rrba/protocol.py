@@ -17,6 +17,7 @@ from deniable.records import Domain
 from deniable.rrba.client import Answer, BlockReport, Client, Question, Refusal, refuse_repeated
 from deniable.rrba.tables import POOLED, Rule, TableState, drawn_distribution, refuse_bad_keep
 from deniable.rrba.views import Combination, View
+from deniable.sampling import refuse_no_source
 
 Deliver = Callable[[Sequence[Question]], Sequence[Question]]
 DeliverBack = Callable[[Sequence[Answer | Refusal]], Sequence[Answer | Refusal]]
@@ -46,6 +47,7 @@ class Aggregator:
         rule: Rule = POOLED,
     ) -> None:
         refuse_bad_keep(keep)
+        refuse_no_source(generator)
         if not views:
             raise DeniableError("an aggregator needs at least one view to ask")
         self.domain, self.views, self.keep, self.rule = domain, tuple(views), keep, rule

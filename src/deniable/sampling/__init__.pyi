@@ -29,4 +29,5 @@ from .sources import (
     RandomSource as RandomSource,
     SystemSource as SystemSource,
     generator_for as generator_for,
+    refuse_no_source as refuse_no_source,
 )

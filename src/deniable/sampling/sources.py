@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Counts, Floats
+from deniable.errors import DeniableError, shown
 
 
 class RandomSource(Protocol):
@@ -38,6 +39,18 @@ class SystemSource:
 
     def _words(self, size: int) -> npt.NDArray[np.uint64]:
         return np.frombuffer(bytearray(os.urandom(8 * size)), dtype=np.uint64)
+
+
+def refuse_no_source(source: object, *, of_counts: bool = False) -> None:
+    """Raise `DeniableError` for what draws nothing, such as a seed in a generator's place.
+
+    Counts are drawn by a `numpy.random.Generator` alone.
+    """
+    if not hasattr(source, "multinomial" if of_counts else "integers"):
+        system = "" if of_counts else ", or deniable.SystemSource()"
+        raise DeniableError(
+            f"{shown(source)} is no source of chance; give numpy.random.default_rng(seed){system}"
+        )
 
 
 def uniform_floats(words: npt.NDArray[np.uint64]) -> Floats:

@@ -3,6 +3,7 @@ from .draft import (
     draft_schema as draft_schema,
     drafted as drafted,
 )
+from .faults import Faults as Faults
 from .model import (
     MISSING as MISSING,
     Column as Column,
@@ -17,4 +18,5 @@ from .records_file import (
     Portion as Portion,
     RecordsFile as RecordsFile,
 )
+from .sources import open_source as open_source
 from .types import type_named as type_named

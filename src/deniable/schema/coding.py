@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deniable.arrays import Codes, Flags, Floats
-from deniable.errors import DataError
+from deniable.errors import DataError, shown
 from deniable.schema.faults import Faults
 from deniable.schema.model import Column
-from deniable.schema.texts import alike, listed, shown
+from deniable.schema.texts import alike, listed
 from deniable.schema.types import is_number, is_text, plain_type, type_named
 
 NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
@@ -109,7 +109,7 @@ class Coder:
         points = self.column.points
         with np.errstate(over="ignore", invalid="ignore"):
             places = np.rint((numbers - points[0]) / (self.column.step or 1.0))
-        return np.clip(places, 0, len(points) - 1)
+        return np.asarray(np.clip(places, 0, len(points) - 1))
 
     def _of_numbers(
         self, values: pa.Array, faults: Faults, where: str, first: int
@@ -152,7 +152,7 @@ class Coder:
             )
             record = first + int(missing.argmax())
             faults.add(where, record, what, int(np.count_nonzero(missing)))
-        return missing
+        return np.asarray(missing)
 
     def _told(self, value: str) -> str:
         has = f"column {shown(self.column.name)} has {shown(value)}"

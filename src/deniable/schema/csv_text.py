@@ -12,9 +12,8 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from deniable.errors import DataError
+from deniable.errors import DataError, shown
 from deniable.schema.faults import Faults
-from deniable.schema.texts import shown
 
 BLOCK_BYTES = 1 << 23  # of a file, read at a time; no record may be longer
 SAMPLE_BYTES = 1 << 16
@@ -209,7 +208,7 @@ def _reading(encoding: str) -> str:
 
 def _decoded_start(path: Path, start: bytes, encoding: str) -> str:
     try:
-        b"".decode(encoding)  # refuses what is no encoding of text, too
+        b"a".decode(encoding, "replace")  # refuses what is no encoding of text, too
         return codecs.getincrementaldecoder(_reading(encoding))().decode(start)
     except (LookupError, ValueError) as error:
         if isinstance(error, UnicodeError):

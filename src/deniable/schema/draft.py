@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from deniable import __version__
-from deniable.errors import DataError
+from deniable.errors import DataError, shown
 from deniable.schema.evidence import MOST_COUNTED, STAND_INS, Evidence
 from deniable.schema.faults import Faults
 from deniable.schema.model import FORMAT, MISSING, VERSION
 from deniable.schema.sources import Source, open_source
-from deniable.schema.texts import alike, shown
+from deniable.schema.texts import alike
 from deniable.schema.types import is_text
 from deniable.schema.yaml_text import quoted, quoted_list
 
@@ -72,7 +72,7 @@ class _Drafted:
 
 
 def draft_schema(source: Any, population: str | None = None) -> str:
-    """Return a schema drafted from a file or table, as commented YAML text.
+    r"""Return a schema drafted from a file or table, as commented YAML text.
 
     Parameters
     ----------
@@ -89,8 +89,7 @@ def draft_schema(source: Any, population: str | None = None) -> str:
 
     Examples
     --------
-    >>> print(draft_schema(pa.table({"sex": ["F", "M", "F"]})).partition("columns:")[2])
-    <BLANKLINE>
+    >>> print(draft_schema(pa.table({"sex": ["F", "M", "F"]})).partition("columns:\n")[2])
       - name: sex
         kind: categorical
         status: drafted
@@ -225,6 +224,8 @@ def _left_out(seen: Evidence) -> str:
         return "has missing values only"
     if seen.unfit:
         return f"a value {seen.unfit}, so they can be no categories"
+    if MISSING in seen.counts:
+        return f"has the value {MISSING}, the name of missing values; rename it in the file"
     if len(seen.counts) == 1 and not seen.missing:
         return "has one value only; with another category that there can be, declare it categorical"
     return ""
@@ -273,8 +274,6 @@ def _categorical(seen: Evidence) -> _Drafted:
                 f"{quoted_list(same)} differ by spaces, capitals or the form of accents alone; "
                 "mend the file if they are meant to be one"
             )
-    if MISSING in names:
-        column.warnings.append(f"{MISSING} is the name of missing values; rename it in the file")
     _add_missing(column, seen, [])
     return column
 

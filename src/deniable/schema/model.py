@@ -10,9 +10,9 @@ import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
 from deniable.arrays import Floats
-from deniable.errors import DataError
+from deniable.errors import DataError, shown
 from deniable.records import Attribute, Domain
-from deniable.schema.texts import shown, unfit
+from deniable.schema.texts import unfit
 from deniable.schema.types import refuse_foreign_values
 from deniable.validation import Name, Strict, fault_lines, message, read_yaml
 
@@ -97,7 +97,8 @@ class Column(Strict):
         for what, text in (("name", self.name), *(("category", each) for each in self.categories)):
             if fault := unfit(text):
                 raise ValueError(
-                    f"{what} {shown(text)} {fault}; allowed: at most 255 bytes, and no control characters"
+                    f"{what} {shown(text)} {fault}; allowed: at most 255 bytes, and no control "
+                    "characters"
                 )
         numeric = self.kind == "numeric"
         if (self.bounds is not None, self.step is not None) != (numeric, numeric):

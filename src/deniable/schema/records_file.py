@@ -2,19 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from deniable.arrays import Codes
-from deniable.errors import DataError
+from deniable.errors import DataError, shown
 from deniable.schema.coding import Coder, numbers_of
 from deniable.schema.faults import Faults
 from deniable.schema.model import Column, Schema
 from deniable.schema.sources import PORTION, Piece, Source, open_source
-from deniable.schema.texts import listed, shown
+from deniable.schema.texts import listed
 from deniable.schema.types import is_number, is_text
 
 

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from deniable.errors import DataError
+from deniable.errors import DataError, shown
 from deniable.schema.csv_text import CsvText
 from deniable.schema.faults import Faults
 from deniable.schema.model import FileFormat
-from deniable.schema.texts import listed, shown, unfit
+from deniable.schema.texts import listed, unfit
 from deniable.schema.types import is_text
 
 PORTION = 262_144  # records

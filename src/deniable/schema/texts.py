@@ -1,26 +1,13 @@
-"""Texts of a file: as a message can show them, and which can be names."""
+"""Texts of a file: lists of them in messages, which can be names, which look alike."""
 
 import unicodedata
 from collections.abc import Sequence
 
-from deniable.records import shortened
+from deniable.errors import shown
 
 LONGEST_NAME = 255  # bytes: a name may become that of a file
-LONGEST_SHOWN = 60
 _ODD = ("Cc", "Cs", "Zl", "Zp")
 _REORDERING = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}
-
-
-def shown(text: str) -> str:
-    """Return a file's text in quotation marks, as a message can show it.
-
-    Examples
-    --------
-    >>> print(shown("a\\x1b[2J"))
-    'a\\x1b[2J'
-    """
-    cut = text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
-    return f"'{shortened(cut)}'"
 
 
 def listed(texts: Sequence[str], most: int = 8) -> str:
@@ -36,11 +23,11 @@ def listed(texts: Sequence[str], most: int = 8) -> str:
 
 
 def unfit(text: str) -> str:
-    """Return why a text can be no name or category, or nothing.
+    r"""Return why a text can be no name or category, or nothing.
 
     Examples
     --------
-    >>> unfit("two\\nlines"), unfit("Zürich")
+    >>> unfit("two\nlines"), unfit("Zürich")
     ('has a control character', '')
     """
     if len(text.encode("utf-8", "replace")) > LONGEST_NAME:
@@ -51,11 +38,11 @@ def unfit(text: str) -> str:
 
 
 def alike(text: str) -> str:
-    """Return what texts share that differ by spaces, capitals or the form of accents alone.
+    r"""Return what texts share that differ by spaces, capitals or the form of accents alone.
 
     Examples
     --------
-    >>> alike("F ") == alike("f"), alike("e\\u0301") == alike("\u00e9")
+    >>> alike("F ") == alike("f"), alike("e\u0301") == alike("\u00e9")
     (True, True)
     """
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())

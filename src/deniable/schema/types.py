@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from deniable.errors import DataError
-from deniable.schema.texts import shown
+from deniable.errors import DataError, shown
 
 _WITH_ZONE = re.compile(r"timestamp\[(s|ms|us|ns), tz=([A-Za-z0-9_+:/-]+)\]")
 _DECIMAL = re.compile(r"decimal(128|256)\((\d{1,2}), (\d{1,2})\)")

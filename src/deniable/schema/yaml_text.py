@@ -3,12 +3,12 @@
 import re
 from collections.abc import Sequence
 
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*([ .-]?[A-Za-z0-9_]+)*")
-_WORDS = frozenset("y n yes no on off true false null none nan inf".split())
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*([ .-][A-Za-z0-9_]+)*")
+_WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "none"))
 
 
 def quoted(text: str) -> str:
-    r"""Return a text as YAML that reads back as it, on one line, in ASCII where it is not printable.
+    r"""Return a text as YAML that reads back as it, on one line.
 
     Examples
     --------

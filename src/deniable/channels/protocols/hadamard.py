@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deniable.arrays import Codes, Counts, Flags, Floats
+from deniable.channels.asked import refuse_epsilon
 from deniable.channels.protocols.pure import refuse_few_categories
 from deniable.channels.protocols.two_level import TwoLevelChannel, probability_of_epsilon
 
@@ -55,6 +56,8 @@ class HadamardResponse(TwoLevelChannel):
     @classmethod
     def of_epsilon(cls, size: int, epsilon: float) -> "HadamardResponse":
         """Return the channel of an epsilon in (0, 30], which its exact one does not exceed."""
+        refuse_few_categories(size, "Hadamard response")
+        refuse_epsilon(epsilon)
         return cls(size, probability_of_epsilon(epsilon, 2, 1))
 
     @property

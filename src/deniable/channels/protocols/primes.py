@@ -3,6 +3,7 @@
 import numpy as np
 
 from deniable.arrays import Counts
+from deniable.channels.maps import refuse_other_than_whole
 from deniable.errors import ChannelError
 
 
@@ -18,5 +19,6 @@ def primes_up_to(largest: int) -> Counts:
 
 def refuse_other_than_prime(number: int) -> None:
     """Raise `ChannelError` unless a number is prime."""
+    refuse_other_than_whole("the prime", number, 0, 2**32)
     if number < 2 or any(number % factor == 0 for factor in range(2, int(number**0.5) + 1)):
         raise ChannelError(f"{number} is no prime; the vectors are over a field with prime size")

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from deniable.arrays import Codes, Counts, Flags, Floats
 from deniable.channels.base import LARGEST_TUNED, Channel
 from deniable.channels.dense import DenseChannel
-from deniable.channels.maps import SINGULAR_WEIGHT, refuse_no_records
+from deniable.channels.maps import SINGULAR_WEIGHT, refuse_no_records, refuse_other_than_whole
 from deniable.errors import ChannelError
 from deniable.records import refuse_foreign_codes
 
@@ -153,5 +153,6 @@ class PureProtocol(Channel):
 
 def refuse_few_categories(size: int, what: str) -> None:
     """Raise `ChannelError` unless there are at least two categories."""
+    refuse_other_than_whole("the number of categories", size, 0)
     if size < 2:
         raise ChannelError(f"{what} is for at least 2 categories, not {size}")

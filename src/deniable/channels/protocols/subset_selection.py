@@ -11,6 +11,7 @@ import scipy
 
 from deniable.arrays import Codes, Counts, Flags, Floats, Sparse
 from deniable.channels.asked import refuse_epsilon
+from deniable.channels.maps import refuse_other_than_whole
 from deniable.channels.protocols.pure import CHUNK_RECORDS, refuse_few_categories
 from deniable.channels.protocols.two_level import TwoLevelChannel, probability_of_epsilon
 from deniable.errors import ChannelError
@@ -60,14 +61,16 @@ class SubsetSelection(TwoLevelChannel):
 
     def __post_init__(self) -> None:
         refuse_few_categories(self.size, "subset selection")
+        refuse_other_than_whole("the size of subsets", self.subset_size, 0)
         if not 1 <= self.subset_size < self.size:
             raise ChannelError(
                 f"subsets of {self.subset_size} of {self.size} categories; choose from 1 to "
                 f"{self.size - 1}"
             )
-        if self.reports >= 2**63:
+        # Counted only where that is quick: 64 of 128 or more are over 2 ** 63 for sure.
+        if min(self.subset_size, self.size - self.subset_size) > 63 or self.reports >= 2**63:
             raise ChannelError(
-                f"there are {self.reports:.3g} subsets of {self.subset_size} of {self.size} "
+                f"there are over 2 ** 63 subsets of {self.subset_size} of {self.size} "
                 "categories, which 63 bits cannot number; choose another size, or "
                 "ProjectiveGeometry"
             )
@@ -88,6 +91,7 @@ class SubsetSelection(TwoLevelChannel):
             sizes = range(1, max(2, size // 2 + 1))
             numbered = itertools.takewhile(lambda d: math.comb(size, d) < 2**63, sizes)
             subset_size = min(numbered, key=lambda d: _variance(size, d, epsilon))
+        refuse_other_than_whole("the size of subsets", subset_size, 0)
         probability = probability_of_epsilon(epsilon, size, subset_size)  # c / m is d / k
         return cls(size, subset_size, probability)
 

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Floats
-from deniable.channels.asked import closest_within
+from deniable.channels.asked import closest_within, refuse_no_number
 from deniable.channels.exact import exact_ratio
 from deniable.channels.protocols.pure import CHUNK_RECORDS, PureProtocol
 from deniable.errors import ChannelError
 from deniable.records import refuse_foreign_codes
-from deniable.sampling import KeyedColumn, Levels, RandomSource, multinomial
+from deniable.sampling import KeyedColumn, Levels, RandomSource, multinomial, refuse_no_source
 
 
 class TwoLevelChannel(PureProtocol):
@@ -54,6 +54,7 @@ class TwoLevelChannel(PureProtocol):
 
     def _check_probability(self) -> None:
         """Hold the probability as a float; refuse one that is none."""
+        refuse_no_number("the probability", self.probability)
         probability = float(self.probability)
         if not 0 <= probability <= 1:
             raise ChannelError(
@@ -120,6 +121,7 @@ class TwoLevelChannel(PureProtocol):
 
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
         """Report each record's category; see `Channel.randomize`. Probabilities are exact."""
+        refuse_no_source(source)
         return self._placed(np.asarray(codes), lambda part: self._levels.draw(source, _len(part)))
 
     def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
@@ -146,6 +148,7 @@ class TwoLevelChannel(PureProtocol):
         Record by record, or, if there are more records than entries of the matrix, by a binomial
         and two multinomials for each category.
         """
+        refuse_no_source(generator, of_counts=True)
         self.refuse_large_tally()
         true = self._whole_counts(counts)
         tables = true.reshape(-1, self.size)

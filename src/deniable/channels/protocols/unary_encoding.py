@@ -7,12 +7,19 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Flags, Floats
-from deniable.channels.asked import closest_within
+from deniable.channels.asked import closest_within, refuse_epsilon, refuse_no_number
 from deniable.channels.exact import exact_ratio
 from deniable.channels.protocols.pure import CHUNK_RECORDS, PureProtocol, refuse_few_categories
 from deniable.errors import ChannelError
 from deniable.records import refuse_foreign_codes
-from deniable.sampling import KeyedColumn, RandomSource, events, keyed_events, multinomial
+from deniable.sampling import (
+    KeyedColumn,
+    RandomSource,
+    events,
+    keyed_events,
+    multinomial,
+    refuse_no_source,
+)
 
 MOST_CATEGORIES = 62
 LARGEST_ENUMERATED = 2**20
@@ -62,6 +69,7 @@ class UnaryEncoding(PureProtocol):
                 "choose ProjectiveGeometry, which has about the same variance"
             )
         for name in ("own", "others"):
+            refuse_no_number(f"the probability {name}", getattr(self, name))
             probability = float(getattr(self, name))
             if not 0 < probability < 1:
                 raise ChannelError(
@@ -79,6 +87,8 @@ class UnaryEncoding(PureProtocol):
         def parity(others: float) -> Fraction:
             return (1 - Fraction(others)) / Fraction(others)
 
+        refuse_few_categories(size, "unary encoding")
+        refuse_epsilon(epsilon)
         first = float(1 / (np.exp(epsilon) + 1))
         return cls(size, 0.5, closest_within(epsilon, first, parity, growing=False))
 
@@ -107,6 +117,7 @@ class UnaryEncoding(PureProtocol):
 
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
         """Report each record's category, bit by bit; see `Channel.randomize`."""
+        refuse_no_source(source)
         true = np.asarray(codes)
         refuse_foreign_codes(true, self.size, "the codes to randomize")
         flat, reports = true.reshape(-1), np.zeros(true.size, dtype=np.int64)
@@ -137,6 +148,7 @@ class UnaryEncoding(PureProtocol):
 
     def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
         """Draw counts of reports, one multinomial a row; see `Channel.randomize_counts`."""
+        refuse_no_source(generator, of_counts=True)
         true = self._whole_counts(counts)
         reports = np.zeros((*true.shape[:-1], self.reports), dtype=np.int64)
         for category, row in enumerate(self.matrix()):

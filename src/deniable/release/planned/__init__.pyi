@@ -1,4 +1,5 @@
 from .protecting import (
+    own_records as own_records,
     planned_release as planned_release,
     protect as protect,
 )

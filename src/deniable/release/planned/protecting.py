@@ -16,6 +16,7 @@ from deniable.release import (
     make_release,
 )
 from deniable.release.planned.records import OwnRecords, Progress, silent
+from deniable.sampling import KEY_BYTES
 from deniable.schema import RecordsFile
 
 LEDGER = "ledger"
@@ -79,6 +80,27 @@ def protect(
     make_release(release, Source(records, 0), at, counted, place or KeyPlace())
 
 
+def own_records(release: PlannedRelease, ledger: Ledger | None) -> OwnRecords:
+    """Return the records of a release whose settings name a file.
+
+    Parameters
+    ----------
+    release : PlannedRelease
+    ledger : Ledger, optional
+        In which it is counted; a rehearsal is in none.
+
+    Raises
+    ------
+    DeniableError
+        If the file is not as the schema says.
+    """
+    if release.file is None:
+        raise DeniableError(f"release {release.name!r} names no file; give file.path")
+    plan = release.own
+    file = RecordsFile.open(release.file.path, plan.schema, passed=plan.passed)
+    return OwnRecords(file, plan, ledger.key() if ledger else bytes(KEY_BYTES))
+
+
 def planned_release(
     plan: Plan, name: str, keys: Sequence[str] = (), consent: str | None = None
 ) -> PlannedRelease:
@@ -97,7 +119,6 @@ def planned_release(
         plan.protocol.domain.position(key)
     return PlannedRelease(
         name=name,
-        data="own",
         mechanism="plan",
         plan=plan.to_json(),
         rehearsal=False,

@@ -1,0 +1,155 @@
+"""``deniable estimate``: what can be known from a release's public folder, and only from it."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from deniable.analysis import Released, as_text, notes_on, page
+from deniable.cli.answers import to_json
+from deniable.errors import plain
+from deniable.files import write_table, write_text, written_whole
+from deniable.release import epsilon_text
+
+Answers = dict[str, pd.DataFrame]
+INDENT = "  "
+
+
+def run(options: argparse.Namespace) -> None:
+    """Answer what is asked, all of it or nothing.
+
+    Raises
+    ------
+    DeniableError
+        If the folder is damaged, a question names what the release has not, or is too large.
+    """
+    _refuse_contradictions(options)
+    released = Released(options.public)
+    made, files = options.synthetic is not None or options.adjusted_weights, options.out
+    answers = {} if made and not _asked(options) else _answers(released, options)
+    facts = _facts(released)
+    shown = _as_asked(options.format, facts, answers) if answers else ""
+    if made:
+        records = (
+            released.adjusted_weights()
+            if options.adjusted_weights
+            else released.synthetic(options.synthetic, options.seed)
+        )
+        _write_records(files, records)
+        for name in records.attrs.get("left_out", []):
+            print(f"not adjusted: {plain(name)}, whose reports are no categories of its own")
+    elif files:
+        write_text(files, shown)
+        return
+    print(shown, end="")
+
+
+def _asked(options: argparse.Namespace) -> bool:
+    return bool(
+        options.margins or options.numbers or options.pairs or options.table or options.query
+    )
+
+
+def _refuse_contradictions(options: argparse.Namespace) -> None:
+    error = options.parser.error
+    if options.test and not options.table:
+        error("argument --test: of which columns? give them by --table")
+    if options.weight and (options.query or options.pairs or options.numbers or options.test):
+        error("argument --weight: is for --margins and --table alone")
+    made = options.synthetic is not None or options.adjusted_weights
+    if made and (options.out is None or options.out.suffix not in (".csv", ".parquet")):
+        error("argument --out: give a file .csv or .parquet for the records that are made")
+    if options.synthetic is not None and options.synthetic < 1:
+        error(f"argument --synthetic: {options.synthetic} records; ask for at least 1")
+    if options.seed < 0:
+        error(f"argument --seed: {options.seed}; give a whole number from 0")
+
+
+def _answers(released: Released, options: argparse.Namespace) -> Answers:
+    how: dict[str, Any] = {"target": options.target, "confidence": options.confidence}
+    whole = not _asked(options)
+    weighted = f", weighted by {options.weight}" if options.weight else ""
+    found: Answers = {}
+    if options.margins or whole:
+        found[f"margins{weighted}"] = released.margins(weight=options.weight, **how)
+    if (options.numbers or whole) and not options.weight:
+        found["numbers"] = released.numbers(**how)
+    for names in options.table:
+        title = f"table of {' x '.join(names)}{weighted}"
+        if options.weight:
+            found[title] = released.weighted_table(names, options.weight, **how)
+        else:
+            found[title] = released.table(names, **how)
+        if options.test:
+            found[f"independence of {', '.join(names)}"] = released.independence(
+                names, seed=options.seed
+            )
+    if options.pairs:
+        found["pairs"] = released.pairs(**how)
+    if options.query:
+        asked = [released.query(query, **how) for query in options.query]
+        found["queries"] = pd.concat(asked, ignore_index=True)
+    return {title: answer for title, answer in found.items() if len(answer)}
+
+
+def _facts(released: Released) -> list[str]:
+    plan = released.plan
+    return [
+        f"Estimated from {released.folder} alone: {released.records:,} protected records of the "
+        f"population {plan.schema.population}.",
+        f"Exact epsilon of a record: {epsilon_text(plan.epsilon)}. Estimates cost no more of it.",
+        *(f"Not covered by it: {said}." for said in plan.not_covered),
+    ]
+
+
+def _as_asked(form: str, facts: list[str], answers: Answers) -> str:
+    if form == "text":
+        return _text(facts, answers)
+    if form == "html":
+        return page("Estimates from protected records", facts, answers)
+    if form == "csv":
+        named = [answer.assign(answer=title) for title, answer in answers.items()]
+        table = pd.concat(named, ignore_index=True)
+        columns = ["answer", *table.columns.drop("answer")]
+        return str(table[columns].to_csv(index=False, lineterminator="\n"))
+    rows = {
+        title: {"notes": notes_on(answer), "rows": answer.to_dict("records")}
+        for title, answer in answers.items()
+    }
+    return to_json({"about": facts, "answers": rows}) + "\n"
+
+
+def _text(facts: list[str], answers: Answers) -> str:
+    lines, told = [*facts], set[str]()
+    for title, answer in answers.items():
+        # What is the same in all rows is said below the table.
+        table = answer.drop(columns=["confidence", "target", "consistent_by"], errors="ignore")
+        new = [note for note in notes_on(answer) if note not in told]
+        told.update(new)
+        lines += ["", title, *_aligned(table), *(INDENT + note for note in new)]
+    return "".join(f"{plain(line)}\n" for line in lines)
+
+
+def _aligned(table: pd.DataFrame) -> list[str]:
+    """Return the lines of a table, numbers to the right."""
+    rows = [[str(name) for name in table]]
+    rows += [[plain(as_text(value)) for value in row] for row in table.itertuples(index=False)]
+    right = [pd.api.types.is_numeric_dtype(dtype) for dtype in table.dtypes]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        INDENT
+        + INDENT.join(
+            cell.rjust(width) if number else cell.ljust(width)
+            for cell, width, number in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _write_records(path: Path, records: pd.DataFrame) -> None:
+    if path.suffix == ".csv":
+        write_table(path, records)
+        return
+    with written_whole(path) as temporary:
+        records.to_parquet(temporary, index=False)

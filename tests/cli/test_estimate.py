@@ -1,0 +1,100 @@
+"""The command ``deniable estimate``."""
+
+import io
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tests.analysis.public_folders import survey_plan, survey_truth, write_public
+
+from deniable.cli import main
+
+
+@pytest.fixture(scope="module")
+def public(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("release") / "public"
+    return str(write_public(folder, survey_plan(), *survey_truth(2000, 1)))
+
+
+def test_text_has_tables_tests_and_what_to_know(
+    public: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--table", "sex", "income", "--test", "independence", "--query", "age>=15"]
+    assert main(["estimate", public, *asked, "--target", "file"]) == 0
+    text = capsys.readouterr().out
+    assert "2,000 protected records" in text
+    assert "table of sex x income" in text
+    assert "chi-squared" in text
+    assert "0.95 confidence, each on its own, for these very records" in text
+
+
+def test_without_a_question_it_shows_margins_and_numbers(
+    public: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["estimate", public, "--format", "csv"]) == 0
+    table = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert set(table["answer"]) == {"margins", "numbers"}
+
+
+def test_json_is_strict_and_whole(public: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", public, "--margins", "--weight", "w", "--format", "json"]) == 0
+    answers = json.loads(capsys.readouterr().out)["answers"]
+    rows = answers["margins, weighted by w"]["rows"]
+    assert rows[0]["column"] == "sex"
+    assert 0 < rows[0]["estimate"] < 1
+
+
+def test_a_page_asks_nothing_of_other_places(public: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    arguments = ["--query", "income<high", "--format", "html", "--out", str(page)]
+    assert main(["estimate", public, *arguments]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "income&lt;high" in text
+    assert "http" not in text
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_synthetic_records_are_written(public: str, tmp_path: Path, ending: str) -> None:
+    file = tmp_path / f"synthetic.{ending}"
+    assert main(["estimate", public, "--synthetic", "50", "--out", str(file)]) == 0
+    read = pd.read_csv if ending == "csv" else pd.read_parquet
+    assert read(file).shape == (50, 5)
+
+
+def test_adjusted_weights_say_what_they_leave_out(
+    public: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "weights.csv"
+    assert main(["estimate", public, "--adjusted-weights", "--out", str(file)]) == 0
+    assert "not adjusted: age" in capsys.readouterr().out
+    assert len(pd.read_csv(file)) == 2000
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *(["--table", "sex", "nope"], ["--query", "sex"], ["--table", "sex", "sex"]),
+        *(["--weight", "sex"], ["--table", "sex", "--test", "independence"]),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_before_anything_is_written(
+    public: str, tmp_path: Path, asked: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "answer.txt"
+    assert main(["estimate", public, *asked, "--out", str(out)]) == 2
+    assert capsys.readouterr().err.startswith("deniable: error: ")
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *(["--test", "independence"], ["--pairs", "--weight", "w"], ["--synthetic", "5"]),
+        *(["--synthetic", "0", "--out", "a.csv"], ["--confidence", "2"], ["--seed", "-1"]),
+    ],
+)
+def test_contradictory_options_are_refused(public: str, asked: list[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["estimate", public, *asked])
+    assert caught.value.code == 2

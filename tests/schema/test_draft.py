@@ -1,0 +1,210 @@
+"""Drafts: what columns seem to be, said in a schema that reads back and reads the file."""
+
+import codecs
+import datetime
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import yaml
+from hypothesis import given, settings, strategies as st
+
+from deniable.cli import main
+from deniable.errors import DataError
+from deniable.schema import RecordsFile, Schema, draft_schema, drafted, schema_from
+from deniable.schema.draft import round_grid
+from deniable.schema.yaml_text import quoted, quoted_list
+
+
+def read_back(text: str) -> Schema:
+    return schema_from(yaml.safe_load(text))
+
+
+def kinds(source: Any) -> dict[str, str]:
+    return {column.name: column.kind for column in read_back(draft_schema(source)).columns}
+
+
+ROWS = 400
+CHANCE = np.random.default_rng(1)
+
+
+def test_columns_are_what_they_seem_to_be() -> None:
+    numbers = CHANCE.permutation(ROWS)
+    table = pa.table(
+        {
+            "sex": ["F", "M"] * 200,
+            "age": numbers % 70 + 20,
+            "education": numbers % 8,
+            "weight": CHANCE.random(ROWS) + 0.5,
+            "person_id": numbers * 7,
+            "row": numbers + 1,
+            "email": [f"p{i}@x" for i in range(ROWS)],
+            "town": [f"town {i % 201}" for i in range(ROWS)],
+            "born": [datetime.date(1990, 1, 1 + i % 3) for i in range(ROWS)],
+            "member": [True, False] * 200,
+            "zip": ["01234", "1234"] * 200,
+            "account": [f"12345678901234567890{i // 2:03d}" for i in range(ROWS)],
+            "always": ["x"] * ROWS,
+            "never": pa.nulls(ROWS, pa.string()),
+            "items": [[1]] * ROWS,
+            "note": ["a\nb", "c"] * 200,
+        }
+    )
+    schema = read_back(draft_schema(table))
+    found = {column.name: column.kind for column in schema.columns}
+    assert found == {
+        "sex": "categorical",
+        "age": "numeric",
+        "education": "categorical",
+        "weight": "weight",
+        "person_id": "identifier",
+        "row": "identifier",
+        "email": "identifier",
+        "town": "left_out",
+        "born": "categorical",
+        "member": "categorical",
+        "zip": "categorical",
+        "account": "categorical",
+        "always": "left_out",
+        "never": "left_out",
+        "items": "left_out",
+        "note": "left_out",
+    }
+    assert schema["education"].categories == [str(each) for each in range(8)]
+    assert (schema["education"].ordered, schema["sex"].ordered) == (True, False)
+    assert (schema["age"].bounds, schema["age"].step) == ([20.0, 90.0], 1.0)
+    assert schema["member"].categories == ["false", "true"]
+    assert set(schema.drafted) == {each.name for each in schema.randomized}
+    assert RecordsFile.open(table, schema).records == ROWS
+
+
+@pytest.mark.parametrize("delimiter", list(",;\t|"))
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
+def test_delimiter_and_encoding_are_found_and_said(
+    tmp_path: Path, delimiter: str, encoding: str
+) -> None:
+    path = tmp_path / "Größe 2.csv"
+    lines = [["größe", "preis"], ["groß", "1,5"], ["klein", "2,5"]] * 1
+    rows = "\n".join(delimiter.join(f'"{each}"' for each in line) for line in lines) + "\n"
+    path.write_bytes(rows.encode(encoding))
+    draft = drafted(path)
+    schema = read_back(draft.text)
+    assert schema.file.delimiter == delimiter
+    assert (
+        codecs.lookup(str(schema.file.encoding)).name
+        == codecs.lookup(encoding.removesuffix("-sig")).name
+    )
+    assert schema.population == "Gr-e-2"
+    assert f"delimiter {delimiter!r} (detected), encoding {schema.file.encoding}" in draft.found
+    assert RecordsFile.open(path, schema).records == 2
+
+
+def test_missing_values_and_what_may_mean_them(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    hours = [*map(str, range(60)), "NA", "NA"]
+    rows = [f"{each},{['x', 'NA', ''][i % 3]}\n" for i, each in enumerate(hours)]
+    path.write_text("hours,kind\n" + "".join(rows))
+    draft = drafted(path)
+    schema = read_back(draft.text)
+    assert schema["hours"].kind == "numeric"
+    assert schema["hours"].missing.values == ["", "NA"]
+    assert schema["kind"].categories == ["NA", "x"]
+    assert schema["kind"].missing.policy == "category"
+    assert "'kind': NA is a category; if it means a missing value" in draft.warnings[1]
+    assert "2 missing values" in draft.text
+    file = RecordsFile.open(path, schema)
+    assert [p.codes["hours"][-1] for p in file.portions()] == [schema.domain()["hours"].size - 1]
+
+
+@pytest.mark.parametrize("pair", [("F", "F "), ("F", "f"), ("\u00e9", "e\u0301")])
+def test_categories_that_look_alike_are_said(pair: tuple[str, str]) -> None:
+    draft = drafted(pa.table({"a": list(pair) * 3}))
+    assert read_back(draft.text)["a"].categories == sorted(pair)
+    assert "differ by spaces, capitals or the form of accents" in draft.warnings[0]
+
+
+def test_what_is_drafted_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deniable.schema.evidence.MOST_COUNTED", 300)
+    table = pa.table({"a": [f"v{i}" for i in range(1000)], "b": np.arange(1000) / 7})
+    draft = drafted(table)
+    assert kinds(table) == {"a": "identifier", "b": "numeric"}
+    assert "values are different" in draft.text
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("a,a\n1,2\n", "both called 'a'"),
+        ("a,b\n1\n1,2\n1,2,3\n", "record 1 ('1') has 1 value in place of 2"),
+        ('a,b\n1,"2\n3,4\n', "a quotation mark is left open"),
+        ("a,b\n", "no records"),
+        ("a,b\n1,\0\n", "NUL"),
+    ],
+)
+def test_files_that_cannot_be_drafted_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, words: str
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(content)
+    assert main(["schema", str(path)]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert words in said.err
+    assert "a.csv: " in said.err
+
+
+def test_the_command_prints_the_draft_and_says_what_it_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes("größe;b\nF ;1\nF;2\n".encode("cp1252"))
+    assert main(["schema", str(path), "--population", "panel"]) == 0
+    said = capsys.readouterr()
+    assert read_back(said.out).population == "panel"
+    assert "delimiter ';' (detected), encoding cp1252 (detected); 2 records" in said.err
+    assert "warning: column 'größe'" in said.err
+    assert main(["schema", str(path), "--delimiter", ",", "--encoding", "latin-1"]) == 2
+    assert "likely ';'" in capsys.readouterr().err
+    assert main(["schema", str(path), "--encoding", "base64"]) == 2
+    assert "encoding 'base64' is none" in capsys.readouterr().err
+    assert main(["schema", str(tmp_path / "none.csv")]) == 2
+    assert "No such file" in capsys.readouterr().err
+
+
+def test_a_population_has_a_name_that_can_be() -> None:
+    with pytest.raises(DataError, match="the population 'a b'"):
+        draft_schema(pa.table({"a": ["x", "y"]}), "a b")
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=5))
+def test_texts_read_back_from_yaml(texts: list[str]) -> None:
+    assert yaml.safe_load(f"a: {quoted_list(texts)}") == {"a": texts}
+    assert all(len(quoted(text).splitlines()) == 1 for text in texts)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.floats(-1e12, 1e12, allow_subnormal=False),
+    st.floats(1e-3, 1e12),
+    st.booleans(),
+)
+def test_a_drafted_grid_holds_the_numbers_and_can_be_declared(
+    low: float, span: float, whole: bool
+) -> None:
+    low, high = (np.floor(low), np.ceil(low + span)) if whole else (low, low + span)
+    first, last, step = round_grid(float(low), float(high), whole=whole)
+    column = {"name": "a", "kind": "numeric", "bounds": [float(first), float(last)]}
+    (own,) = read_column(column | {"step": float(step)})
+    assert own.points[0] <= low
+    assert own.points[-1] >= high
+    assert len(own.points) <= 125
+    assert re.fullmatch(r"-?[0-9.]+", first)
+
+
+def read_column(column: dict[str, Any]) -> Any:
+    values = {"format": "deniable-schema", "version": 1, "population": "a"}
+    return schema_from(values | {"file": {"kind": "arrow"}, "columns": [column]}).columns
