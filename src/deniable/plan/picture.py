@@ -31,7 +31,7 @@ OTHERS = (*OF_A_WAY, "epsilon", "exact_epsilon", "posterior_of_1_percent", "reco
 
 @in_style
 def draw(table: pd.DataFrame) -> Figure:
-    """Draw the table of a `Comparison`: a panel for margins, pairs and each stated table."""
+    """Draw the `table` of a `Comparison`: a panel for margins, pairs and each stated table."""
     told = [name for name in table.columns if name not in OTHERS and table[name].notna().any()]
     figure, axes = panels(1, len(told), (3.1 * len(told), 4.6), AROUND, between=(0.3, 0.2))
     ways = dict(
