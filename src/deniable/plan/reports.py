@@ -33,7 +33,7 @@ class ReportedColumn:
 
 
 def reported_columns(plan: Plan) -> tuple[ReportedColumn, ...]:
-    """Return the columns that the file protected by a `plan` has for the randomized ones, in order."""
+    """Return the columns that a `plan` makes of the randomized ones, in the order of the file."""
     protocol = plan.protocol
     of = {
         name: (cluster, channel)
