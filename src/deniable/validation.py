@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 from deniable.errors import LONGEST, DataError, plain, shown
 from deniable.texts import LOADER, MOST_BYTES, Loader, refuse_too_deep, text_of
 
-MOST_LINES = 50  # of a message
+MOST_LINES = 30  # of a message
 LONGEST_NAME = 200  # bytes: file systems take 255, a temporary name is longer
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=LONGEST_NAME)]
 """Of what has a folder or a file of its name."""
@@ -96,8 +96,10 @@ def message(what: str, lines: Sequence[str], manual: str) -> str:
       p: 1; allowed: 2
     """
     unique = list(dict.fromkeys(lines))
-    count = "a fault" if len(unique) == 1 else f"{len(unique):,} faults"
-    more = ["..."] if len(unique) > MOST_LINES else []
+    count = "a fault" if len(unique) == 1 else f"{len(unique)} faults"
+    more = []
+    if len(unique) > MOST_LINES:
+        count, more = f"over {MOST_LINES} faults", ["..."]
     return "\n  ".join([f"{what} has {count} ({manual}):", *unique[:MOST_LINES], *more])
 
 

@@ -197,7 +197,8 @@ def one_number(row: Row, column: str, text: str) -> float:
 
 
 def whole_number(row: Row, column: str, text: str) -> int:
-    value = Fraction(text) if DECIMAL.fullmatch(text) else Fraction(-1)
+    short = len(text) < 400 and DECIMAL.fullmatch(text)
+    value = Fraction(text) if short else Fraction(-1)
     if not 0 <= value <= LARGEST_COUNT or value.denominator != 1:
         remedy = "give a whole number without separators, 0 for what nobody reported"
         _refuse(row, column, text, "which is no number of records", remedy)
