@@ -26,7 +26,7 @@ sys.meta_path.insert(0, Absent())
 """
 # Whose names need an extra, all or some: linear programs, downloads, pages and figures.
 WITH_EXTRAS = {
-    *("design", "design.programs", "datasets", "pipeline", "display", "report"),
+    *("design", "design.programs", "datasets", "pipeline", "display", "plan", "report"),
     *("papers", "papers.idp", "papers.rrba.sections"),
 }
 

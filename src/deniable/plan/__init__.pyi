@@ -1,14 +1,7 @@
-from .blocks import (
-    AskedTable as AskedTable,
-    Block as Block,
-    blocks_of as blocks_of,
-)
 from .choosing import (
     KINDS as KINDS,
-    Choice as Choice,
     Kind as Kind,
     Mechanism as Mechanism,
-    choose as choose,
 )
 from .comparing import (
     Comparison as Comparison,
@@ -31,8 +24,5 @@ from .reports import (
     ReportedColumn as ReportedColumn,
     reported_columns as reported_columns,
 )
-from .sharing import (
-    Split as Split,
-    shares_of as shares_of,
-)
+from .sharing import Split as Split
 from .verifying import verify_plan as verify_plan

@@ -36,7 +36,7 @@ BY_PRIOR = "Chosen by a public prior: of the records only their number is used."
 class Comparison:
     """Mechanisms at several epsilons.
 
-    Attributes
+    Parameters
     ----------
     table : DataFrame
         A row for each epsilon and way to spend it: ``epsilon`` as asked for, ``exact_epsilon`` of
@@ -51,6 +51,7 @@ class Comparison:
     chosen_from : str
         By which distribution, and what that means.
     records : int
+        Of the file.
     """
 
     table: pd.DataFrame

@@ -47,6 +47,8 @@ class Plan:
         Names of findings (`FINDINGS`) that whoever answers for the file accepts.
     order : str
         Whether records stand in a random order or in that of the file.
+    made_by : str
+        Program and version.
 
     Raises
     ------
@@ -148,7 +150,9 @@ class Plan:
 
 
 def plan_from(values: Any, where: str = "the plan") -> Plan:
-    """Rebuild a plan from `Plan.to_json`, whose epsilons are computed anew.
+    """Rebuild a plan from `values` of `Plan.to_json`; its epsilons are computed anew.
+
+    A fault's message begins with `where`.
 
     Raises
     ------
@@ -190,10 +194,10 @@ def plan_from(values: Any, where: str = "the plan") -> Plan:
 
 
 def read_plan(path: Path | str) -> Plan:
-    """Read a plan that `write_plan` wrote, and hold it to what it states."""
+    """Read the plan at a `path`, as `write_plan` wrote it, and hold it to what it states."""
     return plan_from(read_given_json(path), str(path))
 
 
 def write_plan(path: Path | str, plan: Plan) -> None:
-    """Write a plan to a file."""
+    """Write a `plan` to a file at a `path`, whole or not at all."""
     write_json(Path(path), plan.to_json())

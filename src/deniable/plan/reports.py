@@ -17,7 +17,7 @@ from deniable.schema import MISSING, Column, number_text, type_named
 class ReportedColumn:
     """A randomized column of a protected file.
 
-    Attributes
+    Parameters
     ----------
     name : str
         That of the column; of a cluster with other reports than cells, those of its columns.
@@ -33,7 +33,7 @@ class ReportedColumn:
 
 
 def reported_columns(plan: Plan) -> tuple[ReportedColumn, ...]:
-    """Return the randomized columns of a plan's protected file, in the order of the true file."""
+    """Return the columns that a `plan` makes of the randomized ones, in the order of the file."""
     protocol = plan.protocol
     of = {
         name: (cluster, channel)

@@ -25,6 +25,11 @@ def verify_plan(path: Path | str) -> pd.DataFrame:
     not by the channel's own epsilon; of a matrix of over 65,536 entries by its kind's closed form.
     Independent reports compose exactly: ratios are multiplied, and the logarithm rounded up once.
 
+    Parameters
+    ----------
+    path : Path or str
+        Of what `write_plan` wrote.
+
     Returns
     -------
     DataFrame

@@ -102,7 +102,10 @@ def exact_epsilon(matrix: Matrix, classes: Sequence[Sequence[int]] | None = None
 def largest_ratio(
     matrix: Matrix, classes: Sequence[Sequence[int]] | None = None
 ) -> Fraction | None:
-    """Return the exponential of `exact_epsilon` as a fraction, None if infinite."""
+    """Return the exponential of `exact_epsilon` as a fraction, None if infinite.
+
+    The `matrix` and the `classes` are those of it.
+    """
     sums = set(matrix.sum(axis=1))
     if len(sums) != 1 or matrix.min() < 0:
         raise DeniableError("the matrix to audit has negative weights or rows of unequal sum")
