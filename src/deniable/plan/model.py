@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from deniable import __version__
-from deniable.errors import DataError, DeniableError, shown
+from deniable.errors import DataError, DeniableError, refuse_unknown, shown
 from deniable.files import write_json
 from deniable.randomized_response import Protocol
 from deniable.schema import Schema, schema_from
@@ -16,6 +16,7 @@ from deniable.texts import read_given_json
 FORMAT, VERSION = "deniable-plan", 1
 UNIT = "the whole record of one respondent"
 
+Order = Literal["permuted", "as_in_file"]
 Origin = Literal["no data", "a public prior", "the data, by a curator"]
 
 FINDINGS: Mapping[str, str] = {
@@ -63,10 +64,12 @@ class Plan:
     why: tuple[str, ...]
     chosen_from: Origin = "no data"
     accept: tuple[str, ...] = ()
-    order: Literal["permuted", "as_in_file"] = "permuted"
+    order: Order = "permuted"
     made_by: str = field(default=f"deniable {__version__}")
 
     def __post_init__(self) -> None:
+        refuse_unknown("origin of channels", self.chosen_from, get_args(Origin))
+        refuse_unknown("order", self.order, get_args(Order))
         if self.protocol.domain != self.schema.domain():
             raise DeniableError("the plan's channels are of other columns than its schema has")
         if len(self.why) != len(self.protocol.clusters):

@@ -91,7 +91,7 @@ class SubsetSelection(TwoLevelChannel):
             sizes = range(1, max(2, size // 2 + 1))
             numbered = itertools.takewhile(lambda d: math.comb(size, d) < 2**63, sizes)
             subset_size = min(numbered, key=lambda d: _variance(size, d, epsilon))
-        refuse_other_than_whole("the size of subsets", subset_size, 0)
+        refuse_other_than_whole("the size of subsets", subset_size, 1, size)
         probability = probability_of_epsilon(epsilon, size, subset_size)  # c / m is d / k
         return cls(size, subset_size, probability)
 

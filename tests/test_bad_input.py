@@ -1,0 +1,378 @@
+"""What people give that is no schema, plan, manifest or config: one message, and no long wait."""
+
+import copy
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from deniable.channels import (
+    DenseChannel,
+    HadamardResponse,
+    KeepOrReplace,
+    LocalHashing,
+    ProductChannel,
+    ProjectiveGeometry,
+    SquareWave,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from deniable.datasets.manifest import load_manifest
+from deniable.design import read_specification
+from deniable.errors import ChannelError, DataError, DeniableError
+from deniable.pipeline import refuse_repeated_keys
+from deniable.plan import Plan, plan_from, read_plan
+from deniable.randomized_response import Protocol
+from deniable.records import Attribute, Domain, Microdata, read_parquet
+from deniable.schema import read_schema, schema_from
+from deniable.texts import read_given_json
+from deniable.validation import read_yaml
+
+LONGEST_WAIT = 5.0  # seconds
+READERS = {
+    "schema": read_schema,
+    "specification": read_specification,
+    "manifest": load_manifest,
+    "YAML": read_yaml,
+}
+NO_YAML = {
+    "20,000 levels": ("[" * 20_000, "nested too deeply"),
+    "20,000 sections": ("{a: " * 20_000, "nested too deeply"),
+    "closed levels": ("[" * 60 + "]" * 60, "nested too deeply"),
+    "aliases": (
+        "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+        + "".join(
+            f"{new}: &{new} [{', '.join([f'*{old}'] * 10)}]\n"
+            for old, new in zip("abcdefg", "bcdefgh", strict=True)
+        ),
+        "repeats too much",
+    ),
+    "merges": (
+        "a: &a {x: 1}\n" + "".join(f"b{u}: &b{u} {{<<: *a, y{u}: *a}}\n" for u in range(9_000)),
+        "repeats too much",
+    ),
+    "itself": ("&a [*a]", "stands inside what it repeats"),
+    "itself, deeper": ("a: &a {b: {c: [*a]}}", "stands inside what it repeats"),
+    "its own key": ("&a {*a : 1}", "line 1"),
+    "5,000 digits": ("a: " + "7" * 5000, "has 5,000 characters"),
+    "5,000 digits after the point": ("a: 0." + "7" * 5000, "has 5,002 characters"),
+    "month 13": ("a: 2021-13-01", "month must be in 1..12"),
+    "hour 99": ("a: 2021-12-01 99:00:00", "hour must be in 0..23"),
+    "no number": ("a: !!float x", "could not convert"),
+    "no date": ("a: !!timestamp x", "'x' is no timestamp"),
+    "no mapping": ("a: !!map x", "line 1"),
+    "escape": ("a: \x1b[2J", "control characters"),
+    "UTF-16": ("a: 1\n".encode("utf-16"), "no UTF-8 text"),
+    "Latin-1": ("a: é\n".encode("latin-1"), "no UTF-8 text"),
+    "NUL": (b"a: \0\n", "no UTF-8 text"),
+    "open text": ('a: "b\n', "line 1"),
+    "unknown tag": ("!!python/name:os.system ''", "could not determine a constructor"),
+    "twice": ('"\\e[2J": 1\n"\\e[2J": 2\n', "\\x1b[2J is given a second time"),
+}
+
+
+def refused(where: Path, read: Any, *arguments: Any) -> str:
+    """Return the message of a refusal in time, which names where the fault is."""
+    begun = time.perf_counter()
+    with pytest.raises(DeniableError) as caught:
+        read(*arguments)
+    assert time.perf_counter() - begun < LONGEST_WAIT
+    message = str(caught.value)
+    assert message.startswith(f"{where}")
+    assert all(line.isprintable() for line in message.splitlines())
+    assert len(message) < 5000
+    return message
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize(("given", "words"), NO_YAML.values(), ids=NO_YAML)
+def test_what_is_no_yaml_that_ends(tmp_path: Path, reader: str, given: Any, words: str) -> None:
+    file = tmp_path / "given.yaml"
+    file.write_bytes(given if isinstance(given, bytes) else given.encode())
+    assert words in refused(file, READERS[reader], file)
+
+
+def test_yaml_within_limits_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "given.yaml"
+    file.write_text("\ufeffa: &a [1, 2]\nb: *a\nc: {<<: {d: 3}}\n", encoding="utf-8")
+    assert read_yaml(file) == {"a": [1, 2], "b": [1, 2], "c": {"d": 3}}
+    file.write_text("[" * 50 + "]" * 50, encoding="utf-8")
+    assert str(read_yaml(file)) == "[" * 50 + "]" * 50
+
+
+SCHEMA: dict[str, Any] = {
+    "format": "deniable-schema",
+    "version": 1,
+    "population": "survey",
+    "file": {"kind": "csv", "delimiter": ",", "encoding": "utf-8"},
+    "columns": [
+        {"name": "sex", "kind": "categorical", "categories": ["F", "M"]},
+        {"name": "age", "kind": "numeric", "bounds": [0.0, 10.0], "step": 2.0},
+    ],
+}
+
+
+def changed(values: Any, place: tuple[Any, ...], value: Any) -> Any:
+    """Return JSON values with another one in a place, or without it if that is Ellipsis."""
+    values = copy.deepcopy(values)
+    *path, last = place
+    inner = values
+    for part in path:
+        inner = inner[part]
+    if value is ...:
+        del inner[last]
+    else:
+        inner[last] = value
+    return values
+
+
+SCHEMAS = [
+    (("format",), "deniable-plan", "no schema"),
+    (("version",), 2, "version: 2"),
+    (("version",), "1", "version: '1'"),
+    (("population",), ..., "population: missing"),
+    (("population",), "a/b", "population: 'a/b'"),
+    (("population",), "a\x1b[2J", "population: 'a\\x1b[2J'"),
+    (("population",), "x" * 256, "at most 200 characters"),
+    (("file",), "csv", "file: 'csv'"),
+    (("file", "kind"), "xlsx", "file.kind: 'xlsx'"),
+    (("file", "delimiter"), ";;", "file.delimiter: ';;'"),
+    (("columns",), [], "columns: []"),
+    (("columns",), {"sex": 1}, "columns: {'sex': 1}; allowed: a list"),
+    (("columns", 0), "sex", "columns[0]: 'sex'"),
+    (("columns", 0, "name"), "", "columns[0].name: ''"),
+    (("columns", 0, "name"), 5, "columns[0].name: 5"),
+    (("columns", 0, "name"), "age", "'age' stands there 2 times"),
+    (("columns", 0, "kind"), "text", "columns[0].kind: 'text'"),
+    (("columns", 0, "colour"), "red", "columns[0].colour: unknown option"),
+    (("columns", 0, "\x1b[2J"), 1, "columns[0].\\x1b[2J: unknown option"),
+    (("columns", 0, "categories"), [], "categories of 'sex'"),
+    (("columns", 0, "categories"), ["F", "F"], "category 'F' of 'sex'"),
+    (("columns", 0, "categories"), ["F", 1], "columns[0].categories[1]: 1"),
+    (("columns", 0, "categories"), ["F", True], "in quotes: YAML reads yes and no"),
+    (("columns", 0, "categories"), ["F", None], "columns[0].categories[1]: None"),
+    (("columns", 0, "categories"), ["(missing)"], "that of missing values"),
+    (("columns", 0, "categories"), "F", "columns[0].categories: 'F'; allowed: a list"),
+    (("columns", 0, "ordered"), "yes", "columns[0].ordered: 'yes'"),
+    (("columns", 0, "missing"), "refuse", "columns[0].missing: 'refuse'"),
+    (("columns", 0, "missing"), {"policy": "guess"}, "columns[0].missing.policy: 'guess'"),
+    (("columns", 0, "step"), 1.0, "bounds and step of 'sex'"),
+    (("columns", 1, "bounds"), ..., "bounds and step of 'age'"),
+    (("columns", 1, "bounds"), [0.0], "columns[1].bounds"),
+    (("columns", 1, "bounds"), [10.0, 0.0], "the lower one first"),
+    (("columns", 1, "bounds"), [0.0, "10"], "columns[1].bounds[1]: '10'"),
+    (("columns", 1, "bounds"), [0.0, 10**400], "columns[1].bounds[1]"),
+    (("columns", 1, "bounds"), [0.0, float("inf")], "columns[1]"),
+    (("columns", 1, "bounds"), [float("nan"), 1.0], "columns[1]"),
+    (("columns", 1, "bounds"), [0.0, 9.0], "such that a whole number of steps"),
+    (("columns", 1, "step"), 0.0, "columns[1].step: 0.0"),
+    (("columns", 1, "step"), -2.0, "columns[1].step: -2.0"),
+    (("columns", 1, "step"), 1e-300, "columns[1]"),
+    (("columns", 1, "step"), [2], "columns[1].step: [2]"),
+    (("columns", 1, "categories"), ["0"], "categories of 'age'"),
+    (("columns", 1, "ordered"), True, "ordered of 'age'"),
+]
+
+
+@pytest.mark.parametrize(("place", "value", "words"), SCHEMAS)
+def test_a_schema(tmp_path: Path, place: tuple[Any, ...], value: Any, words: str) -> None:
+    given = changed(SCHEMA, place, value)
+    assert words in refused(Path("s.yaml"), schema_from, given, "s.yaml")
+    assert schema_from(SCHEMA).domain().shape == (2, 6)
+
+
+@pytest.mark.parametrize("given", [None, [], "schema", 3, {}, {"format": []}])
+def test_what_is_no_schema(given: Any) -> None:
+    assert "no schema" in refused(Path("s.yaml"), schema_from, given, "s.yaml")
+
+
+def a_plan() -> dict[str, Any]:
+    schema = schema_from(SCHEMA)
+    channels = (KeepOrReplace.of_epsilon(2, 1.0), SubsetSelection.of_epsilon(6, 1.0))
+    protocol = Protocol(schema.domain(), (("sex",), ("age",)), channels)
+    stated: dict[str, Any] = Plan(schema, protocol, 2.0, ("even", "even")).to_json()
+    return stated
+
+
+PLAN = a_plan()
+FIRST, SECOND = (("protocol", "clusters", place, "channel") for place in range(2))
+PLANS = [
+    *[((key,), ..., "p.json") for key in PLAN if key not in ("format", "version")],
+    *[((key,), None, "p.json") for key in PLAN],
+    *[((key,), [[]], "p.json") for key in PLAN],
+    (("format",), "deniable-schema", "no plan"),
+    (("version",), 2, "a plan of version 2"),
+    (("epsilon", "asked"), 1.0, "above 1.0, which was asked for"),
+    (("epsilon", "asked"), "two", "two"),
+    (("epsilon", "asked"), 10**400, "too large"),
+    (("epsilon", "record"), 1.0, "states other things"),
+    (("epsilon", "by_changed_attribute", "sex"), 0.5, "states other things"),
+    (("blocks", 0, "why"), ..., "why"),
+    (("blocks",), [], "says of each cluster"),
+    (("accept",), ["everything"], "'everything' is no finding"),
+    (("not_covered",), ["all"], "states other things"),
+    ((*FIRST, "kind"), "magic", "unknown kind of channel 'magic'"),
+    ((*FIRST, "diagonal_weight"), 0.9, "rows sum to"),
+    ((*FIRST, "diagonal_weight"), "a", "diagonal_weight is 'a'"),
+    ((*FIRST, "diagonal_weight"), 10**400, "diagonal_weight is 1000"),
+    ((*FIRST, "replacement"), [], "one row"),
+    ((*FIRST, "replacement"), [[0.1], [0.2, 0.3]], "no channel's description"),
+    ((*SECOND, "categories"), 10**15, "2 ** 63|has 6 cells"),
+    ((*SECOND, "subset_size"), 10**9, "choose from 1 to 5"),
+    ((*SECOND, "subset_size"), 1.5, "no channel's description"),
+    ((*SECOND, "probability"), float("nan"), "it must be in"),
+    (SECOND, {"kind": "hadamard-response", "categories": 2**50, "probability": 0.5}, "6 cells"),
+    (
+        SECOND,
+        {"kind": "subset-selection", "categories": 2**40, "subset_size": 2**30, "probability": 0.5},
+        "2 ** 63",
+    ),
+    (
+        SECOND,
+        {"kind": "local-hashing", "categories": 6, "prime": 2**53 - 111, "probability": 0.5},
+        "the prime is 9",
+    ),
+    (SECOND, {"kind": "square-wave", "cells": 6, "half_width": -1, "inside": 0.5}, "half_width"),
+    (SECOND, {"kind": "product", "factors": 3}, "no channel's description"),
+    (SECOND, {"kind": "product", "factors": []}, "at least one channel"),
+    (("protocol", "clusters"), [], "each attribute belongs to one cluster"),
+    (("protocol", "clusters", 0, "attributes"), ["age"], "each attribute belongs to one cluster"),
+    (("protocol", "clusters", 0, "attributes"), 3, "no protocol's description"),
+    (("protocol", "attributes", 0, "categories"), ["M", "F"], "other columns than its schema"),
+    (("protocol", "attributes", 0, "name"), ["sex"], "p.json"),
+    (("schema", "columns", 1, "step"), 5.0, "other columns than its schema"),
+    (("schema", "population"), "", "p.json, schema has a fault"),
+]
+
+
+@pytest.mark.parametrize(("place", "value", "words"), PLANS)
+def test_a_plan(place: tuple[Any, ...], value: Any, words: str) -> None:
+    said = refused(Path("p.json"), plan_from, changed(PLAN, place, value), "p.json")
+    assert any(each in said for each in words.split("|"))
+
+
+def test_the_plan_itself_is_none_of_these(tmp_path: Path) -> None:
+    file = tmp_path / "p.json"
+    file.write_text(json.dumps(PLAN), encoding="utf-8")
+    assert read_plan(file).to_json() == PLAN
+
+
+NO_JSON = {
+    "empty": ("", "line 1, column 1"),
+    "cut": (json.dumps(PLAN)[:-9], "no JSON"),
+    "20,000 levels": ("[" * 20_000, "nested too deeply"),
+    "60 levels": ("[" * 60 + "]" * 60, "nested too deeply"),
+    "60 sections": ('{"a":' * 60 + "1" + "}" * 60, "nested too deeply"),
+    "NaN": ('{"format": NaN}', "NaN is no finite number"),
+    "Infinity": ('{"a": -Infinity}', "-Infinity is no finite number"),
+    "1e999": ('{"a": 1e999}', "1e999 is no finite number"),
+    "twice": ('{"a": 1, "\\u001b[2J": 1, "\\u001b[2J": 2}', "'\\x1b[2J' is given a second time"),
+    "5,000 digits": ('{"a": ' + "7" * 5000 + "}", "has 5,000 digits"),
+    "UTF-16": (b"\xff\xfe{\0}\0", "no UTF-8 text"),
+    "NUL": (b'{"a\0": 1}', "no UTF-8 text"),
+    "newline": ('{"a\n": 1}', "line 1"),
+    "comment": ("{} // all", "line 1, column 4"),
+    "YAML": ("format: deniable-plan\n", "no JSON"),
+}
+
+
+@pytest.mark.parametrize(("given", "words"), NO_JSON.values(), ids=NO_JSON)
+def test_what_is_no_json(tmp_path: Path, given: Any, words: str) -> None:
+    file = tmp_path / "p.json"
+    file.write_bytes(given if isinstance(given, bytes) else given.encode())
+    assert words in refused(file, read_plan, file)
+
+
+@pytest.mark.parametrize("given", ["[]", "3", '"plan"', "null", "{}"])
+def test_json_that_is_no_plan(tmp_path: Path, given: str) -> None:
+    file = tmp_path / "p.json"
+    file.write_text(given, encoding="utf-8")
+    assert "no plan" in refused(file, read_plan, file)
+
+
+@pytest.mark.parametrize("reader", [read_schema, read_plan, load_manifest, read_given_json])
+def test_what_is_not_there(tmp_path: Path, reader: Any) -> None:
+    assert "No such file" in refused(tmp_path / "none", reader, tmp_path / "none")
+    assert "Is a directory" in refused(tmp_path, reader, tmp_path)
+    assert "no path of a file" in refused(Path("a"), reader, "a\0b")
+
+
+@pytest.mark.parametrize("name", ["x" * 256, "é" * 101, "a/b", "../a", "", "a\nb", "\x1b[2J", 3])
+def test_names_of_data_sets_that_no_file_can_have(tmp_path: Path, name: Any) -> None:
+    file = tmp_path / "datasets.yaml"
+    file.write_text(json.dumps({name: {}}) if name != 3 else "3: {}", encoding="utf-8")
+    assert "use a text that can name a file" in refused(file, load_manifest, file)
+
+
+@pytest.mark.parametrize("text", ["seed: &a [*a]\n", "[" * 20_000, NO_YAML["aliases"][0]])
+def test_a_config_that_repeats_without_end(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text(text, encoding="utf-8")
+    said = refused(Path("the config"), refuse_repeated_keys, file)
+    assert f"{file}: line " in said
+
+
+def test_parquet_columns_of_lists(tmp_path: Path) -> None:
+    file = tmp_path / "records.parquet"
+    domain = Domain((Attribute("sex", ("F", "M")),))
+    Microdata(domain, (np.array([0, 1]),)).write_parquet(file)
+    metadata = pq.read_schema(file).metadata
+    table = pa.table({"sex": [["F"], ["M"]]}).replace_schema_metadata(metadata)
+    pq.write_table(table, file)
+    assert "column 'sex' holds list<" in refused(file, read_parquet, file)
+
+
+# -- arguments -------------------------------------------------------------------------------------
+
+NUMBERS: list[Any] = [0, -1, 1.5, "3", None, True, float("nan"), float("inf"), [], 10**30, 10**400]
+MAKERS = {
+    "uniform": (KeepOrReplace.uniform, {"size": 4, "keep": 0.5}),
+    "of_epsilon": (KeepOrReplace.of_epsilon, {"size": 4, "epsilon": 0.5}),
+    "from_entries": (KeepOrReplace.from_entries, {"size": 4, "diagonal": 0.4, "elsewhere": 0.2}),
+    "keep or replace": (KeepOrReplace, {"diagonal_weight": 0.5, "replacement": [0.25, 0.25]}),
+    "dense": (DenseChannel, {"entries": [[0.5, 0.5]]}),
+    "product": (ProductChannel, {"factors": (KeepOrReplace.uniform(2, 0.5),)}),
+    "hadamard": (HadamardResponse.of_epsilon, {"size": 4, "epsilon": 0.5}),
+    "hashing": (LocalHashing.of_epsilon, {"size": 4, "epsilon": 0.5}),
+    "geometry": (ProjectiveGeometry.of_epsilon, {"size": 4, "epsilon": 0.5}),
+    "subsets": (SubsetSelection.of_epsilon, {"size": 4, "epsilon": 0.5, "subset_size": 2}),
+    "bits": (UnaryEncoding.of_epsilon, {"size": 4, "epsilon": 0.5}),
+    "wave": (SquareWave.of_epsilon, {"cells": 4, "epsilon": 0.5}),
+}
+ALLOWED = {
+    # In [0, 1], or finite: these are numbers that the parameter may be.
+    "keep": {0},
+    "epsilon": {1.5},
+    "subset_size": {None},
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("value", NUMBERS, ids=lambda value: f"{value}"[:8])
+def test_arguments_that_are_none(maker: str, value: Any) -> None:
+    make, arguments = MAKERS[maker]
+    make(**arguments)
+    for name in arguments:
+        if isinstance(value, list) or value not in ALLOWED.get(name, ()):
+            with pytest.raises(ChannelError) as caught:
+                make(**arguments | {name: value})
+            assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_a_seed_is_no_source_of_chance(maker: str) -> None:
+    make, arguments = MAKERS[maker]
+    channel = make(**arguments)
+    with pytest.raises(DeniableError, match=r"7 is no source of chance; give numpy\.random\.defau"):
+        channel.randomize(np.array([0]), 7)
+    with pytest.raises(DeniableError, match="7 is no source of chance"):
+        channel.randomize_counts(np.ones(channel.size, dtype=int), 7)
+
+
+def test_messages_escape_what_cannot_be_shown() -> None:
+    assert str(DataError("a\x1b[2J\x00\u202e\nb")) == "a\\x1b[2J\\x00\\u202e\nb"
