@@ -34,7 +34,7 @@ def test_the_page_can_be_carried_out(tmp_path: Path) -> None:
         if language == "sh":
             assert {line.split()[0] for line in text.splitlines()} <= commands
             subprocess.run(["sh", "-e", "-c", text], cwd=tmp_path, env=variables, check=True)
-        if "survey.csv" in os.listdir(tmp_path) and "survey.yaml" not in os.listdir(tmp_path):
+        if (tmp_path / "survey.csv").exists() and not (tmp_path / "survey.yaml").exists():
             draft = "deniable schema survey.csv > survey.yaml"
             subprocess.run(["sh", "-e", "-c", draft], cwd=tmp_path, env=variables, check=True)
     made = {path.name for path in (tmp_path / "release" / "public").iterdir()}

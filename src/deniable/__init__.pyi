@@ -87,6 +87,7 @@ from .records import (
     read_csv as read_csv,
     read_parquet as read_parquet,
 )
+from .release.planned import protect as protect
 from .rrba import (
     Aggregator as Aggregator,
     Client as Client,
@@ -94,7 +95,6 @@ from .rrba import (
     run_protocol as run_protocol,
 )
 from .sampling import SystemSource as SystemSource
-from .release.planned import protect as protect
 from .schema import (
     RecordsFile as RecordsFile,
     Schema as Schema,
