@@ -13,7 +13,7 @@ from deniable.channels import Channel
 from deniable.errors import DeniableError
 from deniable.schema import Column
 
-SHARES = (0.25, 0.5, 0.75)
+SHARES: tuple[float, ...] = (0.25, 0.5, 0.75)
 MOST_LEVELS = 512
 """Points at which the distribution function gets an interval; of finer grids every so many."""
 
