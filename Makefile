@@ -57,6 +57,7 @@ quick: $(ENVIRONMENT) ## the same tables and figures from few replicates, in min
 	$(WHOLE) --configfile config/quick.yaml
 
 releases: $(ENVIRONMENT) ## the releases of config/config.yaml, or of CONFIG, and nothing else
+	@$(BIN)/python tools/workflow_config.py $(CONFIG)
 	$(WHOLE) --configfile $(or $(CONFIG),config/config.yaml) -- releases
 
 report: $(ENVIRONMENT) ## the report, also in one file (results/report.html), and Snakemake's own, of the last run's config
@@ -74,6 +75,7 @@ plan: $(ENVIRONMENT) ## what a run will cost, before it starts: CONFIG=config/qu
 	$(BIN)/python tools/plan_run.py --cores $(CORES) --configfile $(or $(CONFIG),config/config.yaml) $(TARGETS)
 
 sweep: $(ENVIRONMENT) ## the sweep of config/sweep.yaml, or of CONFIG; docs/sweeps.md
+	@$(BIN)/python tools/workflow_config.py $(CONFIG)
 	$(WHOLE) --configfile $(or $(CONFIG),config/sweep.yaml) -- $(SWEEP)
 
 costs: $(ENVIRONMENT) ## measure the costs that `make plan` counts with: of the last run, or of CONFIG's

@@ -1,9 +1,11 @@
 """The config of a run as Snakemake merges it, for the tools beside it."""
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from deniable.errors import DeniableError
 from deniable.pipeline import Config, validate
 from deniable.validation import read_yaml
 
@@ -22,10 +24,28 @@ def read_config(file: Path | str = WHOLE) -> Config:
     """Return the config of a run with that file, over `config/config.yaml`."""
     values = read_yaml(WHOLE)
     if Path(file) != WHOLE:
-        values = merged(values, read_yaml(file))
+        change = read_yaml(file)
+        if not isinstance(change, Mapping):
+            raise DeniableError(f"{file}: no options; config/README.md describes them")
+        values = merged(values, change)
     return validate(values)
 
 
 def last_config() -> Path:
     """Return the config file of the last run by make; the full size, if there was none."""
     return Path(LAST.read_text(encoding="utf-8").strip()) if LAST.is_file() else WHOLE
+
+
+def main(files: Sequence[str]) -> int:
+    """Say what is wrong with config files, which Snakemake would read before anything of ours."""
+    try:
+        for file in files:
+            read_config(file)
+    except DeniableError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -44,7 +44,12 @@ class SystemSource:
 def refuse_no_source(source: object, *, of_counts: bool = False) -> None:
     """Raise `DeniableError` for what draws nothing, such as a seed in a generator's place.
 
-    Counts are drawn by a `numpy.random.Generator` alone.
+    Parameters
+    ----------
+    source : object
+        What was given as one.
+    of_counts : bool
+        Whether counts are to be drawn, which a `numpy.random.Generator` alone does.
     """
     if not hasattr(source, "multinomial" if of_counts else "integers"):
         system = "" if of_counts else ", or deniable.SystemSource()"
