@@ -69,7 +69,7 @@ def test_a_command_that_needs_an_extra_names_it(tmp_path: Path) -> None:
     file.write_text("categories: {a: 0.5, b: 0.5}\nepsilon: 1\n", encoding="utf-8")
     code = "from deniable.cli import main\nsys.exit(main(sys.argv[1:]))"
     done = without_extras(code, "design", str(file))
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr == (
         "deniable: error: this needs highspy, which is not installed: "
         "pip install 'deniable[design]'\n"

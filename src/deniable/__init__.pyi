@@ -87,7 +87,7 @@ from .records import (
     read_csv as read_csv,
     read_parquet as read_parquet,
 )
-from .release.planned import protect as protect
+from .release import protect as protect
 from .rrba import (
     Aggregator as Aggregator,
     Client as Client,

@@ -151,7 +151,7 @@ def _order(release: AnyRelease) -> str:
 
 
 def refuse_other_files(public: Path) -> None:
-    """Hold a public folder to its list, and copies as text to the records that they copy.
+    """Hold the folder `public` to its list, and copies as text to the records that they copy.
 
     Raises
     ------

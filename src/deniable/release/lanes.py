@@ -38,7 +38,7 @@ class Step:
     resources: Resources = field(default=SECONDS, repr=False)
 
     def left_by(self, release: AnyRelease) -> tuple[str, ...]:
-        """Return the files that the step leaves of a release."""
+        """Return the files that the step leaves of a `release`."""
         return tuple(file.replace(".*", release.ending) for file in self.leaves)
 
     def __call__(self, *given: Any) -> Any:

@@ -112,7 +112,7 @@ def exact_cells(exact: Mapping[str, npt.NDArray[np.bool_]]) -> pd.DataFrame:
 
 
 def spreadsheets(texts: Iterable[str]) -> dict[str, str]:
-    """Return what a release says if names or categories look like formulas; else nothing.
+    """Return what a release says if `texts`, names or categories, look like formulas; else nothing.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def spreadsheets(texts: Iterable[str]) -> dict[str, str]:
 
 
 def texts_of(domain: Domain) -> list[str]:
-    """Return names and categories of attributes."""
+    """Return names and categories of the attributes of a `domain`."""
     return [text for attribute in domain for text in (attribute.name, *attribute.categories)]
 
 

@@ -76,7 +76,7 @@ class InPortions(Protocol):
         """Yield what the records say, however the file is divided."""
 
     def digests(self, key: bytes) -> RecordDigests:
-        """Return what a ledger keeps of them, under its key."""
+        """Return what a ledger keeps of them, under its `key`."""
 
 
 @dataclass(frozen=True)

@@ -392,6 +392,6 @@ LANE_OF: Mapping[str, LaneName] = {
 
 
 def release_from(values: Mapping[str, Any]) -> AnyRelease:
-    """Rebuild a release from its plain values, as the jobs that make it are told of it."""
+    """Rebuild a release from its plain `values`, as the jobs that make it are told of it."""
     release: AnyRelease = TypeAdapter(Release).validate_python(dict(values))
     return release

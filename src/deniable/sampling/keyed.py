@@ -62,7 +62,7 @@ def new_key() -> bytes:
 
 
 def framed(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield parts, each with its length in front, so that no other parts come to the same bytes."""
+    """Yield `parts` with their lengths in front, so that no others come to the same bytes."""
     return (len(part).to_bytes(8, "big") + part for part in parts)
 
 

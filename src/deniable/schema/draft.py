@@ -46,7 +46,7 @@ HEAD = """\
 class Draft:
     """A drafted schema.
 
-    Attributes
+    Parameters
     ----------
     text : str
         As commented YAML.

@@ -26,7 +26,7 @@ Text = Annotated[str, Field(min_length=1)]
 
 
 def number_text(number: float) -> str:
-    """Return the shortest text of a number that reads back as it.
+    """Return the shortest text of a `number` that reads back as it.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class FileFormat(Strict):
 class Missing(Strict):
     """What stands for a missing value, besides nothing, and what becomes of it.
 
-    Attributes
+    Parameters
     ----------
     values : list of str
         Texts of a CSV file that mean a missing value.
@@ -63,8 +63,9 @@ class Missing(Strict):
 class Column(Strict):
     """A column.
 
-    Attributes
+    Parameters
     ----------
+    name : str
     kind : str
         ``categorical`` and ``numeric`` columns are randomized. An ``identifier`` or a ``weight``
         goes out as it is, and only where a plan accepts it; what is ``left_out`` never does.
@@ -77,6 +78,7 @@ class Column(Strict):
         Texts of the values, in order if they are ``ordered``.
     bounds, step : numbers
         Of the public grid: low, low + step, ..., high. A value is taken as the nearest point.
+    missing : Missing, optional
     """
 
     name: Text
@@ -218,7 +220,7 @@ class Schema(Strict):
 
 
 def schema_from(values: Any, where: str = "the schema") -> Schema:
-    """Return a schema from plain values.
+    """Return a schema from plain `values`; `where` says in messages what they are of.
 
     Raises
     ------
@@ -234,7 +236,7 @@ def schema_from(values: Any, where: str = "the schema") -> Schema:
 
 
 def read_schema(path: Path | str) -> Schema:
-    """Read a schema that `draft_schema` began and its owner declared.
+    """Read a schema that `draft_schema` began and its owner declared, from the file `path`.
 
     Raises
     ------

@@ -21,7 +21,7 @@ from deniable.schema.types import is_number, is_text
 class Portion:
     """Some records that follow each other.
 
-    Attributes
+    Parameters
     ----------
     first : int
         Number of the first of them among the records kept, from 0.

@@ -45,7 +45,7 @@ def is_supported(kind: pa.DataType) -> bool:
 
 
 def type_named(name: str) -> pa.DataType:
-    """Return the type that Arrow calls so.
+    """Return the type that has this `name` in Arrow.
 
     Raises
     ------

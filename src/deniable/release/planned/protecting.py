@@ -104,7 +104,10 @@ def own_records(release: PlannedRelease, ledger: Ledger | None) -> OwnRecords:
 def planned_release(
     plan: Plan, name: str, keys: Sequence[str] = (), consent: str | None = None
 ) -> PlannedRelease:
-    """Return a release by a plan as the settings that it is made from.
+    """Return a release by a `plan` as the settings that it is made from.
+
+    It has a `name`, `keys` that an intruder is taken to know, and words of `consent` if it needs
+    them.
 
     Raises
     ------
