@@ -1,0 +1,145 @@
+"""A file of one's own, protected by a plan: what is made, once, and what its owner learns."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from deniable.channels import KeepOrReplace, SquareWave, SubsetSelection
+from deniable.errors import DeniableError
+from deniable.plan import Plan
+from deniable.randomized_response import Protocol
+from deniable.release import Ledger
+from deniable.release.planned import protect
+from deniable.schema import schema_from
+
+NUMBER = 3000
+COLUMNS = [
+    {"name": "sex", "kind": "categorical", "categories": ["F", "M"]},
+    {"name": "person", "kind": "identifier"},
+    {"name": "region", "kind": "categorical", "categories": ["e", "n", "s", "w", "c"]},
+    {"name": "age", "kind": "numeric", "bounds": [0, 40], "step": 2, "type": "int64"},
+    {"name": "weight", "kind": "weight", "type": "double"},
+]
+
+
+def file_of(folder: Path, seed: int = 1) -> Path:
+    generator = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "sex": generator.choice(["F", "M"], NUMBER),
+            "person": np.arange(NUMBER),
+            "region": generator.choice(["e", "n", "s", "w", "c"], NUMBER),
+            "age": generator.integers(0, 41, NUMBER),
+            "weight": generator.uniform(1, 2, NUMBER),
+        }
+    )
+    table.to_parquet(folder / f"people{seed}.parquet")
+    return folder / f"people{seed}.parquet"
+
+
+def plan_of(order: Any = "permuted", accept: tuple[str, ...] = ()) -> Plan:
+    schema = schema_from(
+        {"format": "deniable-schema", "version": 1, "population": "people"}
+        | {"file": {"kind": "parquet"}, "columns": COLUMNS}
+    )
+    channels = (
+        KeepOrReplace.of_epsilon(2, 1.0),
+        SubsetSelection.of_epsilon(5, 0.5),
+        SquareWave.of_epsilon(21, 1.0),
+    )
+    protocol = Protocol(schema.domain(), (("sex",), ("region",), ("age",)), channels)
+    return Plan(schema, protocol, 2.6, ("", "", ""), order=order, accept=accept)
+
+
+def test_types_and_order_of_columns_are_those_of_the_file(tmp_path: Path) -> None:
+    protect(file_of(tmp_path), plan_of(accept=("weights_released",)), tmp_path / "made")
+    table = pq.read_table(tmp_path / "made" / "public" / "protected.parquet")
+    assert table.column_names == ["sex", "region", "age", "weight"]  # no identifier
+    assert [str(table.schema.field(name).type) for name in ("sex", "age", "weight")] == [
+        *("string", "int64", "double")
+    ]
+    ages = table["age"].to_numpy()
+    assert set(ages % 2) == {
+        0
+    }  # points of the grid, and as many beyond its ends as the wave is wide
+    assert ages.min() < 0
+    assert ages.max() > 40
+    assert sorted(table["weight"].to_numpy()) == sorted(
+        pq.read_table(tmp_path / "people1.parquet")["weight"].to_numpy()
+    )
+
+
+def test_records_are_permuted_with_what_goes_out_as_it_is(tmp_path: Path) -> None:
+    file, accept = file_of(tmp_path), ("weights_released",)
+    protect(file, plan_of("as_in_file", accept), tmp_path / "in_order", ledger=tmp_path / "one")
+    protect(file, plan_of(accept=accept), tmp_path / "permuted", ledger=tmp_path / "two")
+    true = pq.read_table(file)["weight"].to_numpy()
+    for name, alike in (("in_order", True), ("permuted", False)):
+        made = pq.read_table(tmp_path / name / "public" / "protected.parquet").to_pandas()
+        assert bool((made["weight"].to_numpy() == true).all()) == alike
+        # P[u, u] of sex is .731: 2,193 of 3,000 expected, standard deviation 24.3; 6 of them.
+        true_sex = pd.read_parquet(file).set_index("weight")["sex"].loc[made["weight"]]
+        assert abs((made["sex"].to_numpy() == true_sex.to_numpy()).sum() - 2193) < 146
+
+
+def test_what_is_given_again_is_not_drawn_again(tmp_path: Path) -> None:
+    file = file_of(tmp_path)
+    protect(file, plan_of(), tmp_path / "made")
+    before = (tmp_path / "made" / "public" / "protected.parquet").read_bytes()
+    protect(file, plan_of(), tmp_path / "made")
+    assert (tmp_path / "made" / "public" / "protected.parquet").read_bytes() == before
+    assert not (tmp_path / "made" / "private" / "key").exists()
+    with pytest.raises(DeniableError, match="published from other records"):
+        protect(file_of(tmp_path, seed=2), plan_of(), tmp_path / "made")
+
+
+def test_a_second_release_of_the_same_people_needs_consent(tmp_path: Path) -> None:
+    file = file_of(tmp_path)
+    protect(file, plan_of(), tmp_path / "first")
+    with pytest.raises(DeniableError, match="release 2 of people named second, total epsilon"):
+        protect(file, plan_of(), tmp_path / "second")
+    assert not (tmp_path / "second" / "public").exists()
+    assert float(Ledger(tmp_path / "ledger").total("people")) == pytest.approx(2.5, abs=1e-6)
+
+
+def test_the_same_records_are_seen_to_be_so_in_another_format(tmp_path: Path) -> None:
+    file, ledger = file_of(tmp_path), Ledger(tmp_path / "ledger")
+    protect(file, plan_of(), tmp_path / "first")
+    other = schema_from(plan_of().schema.to_json() | {"population": "others"})
+    plan = Plan(other, plan_of().protocol, 2.6, ("", "", ""))
+    with pytest.warns(UserWarning, match="about 100 % of the records were in release 'first'"):
+        protect(pq.read_table(file), plan, tmp_path / "second")
+    assert ledger.populations() == ("others", "people")
+
+
+def test_a_fault_of_the_file_leaves_nothing(tmp_path: Path) -> None:
+    table = pd.read_parquet(file_of(tmp_path))
+    table.loc[17, "sex"] = "X"
+    table.to_parquet(tmp_path / "bad.parquet")
+    with pytest.raises(DeniableError, match=r"(?s)bad\.parquet.*sex.*'X'"):
+        protect(tmp_path / "bad.parquet", plan_of(), tmp_path / "made")
+    assert {each.name for each in tmp_path.iterdir()} == {"bad.parquet", "people1.parquet"}
+
+
+def test_the_owner_learns_what_the_file_leaves_of_the_risk(tmp_path: Path) -> None:
+    file = file_of(tmp_path)
+    protect(file, plan_of(), tmp_path / "made", keys=["sex"])
+    risk = pd.read_csv(tmp_path / "made" / "private" / "risk.csv").set_index(["about", "measure"])
+    shares = pd.read_parquet(file)["sex"].value_counts(normalize=True)
+    kept = np.e / (1 + np.e)
+    # By hand: a match by sex is right with P[u, u] over the expected number of reports u.
+    reports = NUMBER * (shares * kept + (1 - shares) * (1 - kept))
+    largest = risk.loc[("sex", "largest probability that a match is right")]
+    assert largest["after"] == pytest.approx((kept / reports).max(), rel=1e-6)
+    assert largest["before"] == pytest.approx(1 / (NUMBER * shares.min()), rel=1e-6)
+    expected = risk.loc[("sex", "expected probability that a match is right")]
+    assert expected["after"] == pytest.approx(2 * kept / NUMBER, rel=1e-6)
+    posterior = risk.loc[("sex", "largest posterior probability of 'F'")]["after"]
+    f = shares["F"]
+    assert posterior == pytest.approx(f * kept / (f * kept + (1 - f) * (1 - kept)), rel=1e-6)
+    public = [each.read_bytes() for each in (tmp_path / "made" / "public").iterdir()]
+    assert not any(b"posterior probability" in each for each in public)
