@@ -11,7 +11,7 @@ one bit of a result.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -30,6 +30,11 @@ MOST_NEWTON_STEPS = 50
 ROUNDING = 1e-14  # of a log-likelihood, relative
 LEAST_LENGTH = 2.0**-20
 LEAST_PROMISE = 1e-12
+LEAST_SHARE = 0.01  # what a jump leaves at least of a proportion
+LEAST_MASS = 2.0**-52  # of all categories together: rounding hides no more
+FIRST_REACH = 4.0
+Step = tuple[Floats, float, float]
+"""The next point, the mean log-likelihood of the one before, and its gap."""
 RIDGE = 1e-12
 
 
@@ -255,17 +260,15 @@ def expectation_maximization(
     ChannelError
         As `maximum_likelihood`, and if a category was reported that the channel cannot report.
     """
-    from deniable.estimation.compiled import climb  # noqa: PLC0415 - numba is slow to import
-
     frequencies, totals = channel.frequencies(reported_counts)
     tables = frequencies.reshape(-1, frequencies.shape[-1])
-    matrices = [factor.matrix() for factor in channel.simple_factors]
-    shapes = np.array([matrix.shape for matrix in matrices])
-    forth, back = _end_to_end(matrices), _end_to_end([matrix.T for matrix in matrices])
+    step = _step_of([factor.matrix() for factor in channel.simple_factors])
     proportions = np.empty((len(tables), channel.size))
     gap, most = 0.0, 0
     for table, (observed, records) in enumerate(zip(tables, np.ravel(totals), strict=True)):
-        found, steps, lacking = climb(observed, records, shapes, forth, back, tolerance, iterations)
+        found, steps, lacking = _climb(
+            partial(step, observed, float(records)), channel.size, tolerance, iterations
+        )
         if not np.isfinite(lacking):
             raise ChannelError("a category was reported that the channel cannot report")
         proportions[table] = found
@@ -280,5 +283,81 @@ def expectation_maximization(
     return Likelihood(proportions.reshape(*frequencies.shape[:-1], channel.size), most, gap)
 
 
+def _step_of(matrices: Sequence[Floats]) -> Callable[[Floats, float, Floats], Step]:
+    """Return what takes an EM step for a table, through one matrix or a product of them."""
+    if len(matrices) > 1:
+        # Numba is slow to import, and for one matrix no faster than NumPy.
+        from deniable.estimation.compiled import step  # noqa: PLC0415
+
+        shapes = np.array([matrix.shape for matrix in matrices])
+        forth, back = _end_to_end(matrices), _end_to_end([matrix.T for matrix in matrices])
+        return lambda observed, records, point: step(point, observed, records, shapes, forth, back)
+    matrix = np.ascontiguousarray(matrices[0])
+
+    def dense_step(observed: Floats, records: float, point: Floats) -> Step:
+        told = observed > 0
+        reported = (point @ matrix)[told]
+        if not np.all(reported > 0):
+            return point, -np.inf, np.inf
+        ratio = np.zeros(observed.size)
+        ratio[told] = observed[told] / reported
+        gradient = matrix @ ratio
+        moved = point * gradient
+        gap = records * max(float(gradient.max()) - 1.0, 0.0)
+        return moved / moved.sum(), float(observed[told] @ np.log(reported)), gap
+
+    return dense_step
+
+
 def _end_to_end(matrices: Sequence[Floats]) -> Floats:
     return np.concatenate([matrix.ravel() for matrix in matrices])
+
+
+def _climb(
+    step: Callable[[Floats], Step], cells: int, tolerance: float, most: int
+) -> tuple[Floats, int, float]:
+    """Return where the likelihood of one table is highest, the EM steps, and the gap.
+
+    A step leads from a point to the next; it says the point's mean log-likelihood, and its gap.
+    """
+    start = np.full(cells, 1.0 / cells)
+    first, height, gap = step(start)
+    steps, reach = 1, FIRST_REACH
+    while gap > tolerance and steps < most and gap < np.inf:
+        second, middle, gap = step(first)
+        steps += 1
+        if gap <= tolerance or steps >= most:
+            return first, steps, gap
+        length = _length(start, first, second, reach)
+        jump = _jump(start, first, second, length)
+        after, height, lacking = step(jump)
+        steps += 1
+        if height >= middle - ROUNDING * abs(middle):
+            if length == reach:
+                reach *= FIRST_REACH
+            start, first, gap = jump, after, lacking
+            continue
+        if steps >= most:
+            return first, steps, gap
+        reach = max(FIRST_REACH, length / 2)
+        start = second
+        first, height, gap = step(start)
+        steps += 1
+    return start, steps, gap
+
+
+def _length(start: Floats, first: Floats, second: Floats, reach: float) -> float:
+    """Return SQUAREM's step length |r| / |v|, at least 1 (which is two EM steps)."""
+    r = first - start
+    v = second - first - r
+    bend = float(v @ v)
+    return max(1.0, min(float(np.sqrt(r @ r / bend)), reach)) if bend else reach
+
+
+def _jump(start: Floats, first: Floats, second: Floats, length: float) -> Floats:
+    """Extrapolate; keep a part of each proportion, for from 0 no EM step leads back."""
+    r = first - start
+    v = second - first - r
+    least = np.maximum(LEAST_SHARE * second, LEAST_MASS / start.size)
+    jump = np.maximum(start + 2.0 * length * r + length * length * v, least)
+    return np.asarray(jump / jump.sum())
