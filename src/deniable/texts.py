@@ -61,7 +61,7 @@ class Loader(LOADER):  # type: ignore[misc]
             return super().construct_object(node, deep)
         except yaml.YAMLError:
             raise
-        except (ValueError, KeyError, AttributeError, TypeError) as error:
+        except (ValueError, ArithmeticError, LookupError, AttributeError, TypeError) as error:
             is_told = isinstance(error, ValueError)
             told = f"{error}" if is_told else f"{shown(node.value)} is no {kind}"
             raise yaml.constructor.ConstructorError(None, None, told, node.start_mark) from None
