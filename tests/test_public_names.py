@@ -98,7 +98,6 @@ UNDOCUMENTED = {
     "release.collection": 10,
     "report": 2,
     "rrba": 33,
-    "sampling": 32,
     "schema": 6,
     "study": 69,
 }
@@ -111,7 +110,8 @@ def functions_of(name: str, found: Any) -> Iterator[tuple[str, Any, Callable[...
     if inspect.isfunction(found):
         yield name, found, found
     if inspect.isclass(found):
-        yield name, found, found
+        if not getattr(found, "_is_protocol", False):  # nobody makes a protocol
+            yield name, found, found
         for method, held in vars(found).items():
             function = getattr(held, "__func__", held)
             if not method.startswith("_") and inspect.isfunction(function):
