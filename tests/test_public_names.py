@@ -72,7 +72,6 @@ UNDOCUMENTED = {
     "": 95,
     "channels": 132,
     "channels.protocols": 53,
-    "contingency": 27,
     "design": 8,
     "design.programs": 48,
     "display": 30,
