@@ -72,8 +72,6 @@ UNDOCUMENTED = {
     "": 95,
     "channels": 132,
     "channels.protocols": 53,
-    "design": 8,
-    "design.programs": 48,
     "display": 30,
     "idp": 24,
     "idp.audit": 26,
