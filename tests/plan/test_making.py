@@ -10,7 +10,7 @@ import pytest
 
 from deniable.channels import log_rounded_up, product_of_ratios
 from deniable.errors import DeniableError
-from deniable.plan import Split, make_plan, read_plan, write_plan
+from deniable.plan import Split, make_plan, plan_from, read_plan, reported_columns, write_plan
 from deniable.plan.blocks import Block
 from deniable.plan.choosing import choose
 from deniable.plan.sharing import shares_of
@@ -89,7 +89,7 @@ def test_a_mechanism_is_taken_where_it_can_be() -> None:
         "age": "square-wave",
         "one": "generalized-rr",
     }
-    assert plan.why[0].endswith("square-wave is for a number by itself that is never missing")
+    assert plan.why[0].endswith("square-wave is for a number by itself")
 
 
 @pytest.mark.parametrize(
@@ -118,13 +118,42 @@ def test_what_cannot_be_is_refused(options: dict[str, Any], said: str) -> None:
         make_plan(schema(), **{"epsilon": 3.0} | options)
 
 
-def test_missing_values_of_a_number_take_no_noise() -> None:
-    with pytest.raises(DeniableError, match="age: square-wave is for a number"):
-        make_plan(schema(missing="category"), 3.0, mechanisms={"age": "square-wave"})
+def test_numbers_that_can_be_missing_stay_numbers() -> None:
+    with pytest.raises(DeniableError, match="age: laplace is for a number by itself that is never"):
+        make_plan(schema(missing="category"), 3.0, mechanisms={"age": "laplace"})
+    plan = make_plan(schema(missing="category"), 3.0)
+    assert kinds(plan)["age"] == "square-wave"
+    reported = reported_columns(plan)[2]
+    assert reported.texts[-1] == ""
+    assert [float(each) for each in reported.texts[:-1]] == list(range(-15, 76))
+    assert plan_from(plan.to_json()).epsilon == plan.epsilon <= 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "missing", "expected"),
+    [
+        ("int16", "refuse", "square-wave"),
+        ("decimal128(6, 2)", "category", "square-wave"),
+        ("float", "category", "square-wave"),
+        ("uint8", "refuse", "generalized-rr"),  # holds no number below 0
+        ("decimal128(4, 1)", "category", "square-wave"),
+        ("decimal128(2, 0)", "category", "generalized-rr"),  # nor this one any with three digits
+    ],
+)
+def test_a_number_leaves_its_bounds_where_its_type_can(
+    kind: str, missing: str, expected: str
+) -> None:
+    typed = schema(missing=missing).model_dump()
+    typed["columns"][2] |= {"type": kind, "bounds": [0.0, 80.0], "step": 2.0}
+    plan = make_plan(schema_from(typed), 3.0)
+    assert kinds(plan)["age"] == expected
+    assert str(reported_columns(plan)[2].values.type) == kind
+    kept = make_plan(schema_from(typed), 3.0, reports="categories")
+    assert kinds(kept)["age"] == "generalized-rr"
 
 
 def test_drafted_columns_must_be_accepted() -> None:
-    with pytest.raises(DeniableError, match="--accept drafted"):
+    with pytest.raises(DeniableError, match=r"drafted are sex\. .*--accept drafted"):
         make_plan(schema(status="drafted"), 3.0)
     assert make_plan(schema(status="drafted"), 3.0, accept=["drafted"]).not_covered
 

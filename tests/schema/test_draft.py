@@ -119,6 +119,34 @@ def test_missing_values_and_what_may_mean_them(tmp_path: Path) -> None:
     assert [p.codes["hours"][-1] for p in file.portions()] == [schema.domain()["hours"].size - 1]
 
 
+def test_texts_and_codes_among_few_numbers() -> None:
+    table = pa.table({"a": ["10", "9", "-9", "k.A.", "0"] * 4, "b": [-9, -1, 0, 3, 4] * 4})
+    draft = drafted(table)
+    schema = read_back(draft.text)
+    assert schema["a"].categories == ["-9", "0", "9", "10"]
+    assert schema["a"].missing.values == ["", "k.A."]
+    assert schema["a"].ordered
+    assert "column 'a': [\"k.A.\"] among the numbers are taken as missing" in draft.warnings[0]
+    assert "[\"-9\"] may be no number but a code of missing values" in draft.warnings[1]
+    assert "column 'b': [\"-1\", \"-9\"] may be no number" in draft.warnings[2]
+    assert not drafted(pa.table({"a": [-9, -3, 0, 3] * 4})).warnings
+
+
+def test_numbers_with_a_comma_are_told() -> None:
+    table = pa.table({"preis": [f"{i},5" for i in range(300)] * 2, "x": ["a", "b"] * 300})
+    draft = drafted(table)
+    assert "column 'preis': numbers with a comma; write them with a point" in draft.warnings[0]
+    assert draft.found.endswith("1 left_out, 1 categorical; left out: 'preis'")
+
+
+def test_an_order_that_the_file_states_is_drafted() -> None:
+    kind = pa.dictionary(pa.int8(), pa.string(), ordered=True)
+    values = pa.array([2, 0, 1, 0], pa.int8())
+    column = pa.DictionaryArray.from_arrays(values, ["low", "mid", "high"], ordered=True)
+    column_of = read_back(draft_schema(pa.table({"a": column.cast(kind)})))["a"]
+    assert (column_of.ordered, column_of.categories) == (True, ["low", "mid", "high"])
+
+
 @pytest.mark.parametrize("pair", [("F", "F "), ("F", "f"), ("\u00e9", "e\u0301")])
 def test_categories_that_look_alike_are_said(pair: tuple[str, str]) -> None:
     draft = drafted(pa.table({"a": list(pair) * 3}))

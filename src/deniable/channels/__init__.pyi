@@ -72,3 +72,4 @@ from .square_wave import (
     SquareWave as SquareWave,
     window_half_width as window_half_width,
 )
+from .wave_or_missing import SquareWaveOrMissing as SquareWaveOrMissing

@@ -46,6 +46,7 @@ from deniable.channels.protocols import (
     UnaryEncoding,
 )
 from deniable.channels.square_wave import SquareWave
+from deniable.channels.wave_or_missing import SquareWaveOrMissing
 from deniable.errors import ChannelError, DataError, DeniableError, shown
 from deniable.files import written_whole
 
@@ -68,6 +69,11 @@ PROTOCOLS: dict[str, tuple[type[Channel], dict[str, Callable[[Any], Any]]]] = {
         SquareWave,
         {"cells": operator.index, "half_width": operator.index, "inside": float},
     ),
+    "square-wave-or-missing": (
+        SquareWaveOrMissing,
+        {"cells": operator.index, "half_width": operator.index}
+        | dict.fromkeys(("inside", "kept_missing", "made_missing"), float),
+    ),
 }
 """Kinds that are described by their parameters, each with what it must be."""
 
@@ -80,7 +86,7 @@ def channel_to_json(channel: Channel) -> dict[str, Any]:
             "diagonal_weight": channel.diagonal_weight,
             "replacement": channel.replacement.tolist(),
         }
-    if isinstance(channel, DenseChannel):
+    if isinstance(channel, DenseChannel) and not isinstance(channel, SquareWaveOrMissing):
         described = {"kind": "dense", "matrix": channel.entries.tolist()}
         if channel.reference is not None:
             described["reference"] = channel.reference.tolist()

@@ -31,12 +31,15 @@ class Block:
         The distribution that errors are expected at.
     categories_only : bool
         Whether reports must be categories, so that columns and types stay as they are.
+    beyond : bool
+        Whether a number can all the same be reported beyond the bounds of its grid.
     """
 
     part: Domain
     points: Mapping[str, int]
     prior: Floats
     categories_only: bool = False
+    beyond: bool = True
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -51,7 +54,12 @@ class Block:
     @property
     def on_a_grid(self) -> bool:
         """Whether it is one number, never missing, so that noise can be added to it."""
-        return self.names == (*self.points,) and self.part.size == self.points[self.names[0]]
+        return self.number and self.part.size == self.points[self.names[0]]
+
+    @property
+    def number(self) -> bool:
+        """Whether it is one number, which may be missing."""
+        return self.names == (*self.points,)
 
     @cached_property
     def fitting_prior(self) -> Floats:
@@ -167,6 +175,7 @@ def blocks_of(
     clusters: Sequence[Sequence[str]],
     categories_only: Callable[[tuple[str, ...]], bool],
     priors: Mapping[str, Floats],
+    beyond: Callable[[str], bool] = lambda _: True,
 ) -> tuple[Block, ...]:
     """Return the blocks, clusters and all other attributes by themselves, in the file's order.
 
@@ -195,6 +204,7 @@ def blocks_of(
             {name: points[name] for name in names if name in points},
             reduce(_kron, [_prior(each, priors) for each in part]),
             categories_only(names),
+            all(beyond(name) for name in names if name in points),
         )
         for names in parts
     )

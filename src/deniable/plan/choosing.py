@@ -13,6 +13,7 @@ from deniable.channels import (
     KeepOrReplace,
     ProjectiveGeometry,
     SquareWave,
+    SquareWaveOrMissing,
     SubsetSelection,
     best_protocol,
     laplace_channel,
@@ -53,6 +54,8 @@ _NAMED: Mapping[str, Kind] = {
 BEST: Final = "best"
 LARGEST_NOISE = 256
 """Points of a grid whose noise is a matrix, which is part of the plan, entry by entry."""
+MOST_OR_MISSING = 512
+"""Points of a grid through whose square wave missing values go too: a dense matrix."""
 LARGEST_MATRIX = 4096**2
 """Entries of a matrix up to which reports that are no categories have names."""
 LARGEST_DESIGNED = 6
@@ -138,7 +141,7 @@ def _best(block: Block, epsilon: float, designs: bool) -> Choice:
 def _candidates(block: Block, epsilon: float, designs: bool) -> Iterator[tuple[Kind, Channel]]:
     yield "generalized-rr", KeepOrReplace.of_epsilon(block.part.size, epsilon)
     if not _fault(block, "square-wave"):
-        yield "square-wave", SquareWave.of_epsilon(block.part.size, epsilon)
+        yield "square-wave", _made(block, epsilon, "square-wave")
         return  # a number stays one, and its distribution is estimated best by smoothed EM
     for each in best_protocol(block.part.size, epsilon).candidates:
         if _NAMED[each.name] != "generalized-rr":
@@ -149,6 +152,8 @@ def _candidates(block: Block, epsilon: float, designs: bool) -> Iterator[tuple[K
 
 
 def _made(block: Block, epsilon: float, kind: Kind) -> Channel:
+    if kind == "square-wave" and not block.on_a_grid:
+        return SquareWaveOrMissing.of_epsilon(block.part.size - 1, epsilon)
     if kind != "designed":
         return MAKERS[kind](block.part.size, epsilon)
     from deniable.design import Requirements, design  # noqa: PLC0415 - seldom needed, slow
@@ -162,8 +167,12 @@ def _fault(block: Block, kind: Kind) -> str | None:
     """Return what a kind cannot do for a block, whatever epsilon is."""
     if kind not in OF_NUMBERS:
         return None
+    if kind == "square-wave" and block.number:
+        if block.on_a_grid or 2 < block.part.size <= MOST_OR_MISSING + 1:
+            return None
+        return f"is for 2 to {MOST_OR_MISSING} points where numbers can be missing"
     if not block.on_a_grid:
-        return "is for a number by itself that is never missing"
+        return "is for a number by itself" + " that is never missing" * block.number
     if block.part.size > LARGEST_NOISE:
         return f"is for at most {LARGEST_NOISE} points, not {block.part.size:,}"
     return None
@@ -172,7 +181,8 @@ def _fault(block: Block, kind: Kind) -> str | None:
 def _fault_of(block: Block, channel: Channel) -> str | None:
     """Return why a channel cannot be a block's."""
     kept = reports_categories(channel)
-    if block.categories_only and not kept:
+    as_number = isinstance(channel, (SquareWave, SquareWaveOrMissing)) and block.beyond
+    if block.categories_only and not kept and not as_number:
         return "has other reports than categories, which this column cannot hold"
     if channel.weight_and_replacement is None and channel.size * channel.reports > LARGEST_MATRIX:
         return (

@@ -1,6 +1,7 @@
 """A plan from a schema and an epsilon: which channel each column or cluster goes through."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -11,6 +12,7 @@ from deniable.errors import DeniableError, refuse_unknown
 from deniable.plan.blocks import Block, blocks_of
 from deniable.plan.choosing import BEST, KINDS, Choice, Mechanism, choose
 from deniable.plan.model import Origin, Plan
+from deniable.plan.reports import holds_wider_points
 from deniable.plan.sharing import LARGEST_SHARE, Split, shares_of
 from deniable.randomized_response import Protocol
 from deniable.schema import RecordsFile, Schema
@@ -55,7 +57,8 @@ def make_plan(
         By column, or any column of a cluster. What is not possible is a fault.
     reports : "any" or "categories"
         Whether a column of text may hold other reports than its categories, as the best channels
-        often have. Columns of other types than text, and clusters, only have categories.
+        often have. Columns of other types than text, and clusters, only have categories; but a
+        number by itself may be reported beyond its bounds where its type holds that.
     prior : mapping of str to array, optional
         Distributions known in public, by column, at which errors are expected; by default uniform.
     data : RecordsFile, optional
@@ -111,7 +114,10 @@ def planned_blocks(
         typed = any(schema[name].type is not None for name in names)
         return reports == "categories" or typed or len(names) > 1
 
-    return blocks_of(schema.domain(), points, clusters, categories_only, prior)
+    def beyond(name: str) -> bool:
+        return reports == "any" and holds_wider_points(schema[name])
+
+    return blocks_of(schema.domain(), points, clusters, categories_only, prior, beyond)
 
 
 def protocol_of(schema: Schema, blocks: Sequence[Block], choices: Sequence[Choice]) -> Protocol:
@@ -144,8 +150,7 @@ def with_distributions(blocks: Sequence[Block], data: RecordsFile) -> tuple[tupl
     if not records:
         raise DeniableError("the file has no record to choose by")
     pairs = zip(blocks, counts, strict=True)
-    found = (Block(b.part, b.points, count / records, b.categories_only) for b, count in pairs)
-    return tuple(found), records
+    return tuple(replace(block, prior=count / records) for block, count in pairs), records
 
 
 def _kinds(

@@ -10,6 +10,7 @@ from deniable import __version__
 from deniable.errors import DataError, DeniableError, refuse_unknown, shown
 from deniable.files import write_json
 from deniable.randomized_response import Protocol
+from deniable.records import shortened
 from deniable.schema import Schema, schema_from
 from deniable.texts import read_given_json
 
@@ -87,10 +88,22 @@ class Plan:
         missing = [name for name in self.findings if name not in self.accept]
         if missing:
             told = "; ".join(f"{name} ({self.findings[name]})" for name in missing)
+            told += self._remedy(missing)
             raise DeniableError(
                 f"{told}. Change the schema, or, as whoever answers for the file, --accept "
                 f"{' '.join(missing)}"
             )
+
+    def _remedy(self, missing: list[str]) -> str:
+        """Return which columns of the schema findings are about, if they are about some."""
+        columns = self.schema.randomized
+        dropped = [column.name for column in columns if column.missing.policy == "drop"]
+        told = {
+            "drafted": ". Edit what is known without the records, and write status: declared; "
+            f"drafted are {shortened(', '.join(self.schema.drafted))}",
+            "records_dropped": f". Policy drop has {shortened(', '.join(dropped))}",
+        }
+        return "".join(told.get(name, "") for name in missing)
 
     @cached_property
     def epsilon(self) -> float:

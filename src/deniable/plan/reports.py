@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 
-from deniable.channels import Channel, SquareWave
+from deniable.channels import Channel, SquareWave, SquareWaveOrMissing
 from deniable.plan.model import Plan
 from deniable.randomized_response import reports_categories
 from deniable.records import Attribute
@@ -55,6 +55,8 @@ def reported_columns(plan: Plan) -> tuple[ReportedColumn, ...]:
 def _reported(column: Column, attribute: Attribute, channel: Channel) -> ReportedColumn:
     if isinstance(channel, SquareWave) and column.kind == "numeric":
         texts: Sequence[str] = wider_points(column, channel.half_width)
+    elif isinstance(channel, SquareWaveOrMissing) and column.kind == "numeric":
+        texts = (*wider_points(column, channel.half_width), MISSING)
     elif reports_categories(channel):
         texts = attribute.categories
     else:
@@ -77,6 +79,19 @@ def wider_points(column: Column, more: int) -> tuple[str, ...]:
     low, step = Fraction(repr(column.bounds[0])), Fraction(repr(column.step))
     number = len(column.points)
     return tuple(number_text(float(low + each * step)) for each in range(-more, number + more))
+
+
+def holds_wider_points(column: Column) -> bool:
+    """Return whether a number's type holds what a square wave may report beyond its bounds."""
+    if column.type is None:
+        return True
+    texts = wider_points(column, -(-len(column.points) // 2))  # no window is wider
+    kind = type_named(column.type)
+    try:
+        values = pa.array(texts, pa.string()).cast(pa.float64()).cast(kind)
+    except pa.ArrowException:
+        return False
+    return len(values.unique()) == len(texts)
 
 
 def _as_text(attribute: Attribute) -> ReportedColumn:

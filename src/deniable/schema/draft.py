@@ -17,7 +17,7 @@ from deniable.schema.evidence import MOST_COUNTED, STAND_INS, Evidence
 from deniable.schema.faults import Faults
 from deniable.schema.model import FORMAT, MISSING, VERSION
 from deniable.schema.sources import Source, open_source
-from deniable.schema.texts import alike
+from deniable.schema.texts import alike, listed
 from deniable.schema.types import is_text
 from deniable.schema.yaml_text import quoted, quoted_list
 
@@ -25,7 +25,9 @@ MOST_CATEGORIES = 200  # of a draft; a declared schema may have more
 MOST_NUMBERS = 20  # different ones that are drafted as categories
 STEPS = 100  # about so many points has a drafted grid
 FEWEST_IDENTIFIED = 20  # records; of fewer, all may differ by chance
-WEIGHT = re.compile(r"(^|[^a-z])([pfai]?(weights?|wgts?|wts?)|w)([^a-z]|$)|weight", re.IGNORECASE)
+WEIGHT = re.compile(
+    r"(^|[^a-z])([pfai]?(weights?|wgts?|wts?)|w)([^a-z]|$)|weight|gewicht", re.IGNORECASE
+)
 IDENTIFIER = re.compile(
     r"(^|[^a-z])(ids?|uuid|guid|key|nr|no|number|serial|ssn|identifier|caseid|pid|hhid)([^a-z]|$)"
     r"|[a-z]ID$",
@@ -131,6 +133,8 @@ def drafted(
     whose = population or _population(source)
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", whose):
         raise DataError(f"the population {whose!r}; give it a name of letters, digits, '_' and '-'")
+    if out := [name for name, column in columns.items() if column.kind == "left_out"]:
+        found += f"; left out: {listed(out)}"
     told = [f"column {shown(name)}: {each}" for name, c in columns.items() for each in c.warnings]
     text = "".join(
         [
@@ -212,6 +216,9 @@ def _judged(name: str, seen: Evidence) -> _Drafted:
     if len(seen.counts) > MOST_CATEGORIES:
         number = f"over {MOST_COUNTED:,}" if seen.many else f"{len(seen.counts):,}"
         what = f"{number} different values, more than {MOST_CATEGORIES}"
+        if seen.with_comma:
+            why = "numbers with a comma; write them with a point in the file to have them released"
+            return _Drafted("left_out", warnings=[why])
         return _Drafted("left_out", remarks=[f"{what}; put them into groups to have it released"])
     return _categorical(seen)
 
@@ -241,18 +248,29 @@ def _numeric(seen: Evidence) -> _Drafted:
     if seen.stand_ins:
         texts = quoted_list(list(seen.stand_ins))
         column.warnings.append(f"{texts} among the numbers are taken as missing values")
+    _add_codes(column, seen)
     _add_missing(column, seen, list(seen.stand_ins))
     return column
 
 
+def _add_codes(column: _Drafted, seen: Evidence) -> None:
+    if seen.codes:
+        column.warnings.append(
+            f"{quoted_list(seen.codes)} may be no number but a code of missing values; if so, move "
+            "it to the values of missing, and mend the bounds or categories"
+        )
+
+
 def _categorical(seen: Evidence) -> _Drafted:
     column = _Drafted("categorical", [("status", "drafted")])
-    names = list(seen.counts)
+    stand_ins = list(seen.stand_ins) if seen.numbers else []
+    names = sorted(each for each in seen.counts if each not in stand_ins)
     if seen.numbers:
-        names.sort(key=lambda each: (each in seen.stand_ins, _number(each, seen), each))
-    else:
-        names.sort()
-    ordered = (seen.numbers and not seen.stand_ins) or pa.types.is_temporal(seen.kind)
+        names.sort(key=float)
+    elif seen.ordered:
+        names = [each for each in seen.order if each in seen.counts]
+        column.remarks.append("the file says that these are in order; look whether they are")
+    ordered = seen.numbers or seen.ordered or pa.types.is_temporal(seen.kind)
     if not is_text(seen.kind):
         column.options.append(("type", quoted(str(seen.kind))))
     if ordered:
@@ -274,12 +292,12 @@ def _categorical(seen: Evidence) -> _Drafted:
                 f"{quoted_list(same)} differ by spaces, capitals or the form of accents alone; "
                 "mend the file if they are meant to be one"
             )
-    _add_missing(column, seen, [])
+    if stand_ins:
+        texts = quoted_list(stand_ins)
+        column.warnings.append(f"{texts} among the numbers are taken as missing values")
+    _add_codes(column, seen)
+    _add_missing(column, seen, stand_ins)
     return column
-
-
-def _number(text: str, seen: Evidence) -> float:
-    return 0.0 if text in seen.stand_ins else float(text)
 
 
 def _add_missing(column: _Drafted, seen: Evidence, stand_ins: Sequence[str]) -> None:

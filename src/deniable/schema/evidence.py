@@ -1,5 +1,6 @@
 """What the values of a column look like: what a draft of its schema goes by."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 
@@ -13,12 +14,19 @@ from deniable.schema.types import is_number, is_supported, is_text, plain_type
 
 MOST_COUNTED = 20_000  # different values of a column; of further ones nothing is kept
 LONGEST_INTEGER = 15  # digits that a double holds
+WITH_COMMA = r"\s*[+-]?[0-9]+(,[0-9]+)?\s*"
 _CODE = r"^\s*[+-]?(0[0-9]|[0-9]{16})"  # a number with zeros in front is a code
 STAND_INS = frozenset(
     each.casefold()
-    for each in ("NA", "N/A", "#N/A", "NaN", "null", "NULL", "None", "nil", ".", "-", "--", "?")
+    for each in (
+        *("NA", "N/A", "#N/A", "n.a.", "NaN", "null", "None", "nil", ".", "-", "--", "?"),
+        *("missing", "unknown", "refused", "don't know", "no answer", "not stated", "DK"),
+        *("k.A.", "k. A.", "keine Angabe", "weiß nicht", "unbekannt", "fehlt"),
+    )
 )
 """Texts that often mean a missing value."""
+CODES = frozenset(map(str, (-1, -2, -7, -8, -9, -97, -98, -99, -777, -888, -999, -9999)))
+"""Numbers that often do, where all others are not negative."""
 
 
 class Evidence:
@@ -40,6 +48,10 @@ class Evidence:
         Whether all numbers are whole.
     unfit : str
         Why a value can be no category, or nothing.
+    ordered : bool
+        Whether the file says that values are from low to high.
+    order : list of str
+        Its values in that order.
     """
 
     def __init__(self, kind: pa.DataType) -> None:
@@ -50,6 +62,8 @@ class Evidence:
         self.low, self.high, self.whole = np.inf, -np.inf, True
         self.stand_ins: Counter[str] = Counter()
         self.unfit = ""
+        self.ordered = pa.types.is_dictionary(kind) and bool(kind.ordered)
+        self.order: list[str] = []
         self._numbers = self.supported and not pa.types.is_boolean(self.kind)
 
     @property
@@ -68,6 +82,22 @@ class Evidence:
         of_numbers = self.present - sum(self.stand_ins.values())
         return self._numbers and of_numbers > 0
 
+    @property
+    def codes(self) -> list[str]:
+        """Numbers that may mean missing values: the only negative ones, and usual as such codes."""
+        if not self.numbers or self.many or self.low >= 0:
+            return []
+        texts = (each for each in self.counts if each not in self.stand_ins)
+        negative = [each for each in texts if each.startswith("-")]
+        return sorted(negative) if CODES.issuperset(negative) else []
+
+    @property
+    def with_comma(self) -> bool:
+        """Whether values are numbers but for a comma in place of the point."""
+        texts = [each for each in self.counts if each.strip().casefold() not in STAND_INS]
+        whole = (re.fullmatch(WITH_COMMA, each) for each in texts)
+        return any("," in each for each in texts) and all(whole)
+
     def add(self, values: pa.Array) -> None:
         """Take the next values."""
         self.records += len(values)
@@ -77,6 +107,9 @@ class Evidence:
             values = values.cast(pa.string())
         if not pa.types.is_dictionary(values.type):
             values = values.dictionary_encode()
+        if self.ordered:
+            texts = values.dictionary.cast(pa.string()).drop_null().to_pylist()
+            self.order += [each for each in texts if each not in self.order]
         counted = self._counted(values)
         if is_number(self.kind):
             numbers = values.dictionary.cast(pa.float64(), safe=False).fill_null(np.nan)

@@ -1,0 +1,75 @@
+"""The square wave with missing values, against its definition in fractions."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.channels.channel_cases import fit_p_value
+
+from deniable.channels import (
+    SquareWave,
+    SquareWaveOrMissing,
+    channel_from_json,
+    channel_to_json,
+    log_rounded_up,
+)
+from deniable.errors import ChannelError
+from deniable.sampling import KeyedDraws
+
+ALARM = 1e-6
+
+
+@pytest.mark.parametrize(
+    ("cells", "epsilon"), [(2, 1.0), (11, 0.01), (61, 1.0), (61, 8.0), (200, 2.0), (5, 30.0)]
+)
+def test_the_exact_epsilon_is_at_most_the_one_asked_for(cells: int, epsilon: float) -> None:
+    channel = SquareWaveOrMissing.of_epsilon(cells, epsilon)
+    rows = [[Fraction(p) for p in row] for row in channel.matrix().tolist()]
+    proportions = [[p / sum(row) for p in row] for row in rows]
+    worst = max(max(column) / min(column) for column in zip(*proportions, strict=True))
+    assert channel.exact_parity == worst
+    assert channel.epsilon == log_rounded_up(worst) <= epsilon
+    assert channel.epsilon == pytest.approx(epsilon, rel=1e-9)
+
+
+def test_numbers_go_through_the_wave_and_missing_values_anywhere() -> None:
+    channel = SquareWaveOrMissing.of_epsilon(20, 1.5)
+    matrix, wave = channel.matrix(), SquareWave.of_epsilon(20, 1.5)
+    told = matrix[:-1, :-1] / matrix[:-1, :-1].sum(axis=1, keepdims=True)
+    assert told == pytest.approx(wave.matrix(), abs=1e-12)
+    assert np.ptp(matrix[:-1, -1]) == np.ptp(matrix[-1, :-1]) == 0
+    assert matrix[-1, -1] / matrix[0, -1] == pytest.approx(math.exp(1.5))
+
+
+def test_it_is_the_same_again_from_its_parameters() -> None:
+    channel = SquareWaveOrMissing.of_epsilon(13, 0.7)
+    again = channel_from_json(channel_to_json(channel))
+    assert isinstance(again, SquareWaveOrMissing)
+    assert np.array_equal(again.matrix(), channel.matrix())
+    assert channel_to_json(again) == channel_to_json(channel)
+
+
+def test_keyed_draws_fit_the_matrix() -> None:
+    channel = SquareWaveOrMissing.of_epsilon(6, 1.0)
+    column = KeyedDraws(bytes(32), b"test").column(["x"], 70_000)
+    codes = np.repeat(np.arange(7), 10_000).astype(np.uint8)
+    reports = channel.randomize_keyed(codes, column)
+    p_values = [
+        fit_p_value(np.bincount(reports[codes == u], minlength=channel.reports), row)
+        for u, row in enumerate(channel.matrix())
+    ]
+    assert min(p_values) > ALARM
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((3, 1, 0.9, 1.5, 0.1), "kept_missing is 1.5"),
+        ((3, 1, 0.9, 0.5, float("nan")), "made_missing is nan"),
+        ((3, 1, 0.1, 0.5, 0.1), "the probability of the window is 0.1"),
+    ],
+)
+def test_what_is_no_channel_is_refused(arguments: tuple[float, ...], said: str) -> None:
+    with pytest.raises(ChannelError, match=said):
+        SquareWaveOrMissing(*arguments)  # type: ignore[arg-type]
