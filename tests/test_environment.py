@@ -98,19 +98,19 @@ def test_each_lock_has_the_direct_dependencies_that_it_is_for(
     project: dict, direct: set[str], locks: dict[str, str]
 ) -> None:
     extras = project["optional-dependencies"]
-    assert set(extras) == {"all", *RUN, "build", "dev"}
+    assert set(extras) == {"all", *RUN, "build", "dev", "docs"}
     assert extras["all"] == [f"deniable[{','.join(RUN)}]"]
     assert direct - set(pins(locks[RUNTIME])) == set()
     assert named(extras["build"]) <= set(pins(locks[BUILD]))
     # What developers need may be something that runs or builds anyway.
-    assert named(extras["dev"]) <= {name for lock in locks.values() for name in pins(lock)}
+    assert named([*extras["dev"], *extras["docs"]]) <= {name for lock in locks.values() for name in pins(lock)}
 
 
 def test_what_runs_is_locked_without_tools_and_build_backend(
     project: dict, locks: dict[str, str]
 ) -> None:
     extras = project["optional-dependencies"]
-    assert named([*extras["build"], *extras["dev"]]) & set(pins(locks[RUNTIME])) == set()
+    assert named([*extras["build"], *extras["dev"], *extras["docs"]]) & set(pins(locks[RUNTIME])) == set()
     assert named(extras["dev"]) & set(pins(locks[BUILD])) == set()
 
 
