@@ -103,14 +103,19 @@ def test_each_lock_has_the_direct_dependencies_that_it_is_for(
     assert direct - set(pins(locks[RUNTIME])) == set()
     assert named(extras["build"]) <= set(pins(locks[BUILD]))
     # What developers need may be something that runs or builds anyway.
-    assert named([*extras["dev"], *extras["docs"]]) <= {name for lock in locks.values() for name in pins(lock)}
+    assert named([*extras["dev"], *extras["docs"]]) <= {
+        name for lock in locks.values() for name in pins(lock)
+    }
 
 
 def test_what_runs_is_locked_without_tools_and_build_backend(
     project: dict, locks: dict[str, str]
 ) -> None:
     extras = project["optional-dependencies"]
-    assert named([*extras["build"], *extras["dev"], *extras["docs"]]) & set(pins(locks[RUNTIME])) == set()
+    assert (
+        named([*extras["build"], *extras["dev"], *extras["docs"]]) & set(pins(locks[RUNTIME]))
+        == set()
+    )
     assert named(extras["dev"]) & set(pins(locks[BUILD])) == set()
 
 

@@ -1,9 +1,9 @@
-"""Build the documentation as a site into a folder. Called by ``make docs``; a warning is an error.
+"""Build the documentation as a site into a folder. Called by ``make docs``.
 
-The site is made beside its place and put there whole.
+A warning is an error, and so is a link that leads nowhere, or a request to elsewhere. The site is
+made beside its place and put there whole.
 """
 
-import os
 import shutil
 import sys
 import tempfile
@@ -11,12 +11,15 @@ from pathlib import Path
 
 from sphinx.cmd.build import build_main
 
+from handbook.links import faults
 from handbook.reference import write_reference
 from handbook.staged import ROOT, stage
+from handbook.suspicion import save
 
 
 def build(site: Path) -> int:
-    """Make the site anew; return Sphinx's exit code, of which 0 alone leaves a site."""
+    """Make the site anew, with the picture that a guide shows; return 0, or leave no new one."""
+    save(ROOT / "docs" / "figures" / "suspicion.png")
     site.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=site.parent) as temporary:
         source, made = Path(temporary, "source"), Path(temporary, "site")
@@ -25,9 +28,12 @@ def build(site: Path) -> int:
         settings = str(ROOT / "tools" / "handbook")
         options = ["-q", "-W", "--keep-going", "-c", settings, "-d", str(Path(temporary, "trees"))]
         code = build_main([*options, str(source), str(made)])
+        if code == 0 and (wrong := faults(made)):
+            print("\n".join(wrong), file=sys.stderr)
+            code = 1
         if code == 0:
             shutil.rmtree(site, ignore_errors=True)
-            os.replace(made, site)
+            made.replace(site)
     return code
 
 

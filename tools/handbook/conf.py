@@ -26,7 +26,7 @@ autodoc_typehints_format = "short"
 python_maximum_signature_line_length = 80
 
 NO_CODE = re.compile(r"(^ *(?:>>>|\.\.\.) .*$|`+[^`]*`+)|[|*](?=\S)", re.MULTILINE)
-"""Code and examples are let alone; bars are absolute values, stars are products and numbers of arguments."""
+"""Code and examples are let alone; bars are absolute values, stars products or arguments."""
 
 
 def as_written(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:

@@ -57,7 +57,6 @@ def faults(site: Path) -> list[str]:
         target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
         if not target.is_relative_to(site) or not target.is_file():
             found.append(f"{page.relative_to(site)}: {address} is not there")
-        elif parts.fragment and target in pages:
-            if unquote(parts.fragment) not in pages[target].anchors:
-                found.append(f"{page.relative_to(site)}: {address} is no anchor there")
+        elif target in pages and unquote(parts.fragment) not in {"", *pages[target].anchors}:
+            found.append(f"{page.relative_to(site)}: {address} is no anchor there")
     return found

@@ -48,9 +48,7 @@ def names_of(stub: Path) -> Iterator[Name]:
 def folders() -> dict[str, list[Name]]:
     """Return the names of each folder by its own name: the package, then those in it."""
     stubs = sorted(PACKAGE.rglob("__init__.pyi"), key=lambda stub: stub.parent.parts)
-    return {
-        _place(stub): [*names_of(stub)] for stub in stubs
-    }
+    return {_place(stub): [*names_of(stub)] for stub in stubs}
 
 
 def _place(stub: Path) -> str:

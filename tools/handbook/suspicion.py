@@ -1,4 +1,4 @@
-"""What epsilon means for a respondent, as a picture: chances out of 100 that a suspicion is right."""
+"""What epsilon means for a respondent, as a picture: how far a suspicion of 1 in 100 can rise."""
 
 import math
 from pathlib import Path
