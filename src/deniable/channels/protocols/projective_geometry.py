@@ -69,10 +69,11 @@ class ProjectiveGeometry(TwoLevelChannel):
     def of_epsilon(
         cls, size: int, epsilon: float, prime: int | None = None
     ) -> "ProjectiveGeometry":
-        """Return the channel of an epsilon in (0, 30], which its exact one does not exceed.
+        """Return the channel of `size` categories and an `epsilon` in (0, 30].
 
-        The prime is the given one, or by default that whose own estimate of a category as frequent
-        as all others has the least variance, of those with no more than 2 ** 25 cells to transform.
+        Its exact epsilon does not exceed this. The `prime` is the given one, or by default that
+        whose own estimate of a category as frequent as all others has the least variance, of those
+        with no more than 2 ** 25 cells to transform.
         """
         refuse_few_categories(size, "projective geometry response")
         refuse_epsilon(epsilon)
@@ -109,10 +110,11 @@ class ProjectiveGeometry(TwoLevelChannel):
     def place(self, categories: Counts, indexes: Counts) -> Counts:
         """Return report number j: its numbers but one in the order of j, the pivot solved for.
 
-        The pivot stands where the category's vector has its last number that is not 0. Member j has
-        the numbers of point j of the smaller space at the other places. Number j - c, of t - 1
-        digits to base q, has them there too, with 1 for the first digit that is not 0, and this
-        digit is u . v; but if all of them stand after the pivot, the pivot is the first and is 1.
+        The j are `indexes`, one each of `categories`; see `TwoLevelChannel.place`. The pivot stands
+        where the category's vector has its last number that is not 0. Member j has the numbers of
+        point j of the smaller space at the other places. Number j - c, of t - 1 digits to base q,
+        has them there too, with 1 for the first digit that is not 0, and this digit is u . v; but
+        if all of them stand after the pivot, the pivot is the first and is 1.
         """
         q, powers, starts = self.prime, self._powers, self._starts
         vectors, pivots, digits, inverses = self._solved
@@ -182,6 +184,7 @@ class ProjectiveGeometry(TwoLevelChannel):
     def membership_sums(self, values: Floats) -> Floats:
         """Return the sums of values over each S_u, by a Fourier transform of a q-th of the space.
 
+        From `values` f of shape (..., reports) to (..., size).
         Points are (0, x'), those of the smaller space, and (1, x) for any vector x of t - 1
         numbers. Let G be the transform of f(1, x) over x, G(y) = sum over x of f(1, x) w^(x . y)
         with w = exp(-2 pi i / q). The sums over the hyperplanes of points (0, y') and (1, y) are
