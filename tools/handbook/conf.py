@@ -12,7 +12,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
 html_title = f"Deniable {version}"
 html_copy_source = html_show_sourcelink = False
-html_theme_options = {"top_of_page_buttons": []}
+html_theme_options: dict[str, list[str]] = {"top_of_page_buttons": []}
 
 myst_heading_anchors = 4  # as in the links of the guides: page.md#a-heading
 default_role = "code"  # docstrings put code into single backticks
@@ -31,8 +31,15 @@ NO_CODE = re.compile(r"(^ *(?:>>>|\.\.\.) .*$|`+[^`]*`+)|[|*](?=\S)", re.MULTILI
 
 def as_written(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     """Take signs of a formula in a docstring for what they are in plain text."""
-    text = "\n".join(lines)
-    lines[:] = NO_CODE.sub(lambda found: found[1] or rf"\{found[0]}", text).split("\n")
+    lines[:] = NO_CODE.sub(_as_written, "\n".join(lines)).split("\n")
+
+
+def _as_written(found: re.Match[str]) -> str:
+    code, after = found[1], found.string[found.end() : found.end() + 1]
+    if not code:
+        return rf"\{found[0]}"
+    # `values`(report): code may end there.
+    return rf"{code}\ " if code.endswith("`") and re.match(r"[\w(\[]", after) else code
 
 
 def setup(app: Any) -> None:
