@@ -91,8 +91,10 @@ test: $(TOOLS) ## the tests, on all cores: of each behaviour, all but the slow v
 	@sh tools/get_browser.sh
 	$(PYTEST) -m "not slow"
 
-test-all: test ## make test, then the tests marked slow
-	$(PYTEST) -m slow
+# Seconds for which each reader of what people give is fuzzed.
+FUZZ ?= 300
+test-all: test ## make test, then the tests marked slow, with readers fuzzed for FUZZ seconds each
+	DENIABLE_FUZZ_SECONDS=$(FUZZ) $(PYTEST) -m slow
 
 test-slurm: $(ENVIRONMENT) ## the quick study on a Slurm of its own, same bytes, faults too; as root; INSTALL=1 installs Slurm, PART=1: less of the study
 	$(BIN)/python tools/slurm/check.py $(if $(INSTALL),--install) $(if $(PART),--part)

@@ -38,7 +38,7 @@ def numbers_in(name: str, values: object) -> Floats:
 
 
 def refuse_epsilon(epsilon: float) -> None:
-    """Raise `ChannelError` unless an epsilon is above 0 and at most 30."""
+    """Raise `ChannelError` unless `epsilon` is above 0 and at most 30."""
     refuse_no_number("epsilon", epsilon)
     if not 0 < epsilon <= LARGEST_EPSILON:
         raise ChannelError(
@@ -47,7 +47,7 @@ def refuse_epsilon(epsilon: float) -> None:
 
 
 def refuse_bad_budget(epsilon: float) -> None:
-    """Raise `DeniableError` unless an epsilon, which may be shared, is a finite number above 0."""
+    """Raise `DeniableError` unless `epsilon`, which may be shared, is a finite number above 0."""
     if not 0 < epsilon < math.inf:
         raise DeniableError(f"epsilon is {epsilon}; it must be a finite number above 0")
 

@@ -4,6 +4,7 @@ import argparse
 
 from deniable.cli.answers import aligned
 from deniable.cli.plan import columns_of, priors
+from deniable.errors import DeniableError
 from deniable.files import write_table
 from deniable.plan import compare
 from deniable.schema import read_schema
@@ -18,6 +19,8 @@ def run(options: argparse.Namespace) -> None:
         If the file or its schema has a fault, or a name or an epsilon is none.
     """
     schema = read_schema(options.schema)
+    if options.out and options.out.exists() and not options.out.is_dir():
+        raise DeniableError(f"{options.out}: a file is there already; name another folder")
     public = options.public or options.prior
     found = compare(
         options.file,

@@ -23,6 +23,9 @@ WORD = 2**53
 def multinomial(generator: np.random.Generator, totals: Counts, probabilities: Floats) -> Counts:
     """Draw multinomial counts in which a zero probability stays a zero count.
 
+    Of each of `totals`, shape (...), counts of shape (..., outcomes), int64. The `probabilities`,
+    shape (outcomes,), are not negative and taken in proportion to their sum; `generator` draws.
+
     NumPy gives what rounding leaves over to the last category, even one of probability 0
     (the fault of sdcMicro's issue 303); here only categories that can occur take part.
     """
@@ -36,7 +39,7 @@ def multinomial(generator: np.random.Generator, totals: Counts, probabilities: F
 
 
 def events(source: RandomSource, probability: float | Fraction, size: int) -> Flags:
-    """Return `size` independent events of one probability in [0, 1], exactly.
+    """Return `size` independent events of one `probability` in [0, 1], exactly, by `source`.
 
     The first 16 bits of a uniform number decide all but once in 65,536 times: a quarter of the
     random words that a float a record would take.
@@ -64,7 +67,7 @@ class Categories:
 
     @classmethod
     def of(cls, probabilities: Sequence[float | Fraction]) -> "Categories":
-        """Return the distribution proportional to numbers that are taken exactly."""
+        """Return the distribution in proportion to `probabilities`, numbers >= 0, taken exactly."""
         return cls(tuple(accumulate(whole_weights(probabilities))))
 
     @cached_property
@@ -74,7 +77,7 @@ class Categories:
         return np.array([weight * WORD // total for weight in self.cumulative], dtype=np.int64)
 
     def draw(self, source: RandomSource, size: int) -> Positions:
-        """Return `size` independent categories."""
+        """Return `size` independent categories, drawn from `source`."""
         words = self._words
         drawn = source.integers(0, WORD, size)
         # How many thresholds are at most the number: its category. A category of weight 0 has the

@@ -91,18 +91,19 @@ class KeyedDraws:
             raise DeniableError(f"a key has {KEY_BYTES} bytes, not {len(self.key)}")
 
     def subkey(self, purpose: str, names: Iterable[str]) -> bytes:
-        """Return the key of a purpose for attributes, 32 bytes."""
+        """Return the key of a `purpose` for attributes, by their `names` in order, 32 bytes."""
         parts = (VERSION, self.plan, purpose.encode(), *(name.encode() for name in names))
         return hmac.digest(self.key, b"".join(framed(parts)), hashlib.sha256)
 
     def stream(self, *names: str) -> "KeyedStream":
-        """Return numbers for what is made in one piece, by what they are for."""
+        """Return numbers for what is made in one piece; `names` say what they are for."""
         return KeyedStream(self, names)
 
     def order(self, records: int) -> Positions:
-        """Return which record stands where, shape (records,): a permutation of all of them.
+        """Return which record stands where, `records` being their number in the whole file.
 
-        Uniform but for records that tie in all 128 bits.
+        A permutation of 0 .. records - 1, shape (records,), uniform but for records that tie in
+        all 128 bits.
         """
         counter = modes.CTR(bytes(BLOCK_BYTES))
         stream = Cipher(algorithms.AES(self.subkey("order", ())), counter).encryptor()
@@ -115,9 +116,9 @@ class KeyedDraws:
         return order
 
     def column(self, names: Sequence[str], records: int | Numbers) -> "KeyedColumn":
-        """Return what reports on attributes, together, are drawn from.
+        """Return what reports on the attributes `names`, together, are drawn from.
 
-        The records are the first so many of the whole file, or those of the numbers.
+        The `records` are the first so many of the whole file, or those of these numbers, from 0.
         """
         if isinstance(records, int):
             return KeyedColumn(self, tuple(names), range(records))
@@ -130,7 +131,11 @@ Chance = RandomSource | KeyedDraws
 
 @dataclass(frozen=True, eq=False)
 class KeyedColumn:
-    """What the reports of some records on an attribute, or on a group of them, are drawn from."""
+    """What the reports of some records on an attribute, or on a group of them, are drawn from.
+
+    The attributes are `names`, the `records` numbers in the whole file, from 0, and `draws` hold
+    the key.
+    """
 
     draws: KeyedDraws
     names: tuple[str, ...]
@@ -141,11 +146,11 @@ class KeyedColumn:
         return len(self.records)
 
     def factor(self, position: int) -> "KeyedColumn":
-        """Return what one attribute of a group is drawn from if each has a channel of its own."""
+        """Return what the attribute at `position` is drawn from if each has its own channel."""
         return KeyedColumn(self.draws, (*self.names, str(position)), self.records)
 
     def chosen(self, part: slice | Positions) -> "KeyedColumn":
-        """Return what some of the records, by position, are drawn from."""
+        """Return what a `part` of the records, by position in this column, is drawn from."""
         records: Numbers
         if isinstance(self.records, range):
             own = self.records
@@ -155,7 +160,7 @@ class KeyedColumn:
         return KeyedColumn(self.draws, self.names, records)
 
     def words(self, bits: int = NARROW) -> Words:
-        """Return a word for each record, of 16 or 64 bits."""
+        """Return a word for each record, of 16 or 64 `bits`, shape (records,)."""
         size = bits // 8
         if not len(self):
             return np.empty(0, dtype=f"<u{size}")
@@ -172,7 +177,11 @@ class KeyedColumn:
         return words[: len(self)] if own else words[np.asarray(self.records) - first]
 
     def continued(self, which: Positions, attempt: int) -> npt.NDArray[np.uint64]:
-        """Return 128 further bits of records, by position: two numbers, the higher bits first."""
+        """Return 128 further bits of each of the records at the positions `which`.
+
+        The bits of `attempt` 0, 1, ..., as two numbers a record, the higher bits first: shape
+        (records, 2).
+        """
         blocks = np.empty((len(which), 2), dtype=">u8")
         blocks[:, 0], blocks[:, 1] = self.chosen(which).records, attempt
         made = self._continuations.update(blocks.tobytes())
@@ -190,6 +199,13 @@ class KeyedStream:
 
     Words of 64 bits are the key stream of counter mode from its beginning, little-endian (purpose
     "stream"). What is made depends on all that is asked for; so never for reports of a file.
+
+    Parameters
+    ----------
+    draws : KeyedDraws
+        The key and the plan.
+    names : sequence of str
+        What the numbers are for: other names have another stream.
     """
 
     def __init__(self, draws: KeyedDraws, names: Sequence[str]) -> None:
@@ -202,7 +218,7 @@ class KeyedStream:
         return uniform_floats(self._words(size))
 
     def integers(self, low: int, high: int, size: int) -> Counts:
-        """Return `size` uniform integers in low .. high - 1, exactly uniform by rejection."""
+        """Return `size` integers in `low` .. `high` - 1, exactly uniform by rejection."""
         return uniform_integers(self._words, low, high, size)
 
     def _words(self, size: int) -> npt.NDArray[np.uint64]:

@@ -30,13 +30,16 @@ WORD_BITS = 64
 
 @dataclass(frozen=True, eq=False)
 class KeyedNoise:
-    """A `deniable.sampling.Noise` for releases; each call has a number, and bits of its own."""
+    """A `deniable.sampling.Noise` for releases; each call has a number, and bits of its own.
+
+    The key is that of `draws`; `_calls` counts the calls, from 0, and is not to be given.
+    """
 
     draws: KeyedDraws
     _calls: "count[int]" = field(default_factory=count, repr=False)
 
     def add(self, values: Floats, scales: Floats, runs: int) -> Floats:
-        """Return values plus noise; see `Noise.add`."""
+        """Return `values` plus noise of these `scales`, `runs` times; see `Noise.add`."""
         refuse_misfit(values, scales)
         bits = self._bits_of_a_call()
         shape = (runs, *values.shape)
@@ -48,7 +51,7 @@ class KeyedNoise:
         return noisy.reshape(shape)
 
     def add_whole(self, counts: Counts, scale: float) -> Counts:
-        """Return counts plus discrete noise; see `Noise.add_whole`."""
+        """Return `counts` plus discrete noise of a `scale` above 0; see `Noise.add_whole`."""
         refuse_scale(scale)
         bits, ratio = self._bits_of_a_call(), Fraction(scale)
         drawn = [

@@ -27,7 +27,7 @@ LOW_HALF = np.uint64(2**32 - 1)
 
 @dataclass(frozen=True)
 class Levels:
-    """A range of `first` indexes, hit with a probability in [0, 1], then one of `second`.
+    """A range of `first` indexes, hit with a `probability` in [0, 1], then one of `second`.
 
     Indexes are 0 .. first - 1 in the first and first .. first + second - 1 in the second range.
     Within a range all are alike; a range that can be hit has at least one. Together they have less
@@ -39,7 +39,7 @@ class Levels:
     second: int
 
     def draw(self, source: RandomSource, size: int) -> Counts:
-        """Return `size` independent indexes."""
+        """Return `size` independent indexes, drawn from `source`."""
         hit = events(source, self.probability, size)
         if self.first == self.second:
             return source.integers(0, self.first, size) + self.first * ~hit
@@ -53,7 +53,7 @@ class Levels:
         return indexes
 
     def draw_keyed(self, column: KeyedColumn) -> Counts:
-        """Return the index of each record."""
+        """Return the index of each record of `column`, shape (records,)."""
         hit = keyed_events(column, self.probability)
         if self.first == self.second:
             return keyed_integers(column, self.first) + self.first * ~hit
@@ -62,7 +62,10 @@ class Levels:
 
 
 def keyed_events(column: KeyedColumn, probability: float | Fraction) -> Flags:
-    """Return whether each record's number is below a probability in [0, 1], exactly."""
+    """Return whether the number of each record of `column` is below a `probability`, exactly.
+
+    Each happens with this probability, in [0, 1]; shape (records,).
+    """
     scaled = Fraction(probability) * 2**NARROW
     whole = math.floor(scaled)
     words = column.words()
@@ -85,7 +88,10 @@ def _is_below(column: KeyedColumn, record: Positions, rest: Fraction) -> bool:
 
 
 def keyed_integers(column: KeyedColumn, lengths: int | Wide) -> Counts:
-    """Return a number uniform in 0 .. length - 1 for each record, exactly; lengths below 2**63."""
+    """Return a number exactly uniform in 0 .. length - 1 for each record of `column`.
+
+    The `lengths` are one for all records, or one each, shape (records,), from 1 to below 2**63.
+    """
     words = column.words(WIDE).astype(np.uint64, copy=False)
     if isinstance(lengths, int) and lengths.bit_count() == 1:
         bits = lengths.bit_length() - 1

@@ -28,10 +28,10 @@ class Noise(Protocol):
         """
 
     def add_whole(self, counts: Counts, scale: float) -> Counts:
-        """Return counts plus independent draws of the discrete Laplace distribution.
+        """Return `counts` plus independent draws of the discrete Laplace distribution.
 
         It has the probabilities (1 - q) / (1 + q) q^|z| on the whole numbers, q = exp(-1 / scale)
-        for a scale above 0.
+        for a `scale` above 0.
         """
 
 
@@ -40,13 +40,13 @@ class SeededNoise:
     """Draws from a generator: for experiments.
 
     The difference of two standard exponentials is a standard Laplace variable, that of two
-    geometric variables a discrete one.
+    geometric variables a discrete one. All are drawn from `generator`.
     """
 
     generator: np.random.Generator
 
     def add(self, values: Floats, scales: Floats, runs: int) -> Floats:
-        """Return values plus noise; see `Noise.add`."""
+        """Return `values` plus noise of these `scales`, `runs` times; see `Noise.add`."""
         refuse_misfit(values, scales)
         noisy = self.generator.standard_exponential((runs, *values.shape))
         noisy -= self.generator.standard_exponential((runs, *values.shape))
@@ -55,7 +55,7 @@ class SeededNoise:
         return noisy
 
     def add_whole(self, counts: Counts, scale: float) -> Counts:
-        """Return counts plus discrete noise; see `Noise.add_whole`."""
+        """Return `counts` plus discrete noise of a `scale` above 0; see `Noise.add_whole`."""
         refuse_scale(scale)
         stop = -np.expm1(-1 / scale)  # 1 - q
         first = self.generator.geometric(stop, counts.shape)

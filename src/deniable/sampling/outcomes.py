@@ -50,7 +50,10 @@ class Outcomes:
         return int(self.shares.shape[1])
 
     def draw(self, column: KeyedColumn, rows: Codes | None = None) -> Codes:
-        """Return the outcome of each record, from its row; by default from the only one."""
+        """Return the outcome of each record of `column`, from its row, shape (records,).
+
+        The `rows` are one a record, shape (records,); by default the only one there is.
+        """
         if max(self.shares.shape) > MOST_TABLED:
             return self._draw_wide(column, rows)
         drawn = np.empty(len(column), dtype=np.min_scalar_type(self.size))

@@ -20,7 +20,7 @@ class RandomSource(Protocol):
         """Return `size` uniform multiples of 2**-53 in [0, 1)."""
 
     def integers(self, low: int, high: int, size: int) -> Counts:
-        """Return `size` uniform integers in low .. high - 1."""
+        """Return `size` uniform integers in `low` .. `high` - 1."""
 
 
 class SystemSource:
@@ -34,7 +34,7 @@ class SystemSource:
         return uniform_floats(self._words(size))
 
     def integers(self, low: int, high: int, size: int) -> Counts:
-        """Return `size` uniform integers in low .. high - 1, exactly uniform by rejection."""
+        """Return `size` integers in `low` .. `high` - 1, exactly uniform by rejection."""
         return uniform_integers(self._words, low, high, size)
 
     def _words(self, size: int) -> npt.NDArray[np.uint64]:

@@ -49,7 +49,7 @@ class ProtocolCandidate:
 
 @dataclass(frozen=True)
 class ProtocolChoice:
-    """The candidate chosen, why, and all that were compared, the least variance first."""
+    """The candidate `chosen`, the `reason`, and all `candidates`, the least variance first."""
 
     chosen: ProtocolCandidate
     reason: str

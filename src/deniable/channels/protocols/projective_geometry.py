@@ -73,11 +73,12 @@ class ProjectiveGeometry(TwoLevelChannel):
         prime: int | None = None,
         largest_work: float = math.inf,
     ) -> "ProjectiveGeometry":
-        """Return the channel of an epsilon in (0, 30], which its exact one does not exceed.
+        """Return the channel of `size` categories and an `epsilon` in (0, 30].
 
-        The prime is the given one, or by default that whose own estimate of a category as frequent
-        as all others has the least variance, of those with no more than 2 ** 25 cells to transform
-        and, if there are such, with so much `work` at most.
+        Its exact epsilon does not exceed this. The `prime` is the given one, or by default that
+        whose own estimate of a category as frequent as all others has the least variance, of those
+        with no more than 2 ** 25 cells to transform and, if there are such, with so much `work`
+        as `largest_work` at most.
         """
         refuse_few_categories(size, "projective geometry response")
         refuse_epsilon(epsilon)
@@ -116,10 +117,11 @@ class ProjectiveGeometry(TwoLevelChannel):
     def place(self, categories: Counts, indexes: Counts) -> Counts:
         """Return report number j: its numbers but one in the order of j, the pivot solved for.
 
-        The pivot stands where the category's vector has its last number that is not 0. Member j has
-        the numbers of point j of the smaller space at the other places. Number j - c, of t - 1
-        digits to base q, has them there too, with 1 for the first digit that is not 0, and this
-        digit is u . v; but if all of them stand after the pivot, the pivot is the first and is 1.
+        The j are `indexes`, one each of `categories`; see `TwoLevelChannel.place`. The pivot stands
+        where the category's vector has its last number that is not 0. Member j has the numbers of
+        point j of the smaller space at the other places. Number j - c, of t - 1 digits to base q,
+        has them there too, with 1 for the first digit that is not 0, and this digit is u . v; but
+        if all of them stand after the pivot, the pivot is the first and is 1.
         """
         q, powers, starts = self.prime, self._powers, self._starts
         vectors, pivots, digits, inverses = self._solved
@@ -189,6 +191,7 @@ class ProjectiveGeometry(TwoLevelChannel):
     def membership_sums(self, values: Floats) -> Floats:
         """Return the sums of values over each S_u, by a Fourier transform of a q-th of the space.
 
+        From `values` f of shape (..., reports) to (..., size).
         Points are (0, x'), those of the smaller space, and (1, x) for any vector x of t - 1
         numbers. Let G be the transform of f(1, x) over x, G(y) = sum over x of f(1, x) w^(x . y)
         with w = exp(-2 pi i / q). The sums over the hyperplanes of points (0, y') and (1, y) are
@@ -262,7 +265,7 @@ def dimension(size: int, prime: int) -> int:
 
 
 def work(size: int, prime: int) -> float:
-    """Return about how many steps the own estimate from a tally takes."""
+    """Return about how many steps the own estimate from a tally takes, by `size` and `prime`."""
     t = dimension(size, prime)
     return float(8 * prime ** (t - 1) * math.log2(points(t, prime)) + size * prime)
 
