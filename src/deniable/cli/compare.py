@@ -4,6 +4,7 @@ import argparse
 
 from deniable.cli.answers import aligned
 from deniable.cli.plan import columns_of, priors
+from deniable.errors import DeniableError
 from deniable.files import write_table
 from deniable.plan import compare
 from deniable.schema import read_schema
@@ -21,6 +22,8 @@ def run(options: argparse.Namespace) -> None:
         from deniable.display import save  # noqa: PLC0415 - seldom needed, slow to import
         from deniable.plan import draw  # noqa: PLC0415
     schema = read_schema(options.schema)
+    if options.out and options.out.exists() and not options.out.is_dir():
+        raise DeniableError(f"{options.out}: a file is there already; name another folder")
     public = options.public or options.prior
     found = compare(
         options.file,
