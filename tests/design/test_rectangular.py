@@ -10,7 +10,12 @@ from hypothesis import Phase, given, settings, strategies as st
 from tests.design.design_cases import MARGINS, epsilon_is_at_most, exact_rows
 from tests.slow_variants import slow
 
-from deniable.channels import DenseChannel
+from deniable.channels import (
+    DenseChannel,
+    HadamardResponse,
+    ProjectiveGeometry,
+    SubsetSelection,
+)
 from deniable.design import Cost, Requirements, design, report_names
 from deniable.design.programs.amounts import fewest
 from deniable.design.programs.certificate import certified
@@ -218,6 +223,23 @@ def test_one_report_more_is_no_worse(loss, epsilon):
         assert most.loss * (1 - 1e-9) <= found.loss <= before * (1 + 1e-12)
         before = found.loss
     assert before == pytest.approx(most.loss, rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.5])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_as_few_reports_as_a_protocol_has_are_no_worse_than_it(loss, epsilon):
+    # Seven reports: five points of a plane of order 2. Ten: subsets of two.
+    pi = np.array([0.4, 0.3, 0.15, 0.1, 0.05])
+    for protocol in (
+        ProjectiveGeometry.of_epsilon(5, epsilon, 2),
+        HadamardResponse.of_epsilon(5, epsilon),
+        SubsetSelection.of_epsilon(5, epsilon, 2),
+    ):
+        found = design(pi, Requirements(epsilon=epsilon), loss, reports=protocol.reports)
+        check(found, pi, epsilon)
+        assert found.channel.reports <= protocol.reports
+        own = loss_by_definition(protocol.matrix(), pi, loss, found.target)
+        assert found.loss <= own * (1 + 1e-9)
 
 
 def test_fewer_than_the_best_are_local():
