@@ -54,9 +54,10 @@ def as_text(value: Any) -> str:
         return "yes" if value else ""
     if not isinstance(value, float | np.floating):
         return str(value)
-    if np.isnan(value):
+    number = float(value)
+    if np.isnan(number):
         return "–"
-    exact = f"{value:.9g}"
+    exact = f"{number:.9g}"
     if len(exact) <= SHORT:
         return exact
-    return f"{value:.0f}" if WHOLE_FROM <= abs(value) < 1e15 else f"{value:.{DIGITS}g}"
+    return f"{number:.0f}" if WHOLE_FROM <= abs(number) < 1e15 else f"{number:.{DIGITS}g}"
