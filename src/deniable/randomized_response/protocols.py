@@ -171,9 +171,9 @@ class Protocol:
         """
         reported: dict[str, Codes] = {}
         for cluster, channel in zip(self.clusters, self.channels, strict=True):
-            columns = [data.column(name) for name in cluster]
+            own = [data.column(name) for name in cluster]
             # One column's codes are its cells; they stay in their small type.
-            cells = columns[0] if len(columns) == 1 else self.domain.project(cluster).ravel(columns)
+            cells = own[0] if len(own) == 1 else self.domain.project(cluster).ravel(own)
             reports = channel.report(cells, chance, cluster, records)
             domain = self.reported_as(cluster)
             reported.update(zip(domain.names, domain.unravel(reports), strict=True))
